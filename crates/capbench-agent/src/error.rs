@@ -64,12 +64,12 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Whether a trial failed because the connection to an agent was lost.
-    pub(crate) fn is_loss(error: &TrialError) -> bool {
-        LabError::inside(error).is_some_and(is_loss)
+    /// Whether the agent cannot be reached.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        matches!(self, Self::Start { .. } | Self::Lost { .. })
     }
 
-    /// Whether a call failed for that reason.
+    /// Whether a call failed because the connection to an agent was lost.
     pub(crate) fn is_lost(&self) -> bool {
         match self {
             Self::Lost { .. } => true,

@@ -36,6 +36,25 @@ pub enum Location {
     },
 }
 
+/// Without a terminal and without a question, which nobody could answer; without forwarding. Neither end sends anything that no
+/// call needs: BatchMode has keep-alive messages by default on Debian, and so may the user's configuration. Leases notice a
+/// connection that is gone.
+const SSH: [&str; 13] = [
+    "ssh",
+    "-T",
+    "-a",
+    "-x",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ServerAliveInterval=0",
+    "-o",
+    "TCPKeepAlive=no",
+    "-o",
+    "ConnectTimeout=10",
+    "--",
+];
+
 const WANTED: &str = "write IF, ssh:[USER@]HOST/IF, netns:NAME/IF or exec:COMMAND,IF";
 
 impl Location {
@@ -66,9 +85,9 @@ impl Location {
             Self::Namespace { name, .. } => {
                 ["ip", "netns", "exec", name].into_iter().map(Into::into).chain([own]).collect()
             }
-            // Without a terminal and without a question: nobody could answer one.
             Self::Ssh { host, .. } => {
-                ["ssh", "-T", "-o", "BatchMode=yes", "--", host, "capbench"].map(Into::into).into()
+                let host = host.replace(['[', ']'], "");
+                SSH.into_iter().chain([host.as_str(), "capbench"]).map(Into::into).collect()
             }
             Self::Exec { command, .. } => return command.iter().map(Into::into).collect(),
         };
@@ -216,7 +235,12 @@ mod tests {
         assert_eq!(command("eth1"), ["/bin/cb", "agent", "--allow", "send:eth1"]);
         assert_eq!(command("netns:gen/eth1")[..6], ["ip", "netns", "exec", "gen", "/bin/cb", "agent"]);
         let ssh = command("ssh:me@gen1/eth1");
-        assert_eq!(ssh[4..], ["--", "me@gen1", "capbench", "agent", "--allow", "send:eth1"]);
+        assert_eq!(ssh[12..], ["--", "me@gen1", "capbench", "agent", "--allow", "send:eth1"]);
+        for option in ["ServerAliveInterval=0", "TCPKeepAlive=no", "ConnectTimeout=10"] {
+            assert!(ssh.contains(&option.into()), "{option}");
+        }
+        // ssh has no brackets around an address, as no port can follow it.
+        assert_eq!(command("ssh:me@[2001:db8::1]/eth1")[13], "me@2001:db8::1");
         assert_eq!(command("exec:rsh gen1 agent,eth1"), ["rsh", "gen1", "agent"]);
     }
 }

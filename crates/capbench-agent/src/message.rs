@@ -265,12 +265,30 @@ pub struct PortState {
     pub index: u32,
     /// The number of its other end, if it is one end of a veth pair.
     pub peer: Option<u32>,
+    /// Identifies its network namespace among those of the kernel.
+    #[serde(default)]
+    pub namespace: Option<u64>,
+    /// Identifies the network namespace of its other end; `None`: there is no other end, or the agent cannot see its namespace.
+    #[serde(default)]
+    pub peer_namespace: Option<u64>,
     /// Its MTU in octets.
     pub mtu: u32,
     /// Its speed in bits per second; `None` if it has none or does not report it.
     pub bits_per_second: Option<f64>,
     /// Its properties and settings.
     pub facts: PathInterface,
+}
+
+impl PortState {
+    /// Whether both are the ends of one veth pair, if one kernel has them. An agent that cannot see the other end's namespace does
+    /// not know: then they count as separate.
+    pub fn is_other_end_of(&self, other: &Self) -> bool {
+        let is_peer = |end: &Self, other: &Self| {
+            let peer = end.peer.zip(end.peer_namespace);
+            peer.is_some() && peer == Some(other.index).zip(other.namespace)
+        };
+        is_peer(self, other) && is_peer(other, self)
+    }
 }
 
 /// Takes an interface and prepares one side there, for the trials of a set-up.

@@ -19,6 +19,7 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
+use netlink_packet_route::nsid::{NsidAttribute, NsidMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::{HostError, Result};
@@ -119,6 +120,19 @@ impl Links {
         message.header.index = tie.index.number();
         message.attributes.extend(tie.namespace.map(LinkAttribute::IfNetnsId));
         self.link(message, &format!("number {}", tie.index))
+    }
+
+    /// The network namespace of the other end of an interface, as [`NetNamespace::inode`] identifies it. `None`: this process cannot
+    /// see that namespace, or it is the interface's own.
+    pub fn namespace_of(&self, tie: Tie) -> Option<u64> {
+        let wanted = tie.namespace?;
+        let is_it = |namespace: &NetNamespace| {
+            let mut message = NsidMessage::default();
+            message.attributes.push(NsidAttribute::Fd(namespace.as_fd().as_raw_fd() as u32));
+            let answers = self.exchange().request(RouteNetlinkMessage::GetNsId(message), 0).ok();
+            answers.is_some_and(|answers| answers.iter().find_map(message::namespace_id) == Some(wanted))
+        };
+        NetNamespace::visible().iter().find(|namespace| is_it(namespace)).map(NetNamespace::inode)
     }
 
     /// Every IPv4 and IPv6 address of the interface `index`.

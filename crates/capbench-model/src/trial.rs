@@ -199,6 +199,8 @@ pub struct Measured {
     pub arrivals: Arrivals,
     /// Length of the sending phase.
     pub sending: Duration,
+    /// Frames per second while several generators sent together; `None`: those of the whole sending phase.
+    pub offered_pps: Option<f64>,
     /// Length of the drain.
     pub drain: Duration,
     /// How long the application went on reading frames after sending ended; absent if unknown.
@@ -258,7 +260,8 @@ impl Measured {
         let Self { intended, evidence, arrivals, .. } = self;
         let ledger = evidence.book();
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let offered_pps = evidence.sent as f64 / self.sending.as_secs_f64().max(1e-9);
+        let overall_pps = evidence.sent as f64 / self.sending.as_secs_f64().max(1e-9);
+        let offered_pps = self.offered_pps.unwrap_or(overall_pps);
         let invalid_because = contradiction(&evidence, &ledger);
         let verdict = match invalid_because {
             Some(_) => Verdict::Invalid,

@@ -2,13 +2,15 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::interrupt::{Event, Interrupt};
+use capbench_sys::host::process::{ProcessId, Signal, signal_group};
+
+use super::interrupt::{Event, Input, Interrupt, locked};
 use crate::framing;
 use crate::location::Location;
 use crate::{AgentError, Result};
@@ -19,14 +21,19 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// How long the end of standard error is awaited after the command's.
 const COMPLAINTS: Duration = Duration::from_secs(1);
 
+/// How long processes that the command started may take to end after SIGTERM. An agent's guardian restores settings meanwhile.
+const LAST_WORK: Duration = Duration::from_millis(500);
+
+/// Messages of an agent that nobody has read yet. A calm agent has one; after it, the agent waits.
+const UNREAD: usize = 64;
+
 const TICK: Duration = Duration::from_millis(2);
 
 /// The process. Dropping it ends the agent.
 #[derive(Debug)]
 pub(super) struct Channel {
     process: Child,
-    /// `None` once it was closed.
-    input: Option<ChildStdin>,
+    input: Input,
     events: Receiver<Event>,
     complaints: Arc<Mutex<String>>,
     reader_of_complaints: Option<JoinHandle<()>>,
@@ -62,8 +69,9 @@ impl Channel {
             program: words[0].to_string_lossy().into_owned(),
             source,
         })?;
-        let (sender, events) = channel();
-        interrupt.reach(sender.clone());
+        let (sender, events) = sync_channel(UNREAD);
+        let input = Arc::new(Mutex::new(process.stdin.take()));
+        interrupt.reach(sender.clone(), &input);
         if let Some(output) = process.stdout.take() {
             std::thread::spawn(move || read_messages(BufReader::new(output), &sender));
         }
@@ -72,15 +80,20 @@ impl Channel {
             let complaints = Arc::clone(&complaints);
             std::thread::spawn(move || keep_last_line(BufReader::new(errors), &complaints))
         });
-        Ok(Self { input: process.stdin.take(), process, events, complaints, reader_of_complaints })
+        Ok(Self { input, process, events, complaints, reader_of_complaints })
     }
 
     /// Sends a message.
     pub(super) fn send(&mut self, message: &[u8]) -> io::Result<()> {
-        match &mut self.input {
+        match &mut *locked(&self.input) {
             Some(input) => framing::write(input, message),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
+    }
+
+    /// Its standard input.
+    pub(super) fn input(&self) -> &Input {
+        &self.input
     }
 
     /// Waits up to `patience` for what comes next.
@@ -99,12 +112,12 @@ impl Channel {
         {
             std::thread::sleep(TICK);
         }
-        let complaint = self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let complaint = locked(&self.complaints).clone();
         Ended { status, complaint }
     }
 
     fn close(&mut self) -> Option<ExitStatus> {
-        self.input = None;
+        *locked(&self.input) = None;
         let begun = Instant::now();
         while begun.elapsed() < FAREWELL {
             match self.process.try_wait() {
@@ -113,7 +126,12 @@ impl Channel {
                 Err(_) => return None,
             }
         }
-        let _ = self.process.kill();
+        // It leads a group with all that it started. Until it is waited for, no other group has its number.
+        if let Some(leader) = ProcessId::new(self.process.id()) {
+            let _ = signal_group(leader, Signal::Terminate);
+            std::thread::sleep(LAST_WORK);
+            let _ = signal_group(leader, Signal::Kill);
+        }
         let _ = self.process.wait();
         None
     }
@@ -125,7 +143,7 @@ impl Drop for Channel {
     }
 }
 
-fn read_messages(mut output: impl BufRead, events: &Sender<Event>) {
+fn read_messages(mut output: impl BufRead, events: &SyncSender<Event>) {
     loop {
         let message = framing::read(&mut output);
         let is_last = !matches!(message, Ok(Some(_)));
@@ -144,7 +162,7 @@ fn keep_last_line(mut errors: impl BufRead, last: &Mutex<String>) {
         let text = text.trim();
         let text = text.strip_prefix("capbench: ").unwrap_or(text);
         if !text.is_empty() {
-            text.clone_into(&mut last.lock().unwrap_or_else(PoisonError::into_inner));
+            text.clone_into(&mut locked(last));
         }
         line.clear();
     }

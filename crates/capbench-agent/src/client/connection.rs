@@ -9,6 +9,7 @@ use capbench_model::clocks::ClockState;
 use capbench_sys::host::random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::channel::{Channel, Ended};
 use super::interrupt::{Event, Interrupt};
@@ -25,6 +26,9 @@ const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(60);
 
 /// It never delays one longer than 200 ms (TCP_DELACK_MAX).
 const LONGEST_DELAY: Duration = Duration::from_millis(250);
+
+/// Interval at which a pause checks whether the user wants to stop.
+const LOOK_FOR_STOP: Duration = Duration::from_millis(20);
 
 /// How an agent is started.
 #[derive(Clone, Debug)]
@@ -113,10 +117,17 @@ impl Connection {
     }
 
     fn greet(&mut self) -> Result<()> {
-        let Start { trace, waits, .. } = self.start;
-        let greeting =
-            Greeting { protocol: PROTOCOL, trace, session: self.session.clone(), build: Build::default() };
-        self.hello = self.call("hello", &greeting, waits.answer)?;
+        self.greet_within(self.start.waits.answer)
+    }
+
+    fn greet_within(&mut self, patience: Duration) -> Result<()> {
+        let greeting = Greeting {
+            protocol: PROTOCOL,
+            trace: self.start.trace,
+            session: self.session.clone(),
+            build: Build::default(),
+        };
+        self.hello = self.call("hello", &greeting, patience)?;
         Ok(())
     }
 
@@ -129,52 +140,70 @@ impl Connection {
     }
 
     /// Starts a lost agent again, up to three times. Returns when the interface is free, with what the lost agent reported of the
-    /// trial.
+    /// trial. All other agents see meanwhile that their controller is there.
     ///
     /// # Errors
     /// No agent answers; or the lost one keeps the interface.
     pub(super) fn renew(&mut self, trial: Option<TrialId>) -> Result<Option<Reported>> {
+        let Waits { answer, .. } = self.start.waits;
+        // The lost agent may have noticed nothing: then it ends with its lease.
+        let until = Instant::now() + self.start.waits.lease(answer) + answer;
         let mut failure = None;
         for pause in RECONNECT {
+            self.keep_others();
             if self.user_stops_within(pause) {
                 break;
             }
-            match self.restarted() {
-                Ok(()) => return self.report(trial),
-                Err(error) => failure = Some(error),
+            match self.restarted().and_then(|()| self.report(trial, until)) {
+                Ok(reported) => return Ok(reported),
+                Err(error) => {
+                    // Who refuses would refuse again.
+                    let may_be_better = error.is_out_of_reach();
+                    failure = Some(error);
+                    if !may_be_better {
+                        break;
+                    }
+                }
             }
         }
+        self.is_lost = true;
         Err(failure.unwrap_or_else(|| self.lost("the user wants to stop")))
     }
 
     fn restarted(&mut self) -> Result<()> {
-        let Start { location, arguments, interrupt, .. } = &self.start;
+        let Start { location, arguments, interrupt, waits, .. } = &self.start;
+        // Who does not answer soon is tried once more.
+        let patience = waits.answer / 2;
         self.channel = Channel::start(location, arguments, interrupt)?;
         (self.is_lost, self.quickest) = (false, Duration::MAX);
-        self.greet()
+        self.greet_within(patience)
     }
 
-    fn report(&mut self, trial: Option<TrialId>) -> Result<Option<Reported>> {
+    fn report(&mut self, trial: Option<TrialId>, until: Instant) -> Result<Option<Reported>> {
         let Waits { answer, .. } = self.start.waits;
-        // The lost agent may have noticed nothing: then it ends with its lease.
-        let patience = self.start.waits.lease(answer);
+        let left = until.saturating_duration_since(Instant::now());
         let interface = self.location().interface().into();
-        self.call("report", &Report { trial, interface, patience }, patience + answer)
+        let report = Report { trial, interface, patience: left.saturating_sub(answer) };
+        self.call("report", &report, left)
     }
 
     /// Pauses; whether the user wants to stop.
     fn user_stops_within(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
-        loop {
-            match self.channel.next(until.saturating_duration_since(Instant::now())) {
-                Ok(Event::Stop) => return true,
-                Ok(Event::Message(_)) => {}
-                Err(_) => {
-                    // Without a sender it returns at once.
-                    std::thread::sleep(until.saturating_duration_since(Instant::now()));
-                    return false;
-                }
+        while !self.start.interrupt.is_stopped() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
             }
+            std::thread::sleep(left.min(LOOK_FOR_STOP));
+        }
+        true
+    }
+
+    /// Shows all other agents that their controller is there. Nobody waits for the answers: call 0 is before every other one.
+    fn keep_others(&self) {
+        if let Ok(message) = serde_json::to_vec(&Request::new(Some(0), "time", Value::Null)) {
+            self.start.interrupt.send_to_others(&message, self.channel.input());
         }
     }
 
@@ -206,9 +235,15 @@ impl Connection {
     /// Waits until the last answer is acknowledged, also by a TCP connection under this one, which delays that. Then a silent
     /// connection is silent on the wire, too.
     pub fn settle(&self) {
-        if self.location().may_use_a_network() {
-            std::thread::sleep(self.quickest.saturating_add(DELAYED_ACKNOWLEDGEMENT).min(LONGEST_DELAY));
+        std::thread::sleep(self.settling());
+    }
+
+    /// How long a connection over TCP may delay the acknowledgement of a message; 0 without a network.
+    pub fn settling(&self) -> Duration {
+        if !self.location().may_use_a_network() {
+            return Duration::ZERO;
         }
+        self.quickest.saturating_add(DELAYED_ACKNOWLEDGEMENT).min(LONGEST_DELAY)
     }
 
     /// Calls the agent, and does not wait for its answer.
@@ -229,9 +264,21 @@ impl Connection {
     pub fn answer<A: DeserializeOwned>(&mut self, begun: Begun, patience: Duration) -> Result<A> {
         let Begun { id, call } = begun;
         let deadline = Instant::now() + patience;
+        let between = self.start.waits.between_signs_of_life();
         loop {
-            let octets = match self.channel.next(deadline.saturating_duration_since(Instant::now())) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            // While frames are sent, nobody shows life.
+            let keeps_others = call != "go" && left > between;
+            let octets = match self.channel.next(if keeps_others { between } else { left }) {
                 Ok(Event::Message(Ok(Some(octets)))) => octets,
+                Err(RecvTimeoutError::Timeout) if keeps_others => {
+                    self.keep_others();
+                    continue;
+                }
+                // Neither a new agent nor one that waits for the lost one has anything to end early.
+                Ok(Event::Stop) if matches!(call, "hello" | "report") => {
+                    return Err(self.lost("the user wants to stop"));
+                }
                 Ok(Event::Stop) => {
                     self.send(None, "stop", &())?;
                     continue;

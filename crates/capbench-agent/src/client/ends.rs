@@ -1,6 +1,6 @@
 //! The end of a trial that an agent is: the trial's messages are calls.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_frames::stamp::TrialId;
 use capbench_lab::LabError;
@@ -52,8 +52,10 @@ pub struct RemoteSender<'c> {
     duration: Duration,
     /// The trial that sends.
     trial: TrialId,
-    /// The call whose answer says that the last frame was sent.
-    going: Option<Begun>,
+    /// The call whose answer says that the last frame was sent, and when it began.
+    going: Option<(Begun, Instant)>,
+    /// How long it waits before the first frame.
+    head_start: Duration,
 }
 
 /// An agent that receives.
@@ -142,11 +144,12 @@ impl<'c> Held<'c> {
 
     /// After a call that failed: what the agent reports of the trial, if the connection was lost and it can.
     fn report(&mut self, trial: TrialId, failure: AgentError) -> Result<Reported> {
-        if !self.agent.is_lost() {
-            return Err(failure);
-        }
         // Who cannot be reached again does not say why the connection was lost.
-        self.renew(Some(trial)).ok().flatten().ok_or(failure)
+        self.reported_by_lost(trial).ok_or(failure)
+    }
+
+    fn reported_by_lost(&mut self, trial: TrialId) -> Option<Reported> {
+        self.agent.is_lost().then(|| self.renew(Some(trial)).ok().flatten()).flatten()
     }
 
     /// Ends the trial: its half of the account, also if the connection is lost meanwhile. Without a comparison of the clocks
@@ -170,6 +173,11 @@ impl<'c> Held<'c> {
             Ok((after, half)) => Ok((half, self.host_clock(after))),
             Err(failure) => Ok((self.report(trial, failure)?.half, None)),
         }
+    }
+
+    fn is_lost(&self) -> bool {
+        // An agent that took its place knows nothing of the trial.
+        self.agent.is_lost() || !self.is_prepared
     }
 
     fn of_other_side(&self) -> AgentError {
@@ -222,7 +230,14 @@ impl<'c> RemoteSender<'c> {
     /// What the agent refuses, or cannot do.
     pub fn prepare(agent: &'c mut Connection, asked: PrepareSending) -> Result<Self> {
         let held = Held::prepare(agent, PrepareSide::Transmit(asked))?;
-        Ok(Self { held, duration: Duration::ZERO, trial: TrialId(0), going: None })
+        let [duration, head_start] = [Duration::ZERO; 2];
+        Ok(Self { held, duration, trial: TrialId(0), going: None, head_start })
+    }
+
+    /// Waits so long before the first frame: the acknowledgement of the call that begins the trial must not come while frames are
+    /// sent.
+    pub fn after(self, head_start: Duration) -> Self {
+        Self { head_start, ..self }
     }
 
     /// Compares the clocks around each trial.
@@ -270,21 +285,23 @@ impl TransmitEnd for RemoteSender<'_> {
 
     fn go(&mut self, go: Go) -> capbench_lab::Result<()> {
         self.trial = go.trial;
-        self.going = Some(self.held.agent.begin("go", &go)?);
+        let go = Go { head_start: self.head_start, ..go };
+        self.going = Some((self.held.agent.begin("go", &go)?, Instant::now()));
         Ok(())
     }
 
     fn sent(&mut self) -> capbench_lab::Result<Sent> {
-        let going = self.going.take().unwrap_or_default();
-        let patience = self.duration + self.held.agent.waits().answer;
-        let failure = match self.held.agent.answer(going, patience) {
-            Ok(sent) => return Ok(sent),
-            Err(failure) => failure,
-        };
-        let reported = self.held.report(self.trial, failure)?;
-        let sent = reported.sent.ok_or_else(|| self.held.of_other_side())?;
+        let Some((going, begun)) = self.going.take() else { return Err(self.held.of_other_side().into()) };
+        // From when it began: others were waited for before.
+        let patience = self.head_start + self.duration + self.held.agent.waits().answer;
+        Ok(self.held.agent.answer(going, patience.saturating_sub(begun.elapsed()))?)
+    }
+
+    fn reported(&mut self) -> Option<Sent> {
+        let reported = self.held.reported_by_lost(self.trial)?;
+        let sent = reported.sent?;
         self.held.reported = Some(reported);
-        Ok(sent)
+        Some(sent)
     }
 
     fn finish(&mut self, finish: FinishSending) -> capbench_lab::Result<TransmitHalf> {
@@ -300,8 +317,7 @@ impl TransmitEnd for RemoteSender<'_> {
     }
 
     fn is_lost(&self) -> bool {
-        // An agent that took its place knows nothing of the trial.
-        self.held.agent.is_lost() || !self.held.is_prepared
+        self.held.is_lost()
     }
 }
 
@@ -331,5 +347,9 @@ impl ReceiveEnd for RemoteReceiver<'_> {
 
     fn release(&mut self) {
         self.held.tell("abandon");
+    }
+
+    fn is_lost(&self) -> bool {
+        self.held.is_lost()
     }
 }

@@ -9,6 +9,7 @@ use capbench_frames::rates::Pps;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
 use capbench_lab::LabError;
+use capbench_lab::live::InterfaceCounts;
 use capbench_lab::live::halves::{ReceiveHalf, TransmitHalf};
 use capbench_lab::live::messages::Arm;
 use capbench_lab::programs::Programs;
@@ -84,8 +85,9 @@ impl AgentLaboratory {
             // The user cut it short: it shows nothing, and no trial follows.
             return Ok(Checked { generator: placement.generator, kernel: placement.kernel });
         }
+        let missing = transmit.iter().map(|half| Outcome::of(half, &receive).missing()).sum();
         for half in &transmit {
-            let Some(reason) = Outcome::of(half, &receive).objection() else { continue };
+            let Some(reason) = Outcome::of(half, &receive).objection(missing) else { continue };
             let sender = self.generators.iter().find(|generator| generator.stream == half.stream);
             let transmit = sender.map_or(String::new(), |sender| sender.agent.location().to_string());
             return Err(AgentError::Link { transmit, receive: self.route.receive.to_string(), reason });
@@ -99,6 +101,12 @@ impl AgentLaboratory {
             1 => String::new(),
             generators => format!(" by {generators} generators"),
         };
+        let interfaces = transmit.iter().map(|half| &half.interface).chain([&receive.interface]);
+        let pauses: u64 = interfaces.filter_map(InterfaceCounts::pause_frames).sum();
+        let pauses = match pauses {
+            0 => String::new(),
+            some => format!(" and {some} pause frames"),
+        };
         let sent: u64 = transmit.iter().map(|half| half.frames.sent).sum();
         let arrived = match sent.saturating_sub(arrivals.delivered) {
             0 => "each arrived once and intact".into(),
@@ -106,7 +114,8 @@ impl AgentLaboratory {
                 "{lost} were lost in the receiving interface, as its counters say, the others arrived once and intact"
             ),
         };
-        self.statements.push(format!("cable check: {sent} frames were sent{by}, {arrived}, with {foreign}"));
+        self.statements
+            .push(format!("cable check: {sent} frames were sent{by}, {arrived}, with {foreign}{pauses}"));
         let busiest = receive.softnet.iter().max_by_key(|cpu| cpu.processed);
         let kernel = busiest.map_or(placement.kernel, |cpu| cpu.cpu);
         let checked = Checked { generator: placement.generator, kernel };
@@ -131,24 +140,31 @@ struct Outcome {
     duplicates: u64,
     /// Frames of any generator that arrived damaged.
     damaged: u64,
-    /// Frames of any generator that the receiving interface counted as lost in itself: the cable did carry them.
+    /// Frames of all generators that the receiving interface lost in itself: the cable did carry them. Foreign frames may be among
+    /// those that it counted as lost, so as many as arrived are not in here.
     lost_in_nic: u64,
 }
 
 impl Outcome {
     fn of(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Self {
-        let Arrivals { corrupt, truncated, .. } = receive.received.arrivals;
+        let Arrivals { corrupt, truncated, foreign, .. } = receive.received.arrivals;
         let stream = receive.received.streams.get(usize::from(transmit.stream.0)).copied();
         let StreamArrivals { delivered, duplicates, .. } = stream.unwrap_or_default();
         let (sent, damaged) = (transmit.frames.sent, corrupt + truncated);
-        Self { sent, delivered, duplicates, damaged, lost_in_nic: receive.nic.known_losses() }
+        let lost_in_nic = receive.nic.known_losses().saturating_sub(foreign);
+        Self { sent, delivered, duplicates, damaged, lost_in_nic }
     }
 
-    /// Why the link from the generator cannot be measured on.
-    fn objection(self) -> Option<String> {
+    fn missing(self) -> u64 {
+        self.sent.saturating_sub(self.delivered)
+    }
+
+    /// Why the link from the generator cannot be measured on. `all_missing` are the missing frames of all generators: they share
+    /// the receiving interface and its losses.
+    fn objection(self, all_missing: u64) -> Option<String> {
         let Self { sent, delivered, duplicates, damaged, lost_in_nic } = self;
-        let missing = sent.saturating_sub(delivered);
-        if delivered > 0 && duplicates == 0 && (missing == 0 || (damaged == 0 && missing <= lost_in_nic)) {
+        let is_known = self.missing() == 0 || (damaged == 0 && all_missing <= lost_in_nic);
+        if delivered > 0 && duplicates == 0 && is_known {
             return None;
         }
         if (delivered, duplicates, damaged) == (0, 0, 0) {
@@ -167,27 +183,41 @@ mod tests {
 
     const FINE: Outcome = Outcome { sent: 2000, delivered: 2000, duplicates: 0, damaged: 0, lost_in_nic: 0 };
 
+    impl Outcome {
+        /// As the only generator.
+        fn judged(self) -> Option<String> {
+            self.objection(self.missing())
+        }
+    }
+
+    #[test]
+    fn the_interfaces_losses_explain_no_more_frames_than_it_lost() {
+        let each = Outcome { sent: 100, delivered: 60, lost_in_nic: 50, ..FINE };
+        assert_eq!(each.judged(), None);
+        assert!(each.objection(2 * each.missing()).is_some(), "80 frames of two are missing");
+    }
+
     #[test]
     fn a_link_that_carries_each_frame_once_is_good() {
-        assert_eq!(FINE.objection(), None);
-        let repeated = Outcome { duplicates: 1, ..FINE }.objection();
+        assert_eq!(FINE.judged(), None);
+        let repeated = Outcome { duplicates: 1, ..FINE }.judged();
         assert!(repeated.is_some_and(|reason| reason.contains("1 of them repeatedly")));
-        let missing = Outcome { delivered: 1999, ..FINE }.objection();
+        let missing = Outcome { delivered: 1999, ..FINE }.judged();
         assert!(missing.is_some_and(|reason| reason.contains("bad cable")));
-        let nothing = Outcome { delivered: 0, ..FINE }.objection();
+        let nothing = Outcome { delivered: 0, ..FINE }.judged();
         assert!(nothing.is_some_and(|reason| reason.contains("connected?")));
     }
 
     #[test]
     fn frames_that_the_receiving_interface_lost_are_not_the_cables_fault() {
         let lossy = Outcome { delivered: 1458, lost_in_nic: 542, ..FINE };
-        assert_eq!(lossy.objection(), None);
+        assert_eq!(lossy.judged(), None);
         for other in [
             Outcome { lost_in_nic: 541, ..lossy },
             Outcome { damaged: 1, ..lossy },
             Outcome { delivered: 0, lost_in_nic: 2000, ..lossy },
         ] {
-            assert!(other.objection().is_some(), "{other:?}");
+            assert!(other.judged().is_some(), "{other:?}");
         }
     }
 }

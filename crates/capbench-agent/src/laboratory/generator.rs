@@ -1,6 +1,7 @@
 //! An agent that sends, and its share of the load.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use capbench_frames::stamp::StreamId;
 use capbench_frames::units::Mtu;
@@ -26,6 +27,19 @@ pub(super) struct Generator {
     pub(super) failure: Option<String>,
 }
 
+/// What is known of a generator's trials besides their set-up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conditions {
+    pub(super) cpu: CpuId,
+    /// Whether the interfaces are the ends of one veth pair.
+    pub(super) is_virtual: bool,
+    /// Whether it runs on the receiver's host.
+    pub(super) is_on_its_host: bool,
+    /// How long it waits before the first frame.
+    pub(super) head_start: Duration,
+    pub(super) comparison: Option<Comparison>,
+}
+
 impl Generator {
     pub(super) fn new(stream: StreamId, weight: NonZeroU32, agent: Connection) -> Self {
         Self { stream, weight, agent, failure: None }
@@ -37,15 +51,8 @@ impl Generator {
     }
 
     /// Prepares its side of the trials of a set-up.
-    pub(super) fn prepare(
-        &mut self,
-        setup: &Setup,
-        mtu: Mtu,
-        cpu: CpuId,
-        is_virtual: bool,
-        is_on_its_host: bool,
-        comparison: Option<Comparison>,
-    ) -> Result<Sender<'_>> {
+    pub(super) fn prepare(&mut self, setup: &Setup, mtu: Mtu, on: Conditions) -> Result<Sender<'_>> {
+        let Conditions { cpu, is_virtual, is_on_its_host, head_start, comparison } = on;
         let sending = PrepareSending {
             stream: self.stream,
             transmit: setup.transmit.clone(),
@@ -56,7 +63,7 @@ impl Generator {
             is_virtual,
         };
         let location = self.agent.location().to_string();
-        let end = RemoteSender::prepare(&mut self.agent, sending)?.comparing(comparison);
+        let end = RemoteSender::prepare(&mut self.agent, sending)?.comparing(comparison).after(head_start);
         Ok(Sender::new(Box::new(end), self.stream, self.weight, Some(location), is_on_its_host))
     }
 }

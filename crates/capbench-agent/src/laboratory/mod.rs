@@ -6,12 +6,10 @@
 //! | `generator` | an agent that sends, and its share of the load |
 //! | `check` | sends a few frames before the first trial: whether the cable is right, and which CPU receives |
 //! | `placement` | the CPUs of both hosts |
-//! | `repeated` | runs a trial again whose agents were lost |
 
 mod check;
 mod generator;
 mod placement;
-mod repeated;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -22,6 +20,7 @@ use capbench_frames::plan::FramePlan;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::Mtu;
 use capbench_host::bed::Placement;
+use capbench_host::drivers::{self, FrameCounts};
 use capbench_lab::LabError;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving};
 use capbench_lab::live::{self, LiveTrial, Numbering, Senders, SeparateClocks, line_rate};
@@ -29,6 +28,7 @@ use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy, Subject};
 use capbench_model::clocks::ClockState;
 use capbench_model::environment::interface::Role;
+use capbench_model::environment::program::Program;
 use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Trial;
@@ -40,8 +40,7 @@ use crate::server::Allowed;
 use crate::waits::Waits;
 use crate::{AgentError, Result};
 use check::Checked;
-use generator::Generator;
-use repeated::Repeated;
+use generator::{Conditions, Generator};
 
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
@@ -77,6 +76,8 @@ pub struct AgentLaboratory {
     stop: Arc<AtomicBool>,
     /// In the order of their streams.
     generators: Vec<Generator>,
+    /// Why other generators could not be reached at the start.
+    absent: Vec<String>,
     receive: Connection,
     /// First trial id of this run; differs between runs.
     base: u16,
@@ -100,9 +101,15 @@ impl AgentLaboratory {
         stop: Arc<AtomicBool>,
     ) -> Result<Self> {
         let start = |role, location: &Location| connect(&route, role, location, trace, &interrupt);
-        let mut generators = Vec::new();
+        let (mut generators, mut absent, mut statements) = (Vec::new(), Vec::new(), Vec::new());
         for (stream, (location, weight)) in (0..=u8::MAX).zip(&route.transmit) {
-            generators.push(Generator::new(StreamId(stream), *weight, start(Role::Transmit, location)?));
+            match start(Role::Transmit, location) {
+                Err(error) if error.is_out_of_reach() && absent.len() < route.tolerated => {
+                    statements.push(without_a_generator(&error));
+                    absent.push(error.to_string());
+                }
+                agent => generators.push(Generator::new(StreamId(stream), *weight, agent?)),
+            }
         }
         let receive = start(Role::Receive, &route.receive)?;
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
@@ -111,11 +118,12 @@ impl AgentLaboratory {
             programs,
             stop,
             generators,
+            absent,
             receive,
             base,
             numbering: Numbering::default(),
             checked: None,
-            statements: Vec::new(),
+            statements,
             opened: Instant::now(),
         })
     }
@@ -189,7 +197,49 @@ impl AgentLaboratory {
             (agent.location().to_string(), text)
         };
         let senders = self.generators.iter().map(|generator| line(Role::Transmit, &generator.agent));
-        senders.chain([line(Role::Receive, &self.receive)]).collect()
+        let absent = self.absent.iter().map(|why| ("absent".to_string(), why.clone()));
+        let unknown = self.unknown().map(|unknown| ("unknown".to_string(), unknown));
+        senders.chain([line(Role::Receive, &self.receive)]).chain(absent).chain(unknown).collect()
+    }
+
+    /// What the ledger of a trial will leave unknown, as far as the agents know beforehand.
+    fn unknown(&self) -> Option<String> {
+        let mut unknown = Vec::new();
+        let senders = self.generators.iter().map(|generator| (Role::Transmit, &generator.agent));
+        let ends: Vec<_> = senders.chain([(Role::Receive, &self.receive)]).collect();
+        for (role, agent) in &ends {
+            let driver = port(agent, *role).ok().and_then(|port| port.facts.facts.driver.as_deref());
+            let counts = driver.and_then(drivers::known).map(|driver| driver.frame_counts);
+            if matches!(counts, None | Some(FrameCounts::Unverified)) && !matches!(self.is_pair(), Ok(true)) {
+                let driver = driver.unwrap_or("its driver");
+                unknown.push(format!(
+                    "losses on the path: {driver} of {} is not known to count each frame",
+                    agent.location()
+                ));
+                break;
+            }
+        }
+        for (_, agent) in &ends {
+            let missing = &agent.hello().environment.missing_capabilities;
+            if missing.iter().any(|missing| missing.to_ascii_uppercase().contains("BPF")) {
+                unknown.push(format!("drop reasons of the kernel of {}: it needs CAP_BPF", agent.location()));
+            }
+        }
+        (!unknown.is_empty()).then(|| unknown.join("; "))
+    }
+
+    /// Notes the agents that are of another build than the controller.
+    pub fn note_other_builds(&mut self, own: &Program) {
+        let hash = |program: &Program| program.source_hash.clone();
+        let senders = self.generators.iter().map(|generator| &generator.agent);
+        for agent in senders.chain([&self.receive]) {
+            let other = agent.hello().environment.program.as_ref().and_then(hash);
+            if other.is_some() && hash(own).is_some() && other != hash(own) {
+                let location = agent.location();
+                self.statements
+                    .push(format!("{location} runs another build of capbench than the controller"));
+            }
+        }
     }
 
     /// What the clocks of both hosts allow to be known of one-way times, in words. The exchanges around a trial decide in the end.
@@ -232,25 +282,23 @@ impl AgentLaboratory {
         Comparison { epoch: self.opened, is_one_clock: clock.is_some() && self.generators.iter().all(is_it) }
     }
 
-    /// Whether the interfaces are the ends of one veth pair: each names the other's number, on one kernel. The check before the
-    /// first trial shows that they are connected.
+    /// Whether the interfaces are the ends of one veth pair, on one kernel. Without one, frames can be lost between them.
     fn is_pair(&self) -> Result<bool> {
         let [generator] = &self.generators[..] else { return Ok(false) };
-        let (transmit, receive) = (generator.port()?, self.receive_port()?);
-        let are_tied = transmit.peer == Some(receive.index) && receive.peer == Some(transmit.index);
-        Ok(self.is_on_its_kernel(generator) && are_tied)
+        Ok(self.is_on_its_kernel(generator) && generator.port()?.is_other_end_of(self.receive_port()?))
     }
 
     /// Starts agents again that were lost. A generator that cannot be reached again is given up for the rest of the run, as far
     /// as that is tolerated.
     fn reconnect(&mut self) -> Result<()> {
-        let Self { route, generators, receive, statements, .. } = self;
-        let mut given_up = generators.iter().filter(|generator| generator.failure.is_some()).count();
+        let Self { route, generators, absent, receive, statements, .. } = self;
+        let failed = generators.iter().filter(|generator| generator.failure.is_some());
+        let mut given_up = absent.len() + failed.count();
         for generator in generators.iter_mut().filter(|generator| generator.failure.is_none()) {
             match generator.agent.revive() {
                 Err(error) if given_up < route.tolerated => {
                     given_up += 1;
-                    statements.push(format!("the run went on without a generator: {error}"));
+                    statements.push(without_a_generator(&error));
                     generator.failure = Some(error.to_string());
                 }
                 reached => reached?,
@@ -297,8 +345,11 @@ impl AgentLaboratory {
         let on_its_host: Vec<bool> = on_its_host.collect();
         let generator = on_its_host.contains(&true).then_some(placement.generator);
         let comparison = setup.latency.map(|_| self.comparison());
-        let Self { generators, receive, numbering, statements, base, route, .. } = self;
-        let streams = generators.len() as u16;
+        // All wait for the slowest connection: they start together.
+        let settling = self.generators.iter().map(|generator| generator.agent.settling());
+        let head_start = settling.max().unwrap_or_default();
+        let Self { generators, absent, receive, numbering, statements, base, route, .. } = self;
+        let streams = route.transmit.len() as u16;
         let receiving = PrepareReceiving {
             setup: setup.clone(),
             streams,
@@ -311,11 +362,13 @@ impl AgentLaboratory {
         let tracing = receive.prepared().tracing.as_ref();
         let statement = tracing.map(|tracing| format!("{}: {tracing}", route.receive));
         statements.extend(statement.filter(|statement| !statements.contains(statement)));
-        let absent: Vec<_> = generators.iter().filter_map(|generator| generator.failure.clone()).collect();
+        let failures = generators.iter().filter_map(|generator| generator.failure.clone());
+        let absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
         let mut senders = Vec::new();
         for ((generator, cpu), is_on_its_host) in generators.iter_mut().zip(cpus).zip(on_its_host) {
             if generator.failure.is_none() {
-                senders.push(generator.prepare(setup, mtu, cpu, is_virtual, is_on_its_host, comparison)?);
+                let on = Conditions { cpu, is_virtual, is_on_its_host, head_start, comparison };
+                senders.push(generator.prepare(setup, mtu, on)?);
             }
         }
         let tolerated = route.tolerated - absent.len();
@@ -345,8 +398,7 @@ impl AgentLaboratory {
 
 impl Laboratory for AgentLaboratory {
     fn prepare(&mut self, setup: &Setup) -> capbench_model::Result<Box<dyn Trial + '_>> {
-        let stop = Arc::clone(&self.stop);
-        Ok(Box::new(Repeated::new(self.trial(setup)?, stop)))
+        Ok(Box::new(self.trial(setup)?))
     }
 
     fn rest(&mut self, while_idle: Duration) {
@@ -385,6 +437,10 @@ impl Laboratory for AgentLaboratory {
         }
         statements
     }
+}
+
+fn without_a_generator(error: &AgentError) -> String {
+    format!("the run went on without a generator: {error}")
 }
 
 /// Starts the agent of one end, and checks that it may use its interface.

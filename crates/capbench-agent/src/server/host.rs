@@ -2,7 +2,7 @@
 
 use capbench_host::bed::Side;
 use capbench_host::environment::interface;
-use capbench_host::links::Link;
+use capbench_host::links::{Link, Tie};
 use capbench_lab::LabError;
 use capbench_lab::live::line_rate;
 use capbench_model::environment::Environment;
@@ -51,18 +51,25 @@ pub(super) fn hello(
 fn state(role: Role, name: &str, isolated: bool) -> capbench_lab::Result<PortState> {
     let side = Side::for_trials(name, isolated)?;
     let link = side.link()?;
+    let peer = peer(&link);
+    let namespace = side.namespace().inode();
     Ok(PortState {
         index: side.index().number(),
-        peer: peer(&link),
+        peer: peer.map(|tie| tie.index.number()),
+        namespace: Some(namespace),
+        peer_namespace: peer.and_then(|tie| match tie.namespace {
+            None => Some(namespace),
+            Some(_) => side.links().namespace_of(tie),
+        }),
         mtu: side.mtu(),
         bits_per_second: line_rate::bits_per_second(&side)?,
         facts: interface::of_side(role, &side),
     })
 }
 
-fn peer(link: &Link) -> Option<u32> {
+fn peer(link: &Link) -> Option<Tie> {
     let is_veth = link.kind.as_deref() == Some("veth");
-    link.tied_to.filter(|_| is_veth).map(|tie| tie.index.number())
+    link.tied_to.filter(|_| is_veth)
 }
 
 /// The kernel and the time namespace (time_namespaces(7)). Without such namespaces a kernel has one clock.

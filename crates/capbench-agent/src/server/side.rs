@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use capbench_frames::stamp::{StreamId, TrialId};
-use capbench_host::bed::Side;
+use capbench_host::bed::{PortLock, Side};
 use capbench_lab::LabError;
 use capbench_lab::live::ends::{ReceiveEnd, TransmitEnd};
 use capbench_lab::live::halves::Interruption;
@@ -14,7 +14,6 @@ use capbench_lab::programs::Programs;
 use capbench_lab::subject;
 use capbench_model::environment::interface::Role;
 
-use super::lock::PortLock;
 use super::{Rules, limits};
 use crate::message::{Finish, Half, Kind, Prepare, PrepareSide, Prepared, Refusal, Reported};
 
@@ -75,7 +74,7 @@ impl OpenPort {
         let end = Self::check(&prepare, rules)?;
         let Prepare { interface, side: asked } = &prepare;
         let on = Side::for_trials(interface, rules.is_isolated(interface)).map_err(LabError::from)?;
-        let lock = PortLock::take(&on)?;
+        let lock = PortLock::take(&on).map_err(LabError::from)?;
         host.watch(&[(end, &on)])?;
         let mut prepared = Prepared { tracing: host.statement(), ..Prepared::default() };
         let side = match asked.clone() {
@@ -158,6 +157,7 @@ impl OpenPort {
                 return sent.ok_or_else(|| not_armed("go", go.trial).into());
             }
         };
+        std::thread::sleep(go.head_start);
         match side.go(go).and_then(|()| side.sent()) {
             Ok(sent) => {
                 self.stage = Stage::Sent(arm, sent);

@@ -11,6 +11,7 @@ mod kernel_work;
 mod moderated;
 mod pair;
 mod placement;
+mod port_lock;
 mod privilege;
 mod side;
 
@@ -21,6 +22,7 @@ pub use guarded::Guarded;
 pub use kernel_work::{KernelWork, KernelWorkReport};
 pub use moderated::Moderated;
 pub use placement::Placement;
+pub use port_lock::PortLock;
 pub use privilege::{Privilege, prepare_process};
 pub use side::Side;
 

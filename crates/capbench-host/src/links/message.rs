@@ -13,6 +13,7 @@ use super::stats::LinkStats;
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
+const RTM_NEWNSID: u16 = 88;
 const RTA_OIF: u16 = 4;
 const RTA_MULTIPATH: u16 = 9;
 const RTN_UNICAST: u8 = 1;
@@ -22,6 +23,8 @@ const LINK_HEADER_LEN: usize = 16;
 const ADDRESS_HEADER_LEN: usize = 8;
 /// Bytes of `struct rtmsg`.
 const ROUTE_HEADER_LEN: usize = 12;
+/// Bytes of `struct rtgenmsg`, padded.
+const NAMESPACE_HEADER_LEN: usize = 4;
 /// Bytes of `struct rtnexthop`.
 const NEXT_HOP_LEN: usize = 8;
 
@@ -42,6 +45,9 @@ const IFLA_GRO_IPV4_MAX_SIZE: u16 = 64;
 // linux/if_addr.h
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
+
+// linux/net_namespace.h
+const NETNSA_NSID: u16 = 1;
 
 // linux/if.h
 const IFF_UP: u32 = 1 << 0;
@@ -131,6 +137,12 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
 
 fn netns_id(attributes: &[u8]) -> Option<i32> {
     attribute(attributes, IFLA_LINK_NETNSID).and_then(|id| u32_at(id, 0)).map(|id| id as i32)
+}
+
+/// The number of a network namespace in `answer` (rtnetlink(7), RTM_GETNSID); `None` for other messages, and without a number.
+pub(super) fn namespace_id(answer: &Answer) -> Option<i32> {
+    let attributes = of_kind(answer, RTM_NEWNSID)?.get(NAMESPACE_HEADER_LEN..)?;
+    attribute(attributes, NETNSA_NSID).and_then(|id| u32_at(id, 0)).map(|id| id as i32)
 }
 
 /// The address in `answer` if it belongs to the interface `index`.

@@ -108,6 +108,12 @@ mod tests {
         let found = state(ptp("LISTENING"), chrony("Normal"), FREE);
         assert_eq!(found, synchronised(TimeService::Chrony, 1000 + 3000 + 10_000));
         assert_eq!(state(ptp("SLAVE"), chrony("Normal"), FREE), synchronised(TimeService::Chrony, 14_000));
+        // A master may follow chrony, or nobody.
+        assert_eq!(
+            state(ptp("MASTER"), chrony("Normal"), SYNCHRONISED),
+            synchronised(TimeService::Chrony, 14_000)
+        );
+        assert_eq!(state(ptp("MASTER"), none(), SYNCHRONISED), synchronised(TimeService::Kernel, 40_000));
         assert_eq!(state(none(), none(), SYNCHRONISED), synchronised(TimeService::Kernel, 40_000));
     }
 

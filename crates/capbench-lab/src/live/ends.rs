@@ -29,6 +29,11 @@ pub trait TransmitEnd {
     /// Why sending failed.
     fn sent(&mut self) -> Result<Sent>;
 
+    /// After an error of `sent`: what the process that ended had sent, if somebody can still report it.
+    fn reported(&mut self) -> Option<Sent> {
+        None
+    }
+
     /// Closes the generator unless it stays open, and reads the counters.
     ///
     /// # Errors
@@ -67,4 +72,9 @@ pub trait ReceiveEnd {
 
     /// Gives up the armed trial, and closes the capture.
     fn release(&mut self);
+
+    /// Whether its process ended or cannot be reached, so that no message reaches it any more.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }

@@ -37,6 +37,13 @@ pub struct InterfaceCounts {
     pub(super) xdp_after: Option<XdpAttachment>,
 }
 
+impl InterfaceCounts {
+    /// Pause frames, sent and received; `None` if unknown.
+    pub fn pause_frames(&self) -> Option<u64> {
+        self.pause.map(|PauseCounts { sent, received }| sent + received)
+    }
+}
+
 impl InterfaceSnapshot {
     /// Reads the counters.
     pub(super) fn take(side: &Side, end: End, tracing: &Tracing) -> Result<Self> {

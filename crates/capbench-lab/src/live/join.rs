@@ -84,6 +84,20 @@ fn transmitted(sides: &Sides<'_>) -> TransmitHalf {
     unreported.fold(all, unknown)
 }
 
+/// The load while all of several generators sent, in frames per second. `None` if at no moment all did, or that is unknown.
+fn offered_together(each: &[TransmitHalf], streams: &[StreamArrivals]) -> Option<f64> {
+    let [_, _, ..] = each else { return None };
+    let (mut last_start_s, mut first_end_s, mut together) = (0.0_f64, f64::INFINITY, 0.0);
+    for half in each {
+        let start_s = streams.get(usize::from(half.stream.0))?.start_ns? as f64 / 1e9;
+        let sending_s = half.sending.as_secs_f64().max(1e-9);
+        last_start_s = last_start_s.max(start_s);
+        first_end_s = first_end_s.min(start_s + sending_s);
+        together += half.frames.sent as f64 / sending_s;
+    }
+    (last_start_s < first_end_s).then_some(together)
+}
+
 /// Losses that the tracer saw on both sides.
 fn traced(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Option<TracedLosses> {
     let counts = &receive.interface;
@@ -116,6 +130,7 @@ impl Halves<'_> {
             evidence: self.evidence(),
             arrivals: received.arrivals,
             sending: transmit.sending,
+            offered_pps: offered_together(self.each, &received.streams),
             drain: received.drain,
             emptying: received.emptying,
             cpu,

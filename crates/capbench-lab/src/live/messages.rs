@@ -111,6 +111,9 @@ pub struct Arm {
 pub struct Go {
     /// The trial.
     pub trial: TrialId,
+    /// How long the side waits before the first frame. A connection over TCP acknowledges this message meanwhile.
+    #[serde(default)]
+    pub head_start: Duration,
 }
 
 /// Sending is over.

@@ -35,7 +35,7 @@ use capbench_frames::units::Mtu;
 
 use capbench_host::HostError;
 use capbench_host::accounts::irqtime::IrqAccounting;
-use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
+use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement, PortLock};
 use capbench_model::environment::interface::{self, PathInterface};
 
 use crate::programs::Programs;
@@ -47,6 +47,7 @@ use capbench_model::trial::{Cpus, Profile, Trial};
 use messages::{HostCpus, PrepareReceiving, PrepareSending};
 
 pub use host::Host;
+pub use interface_counts::InterfaceCounts;
 pub use join::SeparateClocks;
 pub use numbering::Numbering;
 pub use receive_side::ReceiveSide;
@@ -109,6 +110,8 @@ pub struct LiveLaboratory {
     interfaces: Vec<PathInterface>,
     programs: Programs,
     line_rate: Option<Pps>,
+    /// The interfaces of the host that this run uses.
+    locks: Vec<PortLock>,
 }
 
 impl LiveLaboratory {
@@ -125,6 +128,7 @@ impl LiveLaboratory {
             interfaces: Vec::new(),
             programs: Programs::default(),
             line_rate: None,
+            locks: Vec::new(),
         }
     }
 
@@ -217,6 +221,11 @@ impl LiveLaboratory {
                     });
                 }
                 let bed = Bed::real(transmit, receive, *isolated)?;
+                if self.locks.is_empty() {
+                    let sides = [bed.transmit_side(), bed.receive_side()];
+                    self.locks =
+                        sides.into_iter().map(PortLock::take).collect::<std::result::Result<_, _>>()?;
+                }
                 let placement = scout::placement(&bed, choice, layout)?;
                 (bed, placement)
             }

@@ -11,12 +11,12 @@ use super::join::{LinkFacts, SeparateClocks, Sides, join};
 use super::messages::{Arm, FinishReceiving};
 use super::numbering::Numbering;
 use super::senders::{Sender, Senders};
-use crate::Result;
 use crate::receiver::SharedStart;
+use crate::{LabError, Result};
 use capbench_frames::rates::Pps;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_host::tracer::Tracer;
-use capbench_model::trial::{Load, Phase, Profile, Trial, TrialResult};
+use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
 const TRACER_LOAD: Duration = Duration::from_millis(50);
@@ -87,7 +87,17 @@ impl LiveTrial<'_> {
         self.measure_tracer(load)?;
         let is_first = self.numbering.advance();
         let arm = Arm { trial: self.id(), load, burst: self.burst, duration, is_first, stays_open };
-        let (transmit, receive) = self.halves(arm).inspect_err(|_| self.release())?;
+        let (transmit, receive) = match self.arm(arm).and_then(|()| Ok(self.account(arm.trial))) {
+            Ok(Ok(halves)) => halves,
+            Ok(Err(error)) if self.is_lost() && !stays_open => {
+                self.release();
+                return Ok(self.without_account(&error, load, duration));
+            }
+            Ok(Err(error)) | Err(error) => {
+                self.release();
+                return Err(error);
+            }
+        };
         let streams = |is_it: fn(&Sender<'_>) -> bool| -> Vec<StreamId> {
             self.senders.each().iter().filter(|sender| is_it(sender)).map(Sender::stream).collect()
         };
@@ -142,11 +152,19 @@ impl LiveTrial<'_> {
     /// # Errors
     /// When an end cannot send or receive.
     pub fn halves(&mut self, arm: Arm) -> Result<(Vec<TransmitHalf>, ReceiveHalf)> {
-        let trial = arm.trial;
+        self.arm(arm)?;
+        self.account(arm.trial)
+    }
+
+    fn arm(&mut self, arm: Arm) -> Result<()> {
         let start = self.senders.are_here().then(SharedStart::default);
         // The receiver last: its windows begin when it is ready.
         self.senders.arm(arm, start.as_ref())?;
-        self.receive.arm(arm, start)?;
+        self.receive.arm(arm, start)
+    }
+
+    /// Sends the frames of the armed trial, and collects the halves.
+    fn account(&mut self, trial: TrialId) -> Result<(Vec<TransmitHalf>, ReceiveHalf)> {
         let sent = self.senders.send(trial)?;
         let receive = self.receive.finish(FinishReceiving { trial, sent })?;
         let transmit = self.senders.finish(trial, &receive)?;
@@ -156,6 +174,21 @@ impl LiveTrial<'_> {
     fn release(&mut self) {
         self.receive.release();
         self.senders.release();
+    }
+
+    /// Whether the process of an end has ended.
+    fn is_lost(&self) -> bool {
+        self.receive.is_lost() || self.senders.are_lost()
+    }
+
+    /// A trial whose frames were sent, at least in part, and whose account was lost with an end. It counts nothing.
+    fn without_account(&self, error: &LabError, load: Load, duration: Duration) -> TrialResult {
+        let number = self.numbering.last;
+        let nothing = Measured::default();
+        let mut result = nothing.result(number, Phase::FixedLoad, &self.profile, load, duration);
+        result.invalid_because = None;
+        result.invalidate(format!("the account was lost, and so nothing is counted: {error}"));
+        result
     }
 
     /// Before the first trial: measures the tracer's cost under the trial's load, without a capture. No later trial uses the id

@@ -4,6 +4,7 @@
 //! that cannot be made ready for a trial takes part in no later one of the set-up. An error of a generator that can still be reached is the trial's.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_model::trial::Share;
@@ -101,12 +102,17 @@ impl Errors {
             Err(error) => error,
         };
         if sender.end.is_lost() {
-            sender.failure = Some(error.to_string());
-            self.lost.get_or_insert(error);
+            self.end(sender, error);
         } else {
             self.other.get_or_insert(error);
         }
         None
+    }
+
+    /// Its process ended.
+    fn end(&mut self, sender: &mut Sender<'_>, error: LabError) {
+        sender.failure = Some(error.to_string());
+        self.lost.get_or_insert(error);
     }
 
     /// What some generators returned, unless an error is the trial's: one of a generator that is still there, or all ended.
@@ -138,6 +144,11 @@ impl<'l> Senders<'l> {
     /// Whether all of them share this process's clock.
     pub(super) fn are_here(&self) -> bool {
         self.each.iter().all(|sender| sender.location.is_none())
+    }
+
+    /// Whether the process of one ended in the current trial.
+    pub(super) fn are_lost(&self) -> bool {
+        self.each.iter().any(|sender| sender.part.is_some() && sender.end.is_lost())
     }
 
     /// Which generators do not take part in the current trial, and why; `None` if all do.
@@ -202,14 +213,24 @@ impl<'l> Senders<'l> {
     pub(super) fn send(&mut self, trial: TrialId) -> Result<Vec<Sent>> {
         let mut errors = Errors::default();
         for sender in self.sending() {
-            let begun = sender.end.go(Go { trial });
+            let begun = sender.end.go(Go { trial, head_start: Duration::ZERO });
             errors.note(sender, begun);
         }
-        let mut all = Vec::new();
+        let (mut all, mut lost) = (Vec::new(), Vec::new());
         // Also after an error: no message may reach a generator that sends.
         for sender in self.sending() {
-            let sent = sender.end.sent();
-            all.extend(errors.note(sender, sent));
+            match sender.end.sent() {
+                Err(error) if sender.end.is_lost() => lost.push((sender.stream, error)),
+                sent => all.extend(errors.note(sender, sent)),
+            }
+        }
+        // Nobody sends any more: there is time to ask again.
+        for (stream, error) in lost {
+            let Some(sender) = self.each.iter_mut().find(|sender| sender.stream == stream) else { continue };
+            match sender.end.reported() {
+                Some(sent) => all.push(sent),
+                None => errors.end(sender, error),
+            }
         }
         let mut all = errors.or(all)?;
         let took_part =

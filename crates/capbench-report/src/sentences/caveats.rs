@@ -67,9 +67,7 @@ fn clocks(results: &Results) -> Option<Sentence> {
                 "One-way times are known relative to the fastest frame only (clock class relative{skew}){because}."
             )
         }
-        ClockClass::None if reason.is_none() => {
-            "The hosts have separate clocks, and no one-way time was recorded (clock class none).".into()
-        }
+        ClockClass::None if reason.is_none() => "No one-way time was recorded (clock class none).".into(),
         ClockClass::None => format!("One-way times are unknown (clock class none){because}."),
     };
     Some(sentence(text, trials.iter().map(|(trial, _)| trial.number)))

@@ -42,6 +42,23 @@ impl NetNamespace {
         Self::open("/proc/self/ns/net")
     }
 
+    /// The namespaces that this process can see, each once: those with a name (ip-netns(8)), and those of processes that it may
+    /// look at.
+    pub fn visible() -> Vec<Self> {
+        let entries =
+            |folder| std::fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
+        let named = entries("/run/netns").map(|entry| entry.path());
+        let of_processes = entries("/proc").map(|entry| entry.path().join("ns/net"));
+        let mut all: Vec<Self> = Vec::new();
+        for path in named.chain(of_processes) {
+            let Ok(data) = std::fs::metadata(&path) else { continue };
+            if !all.iter().any(|known| known.inode == data.ino()) {
+                all.extend(path.to_str().and_then(|path| Self::open(path).ok()));
+            }
+        }
+        all
+    }
+
     fn open(path: &str) -> Result<Self> {
         let file = named(File::open(path), || format!("open({path})"))?;
         let inode = named(file.metadata(), || format!("stat({path})"))?.ino();
@@ -154,6 +171,9 @@ mod tests {
             };
             assert_ne!(inside.inode(), outside.inode());
             assert!(crate::host::interface::index_of("lo").is_ok());
+            let visible = NetNamespace::visible();
+            let found = visible.iter().filter(|namespace| namespace.inode() == outside.inode());
+            assert_eq!(found.count(), 1);
             outside.enter().unwrap();
             assert_eq!(NetNamespace::current().unwrap().inode(), outside.inode());
             inside.enter().unwrap();

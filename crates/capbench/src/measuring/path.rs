@@ -113,7 +113,8 @@ impl Site {
             }
             Path::Agents(agents) => {
                 let stop = Stop::install()?;
-                let laboratory = agents.open(programs, trace, stop.interrupt(), stop.flag())?;
+                let mut laboratory = agents.open(programs, trace, stop.interrupt(), stop.flag())?;
+                laboratory.note_other_builds(&built::program());
                 Ok((Self::Agents(Box::new(laboratory)), stop))
             }
         }

@@ -1,7 +1,5 @@
 //! Saves every trial when it ends, and shows the progress of a run on standard error.
 
-use std::time::Duration;
-
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
@@ -40,7 +38,8 @@ pub struct Recorder {
     searching: bool,
 }
 
-/// A progress bar that clears its line on every exit path.
+/// A progress bar that clears its line on every exit path. It is drawn between trials only: while frames are sent, no thread of
+/// this process wakes up.
 struct Bar(ProgressBar);
 
 impl Drop for Bar {
@@ -58,7 +57,6 @@ impl Recorder {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(250));
         Ok(Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, searching: false })
     }
 

@@ -241,6 +241,9 @@ impl Scene {
     /// A path without methods, for a command that tests them itself.
     pub fn of_path(flags: &PathFlags, mtu: u32, run: &RunFlags) -> Result<Self, Usage> {
         let transmit: Vec<Location> = flags.tx.iter().flat_map(|Locations(all)| all).cloned().collect();
+        if let Some(receive) = flags.rx.as_ref().filter(|receive| transmit.contains(receive)) {
+            return Err(Usage(format!("--tx and --rx: both name {receive}; name the two ends of a link")));
+        }
         let path = match (&transmit[..], &flags.rx) {
             ([Location::Here { interface: transmit }], Some(Location::Here { interface: receive })) => {
                 let (transmit, receive) = (transmit.clone(), receive.clone());

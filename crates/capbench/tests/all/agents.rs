@@ -197,6 +197,62 @@ fn root_agents_end_with_their_controller() {
     }
 }
 
+/// How often all threads of a process have waited for something.
+fn wake_ups(pid: u32) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
+    let status = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
+    status
+        .filter_map(|status| {
+            let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+            line.trim().parse::<u64>().ok()
+        })
+        .sum()
+}
+
+#[test]
+fn root_alone_no_thread_of_the_controller_wakes_up_while_frames_are_sent() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let before = hosts.received();
+    let running = Running::start(HOST, hosts.bench(&out, "--rate 5k --duration 8s --size 64"));
+    hosts.wait_until_sending(before);
+    let (woken, frames) = (wake_ups(running.pid()), hosts.received());
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(wake_ups(running.pid()), woken);
+    assert!(hosts.received() > frames, "it sends");
+    let ended = running.end();
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+}
+
+#[test]
+fn root_a_local_run_and_agents_never_share_an_interface() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let place = crate::support::Place::with_pair();
+    let local = |out: &Scratch, duration: &str| {
+        let mut command = capbench("bench --method packet-v3 --rate 5k --size 64 --repeats 0");
+        command.args(["--tx", "left", "--rx", "right", "--duration", duration]);
+        command.arg("--out").arg(out.path().join("run"));
+        command
+    };
+    let file = "/sys/class/net/right/statistics/rx_packets";
+    let received = || {
+        let output = place.output(program("sh -c").arg(format!("cat {file}")));
+        String::from_utf8_lossy(&output.stdout).trim().parse::<u64>().unwrap_or(0)
+    };
+    let first = Running::start(&place, local(&out, "6s"));
+    eventually("the first run sends", || received() > 2000);
+    let other = Scratch::new();
+    let ended = run(&place, local(&other, "1s"));
+    assert!(ended.code == Some(1) && ended.errors.contains("another controller uses it"), "{ended:#?}");
+    let first = first.end();
+    assert!(matches!(first.code, Some(0 | 4)), "{first:#?}");
+    let both = hosts.location("gen");
+    let mut command = capbench("bench --method packet-v3 --rate 5k");
+    command.args(["--tx", &both, "--rx", &both]);
+    refused(&mut command, 2, &["--tx and --rx: both name"]);
+}
+
 #[test]
 fn root_what_an_agent_does_not_allow_is_refused_in_one_line() {
     let Some(out) = scratch_of_root() else { return };

@@ -139,13 +139,26 @@ fn root_alone_an_agent_that_is_lost_before_it_sends_is_started_again() {
 fn root_alone_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
-    for which in ["dut", "gen"] {
+    for (which, repeats) in [("dut", 0), ("gen", 2)] {
         let before = hosts.received();
-        let running = Running::start(HOST, bench(&out, &ends(&hosts), "--repeats 0 --duration 3s"));
+        let arguments = format!("--repeats {repeats} --duration 3s");
+        let running = Running::start(HOST, bench(&out, &ends(&hosts), &arguments));
         hosts.wait_until_sending(before);
         hosts.agents(which).into_iter().for_each(|pid| signal(pid, "KILL"));
-        let trial = trial(&out, &running.end());
-        assert!(has_noise(&trial, &format!("lost: {}: the agent ended", hosts.location(which))), "{trial:#}");
+        let ended = running.end();
+        let results = results(&out.file("run")).unwrap_or_else(|| panic!("{ended:#?}"));
+        let [trial] = &results["trials"].as_array().unwrap()[..] else { panic!("one trial: {results:#}") };
+        let attempts = trial["guarding"]["set_aside"].as_array().cloned().unwrap_or_default();
+        let lost = if repeats == 0 { trial.clone() } else { attempts[0]["trial"].clone() };
+        // The user decides whether it is repeated, and the lost attempt is kept.
+        assert_eq!(attempts.is_empty(), repeats == 0, "{trial:#}");
+        assert_eq!((&lost["verdict"], &lost["sent"]), (&"invalid".into(), &0.into()), "{lost:#}");
+        let reason = lost["invalid_because"].as_str().unwrap();
+        assert!(reason.contains(&format!("lost, and so nothing is counted: {}", hosts.location(which))));
+        if repeats > 0 {
+            check(trial);
+            assert_ne!(trial["verdict"], "invalid", "{trial:#}");
+        }
         hosts.wait_until_left();
     }
 }
@@ -163,13 +176,17 @@ fn root_alone_an_agent_that_cannot_be_started_again_is_named() {
     let rx = format!("exec:{sh} {},{interface}", script.display());
     let ends = [hosts.location("gen"), rx.clone()];
     let before = hosts.received();
-    let running = Running::start(HOST, bench(&out, &ends, "--repeats 0 --duration 3s"));
+    // The first method's trial is lost, and the second's has no agent.
+    let running = Running::start(HOST, bench(&out, &ends, "--repeats 0 --duration 3s --method recv"));
     hosts.wait_until_sending(before);
     hosts.agents("dut").into_iter().for_each(|pid| signal(pid, "KILL"));
     let ended = running.end();
     assert!(!matches!(ended.code, Some(0) | None), "{ended:#?}");
-    let missing = &results(&out.file("run")).unwrap()["not_measured"][0];
-    assert!(missing["reason"].as_str().unwrap().contains(&rx), "{missing:#}");
+    let results = results(&out.file("run")).unwrap();
+    assert_eq!(results["trials"][0]["verdict"], "invalid", "{results:#}");
+    for reason in [&results["trials"][0]["invalid_because"], &results["not_measured"][0]["reason"]] {
+        assert!(reason.as_str().unwrap().contains(&rx), "{results:#}");
+    }
     hosts.wait_until_left();
 }
 

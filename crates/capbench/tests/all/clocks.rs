@@ -4,16 +4,14 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::process::{Child, Command};
 
 use serde_json::Value;
 
 use crate::agents::{Hosts, check};
 use crate::support::{
-    Ended, HOST, Management, Scratch, capbench, ip, program, results, run, scratch_of_root,
+    Ended, HOST, Management, Scratch, capbench, eventually, ip, program, results, run, scratch_of_root,
+    signal,
 };
 
 /// Programs of time services, in a folder that comes first in PATH.
@@ -221,66 +219,92 @@ fn root_lengthy_a_search_and_a_bench_from_a_third_namespace_balance_over_two_clo
     ip(&format!("netns del {third}"));
 }
 
-/// Frames on the data interface, and on the management interface, both of the receiver.
-fn counts(server: u32) -> Option<(u64, u64)> {
-    let text = std::fs::read_to_string(format!("/proc/{server}/net/dev")).ok()?;
-    let packets = |line: &str| {
-        let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
-        Some(fields.get(1)? + fields.get(9)?)
-    };
-    let of = |is_it: fn(&str) -> bool| {
-        text.lines().find_map(|line| {
-            let (name, counts) = line.split_once(':')?;
-            is_it(name.trim()).then(|| packets(counts)).flatten()
-        })
-    };
-    Some((of(|name| name.starts_with('d'))?, of(|name| name == Management::INTERFACE)?))
+/// tcpdump(8) on an interface of a namespace, without the frames themselves.
+struct Dump {
+    process: Child,
+    folder: Scratch,
 }
 
-/// Packets on the management interface while data arrived: between two samples that both are inside of a sending phase.
-fn disturbances(samples: &[(u64, u64)]) -> Vec<u64> {
-    let pairs: Vec<_> =
-        samples.windows(2).map(|pair| (pair[1].0 > pair[0].0, pair[1].1 - pair[0].1)).collect();
-    let inside = pairs.windows(3).filter(|around| around.iter().all(|(arrives, _)| *arrives));
-    inside.map(|around| around[1].1).filter(|packets| *packets > 0).collect()
+impl Dump {
+    fn start(space: &str, interface: &str) -> Self {
+        let folder = Scratch::new();
+        let file = |name: &str| std::fs::File::create(folder.path().join(name)).unwrap();
+        let [ip, tcpdump] = ["ip", "tcpdump"].map(|name| program(name).get_program().to_owned());
+        let process = Command::new(ip)
+            .args(["netns", "exec", space])
+            .arg(tcpdump)
+            .args(["-i", interface, "-tt", "-n", "-q", "-s", "64", "-B", "16384", "not arp"])
+            .stdout(file("packets"))
+            .stderr(file("state"))
+            .spawn()
+            .unwrap();
+        let dump = Self { process, folder };
+        eventually("tcpdump listens", || dump.text("state").contains("listening on"));
+        dump
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+    }
+
+    /// When the packets came, in seconds.
+    fn end(mut self) -> Vec<f64> {
+        signal(self.process.id(), "INT");
+        self.process.wait().unwrap();
+        assert!(self.text("state").contains("\n0 packets dropped by kernel"), "{}", self.text("state"));
+        let packets = self.text("packets");
+        packets.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect()
+    }
+}
+
+/// From the first to the last frame of each phase in which frames were sent: the cable check and all trials.
+fn phases(frames: &[f64]) -> Vec<(f64, f64)> {
+    const PAUSE: f64 = 0.15;
+    let parts = frames.chunk_by(|one, next| next - one < PAUSE).filter(|part| part.len() > 500);
+    parts.map(|part| (part[0], part[part.len() - 1])).collect()
 }
 
 #[test]
-fn root_the_management_interface_of_the_receiver_is_silent_while_frames_are_sent() {
+fn root_alone_the_management_interface_of_the_receivers_host_is_silent_while_frames_are_sent() {
     let Some(out) = scratch_of_root() else { return };
-    let hosts = Hosts::make();
-    let agent =
-        format!("{} agent --allow receive:{}", env!("CARGO_BIN_EXE_capbench"), hosts.interface("dut"));
-    let management = Management::make(&hosts.name("ctl"), &[(hosts.name("dut"), agent)]);
-    let rx = management.location(0, &hosts.interface("dut"));
-    for arguments in [
-        "rfc2544 --test latency --quick --repetitions 2 --throughput 5k --method recv --repeats 0 --size 64",
-        "bench --method packet-v3 --rate 5k --duration 2s --repeats 0 --size 64",
-        "search --method packet-v3 --goal quick --max-rate 10k --time 5s --repeats 0 --size 64",
-    ] {
-        let _ = std::fs::remove_dir_all(out.path().join("run"));
-        let mut command = management.reached_by(capbench(arguments));
-        command.args(["--tx", &hosts.location("gen"), "--rx", &rx]);
-        command.arg("--out").arg(out.path().join("run"));
-        let over = Arc::new(AtomicBool::new(false));
-        let samples = std::thread::scope(|scope| {
-            let sampling = scope.spawn(|| {
-                let mut samples = Vec::new();
-                while !over.load(Ordering::Relaxed) {
-                    samples.extend(counts(management.server(0)));
-                    std::thread::sleep(Duration::from_millis(4));
-                }
-                samples
-            });
+    // The agent that ssh starts is the receiver's. Or it is the generator's, and the controller is on the receiver's host.
+    for over_ssh in ["dut", "gen"] {
+        let hosts = Hosts::make();
+        let controller = format!("{}s", hosts.name("ctl"));
+        let management = Management::make(&controller, &[(hosts.name(over_ssh), hosts.agent(over_ssh, ""))]);
+        let location = |which| match which == over_ssh {
+            true => management.location(0, &hosts.interface(which)),
+            false => hosts.location(which),
+        };
+        let on_receivers_host = match over_ssh {
+            "dut" => (hosts.name("dut"), Management::INTERFACE),
+            _ => (controller.clone(), "m0"),
+        };
+        for arguments in [
+            "rfc2544 --test latency --quick --repetitions 2 --throughput 5k --method recv --repeats 0 --size 64",
+            "bench --method packet-v3 --rate 5k --duration 2s --repeats 0 --size 64",
+            "search --method packet-v3 --goal quick --max-rate 10k --time 5s --repeats 0 --size 64",
+        ] {
+            let _ = std::fs::remove_dir_all(out.path().join("run"));
+            let mut command = management.reached_by(capbench(arguments));
+            command.args(["--tx", &location("gen"), "--rx", &location("dut")]);
+            command.arg("--out").arg(out.path().join("run"));
+            let data = Dump::start(&hosts.name("dut"), &hosts.interface("dut"));
+            let calls = Dump::start(&on_receivers_host.0, on_receivers_host.1);
             let ended = run(HOST, command);
-            over.store(true, Ordering::Relaxed);
             assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-            sampling.join().unwrap()
-        });
-        results(&out.path().join("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
-        let sending = samples.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
-        assert!(sending > 20, "{arguments}: {sending} samples of a sending phase");
-        assert!(samples.last().unwrap().1 > 100, "the agent was reached through it");
-        assert_eq!(disturbances(&samples), [0_u64; 0], "{arguments}");
+            let (frames, calls) = (data.end(), calls.end());
+            let results = results(&out.path().join("run")).unwrap();
+            let trials = results["trials"].as_array().unwrap();
+            trials.iter().for_each(check);
+            let phases = phases(&frames);
+            assert!(phases.len() > trials.len(), "{arguments}: {} phases of {}", phases.len(), trials.len());
+            assert!(calls.len() > 100, "the agent was reached through it");
+            for (first, last) in phases {
+                let within = calls.iter().filter(|at| (first..=last).contains(*at));
+                let within: Vec<_> = within.map(|at| at - first).collect();
+                assert_eq!(within, [0.0_f64; 0], "{over_ssh}, {arguments}: in {} s", last - first);
+            }
+        }
     }
 }

@@ -31,7 +31,13 @@ impl Switch {
         ip(&format!("-n {sw} link set bridge up"));
         for name in switch.ends() {
             let (space, own, port) = (switch.name(&name), switch.interface(&name), switch.port(&name));
-            ip(&format!("-n {space} link add {own} type veth peer name {port} netns {sw}"));
+            // Each of the two ends of the path has the number of the other one's peer, as if they were one pair.
+            let [number, peer] = match name.as_str() {
+                "g0" => ["index 100", "index 200"],
+                "dut" => ["index 200", "index 100"],
+                _ => [""; 2],
+            };
+            ip(&format!("-n {space} link add {own} {number} type veth peer name {port} {peer} netns {sw}"));
             ip(&format!("-n {sw} link set {port} master bridge arp off up"));
             ip(&format!("-n {space} link set {own} arp off up"));
         }
@@ -202,6 +208,27 @@ fn root_eight_generators_are_counted_each_and_losses_of_a_leg_are_its_own() {
 }
 
 #[test]
+fn root_a_bridge_between_veths_with_equal_numbers_is_a_path_that_loses_frames() {
+    let Some(out) = scratch_of_root() else { return };
+    let switch = Switch::make(1);
+    switch.limit("g0");
+    let ended = run(
+        HOST,
+        switch.command(
+            &out,
+            "bench --method packet-v3 --rate 4k --duration 1s --size 64",
+            &switch.generators(),
+        ),
+    );
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    let [trial] = &results["trials"].as_array().unwrap()[..] else { panic!("one trial: {ended:#?}") };
+    crate::agents::check(trial);
+    let path = trial["ledger"].as_array().unwrap().iter().find(|entry| entry["place"] == "path").unwrap();
+    assert!(count(path, "count") > 100, "{trial:#}");
+}
+
+#[test]
 fn root_weights_split_the_load() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(2);
@@ -229,6 +256,17 @@ fn once(switch: &Switch, out: &Scratch, which: &str) -> String {
     std::fs::write(&script, text).unwrap();
     std::fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
     format!("exec:{},{}", script.display(), switch.interface(which))
+}
+
+/// An agent whose command starts once, and then never answers.
+fn silent_later(switch: &Switch, out: &Scratch, which: &str) -> String {
+    let location = once(switch, out, which);
+    let script = out.path().join("agent");
+    let text = std::fs::read_to_string(&script).unwrap();
+    // The shell stays the first process.
+    let text = text.replace("exit 1", "exec sleep 600").replace("\nexec ", "\n");
+    std::fs::write(&script, text).unwrap();
+    location
 }
 
 /// An agent that says its interface has this speed, in four characters. Virtual interfaces have none.
@@ -344,6 +382,29 @@ fn root_alone_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant
 }
 
 #[test]
+fn root_lengthy_a_generator_that_falls_silent_for_ever_costs_no_other_account() {
+    let Some(out) = scratch_of_root() else { return };
+    let switch = Switch::make(2);
+    let last = silent_later(&switch, &out, "g1");
+    let generators = [switch.location("g0"), last].join(",");
+    let arguments = "bench --method packet-v3 --rate 3k --duration 4s --size 64 --tolerate 1";
+    let mut command = switch.command(&out, arguments, &generators);
+    let running = Running::start(HOST, command.env(crate::agents::WAITS_NAME, "4000,12000,12000"));
+    eventually("the trial sends", || switch.sent("g1") > CHECK / 2 + 200);
+    signal(agent(&switch.interface("g1")).unwrap(), "STOP");
+    let ended = running.end();
+    let results = results(&out.file("run")).unwrap();
+    let [spoilt] = &results["trials"].as_array().unwrap()[..] else { panic!("one trial: {ended:#?}") };
+    assert_eq!(spoilt["verdict"], "invalid", "{spoilt:#}");
+    let of_each = spoilt["generators"].as_array().unwrap();
+    assert!(of_each[1]["failure"].is_string(), "{spoilt:#}");
+    assert!(of_each[0]["failure"].is_null() && lost(&of_each[0]) == 0, "{spoilt:#}");
+    assert!(count(&of_each[0], "delivered") > 4000, "{spoilt:#}");
+    // It ends with its command, which did not end by itself.
+    eventually("the silent agent is gone", || agent(&switch.interface("g1")).is_none());
+}
+
+#[test]
 fn root_lengthy_without_tolerance_a_generator_that_cannot_be_reached_again_ends_the_trials() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(3);
@@ -372,6 +433,29 @@ fn root_lengthy_a_sweep_and_rfc2544_take_several_generators() {
         trials.iter().for_each(|trial| check(trial, 2));
         std::fs::remove_dir_all(out.path().join("run")).unwrap();
     }
+}
+
+#[test]
+fn root_a_tolerant_run_begins_without_a_generator_that_is_out_of_reach() {
+    let Some(out) = scratch_of_root() else { return };
+    let switch = Switch::make(1);
+    let generators = format!("{},netns:no-such-namespace/eth1", switch.location("g0"));
+    let bench = |arguments: &str| {
+        let arguments = format!("bench --method packet-v3 --rate 2k --duration 1s --size 64 {arguments}");
+        run(HOST, switch.command(&out, &arguments, &generators))
+    };
+    let ended = bench("--dry-run --tolerate 1");
+    assert!(ended.code == Some(0) && ended.out.contains("absent      netns:no-such-namespace"), "{ended:#?}");
+    let ended = bench("");
+    assert!(ended.code == Some(1) && ended.errors.contains("no-such-namespace"), "{ended:#?}");
+    let ended = bench("--tolerate 1");
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    let trial = &results["trials"][0];
+    check(trial, 1);
+    assert_eq!((count(trial, "intended"), &trial["generators"][0]["stream"]), (2000, &0.into()));
+    assert!(trial["noise"].to_string().contains("1 of 2 generators took no part"), "{trial:#}");
+    assert!(results["statements"].to_string().contains("went on without a generator: netns:no-such"));
 }
 
 #[test]

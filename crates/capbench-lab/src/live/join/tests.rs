@@ -364,3 +364,21 @@ fn without_a_tracer_on_both_sides_there_are_no_traced_losses() {
     let evidence = join(VIRTUAL, &transmit(), &receive).evidence;
     assert_eq!((evidence.traced, evidence.untraced.as_deref()), (None, Some("no BTF")));
 }
+
+#[test]
+fn the_load_of_several_generators_is_that_while_all_send() {
+    let start = |start_ns| StreamArrivals { start_ns, ..StreamArrivals::default() };
+    let half = |stream, seconds| TransmitHalf {
+        stream: StreamId(stream),
+        sending: Duration::from_secs(seconds),
+        ..transmit()
+    };
+    // The second one sends as many frames in twice the time.
+    let each = [half(0, 1), half(1, 2)];
+    let at_once = [start(Some(0)), start(Some(500 * MS))];
+    assert_eq!(offered_together(&each, &at_once), Some(1500.0));
+    for streams in [[start(Some(0)), start(Some(1500 * MS))], [start(Some(0)), start(None)]] {
+        assert_eq!(offered_together(&each, &streams), None, "{streams:?}");
+    }
+    assert_eq!(offered_together(&each[..1], &at_once), None);
+}
