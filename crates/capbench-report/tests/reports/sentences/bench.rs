@@ -150,7 +150,7 @@ fn a_table_says_why_a_method_is_above_one_with_a_higher_rate() {
 #[test]
 fn the_only_method_is_used_whatever_the_noise() {
     let only = noisy(trial(1, "recv", 100_000, 100_000));
-    assert_eq!(answers(&[only.clone()])[0], "Use recv: at least 100,000 packets/s without loss.");
+    assert_eq!(answers(std::slice::from_ref(&only))[0], "Use recv: at least 100,000 packets/s without loss.");
     let worse = noisy(trial(2, "packet-v1", 90_000, 20_000));
     let two = answers(&[only, worse]);
     assert_eq!(two[0], "Probably best is recv: at least 100,000 packets/s without loss.");
