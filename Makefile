@@ -7,7 +7,7 @@ CAPBENCH := $(or $(CARGO_TARGET_DIR),target)/release/capbench
 # Where things are installed. A package is made below DESTDIR.
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
-MANDIR ?= $(PREFIX)/share/man/man1
+MANDIR ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
@@ -17,7 +17,7 @@ EXTCAPDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(or $(firstword $(wildcar
   /usr/libexec/wireshark/extcap /usr/lib/*/wireshark/extcap /usr/lib64/wireshark/extcap /usr/lib/wireshark/extcap)),\
   $(PREFIX)/lib/wireshark/extcap),$(PREFIX)/lib/wireshark/extcap)
 
-.PHONY: help bench test setup build docs install uninstall
+.PHONY: help bench test setup build docs deb sbom install uninstall
 
 help:
 	@echo 'make bench   set up, build and compare the capture methods on this host;'
@@ -28,6 +28,8 @@ help:
 	@echo 'make setup   install what building and testing need and this host lacks'
 	@echo 'make install put what was built below PREFIX ($(PREFIX)): program, manual pages,'
 	@echo '             completions, systemd unit, and a link for Wireshark; uninstall removes them'
+	@echo 'make deb     make a Debian package of what was built'
+	@echo 'make sbom    list the crates that the program is made of (CycloneDX)'
 
 bench: build
 	@$(CAPBENCH) bench $(ARGS)
@@ -38,7 +40,7 @@ test:
 
 build:
 	@tools/setup build
-	@test -e $(CAPBENCH) || echo "make: the first build takes about 5 minutes on 2 CPUs; this host has $$(nproc)"
+	@test -e $(CAPBENCH) || echo "make: the first build takes about 4 minutes on 2 CPUs; this host has $$(nproc)"
 	@cargo build --release --locked --package capbench
 
 setup:
@@ -46,6 +48,9 @@ setup:
 
 docs:
 	@tools/docs
+
+deb sbom:
+	@CAPBENCH=$(CAPBENCH) tools/package $@
 
 # It builds nothing: what was built as a user is installed as root.
 install:
@@ -56,7 +61,7 @@ install:
 	sed 's,^ExecStart=/usr/bin/,ExecStart=$(BINDIR)/,' packaging/capbench-record@.service >"$$made/unit"; \
 	put() { install -D -m "$$1" "$$2" "$(DESTDIR)$$3"; echo "$(DESTDIR)$$3"; }; \
 	put 755 $(CAPBENCH) $(BINDIR)/capbench; \
-	for page in "$$made"/man/*; do put 644 "$$page" "$(MANDIR)/$${page##*/}"; done; \
+	for page in "$$made"/man/*; do put 644 "$$page" "$(MANDIR)/man$${page##*.}/$${page##*/}"; done; \
 	put 644 "$$made/completions/capbench.bash" $(BASHDIR)/capbench; \
 	put 644 "$$made/completions/_capbench" $(ZSHDIR)/_capbench; \
 	put 644 "$$made/completions/capbench.fish" $(FISHDIR)/capbench.fish; \
@@ -65,11 +70,11 @@ install:
 	ln -sfn $(BINDIR)/capbench $(DESTDIR)$(EXTCAPDIR)/capbench-extcap; \
 	echo "$(DESTDIR)$(EXTCAPDIR)/capbench-extcap"
 
-# Folders are left to whoever else has files in them; below DESTDIR that is nobody, once they are empty.
+# Folders in which others have files stay; below DESTDIR that is nobody, once they are empty.
 uninstall:
-	rm -f $(addprefix $(DESTDIR),$(BINDIR)/capbench $(MANDIR)/capbench.1 $(MANDIR)/capbench-*.1 $(BASHDIR)/capbench \
+	rm -f $(addprefix $(DESTDIR),$(BINDIR)/capbench $(MANDIR)/man1/capbench.1 $(MANDIR)/man[157]/capbench-*.[157] $(BASHDIR)/capbench \
 	  $(ZSHDIR)/_capbench $(FISHDIR)/capbench.fish $(UNITDIR)/capbench-record@.service $(EXTCAPDIR)/capbench-extcap)
-	@for folder in $(BINDIR) $(MANDIR) $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(EXTCAPDIR); do \
+	@for folder in $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(EXTCAPDIR); do \
 	  if [ -n "$(DESTDIR)" ] && [ -d "$(DESTDIR)$$folder" ]; then \
 	    (cd "$(DESTDIR)" && rmdir -p --ignore-fail-on-non-empty "$${folder#/}"); \
 	  fi; \

@@ -44,7 +44,7 @@ pub fn retire_milliseconds(options: &CaptureOptions) -> Result<u32> {
     }
     match u32::try_from(options.retire_timeout.as_millis()) {
         Ok(milliseconds) if milliseconds <= u32::from(u16::MAX) => Ok(milliseconds),
-        _ => refuse("at most 65535 ms are possible"),
+        _ => refuse("up to 65535 ms are possible"),
     }
 }
 

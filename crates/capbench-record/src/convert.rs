@@ -2,7 +2,7 @@
 //!
 //! A verbatim file becomes the pcapng file that a pcapng recording would have written. A pcapng file with several sections keeps
 //! them. An interface described after packets is described at the same place. Each description is written once, so the output is
-//! at most a few times as large as the input. Link types, clocks, timestamps and lengths do not change. pcap has one link type
+//! up to a few times as large as the input. Link types, clocks, timestamps and lengths do not change. pcap has one link type
 //! and timestamps from 1970 to 2106; a file that needs more is refused.
 
 use std::cell::Cell;
@@ -109,7 +109,7 @@ impl ConvertError {
 /// Limit for the output in octets, before compression.
 #[derive(Clone, Debug)]
 pub enum OutputLimit {
-    /// Unlimited: the output of an uncompressed file is at most a few times as large as the file.
+    /// Unlimited: the output of an uncompressed file is up to a few times as large as the file.
     None,
     /// This many octets.
     Octets(u64),

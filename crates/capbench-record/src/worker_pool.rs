@@ -70,8 +70,8 @@ impl Plan {
     /// Checks that the plan is valid, before threads and places are allocated.
     pub(crate) fn check(&self) -> Result<()> {
         let reason = match (self.workers, self.queue) {
-            (0, _) => "it takes at least one worker",
-            (_, 0) => "it takes queues of at least one batch",
+            (0, _) => "it needs at least one worker",
+            (_, 0) => "it needs queues of at least one batch",
             (4097.., _) => "more than 4096 workers are not possible",
             (_, 65_537..) => "queues of more than 65536 batches are not possible",
             _ => return Ok(()),

@@ -9,7 +9,7 @@ use capbench_sys::host::NetNamespace;
 use crate::sockets::{self, Socket};
 
 /// The interfaces of the calling thread's network namespace on which a socket captures now, in the kernel's order. A socket on
-/// all interfaces stands for each one that is up.
+/// all interfaces counts for each one that is up.
 ///
 /// # Errors
 /// If the kernel does not list the interfaces.

@@ -29,7 +29,7 @@ mod watch;
 
 pub use capbench_model::places::Place;
 pub use captured::interfaces as captured_interfaces;
-pub use look::{Advice, Look, NicRing};
+pub use look::{Advice, Look, NicRing, SCHEMA_VERSION};
 pub use places::Lost;
 pub use sockets::{ClosedSockets, Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 pub use traced::{Dropped, Traced, Tracing};

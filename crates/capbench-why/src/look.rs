@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capbench_host::accounts::softnet::SoftnetDelta;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::places::Lost;
@@ -11,10 +12,10 @@ use crate::traced::Traced;
 use capbench_model::places::Place;
 
 /// Version of [`Look`] as JSON.
-pub(crate) const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// The results of an interval.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Look {
     /// Increases when a reader of older documents would misunderstand newer ones.
     pub schema_version: u32,
@@ -24,6 +25,10 @@ pub struct Look {
     pub namespace: u64,
     /// End of the interval, in seconds since the watch began.
     pub time_s: f64,
+    /// The same by the wall clock, in nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// The same by CLOCK_MONOTONIC, in nanoseconds.
+    pub monotonic_ns: u64,
     /// Length of the interval in seconds.
     pub seconds: f64,
     /// Whether the interface is up.
@@ -68,7 +73,7 @@ pub struct Look {
 }
 
 /// The receive rings of a NIC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NicRing {
     /// Descriptors per ring.
     pub descriptors: u32,
@@ -77,10 +82,11 @@ pub struct NicRing {
 }
 
 /// A place that loses frames, the likely cause, and what to change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
     /// The place.
     #[serde(serialize_with = "crate::places::by_key")]
+    #[schemars(schema_with = "crate::places::keys")]
     pub place: Place,
     /// Frames that it lost in the interval.
     pub lost: u64,

@@ -1,5 +1,6 @@
 //! The places along a receive path where frames can be lost, as the kernel counts them for one interface.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use crate::sockets::{Method, Sockets};
@@ -67,10 +68,11 @@ pub(super) const PLACES: [(Place, &str, &str, &str); 10] = [
 ];
 
 /// Frames that one place lost in an interval.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Lost {
     /// The place.
     #[serde(serialize_with = "by_key")]
+    #[schemars(schema_with = "keys")]
     pub place: Place,
     /// Number of lost frames; absent if not counted.
     pub frames: Option<u64>,
@@ -95,6 +97,11 @@ fn row(place: Place) -> (Place, &'static str, &'static str, &'static str) {
 /// Serializes a place as its key.
 pub(super) fn by_key<S: serde::Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(row(*place).1)
+}
+
+/// The schema of a place's key.
+pub(super) fn keys(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": PLACES.map(|(_, key, ..)| key) })
 }
 
 /// An XDP program on the interface.
@@ -197,8 +204,7 @@ fn of_sockets(sockets: &Sockets) -> Lost {
     let most = of_all.iter().filter_map(|socket| socket.dropped).sum::<u64>()
         + closed_of_all.iter().map(|group| group.dropped).sum::<u64>();
     if most > 0 {
-        source
-            .push_str(&format!("; at most {most} more, which sockets on all interfaces lost of all of them"));
+        source.push_str(&format!("; up to {most} more, which sockets on all interfaces lost of all of them"));
     }
     Lost { place: Place::Ring, frames, per_s: None, source }
 }

@@ -1,5 +1,6 @@
 //! The results of the kernel's tracepoints in an interval: why the kernel dropped frames, and where XDP failed.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use capbench_host::tracer::InterfaceTrace;
@@ -15,7 +16,7 @@ pub enum Tracing {
 }
 
 /// Frames that the kernel dropped for one reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Dropped {
     /// The kernel's name of the reason; if there is none, the kernel function.
     pub reason: String,
@@ -27,7 +28,7 @@ pub struct Dropped {
 }
 
 /// The trace of the interface in an interval.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Traced {
     /// Frames by drop reason (`skb:kfree_skb`), most frequent first. They include frames that a socket has received, when the
     /// stack drops its own copy.

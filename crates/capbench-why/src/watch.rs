@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use capbench_sys::bpf::{XdpAttachment, link_state};
+use capbench_sys::host::clock;
 use capbench_sys::host::ethtool::{self, Rings};
 use capbench_sys::host::{InterfaceIndex, NetNamespace};
 
@@ -264,6 +265,8 @@ fn compare(
     };
     let mut look = Look {
         schema_version: SCHEMA_VERSION,
+        unix_ns: clock::realtime_ns(),
+        monotonic_ns: clock::monotonic_ns(),
         interface: after.link.name.clone(),
         namespace: after.namespace,
         time_s: time.as_secs_f64(),

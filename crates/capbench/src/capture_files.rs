@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_says_something_else_is_told() {
+    fn a_name_that_contradicts_the_format_is_reported() {
         let said = |asked, file: &str| super::contradiction(asked, Path::new(file));
         assert_eq!(said(None, "x.pcap"), None);
         assert_eq!(said(Some(Pcap), "x.pcap.zst"), None);

@@ -225,8 +225,8 @@ pub struct ThresholdFlags {
     /// Rates and times that change by less are no regression and no improvement, however certain it is
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
     pub threshold: f64,
-    /// The same for loss: the difference of the shares lost. Loss in most trials where there was none in any counts
-    /// whatever its size
+    /// The same for loss: the difference of the shares lost. If most trials of the later run lose frames and none of the earlier
+    /// run does, any loss counts
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]
     pub loss_threshold: f64,
 }

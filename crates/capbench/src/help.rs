@@ -24,19 +24,19 @@ pub const GROUPS: &[Group] = &[
                     "capbench bench --method packet-v3,'cmd:./prog {interface}'",
                 ],
             ),
-            (
-                "sweep",
-                &["capbench sweep work --from ns:0 --to ns:5000   # how much work per packet is possible"],
-            ),
             ("compare", &["capbench compare monday tuesday   # two folders of --out"]),
-            ("report", &["capbench report capbench-results/bench-2026-11-20T12-00-00Z --format html"]),
         ],
     },
     Group {
         heading: "Find the limit",
         commands: &[
             ("search", &["capbench search --method packet-v3   # highest load without loss, and with 0.5 %"]),
+            (
+                "sweep",
+                &["capbench sweep work --from ns:0 --to ns:5000   # how much work per packet is possible"],
+            ),
             ("rfc2544", &["capbench rfc2544 --quick --test throughput,latency"]),
+            ("agent", &["capbench agent --allow send:eth1   # started by ssh, for --tx ssh:HOST/eth1"]),
             ("soak", &["capbench soak --rate 100k --for 10m --max-loss 0"]),
         ],
     },
@@ -50,7 +50,11 @@ pub const GROUPS: &[Group] = &[
                     "capbench record -i eth0 -w 'day-%H.pcap' -G 3600 -W 24",
                 ],
             ),
-            ("convert", &["capbench convert blocks.verbatim packets.pcapng"]),
+            ("send", &["capbench send -i eth0 --rate 1Gbps --size 512 --duration 10s"]),
+            (
+                "count",
+                &["capbench count -i eth0 --each tcp --each 'udp port 53'   # packets and bytes of each"],
+            ),
             ("extcap", &["capbench extcap --install   # Wireshark then lists capbench's interfaces"]),
         ],
     },
@@ -64,26 +68,16 @@ pub const GROUPS: &[Group] = &[
                     "capbench why -i eth0   # one interface, a line per second",
                 ],
             ),
-            ("verify", &["capbench verify --trial 7 --frames 100000 packets.pcapng   # frames of `send`"]),
+            ("methods", &["capbench methods   # what runs here, and what each method needs"]),
         ],
     },
     Group {
         heading: "Check",
         commands: &[
-            ("methods", &["capbench methods   # what runs here, and what each method needs"]),
-            ("send", &["capbench send -i eth0 --rate 1Gbps --size 512 --duration 10s"]),
-            (
-                "count",
-                &["capbench count -i eth0 --each tcp --each 'udp port 53'   # packets and bytes of each"],
-            ),
+            ("verify", &["capbench verify --trial 7 --frames 100000 packets.pcapng   # frames of `send`"]),
+            ("convert", &["capbench convert blocks.verbatim packets.pcapng"]),
+            ("report", &["capbench report capbench-results/bench-2026-11-20T12-00-00Z --format html"]),
         ],
-    },
-    Group {
-        heading: "Other hosts",
-        commands: &[(
-            "agent",
-            &["capbench agent --allow send:eth1   # started by ssh, for --tx ssh:HOST/eth1"],
-        )],
     },
     Group {
         heading: "Publications",
@@ -221,10 +215,14 @@ fn habits() -> impl Iterator<Item = Arg> {
         .into_iter()
         .map(|(name, letter, help)| Arg::new(name).short(letter).action(ArgAction::Count).help(help));
     let kind = Arg::new("time-stamp-type").short('j').long("time-stamp-type").value_parser(["host"]);
-    let precision = Arg::new("time-stamp-precision").long("time-stamp-precision").value_parser(["nano"]);
+    let named = |name: &'static str| Arg::new(name).long(name);
+    let nanoseconds = "Changes nothing, time stamps always have nanoseconds";
+    let precision = named("time-stamp-precision").value_parser(["micro", "nano"]).value_name("PRECISION");
     let stamps = [
         kind.value_name("TYPE").help("Time stamps: host, the kernel's clock, is the only type"),
-        precision.value_name("PRECISION").help("Time stamps always have nanoseconds"),
+        precision.help(nanoseconds),
+        named("micro").action(ArgAction::Count).help(nanoseconds),
+        named("nano").action(ArgAction::Count).help(nanoseconds),
     ];
     letters.chain(stamps).map(|arg| arg.help_heading(HEADING).hide_short_help(true))
 }
@@ -290,6 +288,32 @@ mod tests {
         assert_eq!(named, shown.map(|command| command.get_name().to_string()).collect());
         let lines = grouped(&cli);
         assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");
+    }
+
+    #[test]
+    fn the_readme_has_the_same_groups_and_commands_in_the_same_order() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+        let text = std::fs::read_to_string(readme).unwrap();
+        let table = text.split("\n## ").find(|section| section.starts_with("Commands\n")).unwrap();
+        let mut found: Vec<(String, Vec<String>)> = Vec::new();
+        for row in table.lines() {
+            if let Some(heading) = row.strip_prefix("| **").and_then(|rest| rest.strip_suffix("** | |")) {
+                found.push((heading.into(), Vec::new()));
+            } else if let Some((_, commands)) = found.last_mut() {
+                for part in row.split("`capbench ").skip(1) {
+                    let name: String = part.chars().take_while(char::is_ascii_alphanumeric).collect();
+                    // A command that has an earlier row is listed there.
+                    if !commands.contains(&name) {
+                        commands.push(name);
+                    }
+                }
+            }
+        }
+        let groups = GROUPS.iter().map(|group| {
+            let names = group.commands.iter().map(|(name, _)| name.to_string());
+            (group.heading.to_string(), names.collect::<Vec<_>>())
+        });
+        assert_eq!(found, groups.collect::<Vec<_>>());
     }
 
     #[test]

@@ -6,12 +6,13 @@ use capbench_testing::schema::{self, ABSENT, LATER};
 use serde_json::Value;
 
 use crate::commands::count::documents as count;
+use crate::commands::methods::document as methods;
 use crate::commands::send;
 use crate::commands::verify::document as verify;
 use crate::recording::ledger::document as record;
 
 /// The files, and the schema of each.
-fn schemas() -> [(&'static str, Value); 4] {
+fn schemas() -> [(&'static str, Value); 6] {
     let says = |what: &str| format!("{what} {ABSENT} {LATER}");
     [
         (
@@ -44,6 +45,24 @@ fn schemas() -> [(&'static str, Value); 4] {
                 "capbench verify --json",
                 &says("The frames of `capbench send` that were found in capture files."),
                 verify::SCHEMA_VERSION,
+            ),
+        ),
+        (
+            "methods",
+            schema::of::<methods::Document<'_>>(
+                "capbench methods --json",
+                &says("The capture methods and the ways to transmit."),
+                methods::SCHEMA_VERSION,
+            ),
+        ),
+        (
+            "why",
+            schema::of::<capbench_why::Look>(
+                "capbench why --json",
+                &says(
+                    "What an interface received and lost in an interval. Counts are of the interval unless they say otherwise.",
+                ),
+                capbench_why::SCHEMA_VERSION,
             ),
         ),
     ]

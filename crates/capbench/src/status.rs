@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_told_by_place_and_the_unknown_is_not_none() {
+    fn losses_are_reported_by_place_and_the_unknown_is_not_none() {
         let mut losses = Losses::default();
         assert_eq!(losses.to_string(), "none");
         losses.add(Place::Link, None);

@@ -125,7 +125,7 @@ impl Connection {
             protocol: PROTOCOL,
             trace: self.start.trace,
             session: self.session.clone(),
-            build: Build::default(),
+            build: Build { version: env!("CARGO_PKG_VERSION").into(), source_hash: None },
         };
         self.hello = self.call("hello", &greeting, patience)?;
         Ok(())

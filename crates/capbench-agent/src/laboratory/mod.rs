@@ -175,7 +175,7 @@ impl AgentLaboratory {
     /// What each agent says of itself and its interface, a line each with the location first.
     pub fn describe(&self) -> Vec<(String, String)> {
         let line = |role, agent: &Connection| {
-            let Hello { environment, max_rate, .. } = agent.hello();
+            let Hello { environment, max_rate, max_duration, no_report_because, .. } = agent.hello();
             let interface = match port(agent, role) {
                 Ok(port) => {
                     let driver = port.facts.facts.driver.as_deref().unwrap_or("unknown driver");
@@ -193,6 +193,12 @@ impl AgentLaboratory {
             }
             if let Some(limit) = max_rate {
                 text += &format!(", allows up to {} frames/s", limit.get());
+            }
+            if let Some(limit) = max_duration {
+                text += &format!(", allows trials up to {limit:?}");
+            }
+            if let Some(reason) = no_report_because {
+                text += &format!(", leaves no report if its connection is lost: {reason}");
             }
             (agent.location().to_string(), text)
         };
@@ -230,11 +236,10 @@ impl AgentLaboratory {
 
     /// Notes the agents that are of another build than the controller.
     pub fn note_other_builds(&mut self, own: &Program) {
-        let hash = |program: &Program| program.source_hash.clone();
         let senders = self.generators.iter().map(|generator| &generator.agent);
         for agent in senders.chain([&self.receive]) {
-            let other = agent.hello().environment.program.as_ref().and_then(hash);
-            if other.is_some() && hash(own).is_some() && other != hash(own) {
+            let other = &agent.hello().build.source_hash;
+            if other.is_some() && own.source_hash.is_some() && *other != own.source_hash {
                 let location = agent.location();
                 self.statements
                     .push(format!("{location} runs another build of capbench than the controller"));

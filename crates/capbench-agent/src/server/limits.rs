@@ -17,6 +17,9 @@ const MOST_STREAMS: u16 = 256;
 const LONGEST_QUIET: Duration = Duration::from_secs(600);
 const LONGEST_BATCH: Duration = Duration::from_secs(60);
 
+/// The longest wait before the first frame that a controller may ask for.
+pub(super) const HEAD_START: Duration = Duration::from_secs(1);
+
 /// A generator without a plan ends up to this late: its CPU may be taken away.
 const LATENESS: Duration = Duration::from_secs(60);
 

@@ -157,7 +157,7 @@ impl OpenPort {
                 return sent.ok_or_else(|| not_armed("go", go.trial).into());
             }
         };
-        std::thread::sleep(go.head_start);
+        std::thread::sleep(go.head_start.min(limits::HEAD_START));
         match side.go(go).and_then(|()| side.sent()) {
             Ok(sent) => {
                 self.stage = Stage::Sent(arm, sent);

@@ -165,7 +165,7 @@ fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> 
 
 #[cfg(not(feature = "dpdk"))]
 fn supported(_: &MethodSpec) -> std::result::Result<(), String> {
-    Err("built without the feature dpdk; it takes libdpdk-dev: cargo build --features dpdk".into())
+    Err("built without the feature dpdk; it needs libdpdk-dev: cargo build --features dpdk".into())
 }
 
 #[cfg(feature = "dpdk")]

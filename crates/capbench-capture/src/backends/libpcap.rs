@@ -142,7 +142,7 @@ fn timeout(spec: &MethodSpec, options: &CaptureOptions) -> Result<u32> {
     match ring_memory::retire_milliseconds(&options) {
         Ok(0) => refuse("0 means for ever to libpcap; give at least 1ms"),
         Ok(milliseconds) => Ok(milliseconds),
-        Err(_) if timeout.is_some() => refuse("whole milliseconds, 65535 at most, are possible"),
+        Err(_) if timeout.is_some() => refuse("whole milliseconds up to 65535 are possible"),
         Err(error) => Err(error),
     }
 }

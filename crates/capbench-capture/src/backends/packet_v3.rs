@@ -213,7 +213,7 @@ fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
     let ring = ring_memory::checked_ring(options)?.0;
     let block = options.block.0.min(ring);
     let (Ok(block), Ok(blocks)) = (u32::try_from(block), u32::try_from(ring / block)) else {
-        return refuse("--ring or --block", "blocks are below 4 GiB and at most 65535".into());
+        return refuse("--ring or --block", "blocks are below 4 GiB, and there are up to 65535".into());
     };
     match BlockGeometry::new(block, blocks, ring_memory::retire_milliseconds(options)?) {
         Ok(geometry) => Ok(geometry),

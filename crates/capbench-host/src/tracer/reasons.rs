@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::DropKind;
 
 /// The meaning of a drop on a watched interface for a capture of all protocols there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropStage {
     /// Lost on the way out of the sending interface, which does not count it.

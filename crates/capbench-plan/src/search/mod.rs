@@ -41,7 +41,7 @@ pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses, Moments};
 pub use conduct::Finished;
 pub use goal::{Goal, Ratio, Strategy, Width};
 pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};
-pub use notation::{Listed, parse, presets, read};
+pub use notation::{KEYS, Listed, parse, presets, read};
 pub use numbers::{Held, Longest, LossEvents, LossNumbers};
 pub use outcome::{GoalResult, Reason, SearchOutcome, SoFar, Status};
 pub use plan::{Estimate, Overload, SearchPlan};

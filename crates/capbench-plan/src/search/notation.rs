@@ -172,14 +172,26 @@ fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> 
     Ok(goal)
 }
 
-const KEYS: [&str; 9] =
-    ["from", "loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy"];
+/// The keys of a goal: key, attribute of RFC 9971, and default.
+#[rustfmt::skip]
+pub const KEYS: [[&str; 3]; 9] = [
+    ["loss", "Goal Loss Ratio: a trial that loses more is a high-loss trial", "needed, or `from`"],
+    ["duration", "Goal Final Trial Duration", "needed, or `from`"],
+    ["sum", "Goal Duration Sum: the trial time that decides a load", "one trial"],
+    ["exceed", "Goal Exceed Ratio: the share of that time that may be high-loss", "0.5"],
+    ["width", "Goal Width, of the upper bound; `0.1%max` is of the maximum load", "0.5 %"],
+    ["initial", "Goal Initial Trial Duration", "1 s, up to `duration`"],
+    ["targets", "coarser targets before the goal", "2"],
+    ["strategy", "`mlr` or `binary`", "`mlr`"],
+    ["from", "a preset of one goal, for all other keys", ""],
+];
 
 pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
     let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {
-        if !KEYS.contains(&key.as_str()) {
-            return Err(format!("there is no key \"{key}\"; there are {}", KEYS.join(", ")));
+        let names = KEYS.map(|[name, ..]| name);
+        if !names.contains(&key.as_str()) {
+            return Err(format!("there is no key \"{key}\"; there are {}", names.join(", ")));
         }
         if said.insert(key, value).is_some() {
             return Err(format!("{key}: it is given twice"));
@@ -263,12 +275,21 @@ mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use super::{Unread, parse, parse_toml, preset, presets};
+    use super::{KEYS, Unread, parse, parse_toml, preset, presets};
     use crate::search::Ratio;
     use crate::search::goal::{Strategy, Width};
 
     fn ratio(value: f64) -> Ratio {
         Ratio::new(value).unwrap()
+    }
+
+    #[test]
+    fn the_documentation_has_these_keys() {
+        let text =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/search.md")).unwrap();
+        let rows = KEYS.map(|[key, meaning, default]| format!("| `{key}` | {meaning} | {default} |\n"));
+        let rows = rows.concat().replace("|  |", "| |");
+        assert!(text.contains(&rows), "docs/search.md lacks:\n{rows}");
     }
 
     #[test]
@@ -302,7 +323,7 @@ mod tests {
             ("ndr,,pdr", "a goal has no name"),
             ("x:loss=0", "duration is missing"),
             ("x:duration=1s", "loss is missing"),
-            ("x:from=ndr,speed=1", "there is no key \"speed\"; there are from, loss,"),
+            ("x:from=ndr,speed=1", "there is no key \"speed\"; there are loss, duration,"),
             ("x:from=ndr,loss", "\"loss\" is not KEY=VALUE"),
             ("x:from=ndr,loss=0,loss=0", "loss: it is given twice"),
             ("x:from=ndr,loss=100%", "loss: 1 is no ratio from 0 to below 1"),

@@ -10,7 +10,7 @@ use super::capture_side::{CaptureSide, TICK};
 
 /// Receives the frames of a capture.
 pub(super) trait Consumer {
-    /// Reads the next frames of the capture, waiting about `timeout` at most. Returns whether there were any.
+    /// Reads the next frames of the capture, waiting up to about `timeout`. Returns whether there were any.
     fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool>;
 
     /// Reads and publishes the counters of the capture.

@@ -139,13 +139,17 @@ impl WriteOptions {
     /// [`RecordError::Option`] for invalid options, or options that exclude each other.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |option, reason: &str| Err(RecordError::Option { option, reason: reason.into() });
-        let Rotation { bytes, packets, seconds, files } = self.rotation;
-        if [bytes, packets, seconds.map(u64::from), files.map(u64::from)].contains(&Some(0)) {
-            return refuse("-C, -G or -W", "0 is no limit for a file; leave it out");
+        let Rotation { bytes, packets, seconds, files, last } = self.rotation;
+        let counts = [seconds, files, last].map(|count| count.map(u64::from));
+        if [bytes, packets].into_iter().chain(counts).any(|limit| limit == Some(0)) {
+            return refuse("-C, -G, -W or -a", "0 is no limit for a file; leave it out");
         }
         let rotates = self.rotation.is_numbered() || seconds.is_some();
         if files.is_some() && !rotates {
             return refuse("-W", "only files with an end can be counted; give -C or -G, too");
+        }
+        if last.is_some() && !rotates && bytes.is_none() {
+            return refuse("-a files", "only files with an end can be counted; give -b, -C or -G, too");
         }
         if self.is_standard_output() && rotates {
             return refuse("-C, -G or -W", "the standard output is one file; give a name with -w");
@@ -214,6 +218,11 @@ mod tests {
         let ring = Rotation { files: Some(3), ..Rotation::default() };
         let error = WriteOptions { rotation: ring, ..plain.clone() }.check().unwrap_err().to_string();
         assert!(error.starts_with("-W: "), "{error}");
+        let counted = Rotation { last: Some(3), ..Rotation::default() };
+        let error = WriteOptions { rotation: counted, ..plain.clone() }.check().unwrap_err().to_string();
+        assert!(error.starts_with("-a files: "), "{error}");
+        let whole = Rotation { bytes: Some(1000), last: Some(1), ..Rotation::default() };
+        WriteOptions { rotation: whole, path: "-".into(), ..plain.clone() }.check().unwrap();
         let timed = Rotation { seconds: Some(3), ..ring };
         WriteOptions { rotation: timed, ..plain.clone() }.check().unwrap();
         assert!(WriteOptions { rotation: timed, path: "-".into(), ..plain.clone() }.check().is_err());

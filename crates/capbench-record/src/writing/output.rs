@@ -209,10 +209,10 @@ impl Output {
             return Err(block);
         }
         if let Some(buffer) = self.current.take_if(|buffer| buffer.length() > 0 || buffer.cut.is_some()) {
-            self.hand_over(buffer);
+            self.pass_on(buffer);
         }
         self.position.add(length, packets);
-        self.hand_over(Buffer::of_block(block, length, self.interfaces));
+        self.pass_on(Buffer::of_block(block, length, self.interfaces));
         Ok(())
     }
 
@@ -246,7 +246,7 @@ impl Output {
         let buffer = self.current.take().or_else(|| self.empty(false).ok());
         if let Some(mut buffer) = buffer {
             buffer.flush = true;
-            self.hand_over(buffer);
+            self.pass_on(buffer);
         }
     }
 
@@ -270,7 +270,7 @@ impl Output {
         let mut trailer = Vec::new();
         ends.trailer(&mut trailer);
         (buffer.trailer, buffer.flush) = (Some(trailer), true);
-        self.hand_over(buffer);
+        self.pass_on(buffer);
         self.position.end();
     }
 
@@ -304,7 +304,7 @@ impl Output {
     fn close(&mut self, trailer: Vec<u8>) -> Option<Ending> {
         let thread = self.thread.take()?;
         if let Some(buffer) = self.current.take() {
-            self.hand_over(buffer);
+            self.pass_on(buffer);
         }
         self.pool.close(trailer);
         match thread.join() {
@@ -339,7 +339,7 @@ impl Output {
             return Err(NoRoom::Ended);
         }
         if let Some(buffer) = self.current.take() {
-            self.hand_over(buffer);
+            self.pass_on(buffer);
         }
         self.current = Some(self.empty(self.waits)?);
         Ok(())
@@ -373,8 +373,8 @@ impl Output {
         if self.is_aligned { (self.position.bytes % ALIGNMENT as u64) as usize } else { 0 }
     }
 
-    fn hand_over(&self, buffer: Buffer) {
-        if let Some(buffer) = self.pool.hand_over(buffer) {
+    fn pass_on(&self, buffer: Buffer) {
+        if let Some(buffer) = self.pool.pass_on(buffer) {
             self.gauge.count(buffer.packets_of(), |of| &of.unwritten);
         }
     }

@@ -161,7 +161,8 @@ mod tests {
         OwnNames::new(Path::new(path), &rotation, is_compressed).unwrap()
     }
 
-    const TIMED: Rotation = Rotation { bytes: None, packets: None, seconds: Some(60), files: None };
+    const TIMED: Rotation =
+        Rotation { bytes: None, packets: None, seconds: Some(60), files: None, last: None };
 
     #[test]
     fn names_of_others_are_not_recognised_as_ours() {

@@ -109,7 +109,7 @@ impl Pool {
     }
 
     /// Passes a full buffer to the writer. Returns it if the writer has ended.
-    pub(super) fn hand_over(&self, buffer: Buffer) -> Option<Buffer> {
+    pub(super) fn pass_on(&self, buffer: Buffer) -> Option<Buffer> {
         let mut state = self.lock();
         if state.ended {
             return Some(buffer);
@@ -232,7 +232,7 @@ mod tests {
     fn fill(pool: &Pool, gauge: &Gauge, flush: bool) {
         let mut buffer = pool.take_empty(false, gauge).unwrap();
         buffer.flush = flush;
-        assert!(pool.hand_over(buffer).is_none());
+        assert!(pool.pass_on(buffer).is_none());
     }
 
     fn is_due(pool: &Pool) -> bool {

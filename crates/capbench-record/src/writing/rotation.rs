@@ -24,12 +24,14 @@ pub struct Rotation {
     /// overwritten. With an interval alone, the recording ends after the last file. With both, it only sets the width of the
     /// number in a name.
     pub files: Option<u32>,
+    /// Number of files after which the recording ends (`-a files` of dumpcap), also in a ring.
+    pub last: Option<u32>,
 }
 
 impl Rotation {
-    /// Whether files are numbered: they end by size or by packets.
+    /// Whether files are numbered: they end by size or by packets, and the first is not the last.
     pub(super) fn is_numbered(&self) -> bool {
-        self.bytes.is_some() || self.packets.is_some()
+        (self.bytes.is_some() || self.packets.is_some()) && self.last != Some(1)
     }
 
     /// Whether files replace older ones of the same recording, because their numbers start again.
@@ -66,6 +68,8 @@ pub(super) struct Position {
     /// Its number among the files of its name.
     pub(super) number: u64,
     intervals: u64,
+    /// Files begun so far.
+    files: u64,
     /// Packets with timestamps from here on belong to the interval.
     from_ns: u64,
     until_ns: u64,
@@ -83,6 +87,7 @@ impl Position {
             second: 0,
             number: 0,
             intervals: 0,
+            files: 1,
             from_ns: 0,
             until_ns: u64::MAX,
             is_late: false,
@@ -117,7 +122,11 @@ impl Position {
 
     #[cold]
     fn beyond(&self, time_ns: u64) -> Next {
-        let last = self.rotation.files.is_some_and(|files| self.intervals >= u64::from(files));
+        let reaches = |limit: Option<u32>, count| limit.is_some_and(|limit| count >= u64::from(limit));
+        if reaches(self.rotation.last, self.files) {
+            return Next::End;
+        }
+        let last = reaches(self.rotation.files, self.intervals);
         if last && !self.rotation.is_numbered() && !self.is_in_interval(time_ns) {
             return Next::End;
         }
@@ -128,6 +137,7 @@ impl Position {
     pub(super) fn advance(&mut self, time_ns: u64) {
         self.is_late |= self.has_ended() && self.is_in_interval(time_ns);
         (self.bytes, self.packets) = (0, 0);
+        self.files += 1;
         if !self.is_in_interval(time_ns) {
             self.begin_interval(time_ns);
             return;
@@ -225,6 +235,16 @@ mod tests {
             files(both, &every(1, 12)),
             [(1000, 0, 3), (1000, 1, 1), (1002, 0, 3), (1002, 1, 1), (1004, 0, 3), (1004, 1, 1)],
         );
+    }
+
+    #[test]
+    fn the_last_file_ends_the_recording() {
+        let one = Rotation { bytes: Some(223), last: Some(1), ..Rotation::default() };
+        assert_eq!((files(one, &every(1, 5)), one.is_numbered()), (vec![(1000, 0, 2)], false));
+        let ring = Rotation { packets: Some(2), files: Some(2), last: Some(3), ..Rotation::default() };
+        assert_eq!(files(ring, &every(1, 9)), [(1000, 0, 2), (1000, 1, 2), (1000, 0, 2)]);
+        let timed = Rotation { seconds: Some(2), last: Some(2), ..Rotation::default() };
+        assert_eq!(files(timed, &every(1, 20)), [(1000, 0, 4), (1002, 0, 4)]);
     }
 
     #[test]

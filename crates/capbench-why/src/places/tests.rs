@@ -64,7 +64,7 @@ fn losses_of_a_socket_on_all_interfaces_are_not_this_interfaces() {
     let all = losses(counted(&known_link(LinkStats::default()), &[], &sockets), None, 1.0);
     let of_sockets = at(&all, Place::Ring);
     assert_eq!(of_sockets.frames, Some(3));
-    assert!(of_sockets.source.contains("at most 40 more"), "{of_sockets:?}");
+    assert!(of_sockets.source.contains("up to 40 more"), "{of_sockets:?}");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn closed_sockets_that_are_in_no_list_count_as_those_in_one() {
         let sockets = Sockets { here, closed, ..Sockets::default() };
         let all = losses(counted(&known_link(LinkStats::default()), &[], &sockets), None, 1.0);
         let of_sockets = at(&all, Place::Ring);
-        (of_sockets.frames, of_sockets.source.contains("at most 40 more"))
+        (of_sockets.frames, of_sockets.source.contains("up to 40 more"))
     };
     let elsewhere = crate::ClosedSockets { here: false, ..group(false, 500, 0) };
     assert_eq!(lost(vec![group(false, 7, 0), group(true, 40, 0), elsewhere]), (Some(10), true));

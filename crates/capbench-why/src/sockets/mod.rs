@@ -23,6 +23,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use capbench_sys::host::{InterfaceIndex, namespace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use by_netlink::Seen;
@@ -34,7 +35,7 @@ pub use tally::ClosedSockets;
 pub(super) use tally::Tally;
 
 /// The sockets at one moment, or their counts in an interval.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sockets {
     /// Sockets that receive on the interface, and those that receive on all interfaces of its namespace.
     pub here: Vec<Socket>,
@@ -49,7 +50,7 @@ pub struct Sockets {
 }
 
 /// Which sockets are visible.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// Sockets of every process of the host, in any namespace.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A process that has a socket open.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Process {
     /// Its number.
     pub pid: u32,

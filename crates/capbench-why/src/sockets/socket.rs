@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::processes::Process;
 
 /// How a socket receives frames.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// AF_PACKET without a ring: one copy per call.
@@ -40,7 +41,7 @@ impl std::fmt::Display for Method {
 
 /// A ring's geometry. A ring of PF_RING is one block with slots as long as their frame. For AF_XDP the blocks are the chunks of
 /// its memory and the slots those of the receive ring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ring {
     /// Number of blocks.
     pub blocks: u32,
@@ -53,7 +54,7 @@ pub struct Ring {
 }
 
 /// The fanout group with which a packet socket shares its frames (packet(7)).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fanout {
     /// Its number, within the network namespace.
     pub id: u32,
@@ -65,7 +66,7 @@ pub struct Fanout {
 
 /// A socket that captures. Counters count since its owner last read them, or since the socket was created; in an interval, they
 /// count the interval only.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Socket {
     /// Its unique number: its inode; for a ring of PF_RING 2^52 and the module's number.
     pub inode: u64,

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Method, Socket, Sockets};
@@ -118,7 +119,7 @@ impl Sockets {
 pub(super) const KEPT: usize = 64;
 
 /// Sum of closed sockets of one kind that are in no list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClosedSockets {
     /// Whether they captured on the interface, like those of [`Sockets::here`].
     pub here: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_agent::server::{Agent, Allowed, Rules, Spool};
 use capbench_agent::waits::Waits;
-use capbench_frames::Pps;
+use capbench_frames::{Pps, StatedRate};
 use capbench_model::environment::Environment;
 use clap::Args;
 
@@ -23,11 +23,21 @@ pub struct AgentFlags {
     #[arg(long, value_name = "IF")]
     isolated: Vec<String>,
     /// Highest rate that the controller may send, in frames per second
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = frames_per_second)]
     max_rate: Option<Pps>,
     /// Longest trial that the controller may run
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     max_duration: Option<Duration>,
+}
+
+/// Reads a rate in frames per second. The controller chooses the frame size, so bits per second would be no limit of frames.
+fn frames_per_second(text: &str) -> Result<Pps, String> {
+    match text.parse().map_err(|error: capbench_frames::FrameError| error.to_string())? {
+        StatedRate::Frames(rate) => Ok(rate),
+        _ => Err(format!(
+            "\"{text}\" depends on the frame size, which the controller chooses; write frames per second, such as 20M"
+        )),
+    }
 }
 
 pub fn run(flags: &AgentFlags) -> Result<Exit> {

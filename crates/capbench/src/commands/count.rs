@@ -14,6 +14,7 @@ use capbench_host::bed::Side;
 use capbench_lab::mark::mark;
 use capbench_lab::programs::Programs;
 use capbench_model::counters::Counters;
+use capbench_model::direction::Direction;
 use capbench_model::units::SnapLength;
 use capbench_sys::host::clock;
 use clap::Args;
@@ -24,7 +25,7 @@ use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
 use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, own_method};
 use crate::privileges;
-use crate::recording::interface;
+use crate::recording::{interface, left_out};
 use crate::signals::{Signals, Stop};
 
 #[derive(Args, Clone, Debug)]
@@ -54,7 +55,7 @@ pub struct CountFlags {
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
     /// One JSON object a line instead of text
-    #[arg(long)]
+    #[arg(long, visible_alias = "ndjson")]
     json: bool,
     #[command(flatten)]
     filter: FilterFlags,
@@ -94,7 +95,15 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let signals = Signals::install()?;
     let interface = interface(&side);
     let filters = Filters::of(&flags.filter, &flags.each, &method, &interface, &mut options)?;
-    let counter = Counter { flags, classifier, filters, stop: stop.clone(), signals, interface: &interface };
+    let counter = Counter {
+        flags,
+        classifier,
+        filters,
+        stop: stop.clone(),
+        signals,
+        interface: &interface,
+        direction: options.direction,
+    };
     open_with(&method, &interface, &options, counter)??;
     Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
 }
@@ -116,6 +125,7 @@ struct Counter<'f> {
     stop: Stop,
     signals: Signals,
     interface: &'f Interface,
+    direction: Direction,
 }
 
 impl Visitor for Counter<'_> {
@@ -126,15 +136,18 @@ impl Visitor for Counter<'_> {
         let running = capture.running().clone();
         let CountFlags { method, interface, .. } = self.flags;
         tell!("capbench: {method} on {interface}: {}; {}", running.engine, running.ring);
+        if let Some(note) = left_out(interface, self.direction) {
+            tell!("capbench: {note}");
+        }
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");
         }
-        let beside = FrameMetadata {
+        let metadata = FrameMetadata {
             interface: Some(self.interface.index),
             ..FrameMetadata::tags(Tags::found(&running, &self.interface.name))
         };
         let lines = Lines::new(self.flags.json, self.filters.names(), self.flags.frames);
-        let tallies = Tallies::new(&self.filters, self.classifier.clone(), self.flags.count, &beside)?;
+        let tallies = Tallies::new(&self.filters, self.classifier.clone(), self.flags.count, &metadata)?;
         let mut watch = Watch {
             lines,
             start: Instant::now(),

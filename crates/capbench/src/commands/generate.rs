@@ -1,5 +1,7 @@
 //! `capbench generate`: manual pages and completions, generated from the description of the command line.
 
+mod reference;
+
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -27,7 +29,7 @@ pub struct GenerateFlags {
 pub enum What {
     /// Completions for bash (capbench.bash), zsh (_capbench) and fish (capbench.fish)
     Completions,
-    /// Manual pages: capbench.1, and one for each command
+    /// Manual pages: capbench.1, one for each command, and those of files (5) and tables (7)
     Man,
 }
 
@@ -50,6 +52,10 @@ pub fn run(flags: &GenerateFlags, cli: Command) -> Result<Exit> {
             let mut cli = cli.disable_help_subcommand(true);
             cli.build();
             pages(&cli, &folder).with_context(attempt)?;
+            for page in reference::PAGES {
+                let name = format!("{}.{}", page.name, page.section);
+                folder.replace(name.as_ref(), page.text().as_bytes()).with_context(attempt)?;
+            }
         }
     }
     Ok(Exit::Done)

@@ -1,5 +1,7 @@
 //! `capbench methods`: every method, whether it runs here or why not, and its options.
 
+pub mod document;
+
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -9,8 +11,8 @@ use capbench_lab::subject::{self, Listed, PATH_SETTINGS};
 use capbench_report::formats::text::{columns, wrapped};
 use capbench_traffic::transmit;
 use clap::Args;
-use serde_json::{Value, json};
 
+use self::document::Document;
 use crate::exit::Exit;
 use crate::output::{print, print_json};
 
@@ -27,43 +29,8 @@ pub struct MethodsFlags {
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {
     let programs = Programs::with_file(flags.programs.as_deref())?;
     let methods = subject::list(&programs);
-    if flags.json { print_json(&as_json(&methods)) } else { print(&as_text(&methods)) }?;
+    if flags.json { print_json(&Document::new(&methods)) } else { print(&as_text(&methods)) }?;
     Ok(Exit::Done)
-}
-
-fn as_json(methods: &[Listed]) -> Value {
-    let setting = |name: &str, value: Option<&str>, optional: bool, summary: &str| json!({ "setting": name, "value": value, "value_is_optional": optional, "summary": summary });
-    let capture = methods.iter().map(|method| {
-        let settings = method.settings.iter();
-        let settings = settings.map(|known| setting(known.name, known.value, known.optional, known.summary));
-        json!({
-            "method": method.name,
-            "summary": method.summary,
-            "runs_here": method.here.is_ok(),
-            "reason": method.here.as_ref().err(),
-            "privilege": method.privilege,
-            "untested": method.untested,
-            "vlan_tags": method.vlan_tags.map(VlanTags::name),
-            "options": method.options,
-            "argument": method.argument.map(|argument| json!({
-                "placeholder": argument.placeholder, "required": false, "summary": argument.summary,
-            })),
-            "settings": settings.collect::<Vec<_>>(),
-            "variants": method.variants,
-            "in_default": method.in_default,
-        })
-    });
-    let path = PATH_SETTINGS.iter().map(|known| setting(known.name, None, true, known.summary));
-    let transmit = transmit::METHODS.iter().map(|method| {
-        let here = (method.supported)();
-        json!({ "method": method.name, "summary": method.summary, "runs_here": here.is_ok(), "reason": here.err() })
-    });
-    json!({
-        "schema_version": 2,
-        "methods": capture.collect::<Vec<_>>(),
-        "path_settings": path.collect::<Vec<_>>(),
-        "transmit": transmit.collect::<Vec<_>>(),
-    })
 }
 
 fn as_text(methods: &[Listed]) -> String {

@@ -262,6 +262,8 @@ pub struct Document {
     schema_version: u32,
     /// Wall-clock time at the end, in nanoseconds since 1970.
     unix_ns: u64,
+    /// The same moment by CLOCK_MONOTONIC, in nanoseconds.
+    monotonic_ns: u64,
     /// Frames to send by the schedule until the end.
     intended: u64,
     /// Frames sent.
@@ -298,6 +300,7 @@ impl Document {
         Self {
             schema_version: SCHEMA_VERSION,
             unix_ns: clock::realtime_ns(),
+            monotonic_ns: clock::monotonic_ns(),
             intended: report.intended,
             sent: report.sent,
             accepted: report.accepted,

@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::exit::{self, Exit};
 use crate::flag_values::positive_duration;
-use crate::output::{print, print_as_is, print_json};
+use crate::output::{print, print_as_is, print_json_line};
 use crate::privileges;
 use crate::signals::Stop;
 use screen::Screen;
@@ -33,8 +33,8 @@ pub struct WhyFlags {
     /// Do not trace why the kernel drops frames: as root a BPF program runs for each frame that the host drops
     #[arg(long)]
     no_trace: bool,
-    /// One JSON object a second instead of text
-    #[arg(long)]
+    /// One JSON object a second instead of text, each on one line
+    #[arg(long, visible_alias = "ndjson")]
     json: bool,
 }
 
@@ -44,7 +44,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Longest delay of the end after a signal.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The name that stands for every interface that somebody captures on.
+/// The name of every interface that somebody captures on.
 const ANY: &str = "any";
 
 pub fn run(flags: &WhyFlags) -> Result<Exit> {
@@ -66,7 +66,7 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
         tell!("capbench: not confined to reading files: {reason}");
     }
     let limit = flags.duration.unwrap_or(if flags.once { INTERVAL } else { Duration::MAX });
-    let output = Output::new(flags, watches.len() > 1);
+    let output = Output::new(flags);
     let start = Instant::now();
     let (mut next, mut has_looked) = (INTERVAL.min(limit), false);
     loop {
@@ -102,8 +102,6 @@ fn overall(watches: &[Watch]) -> Vec<Look> {
 
 /// Where and in what form looks are printed.
 enum Output {
-    /// One JSON document at the end.
-    Document,
     /// JSON documents, each on one line: per second, or at the end.
     Documents { only_at_the_end: bool },
     /// One text at the end.
@@ -115,10 +113,8 @@ enum Output {
 }
 
 impl Output {
-    fn new(flags: &WhyFlags, are_several: bool) -> Self {
+    fn new(flags: &WhyFlags) -> Self {
         match (flags.json, flags.once) {
-            // Each interface has a document.
-            (true, true) if !are_several => Self::Document,
             (true, is_once) => Self::Documents { only_at_the_end: is_once },
             (false, true) => Self::Once,
             (false, false) => Screen::new().map_or(Self::Lines, Self::Screen),
@@ -128,7 +124,7 @@ impl Output {
     /// Prints the looks at one second.
     fn look(&self, looks: &[Look]) -> Result<()> {
         match self {
-            Self::Document | Self::Once | Self::Documents { only_at_the_end: true } => Ok(()),
+            Self::Once | Self::Documents { only_at_the_end: true } => Ok(()),
             Self::Documents { .. } => print_documents(looks),
             Self::Lines => print(&text::lines(looks)),
             Self::Screen(screen) => print_as_is(screen.drawn(&text::now(looks)).as_bytes()),
@@ -141,7 +137,6 @@ impl Output {
         match self {
             Self::Documents { only_at_the_end: false } => Ok(()),
             Self::Documents { .. } => print_documents(overall),
-            Self::Document => overall.iter().try_for_each(print_json),
             Self::Once => print(&whole()),
             Self::Lines => print(&format!("\n{}", whole())),
             Self::Screen(screen) => print_as_is(screen.left(&whole()).as_bytes()),
@@ -151,5 +146,5 @@ impl Output {
 
 /// Prints one document a line.
 fn print_documents(looks: &[Look]) -> Result<()> {
-    looks.iter().try_for_each(|look| print(&(serde_json::to_string(look)? + "\n")))
+    looks.iter().try_for_each(print_json_line)
 }

@@ -54,9 +54,10 @@ pub struct BenchFlags {
     /// Compare each method with this one in pairs of trials that run side by side, A B, then B A, as often as --visits says
     #[arg(long, value_name = "METHOD")]
     against: Option<String>,
-    /// Exit with code 3 unless METHOD sustains RATE in every set-up, such as packet-v3:500k; several with commas
+    /// Exit with code 3 unless METHOD sustains RATE in every set-up, such as packet-v3:500k or, as for --rate,
+    /// packet-v3:500Mbit/s; several with commas
     #[arg(long, value_name = "METHOD:RATE", value_delimiter = ',')]
-    require: Vec<Requirement>,
+    require: Vec<Requirement<StatedRate>>,
     /// Share of the frames that --require allows to be lost, such as 0.1%; with --rate alone, exit with code 3 if a method loses
     /// more
     #[arg(long, value_name = "RATIO", value_parser = share)]
@@ -100,13 +101,13 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let scene = Scene::new(&scene_flags, defaults)?;
     let plan = plan(&scene, flags)?;
     let names_placement = scene_flags.names_placement();
-    let requirements = requirements(flags, &plan)?;
+    let requirements = requirements(flags, &scene, &plan)?;
     let (max_loss, thresholds) = (flags.max_loss.unwrap_or(0.0), flags.thresholds.thresholds());
     super::run(scene, Bench { plan, names_placement, requirements, max_loss, thresholds })
 }
 
 /// What the user requires of methods: named loads, or with a largest loss alone, the load of the run from every method.
-fn requirements(flags: &BenchFlags, plan: &BenchPlan) -> Result<Vec<Requirement>> {
+fn requirements(flags: &BenchFlags, scene: &Scene, plan: &BenchPlan) -> Result<Vec<Requirement>> {
     let is_measured = |method: &str| plan.methods.iter().any(|measured| measured.to_string() == method);
     if let Some(other) = flags.require.iter().find(|require| !is_measured(&require.method)) {
         return Err(Usage(format!(
@@ -121,10 +122,15 @@ fn requirements(flags: &BenchFlags, plan: &BenchPlan) -> Result<Vec<Requirement>
             Ok(plan.methods.iter().map(of).collect())
         }
         ([], None, Some(_)) => {
-            Err(Usage("--max-loss: name a load with --rate, or methods and loads with --require".into())
-                .into())
+            let why = "--max-loss: of which load? Add --rate RATE for all methods, or --require METHOD:RATE for some";
+            Err(Usage(why.into()).into())
         }
-        (named, ..) => Ok(named.to_vec()),
+        (named, ..) => {
+            let of = |Requirement { method, rate }: &Requirement<StatedRate>| {
+                Ok(Requirement { method: method.clone(), rate: scene.rate("--require", *rate)? })
+            };
+            named.iter().map(of).collect()
+        }
     }
 }
 

@@ -126,7 +126,7 @@ impl Observer for Recorder {
         true
     }
 
-    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, at most the last trial is
+    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, up to one trial, the last, is
     /// missing from the search.
     fn searching(&mut self, so_far: SearchOutcome) {
         self.found(so_far);
@@ -187,7 +187,7 @@ impl capbench_reproduce::Observer for Recorder {
 }
 
 impl sweep::Observer for Recorder {
-    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, at most the last visit has
+    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, up to one visit, the last, has
     /// saved trials but no reading.
     fn swept(&mut self, so_far: SweepOutcome) {
         // An unfinished sweep is this one: a run ends with a sweep that was stopped.

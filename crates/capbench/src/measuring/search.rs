@@ -24,7 +24,7 @@ use crate::output::print;
 
 const DEFAULT_GOALS: &str = "ndr,pdr";
 
-/// Searches of a set-up at most: more show nothing that these do not.
+/// Largest number of searches of a set-up: more show nothing that these do not.
 const MOST_SEARCHES: i64 = 1000;
 
 #[derive(Args, Clone, Debug)]

@@ -17,20 +17,8 @@ pub enum Condition {
     Files(u32),
 }
 
-/// Reads a condition of `-a`.
-pub fn end(text: &str) -> Result<Condition, String> {
-    match condition(text)? {
-        end @ (Condition::Duration(_) | Condition::Packets(_)) => Ok(end),
-        _ => Err(format!("\"{text}\" ends no recording here; duration:SECONDS and packets:N do")),
-    }
-}
-
-/// Reads a condition of `-b`.
-pub fn new_file(text: &str) -> Result<Condition, String> {
-    condition(text)
-}
-
-fn condition(text: &str) -> Result<Condition, String> {
+/// Reads a condition of `-a` or `-b`.
+pub fn condition(text: &str) -> Result<Condition, String> {
     let refuse =
         || format!("\"{text}\" is no condition; write duration:SECONDS, packets:N, filesize:KB or files:N");
     let (key, value) = text.split_once(':').ok_or_else(refuse)?;
@@ -49,17 +37,16 @@ fn condition(text: &str) -> Result<Condition, String> {
 mod tests {
     use std::time::Duration;
 
-    use super::{Condition, end, new_file};
+    use super::{Condition, condition};
 
     #[test]
     fn conditions_have_a_key_and_a_value() {
-        assert_eq!(end("duration:90"), Ok(Condition::Duration(Duration::from_secs(90))));
-        assert_eq!(new_file("filesize:64"), Ok(Condition::FileSize(64_000)));
+        assert_eq!(condition("duration:90"), Ok(Condition::Duration(Duration::from_secs(90))));
+        assert_eq!(condition("filesize:64"), Ok(Condition::FileSize(64_000)));
         for text in
             ["", "duration", "duration:0", "packets:x", "files:0", "filesize:99999999999999999999", "size:1"]
         {
-            assert!(new_file(text).is_err(), "{text}");
+            assert!(condition(text).is_err(), "{text}");
         }
-        assert!(end("filesize:1").unwrap_err().contains("duration:SECONDS"));
     }
 }

@@ -91,7 +91,7 @@ pub struct Question {
     extcap_cleanup_postkill: bool,
 }
 
-/// The command line with the subcommand that the name stands for under which the program was started.
+/// The command line with the subcommand of the name under which the program was started.
 pub fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let name = arguments.first().and_then(|program| Path::new(program).file_name());
     if name.is_some_and(|name| name == PROGRAM) {
@@ -269,7 +269,7 @@ mod tests {
     use std::ffi::OsString;
 
     #[test]
-    fn only_the_name_that_wireshark_uses_stands_for_the_subcommand() {
+    fn only_the_name_that_wireshark_uses_is_the_subcommand() {
         let called = |line: &str| {
             let arguments = as_called(line.split_whitespace().map(OsString::from).collect());
             arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")

@@ -30,8 +30,8 @@ pub struct RecordFlags {
     /// Stop after this time [default: when interrupted]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub duration: Option<Duration>,
-    /// As for dumpcap, when to end: duration:SECONDS or packets:N
-    #[arg(short = 'a', long, value_name = "CONDITION", value_parser = dumpcap::end)]
+    /// As for dumpcap, when to end: duration:SECONDS, packets:N, filesize:KB (with -b: when to begin a new file) or files:N
+    #[arg(short = 'a', long, value_name = "CONDITION", value_parser = dumpcap::condition)]
     pub autostop: Vec<Condition>,
     #[command(flatten)]
     pub filter: FilterFlags,
@@ -47,8 +47,9 @@ pub struct RecordFlags {
     /// List the types of time stamps and end
     #[arg(short = 'J', long)]
     pub list_time_stamp_types: bool,
-    /// As for tcpdump, but refused: this command captures from interfaces
-    #[arg(short = 'r', value_name = "FILE", hide = true)]
+    /// Refused: record captures from interfaces. `capbench convert` rewrites a file, `capbench verify` looks in it for frames of
+    /// `send`
+    #[arg(short = 'r', value_name = "FILE")]
     pub read: Option<PathBuf>,
     /// Share the packets of each interface among captures by hash, cpu, queue or lb (in turn)
     #[arg(long, value_name = "MODE", requires = "members")]
@@ -59,7 +60,7 @@ pub struct RecordFlags {
     /// How many threads filter and encode packets [default: none, the thread that captures or merges does it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub workers: Option<u16>,
-    /// Batches that may wait for each worker; more are dropped, and counted [default: at most 8, and as many as leave half of
+    /// Batches that may wait for each worker; more are dropped, and counted [default: up to 8, and as many as leave half of
     /// the ring to the kernel]
     #[arg(long, value_name = "BATCHES", requires = "workers", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub worker_queue: Option<u32>,
@@ -113,8 +114,11 @@ pub struct OutputFlags {
     /// How many files: with -C a ring, with -G alone the end
     #[arg(short = 'W', long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
     pub files: Option<u32>,
+    /// How many files end the recording: -a files.
+    #[arg(skip)]
+    pub last_file: Option<u32>,
     /// As for dumpcap, when to begin a new file: duration:SECONDS, packets:N or filesize:KB; files:N is a ring of N files
-    #[arg(short = 'b', long, value_name = "CONDITION", value_parser = dumpcap::new_file)]
+    #[arg(short = 'b', long, value_name = "CONDITION", value_parser = dumpcap::condition)]
     pub ring_buffer: Vec<Condition>,
     /// Keep up to this many files: the oldest of this recording are removed, those of earlier runs included
     #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u64).range(1..))]
@@ -154,14 +158,23 @@ impl RecordFlags {
     /// A condition that another flag states, too; a new file after a time that is no whole number of seconds.
     pub fn resolved(&self) -> Result<Self, Usage> {
         let mut flags = self.clone();
+        let mut is_one_file = false;
         for condition in std::mem::take(&mut flags.autostop) {
+            let output = &mut flags.output;
             match condition {
                 Condition::Duration(time) => set("-a duration", "--duration", &mut flags.duration, time)?,
                 Condition::Packets(packets) => set("-a packets", "-c", &mut flags.count, packets)?,
-                Condition::FileSize(_) | Condition::Files(_) => {}
+                Condition::FileSize(bytes) => {
+                    is_one_file = output.ring_buffer.is_empty();
+                    set("-a filesize", "-C", &mut output.file_size, bytes)?;
+                }
+                Condition::Files(files) => set("-a files", "-a files", &mut output.last_file, files)?,
             }
         }
         let output = &mut flags.output;
+        if is_one_file {
+            output.last_file.get_or_insert(1);
+        }
         for condition in std::mem::take(&mut output.ring_buffer) {
             match condition {
                 Condition::Duration(time) => {
@@ -248,6 +261,16 @@ mod tests {
             (output.file_size, output.files, output.file_seconds),
             (Some(1_000_000), Some(3), Some(60))
         );
+        // One file of a size, several of them, or a new file at each: -b decides.
+        for (line, files) in [
+            ("x -a filesize:9", Some(1)),
+            ("x -a filesize:9 -a files:3", Some(3)),
+            ("x -a filesize:9 -b duration:60", None),
+            ("x -b filesize:9 -a files:3", Some(3)),
+        ] {
+            let output = flags_of(line).unwrap().output;
+            assert_eq!((output.file_size, output.last_file), (Some(9000), files), "{line}");
+        }
         for line in ["x -a duration:5 --duration 6", "x -b files:1 -b files:2", "x -b duration:1.5s"] {
             assert!(flags_of(line).is_err(), "{line}");
         }
@@ -268,7 +291,7 @@ mod tests {
         for text in ["0%", "100%", "%", "-1%", "x", ""] {
             assert!(free_space(text).is_err(), "{text}");
         }
-        // A group has a member, and no more than the kernel takes.
+        // A group has a member, and no more than the kernel allows.
         assert_eq!((members("1"), members("256")), (Ok(1), Ok(256)));
         for text in ["0", "257", "-1", "many"] {
             assert!(members(text).unwrap_err().contains("1 to 256"), "{text}");

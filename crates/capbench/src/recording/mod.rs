@@ -113,6 +113,13 @@ fn usual_direction(method: &MethodSpec, interface: &Interface) -> Result<Directi
     Ok(if has_both && interface.name != LOOPBACK { Direction::Both } else { Direction::In })
 }
 
+/// What a capture leaves out although it arrives: on the loopback interface, copies of what is sent.
+pub fn left_out(interface: &str, direction: Direction) -> Option<String> {
+    (interface == LOOPBACK && direction == Direction::In).then(|| {
+        format!("{interface}: a loopback interface shows each packet twice, sent and received; the sent copies are left out (-Q inout has both)")
+    })
+}
+
 /// Drives a recording until it ends. Several times per second it calls `each`, which may end the recording. The argument of
 /// `each` says whether the counters of another second are there.
 pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> ControlFlow<()>) {

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_lab::programs::Programs;
-use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_record::file::{FileFormat, HashAlgorithm};
-use capbench_record::recording::{Plan, Workers};
+use capbench_record::recording::{Plan, Source, Workers};
 use capbench_record::worker_pool::{self, WhenFull};
 use capbench_record::writing::{Retention, Rotation, WriteOptions};
 use capbench_sys::host::CpuId;
@@ -97,6 +96,7 @@ fn write_options(flags: &OutputFlags) -> Result<WriteOptions> {
             packets: flags.file_packets,
             seconds: flags.file_seconds,
             files: flags.files,
+            last: flags.last_file,
         },
         pool: flags.write_buffer.unwrap_or(default.pool),
         compression: flags.zstd,
@@ -170,15 +170,10 @@ pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
     Some(name.into())
 }
 
-/// What a recording leaves out although it arrives: on the loopback interface, copies of what is sent.
+/// What a recording leaves out although it arrives.
 pub fn left_out(plan: &Plan) -> impl Iterator<Item = String> {
-    let sources = plan.sources.iter().filter(|source| {
-        source.interface.name == super::LOOPBACK && source.options.direction == Direction::In
-    });
-    sources.map(|source| {
-        let name = &source.interface.name;
-        format!("{name}: a loopback interface shows each packet twice, sent and received; the sent copies are left out (-Q inout records both)")
-    })
+    let left_out = |source: &Source| super::left_out(&source.interface.name, source.options.direction);
+    plan.sources.iter().filter_map(left_out)
 }
 
 /// The path from captures to the file, for the second line.

@@ -64,8 +64,8 @@ impl Status {
         let (account, writer) = (session.account(), session.writer());
         self.warn(&writer);
         self.show_deleted(&writer);
-        self.tell_links(&account);
-        self.tell_fills(&account);
+        self.show_links(&account);
+        self.warn_of_fills(&account);
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
         let now = Totals::of(&account);
         if let Some(line) = &mut self.line {
@@ -90,7 +90,7 @@ impl Status {
         }
     }
 
-    /// Prints a line of its own.
+    /// Prints a separate line.
     fn tell(&mut self, words: &str) {
         self.clear();
         tell!("capbench: {words}");
@@ -128,7 +128,7 @@ impl Status {
 
     /// Warns of a nearly full ring, which precedes loss: frames are not read fast enough or, where the writer uses them in the
     /// ring, not written fast enough.
-    fn tell_fills(&mut self, account: &Account) {
+    fn warn_of_fills(&mut self, account: &Account) {
         self.were_full.resize(account.interfaces.len(), false);
         for (at, InterfaceAccount { name, fill, .. }) in account.interfaces.iter().enumerate() {
             let is_full = fill.is_some_and(|fill| fill.share() >= NEARLY_FULL);
@@ -142,7 +142,7 @@ impl Status {
         }
     }
 
-    fn tell_links(&mut self, account: &Account) {
+    fn show_links(&mut self, account: &Account) {
         self.downs.resize(account.interfaces.len(), (0, false));
         for (at, interface) in account.interfaces.iter().enumerate() {
             let (times, was_down) = self.downs[at];

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::File as Recorded;
+use crate::support::results_file::assert_valid_output;
 use crate::support::{
     Ended, HOST, Namespaces, Place, Running, Scratch, capbench, eventually, lossy, privileges, program, run,
     send, test_bed,
@@ -93,6 +94,7 @@ fn what_can_be_set_is_told_with_the_methods_that_run_here() {
     let values: Vec<_> = of("value {arg=3}").iter().map(|line| said(line, "value")).collect();
     assert_eq!(values, ["inout", "in", "out"]);
     let listed = run(HOST, capbench("methods --json")).success().json();
+    assert_valid_output("methods", &listed);
     let runs = |name: &str| {
         listed["methods"].as_array().unwrap().iter().any(|m| m["method"] == name && m["runs_here"] == true)
     };

@@ -41,6 +41,8 @@ fn every_command_that_help_lists_has_a_page_that_man_reads_without_a_warning() {
     let mut pages: BTreeSet<String> =
         names.map(|line| format!("capbench-{}.1", line.split_whitespace().next().unwrap())).collect();
     assert!(pages.contains("capbench-bench.1") && pages.contains("capbench-extcap.1"), "{pages:?}");
+    let references = ["goals.5", "ledger.7", "methods.7", "programs.5", "recommended.5", "results.5"];
+    pages.extend(references.map(|page| format!("capbench-{page}")));
     pages.insert("capbench.1".into());
     assert_eq!(folder.entries().into_iter().collect::<BTreeSet<_>>(), pages);
     for page in &pages {
@@ -60,6 +62,17 @@ fn every_command_that_help_lists_has_a_page_that_man_reads_without_a_warning() {
     let text = fs::read_to_string(folder.file("capbench.1")).unwrap();
     assert!(text.contains("EXIT STATUS") && !text.contains("generate"), "{text}");
     assert!(text.contains(".SS \"Find a loss\"\n.TP\n\\fBcapbench\\-why\\fR(1)"), "{text}");
+    for (page, parts) in [
+        ("results.5", ["\\fBtrials (list of TrialResult)", ".SS \"Verdict\""]),
+        ("recommended.5", ["\\fBrecommended (Recommendation)", ".SS \"Ranking\""]),
+        ("programs.5", ["[programs.tcpdump\\-immediate]", "{interface}"]),
+        ("goals.5", ["\\fBexceed\\fR", "\\fBstrict\\-capture\\fR"]),
+        ("methods.7", [".SS \"packet\\-v3\"", "\\fBpacket\\-tx\\fR"]),
+        ("ledger.7", [".SS \"fill_ring\"", "Counter on a card"]),
+    ] {
+        let text = fs::read_to_string(folder.file(&format!("capbench-{page}"))).unwrap();
+        assert!(parts.iter().all(|part| text.contains(part)), "{page}: {text}");
+    }
     let count = fs::read_to_string(folder.file("capbench-count.1")).unwrap();
     assert!(count.contains(".SH EXAMPLES") && count.contains("\\-\\-eal"), "{count}");
 }

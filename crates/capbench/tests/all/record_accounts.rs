@@ -206,5 +206,12 @@ fn root_on_a_loopback_interface_each_packet_is_recorded_once_and_the_note_says_s
             &run(HOST, capbench("verify --json --trial 7 --frames 50").arg(&file)).json()["trials"][0];
         let seen = trial["delivered"].as_u64().unwrap() + trial["duplicates"].as_u64().unwrap();
         assert_eq!((seen, &trial["delivered"]), (50 * copies, &50.into()), "{arguments}: {trial:#}");
+        let counting = format!("count -i lo --duration 10ms {arguments}");
+        let counted = run(&spaces.right, capbench("").args(counting.split_whitespace())).success();
+        assert_eq!(
+            counted.errors.contains("the sent copies are left out (-Q inout"),
+            is_said,
+            "{counted:#?}"
+        );
     }
 }

@@ -89,6 +89,28 @@ fn root_what_a_ring_replaces_is_not_written_any_more_and_not_lost() {
 }
 
 #[test]
+fn root_a_recording_ends_with_its_last_file_of_a_size() {
+    let Some((folder, spaces)) = test_bed() else { return };
+    for (name, conditions, files) in [
+        ("one.pcapng", "-a filesize:20", vec!["one.pcapng"]),
+        ("two.pcapng", "-a filesize:20 -a files:2", vec!["two.pcapng", "two.pcapng1"]),
+    ] {
+        let command = capbench(&format!("record -i right --method packet-v3 --json {conditions} -w"));
+        let mut recorder = Running::start(&spaces.right, { command }.arg(folder.file(name)));
+        recorder.wait_for("listening on");
+        send(&spaces, "--rate 10000 -c 2000 --trial 7");
+        let ended = recorder.end();
+        assert_eq!((ended.code, &ended.json()["end"]), (Some(0), &"files".into()), "{ended:#?}");
+        let names: Vec<_> = folder.entries().into_iter().filter(|entry| entry.starts_with(name)).collect();
+        assert_eq!(names, files);
+        for file in files {
+            let length = fs::metadata(folder.file(file)).unwrap().len();
+            assert!((20_000..22_000).contains(&length), "{file}: {length} bytes");
+        }
+    }
+}
+
+#[test]
 fn root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named() {
     let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("one.pcapng");

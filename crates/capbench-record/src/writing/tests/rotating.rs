@@ -25,7 +25,7 @@ proptest! {
         flushes in 1..50_usize,
         by in prop::sample::select(ALL.to_vec()),
     ) {
-        let rotation = Rotation { bytes, packets: count, seconds: seconds.map(|it| it as u32), files: None };
+        let rotation = Rotation { bytes, packets: count, seconds: seconds.map(|it| it as u32), files: None, last: None };
         let stage = Stage::default();
         let mut output = open(&stage, by, |options| {
             (options.rotation, options.when_full) = (rotation, WhenFull::Wait);

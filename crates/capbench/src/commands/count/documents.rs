@@ -30,6 +30,8 @@ pub struct Interval {
     pub time_s: f64,
     /// Wall-clock time in nanoseconds since 1970.
     pub unix_ns: u64,
+    /// The same moment by CLOCK_MONOTONIC, in nanoseconds.
+    pub monotonic_ns: u64,
     /// Packets.
     pub packets: u64,
     /// Their octets without FCS.
@@ -61,6 +63,8 @@ pub struct Totals {
     pub time_s: f64,
     /// Wall-clock time in nanoseconds since 1970.
     pub unix_ns: u64,
+    /// The same moment by CLOCK_MONOTONIC, in nanoseconds.
+    pub monotonic_ns: u64,
     /// Packets.
     pub packets: u64,
     /// Their octets without FCS.

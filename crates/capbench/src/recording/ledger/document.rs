@@ -2,6 +2,7 @@
 
 use capbench_capture::Occupancy;
 use capbench_record::recording::{Account, End, InterfaceAccount};
+use capbench_sys::host::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,6 +20,10 @@ pub struct Document {
     end: Ending,
     /// Wall-clock time at the start, in nanoseconds since 1970.
     began_unix_ns: u64,
+    /// Wall-clock time of this account, in nanoseconds since 1970.
+    unix_ns: u64,
+    /// The same moment by CLOCK_MONOTONIC, in nanoseconds.
+    monotonic_ns: u64,
     /// Length of the recording in seconds.
     duration_s: f64,
     /// Packets in the files.
@@ -175,6 +180,8 @@ impl Document {
                 End::Failed => Ending::Failed,
             },
             began_unix_ns: account.began_ns,
+            unix_ns: clock::realtime_ns(),
+            monotonic_ns: clock::monotonic_ns(),
             duration_s: account.time.as_secs_f64(),
             written: account.written(),
             lost: account.lost(),

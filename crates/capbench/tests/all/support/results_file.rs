@@ -24,6 +24,8 @@ static COUNT: Schema =
     Schema::new("count.schema.json", include_str!("../../../../../docs/count.schema.json"));
 static RECORD: Schema =
     Schema::new("record.schema.json", include_str!("../../../../../docs/record.schema.json"));
+static METHODS: Schema =
+    Schema::new("methods.schema.json", include_str!("../../../../../docs/methods.schema.json"));
 static SEND: Schema = Schema::new("send.schema.json", include_str!("../../../../../docs/send.schema.json"));
 static VERIFY: Schema =
     Schema::new("verify.schema.json", include_str!("../../../../../docs/verify.schema.json"));
@@ -79,6 +81,7 @@ pub fn assert_valid_output(command: &str, document: &Value) {
     let schema = match command {
         "compare" => &COMPARE,
         "count" => &COUNT,
+        "methods" => &METHODS,
         "record" => &RECORD,
         "send" => &SEND,
         "verify" => &VERIFY,

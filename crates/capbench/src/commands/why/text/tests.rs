@@ -64,6 +64,8 @@ fn look() -> Look {
         interface: "eth0".into(),
         namespace: 1,
         time_s: 12.0,
+        unix_ns: 0,
+        monotonic_ns: 0,
         seconds: 1.0,
         up: true,
         carrier: true,
