@@ -132,21 +132,23 @@ pub struct Column {
     pub heading: String,
     /// Unit of its numbers.
     pub unit: Unit,
-    /// How to shorten it if a line has no room for all columns.
+    /// How a terminal shows it.
     #[serde(skip)]
     pub narrow: Narrow,
 }
 
-/// How a writer shows a column of a table that is too wide for its lines.
+/// How a terminal shows a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Narrow {
-    /// Without intervals.
+    /// Without intervals if the table is too wide.
     #[default]
     Middle,
     /// With intervals.
     Whole,
-    /// Not at all.
+    /// Not at all if the table is too wide.
     Absent,
+    /// Never: it is in pages and files only.
+    FilesOnly,
 }
 
 /// A row.
@@ -299,7 +301,7 @@ pub struct Point {
     pub x: f64,
     /// In the unit of the vertical axis; `None` if unknown, which interrupts a line.
     pub y: Option<f64>,
-    /// Ends of its interval, if it has one.
+    /// Ends of its interval, if it has one. An interval of an unknown value is all that is known of it.
     pub interval: Option<[f64; 2]>,
     /// Whether the value is a lower bound, without a known upper one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

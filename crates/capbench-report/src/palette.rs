@@ -179,8 +179,8 @@ impl Palette {
             palette.meet(series.role, &series.name);
         }
         // Known methods keep their slots; the others use the free ones in order of appearance.
-        let taken: Vec<usize> = palette.methods.iter().filter_map(|(name, _)| fixed_slot(name)).collect();
-        let mut free = (0..).filter(|slot| !taken.contains(slot));
+        let fixed: Vec<usize> = palette.methods.iter().filter_map(|(name, _)| fixed_slot(name)).collect();
+        let mut free = (0..).filter(|slot| !fixed.contains(slot));
         for (name, slot) in &mut palette.methods {
             *slot = fixed_slot(name).or_else(|| free.next()).unwrap_or(0);
         }
@@ -341,7 +341,7 @@ mod tests {
         }
     }
 
-    /// Delivered lies below the losses, unexplained above them, and losses that come together are next to each other.
+    /// Delivered is below the losses, unexplained above them, and losses that come together are next to each other.
     #[test]
     fn layers_that_touch_are_told_apart_by_the_colour_blind() {
         let place = |name| colour(Role::Place, name, 0);

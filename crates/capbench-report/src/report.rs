@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::results::{Finding, Results};
 use capbench_plan::comparison::Comparison;
+use capbench_plan::search::End;
 
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
@@ -63,7 +64,13 @@ pub fn report(run: &Run) -> Report {
 fn warnings(run: &Run) -> Vec<String> {
     let results = &run.results;
     let trials = naming::many(results.trials.len() as u64, "trial", "trials");
-    let stopped = format!("The run was stopped or interrupted after {trials}.");
+    let mut ends = results.searches.iter().rev().map(|search| &search.ended);
+    let what = match ends.find(|end| **end != End::Complete) {
+        Some(End::TimeUp) => "The time of the search was used up",
+        Some(End::TrafficUp) => "The traffic of the search was used up",
+        _ => "The run was stopped or interrupted",
+    };
+    let stopped = format!("{what} after {trials}.");
     run.warnings.iter().cloned().chain((!results.complete).then_some(stopped)).collect()
 }
 

@@ -29,6 +29,7 @@ use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};
+pub(crate) use bench::at_overload;
 
 /// All findings of a run, as they are saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {

@@ -89,7 +89,7 @@ pub(crate) fn rows(run: &Run) -> Vec<TidyRow<'_>> {
         let mut add = |own, kept| of_trial(&mut rows, &run.name, own, kept, trial.number);
         add(trial, "result");
         if let Some(guarding) = &trial.guarding {
-            guarding.discarded.iter().for_each(|aside| add(&aside.trial, "set_aside"));
+            guarding.discarded.iter().for_each(|attempt| add(&attempt.trial, "set_aside"));
             let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
             probes.for_each(|probe| add(probe, "probe"));
         }

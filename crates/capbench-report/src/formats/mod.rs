@@ -112,7 +112,8 @@ pub const FORMATS: [Format; 6] = [
 /// The folder of charts.
 const CHARTS: &str = "charts";
 
-/// The format of this name.
+/// The format of this name; `md` is Markdown.
 pub fn named(name: &str) -> Option<&'static Format> {
+    let name = if name == "md" { "markdown" } else { name };
     FORMATS.iter().find(|format| format.name == name)
 }

@@ -25,7 +25,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// That of a command whose flag for details is given or not.
+    /// That of a command with or without its flag for details.
     pub fn with(details: bool) -> Self {
         if details { Self::Details } else { Self::Answer }
     }
@@ -173,6 +173,9 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
+/// How an empty and an unknown cell are written.
+const NOTHING: &str = "-";
+const UNKNOWN: &str = "?";
 /// Note under a table that is not complete.
 const CUT: &str = "Intervals and more columns are in the page.\n";
 
@@ -205,7 +208,11 @@ struct Layout<'g> {
 impl Grid {
     fn of(table: &Table, is_narrow: bool) -> Self {
         let columns = || {
-            let is_shown = |column: &Column| !is_narrow || column.narrow != Narrow::Absent;
+            let is_shown = |column: &Column| match column.narrow {
+                Narrow::FilesOnly => false,
+                Narrow::Absent => !is_narrow,
+                Narrow::Middle | Narrow::Whole => true,
+            };
             table.columns.iter().enumerate().filter(move |(_, column)| is_shown(column))
         };
         let fields = |cells: &[Cell]| -> Vec<String> {
@@ -237,11 +244,26 @@ impl Grid {
             shared: Vec::new(),
             is_cut: is_narrow && (columns().count() < table.columns.len() || cells().any(has_cut)),
         };
+        grid.drop_unknown();
         // A single row is shown completely.
         if grid.rows.len() > 1 {
             grid.take_constants();
         }
         grid
+    }
+
+    /// Removes columns without any known value.
+    fn drop_unknown(&mut self) {
+        for index in (1..self.heads.len()).rev() {
+            if self.rows.iter().all(|row| matches!(row[index].as_str(), NOTHING | UNKNOWN)) {
+                self.remove(index);
+            }
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.heads.remove(index);
+        self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
     }
 
     /// Removes columns with the same value in all rows, if there are several rows, and states their values.
@@ -252,8 +274,7 @@ impl Grid {
             let is_constant = self.rows.iter().all(|row| row[index] == first);
             if is_constant && self.heads.len() > 1 && !self.heads[index].is_number {
                 let said_of = self.said(index, "", &first);
-                self.heads.remove(index);
-                self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
+                self.remove(index);
                 if !first.is_empty() && first != "none" {
                     self.shared.push(said_of);
                 }
@@ -263,10 +284,14 @@ impl Grid {
         }
     }
 
+    fn has_unknown(&self) -> bool {
+        self.rows.iter().flatten().any(|field| field == UNKNOWN)
+    }
+
     /// A value without a heading above it.
     fn said(&self, index: usize, colon: &str, field: &str) -> String {
         let Head { heading, unit, .. } = &self.heads[index];
-        let unit = if matches!(field, "-" | "?") { "" } else { unit };
+        let unit = if matches!(field, NOTHING | UNKNOWN) { "" } else { unit };
         format!("{heading}{colon} {field} {unit}").trim_end().into()
     }
 
@@ -369,9 +394,9 @@ impl Grid {
 /// A cell: unknown is short here, and an empty cell has a mark so that text columns stay readable.
 fn field(cell: &Cell, unit: Unit) -> String {
     match cell {
-        Cell::Empty => "-".into(),
-        Cell::Unknown => "?".into(),
-        Cell::Text(text) if text.is_empty() => "-".into(),
+        Cell::Empty => NOTHING.into(),
+        Cell::Unknown => UNKNOWN.into(),
+        Cell::Text(text) if text.is_empty() => NOTHING.into(),
         other => figures::cell(other, unit),
     }
 }
@@ -392,20 +417,22 @@ pub(crate) fn table(text: &mut String, table: &Table) {
         narrow.parts().filter(|_| !is_one && !has_groups),
         whole.layout(!is_one),
     ];
-    match layouts.into_iter().flatten().next() {
+    let has_unknown = match layouts.into_iter().flatten().next() {
         Some(Layout { grids, from, gap }) => {
             say_shared(text, &grids[0].shared);
             grids.iter().for_each(|grid| rows(text, grid, from, gap));
             if grids.iter().any(|grid| grid.is_cut) {
                 text.push_str(CUT);
             }
+            grids.iter().any(|grid| grid.has_unknown())
         }
         None => {
             say_shared(text, &whole.shared);
             lists(text, &whole);
+            whole.has_unknown()
         }
-    }
-    if table.rows.iter().flat_map(|row| &row.cells).any(|cell| *cell == Cell::Unknown) {
+    };
+    if has_unknown {
         text.push_str("?: unknown\n");
     }
     for note in &table.notes {
@@ -496,6 +523,26 @@ mod tests {
         narrow.columns[2].narrow = Narrow::Absent;
         let narrow = printed(&narrow);
         assert!(!narrow.contains("ccc") && narrow.ends_with(CUT), "{narrow}");
+    }
+
+    #[test]
+    fn columns_without_any_known_value_are_left_out_and_so_is_what_explains_them() {
+        let mut one = wide(&["a", "b", "c"], 2);
+        for row in &mut one.rows {
+            row.cells[1] = Cell::Unknown;
+        }
+        one.rows[0].cells[2] = Cell::Empty;
+        one.rows[1].cells[2] = Cell::Unknown;
+        assert_eq!(printed(&one), "A table\ncolumn\n0\na0\na1\n");
+        one.rows.pop();
+        assert_eq!(printed(&one), "A table\ncolumn\n0\na0\n");
+    }
+
+    #[test]
+    fn columns_of_files_are_not_in_lines() {
+        let mut one = wide(&["a", "b"], 2);
+        one.columns[1].narrow = Narrow::FilesOnly;
+        assert_eq!(printed(&one), "A table\ncolumn\n0\na0\na1\n");
     }
 
     #[test]

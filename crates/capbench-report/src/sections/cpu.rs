@@ -57,19 +57,33 @@ fn sum(trial: &TrialResult) -> Option<f64> {
     parts_of(trial).into_iter().flatten().reduce(|sum, part| sum + part)
 }
 
-/// The mean of a part over trials; `None` if one of them does not know it.
-fn mean(trials: &[&TrialResult], part: usize) -> Option<f64> {
-    let known: Vec<f64> = trials.iter().filter_map(|trial| parts_of(trial)[part]).collect();
+/// The parts of the trial whose sum is the median, or their means over the two in the middle: so they add up to the median of
+/// the tables. Two that do not know the same parts have only a sum.
+fn median_parts(trials: &[&TrialResult]) -> Parts {
+    let sums: Option<Vec<(f64, Parts)>> =
+        trials.iter().map(|trial| Some((sum(trial)?, parts_of(trial)))).collect();
+    let mut sums = sums.unwrap_or_default();
+    sums.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(last) = sums.len().checked_sub(1) else { return Parts::default() };
+    let ((low, below), (high, above)) = (sums[last / 2], sums[sums.len() / 2]);
     // Only some trials have time that no clock attributes.
-    let is_known = !known.is_empty() && (known.len() == trials.len() || part + 1 == PARTS.len());
-    is_known.then(|| known.iter().sum::<f64>() / trials.len() as f64)
+    let named = PARTS.len() - 1;
+    if below.iter().zip(&above).take(named).any(|(a, b)| a.is_some() != b.is_some()) {
+        return [None, None, None, Some(f64::midpoint(low, high)), None];
+    }
+    std::array::from_fn(|part| match (below[part], above[part]) {
+        (None, None) => None,
+        (a, b) => Some(f64::midpoint(a.unwrap_or(0.0), b.unwrap_or(0.0))),
+    })
 }
 
 /// Layers of these trials if some trial knows them; with several visits also the spread of their sums.
 fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
+    let known: Vec<Parts> = placed.iter().map(|one| median_parts(&one.trials)).collect();
     let layer = |(part, name): (usize, &str)| {
-        let points = placed.iter().map(|one| point(one.x, mean(&one.trials, part), one.numbers()));
-        series(name, Role::Account, points.collect())
+        let points =
+            placed.iter().zip(&known).map(|(one, parts)| point(one.x, parts[part], one.numbers())).collect();
+        series(name, Role::Account, points)
     };
     let mut layers: Vec<Series> = PARTS.into_iter().enumerate().map(layer).collect();
     layers.retain(|layer| layer.points.iter().any(|point| point.y.is_some()));
@@ -102,8 +116,9 @@ fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
 }
 
 fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
-    let held: Vec<&TrialResult> = compared.iter().copied().filter(|trial| trial.sustained_load()).collect();
-    let (shown, is_held) = if held.is_empty() { (compared, false) } else { (held, true) };
+    let sustained: Vec<&TrialResult> =
+        compared.iter().copied().filter(|trial| trial.sustained_load()).collect();
+    let (shown, is_sustained) = if sustained.is_empty() { (compared, false) } else { (sustained, true) };
     let title = match shown.first() {
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
         None => format!("CPU time per packet: {}", scene.words()),
@@ -115,7 +130,7 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
     let placed = PlacedTrials::along(methods.iter().map(of));
     let missing = methods.iter().zip(&placed).filter(|(_, one)| one.trials.is_empty());
     let missing: Vec<&str> = missing.map(|(method, _)| method.as_str()).collect();
-    let note = match (is_held, missing.as_slice()) {
+    let note = match (is_sustained, missing.as_slice()) {
         (false, _) => Some(
             "No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into(),
         ),

@@ -47,7 +47,14 @@ pub(super) fn series(name: impl Into<String>, role: Role, mut points: Vec<Point>
     Series { name: name.into(), role, points }
 }
 
-pub(super) fn chart(id: &str, title: String, kind: Kind, x: Axis, y: Axis, series: Vec<Series>) -> Chart {
+/// A chart of the series of which something is drawn.
+pub(super) fn chart(id: &str, title: String, kind: Kind, x: Axis, y: Axis, mut series: Vec<Series>) -> Chart {
+    let is_drawn = |point: &Point| match (kind, point.y) {
+        (Kind::Stacked | Kind::StackedBars, Some(y)) => y != 0.0,
+        (_, Some(_)) => true,
+        (_, None) => point.interval.is_some(),
+    };
+    series.retain(|series| series.points.iter().any(is_drawn));
     Chart { id: slug(id), title, kind, x, y, series, marks: Vec::new(), notes: Vec::new() }
 }
 
@@ -56,9 +63,9 @@ impl Chart {
         self.series.iter().flat_map(|series| &series.points)
     }
 
-    /// Whether it has a known value. Other charts are not shown.
+    /// Whether something is drawn in it. Other charts are not shown.
     pub(super) fn is_known(&self) -> bool {
-        self.points().any(|point| point.y.is_some())
+        !self.series.is_empty()
     }
 
     pub(super) fn noting<N: Into<String>>(mut self, notes: impl IntoIterator<Item = N>) -> Self {
@@ -75,7 +82,7 @@ impl Chart {
     pub(super) fn noting_repeats(self) -> Self {
         let words = match self.kind {
             Kind::StackedBars | Kind::Stacked => {
-                "Layers are of all repeats together; whiskers are intervals of the repeats"
+                "Layers add up to all repeats together; whiskers are intervals of the repeats"
             }
             Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked => {
                 "Points are medians of the repeats, whiskers their intervals"

@@ -1,6 +1,6 @@
 //! The picture of a ranking: sustained rates, and CPU time next to them, row by row.
 
-use capbench_plan::recommendation::{NEARLY, Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_plan::recommendation::{Cost, NEARLY, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_plan::search::{GoalResult, SearchOutcome};
 
 use super::parts::{chart, grouped, linear, names, point, series};
@@ -11,6 +11,8 @@ use crate::sentences::search::{goal_words, ranked, said};
 
 const WHISKERS: &str =
     "The thin line ends at the lowest load that was certainly not sustained. ≥: the limit is unknown.";
+
+const RANGE: &str = "The thin line: the application's time is known only as a range.";
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.
 pub(crate) fn charts(results: &Results) -> Vec<Chart> {
@@ -30,45 +32,54 @@ fn rates(ranking: &Ranking) -> Chart {
     let of = |sustained: fn(&Ranked) -> &Sustained, has_whisker: bool| -> Vec<Point> {
         let at = |(nth, row): (usize, &Ranked)| {
             let own = sustained(row);
+            // As in the table: nothing is known, or no load that was tried is sustained.
+            let pps = match own.status {
+                SustainedStatus::Unknown => None,
+                _ => Some(own.lower_pps.unwrap_or(0.0)),
+            };
             let interval = own.lower_pps.zip(own.at_most_pps).filter(|_| has_whisker);
             let interval = interval.map(|(low, high)| [low, high]);
             let is_hidden = own.at_most_pps.is_none() || own.status == SustainedStatus::Disturbed;
             let is_at_least = own.lower_pps.is_some() && is_hidden;
-            Point { interval, is_at_least, ..point(nth as f64, own.lower_pps, own.trials.clone()) }
+            Point { interval, is_at_least, ..point(nth as f64, pps, own.trials.clone()) }
         };
         ranking.methods.iter().enumerate().map(at).collect()
     };
     let tolerated = format!("with up to {} % loss", NEARLY * 100.0);
     let lossless = series("without loss", Role::Delivered, of(|row| &row.lossless, true));
     let nearly = series(tolerated, Role::Account, of(|row| &row.nearly_lossless, false));
+    let is_seen = nearly.points.iter().zip(&lossless.points).any(|(more, less)| more.y > less.y);
+    let lines = if is_seen { vec![lossless, nearly] } else { vec![lossless] };
     let Ranking { frame_size, placement, work, .. } = ranking;
     let scene = Scene { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() };
     let title = format!("Sustained rate, {}", scene.words());
-    rows(
-        "ranking-rates",
-        title,
-        "Sustained rate",
-        Unit::PacketsPerSecond,
-        methods(ranking),
-        vec![lossless, nearly],
-    )
-    .noting([WHISKERS])
+    rows("ranking-rates", title, "Sustained rate", Unit::PacketsPerSecond, methods(ranking), lines)
+        .noting([WHISKERS])
 }
 
 fn costs(ranking: &Ranking) -> Chart {
-    let of = |cost: fn(&Ranked) -> Option<f64>| -> Vec<Point> {
-        let trials = |row: &Ranked| row.cost.iter().flat_map(|cost| cost.trials.clone()).collect();
-        let rows = ranking.methods.iter().enumerate();
-        rows.map(|(nth, row)| point(nth as f64, cost(row), trials(row))).collect()
+    let of = |bounds: fn(&Cost) -> Option<(f64, f64)>| -> Vec<Point> {
+        let at = |(nth, row): (usize, &Ranked)| {
+            let trials = row.cost.iter().flat_map(|cost| cost.trials.clone()).collect();
+            match row.cost.as_ref().and_then(bounds) {
+                Some((low, high)) if low < high => {
+                    Point { interval: Some([low, high]), ..point(nth as f64, None, trials) }
+                }
+                known => point(nth as f64, known.map(|(ns, _)| ns), trials),
+            }
+        };
+        ranking.methods.iter().enumerate().map(at).collect()
     };
-    let application = series("application", Role::Account, of(|row| Some(row.cost.as_ref()?.app_range()?.1)));
-    let total = series("application and kernel", Role::Account, of(|row| row.cost.as_ref()?.total_ns));
+    let application = series("application", Role::Account, of(Cost::app_range));
+    let total = series("application and kernel", Role::Account, of(|cost| cost.total_ns.map(|ns| (ns, ns))));
     let title = match ranking.equal_load_pps {
         Some(pps) => format!("CPU time per packet at {}", naming::rate(pps)),
         None => "CPU time per packet".into(),
     };
+    let has_range = application.points.iter().any(|point| point.interval.is_some());
     let unit = Unit::NanosecondsPerPacket;
     rows("ranking-costs", title, "CPU time per packet", unit, methods(ranking), vec![application, total])
+        .noting(has_range.then_some(RANGE))
 }
 
 /// What the methods of the first set-up of a search sustain, by goal.

@@ -197,7 +197,7 @@ fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
         "" => "count",
         words => words,
     };
-    let marks = if kind == Kind::Lines { given(comparison, of, &places) } else { Vec::new() };
+    let marks = if kind == Kind::Lines { planned(comparison, of, &places) } else { Vec::new() };
     let id = format!("{}-{id}", comparison.id);
     let y = linear(label, unit(of));
     (!lines.is_empty()).then(|| {
@@ -208,7 +208,7 @@ fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
 }
 
 /// The quantity according to the plan: the line rate.
-fn given(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
+fn planned(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
     let mark = |(at, column): (usize, &Compared)| {
         let rows = comparison.rows.iter().zip(places);
         let mut curve: Vec<[f64; 2]> =

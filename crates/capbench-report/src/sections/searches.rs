@@ -170,9 +170,9 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
     });
     let note = first.buffered.as_ref().map(|buffered| {
         let rates = [buffered.from_pps, buffered.to_pps, buffered.taken_pps];
-        let [from, to, taken] = rates.map(|pps| figures::number(pps, Unit::PacketsPerSecond));
+        let [from, to, read] = rates.map(|pps| figures::number(pps, Unit::PacketsPerSecond));
         format!(
-            "From {from} to {to} packets/s, trials lost nothing only because buffers had room: {taken} packets/s were read."
+            "From {from} to {to} packets/s, trials lost nothing only because buffers had room: {read} packets/s were read."
         )
     });
     Some(chart(&format!("search-{method}"), title, Kind::Points, x, y, lines).marking(marks).noting(note))

@@ -78,8 +78,8 @@ fn lost(soak: &SoakRecord) -> Chart {
 fn delivered(soak: &SoakRecord) -> Chart {
     let rate = |of: fn(&Interval) -> u64| points(soak, |interval| per_second(of(interval) as f64, interval));
     let lines = vec![
-        series("delivered", Role::Delivered, rate(|interval| interval.counts.delivered)),
         series("offered", Role::Account, rate(|interval| interval.counts.sent)),
+        series("delivered", Role::Delivered, rate(|interval| interval.counts.delivered)),
     ];
     let y = ("Rate", Unit::PacketsPerSecond);
     let load = Mark { label: "intended load".into(), at: Place::Y(soak.intended_pps) };

@@ -18,7 +18,7 @@ use crate::naming::{self, Numbered};
 
 /// If a chart would have more lines than this, each placement and load has a chart.
 const MOST_LINES: usize = 8;
-const TAKEN: &str = "Sustained: delivered frames by the time of sending and the time that the application was behind then; what was only in \
+const READ: &str = "Read: delivered frames by the time of sending and the time that the application was behind then; what was only in \
                      buffers does not raise it.";
 
 const BUFFERS: &str = "The longest burst that is delivered whole, from an idle path (RFC 9004). Its time is the implied buffer time; less what was \
@@ -31,7 +31,7 @@ type Figure = (&'static str, &'static str, &'static str, Unit, fn(&Reading) -> O
 const DELIVERED: Figure =
     ("rate", "Delivered rate", "Delivered", Unit::PacketsPerSecond, |reading| Some(&reading.delivered_pps));
 const RATE: Figure =
-    ("rate", "Sustained rate", "Sustained", Unit::PacketsPerSecond, |reading| Some(&reading.taken_pps));
+    ("rate", "Packets read per second", "Read", Unit::PacketsPerSecond, |reading| Some(&reading.taken_pps));
 const LOSS: Figure = ("loss", "Share of the sent frames that was lost", "Lost", Unit::Ratio, |reading| {
     Some(&reading.sent_loss_ratio)
 });
@@ -147,9 +147,9 @@ fn rate(
             let readings = lines.iter().flat_map(|line| &line.readings);
             let own = readings.flat_map(|reading| trials.sound(&reading.trials));
             let rates = line_rate(own, |label| label.to_string().parse().unwrap_or(0.0));
-            drawn(RATE).noting([TAKEN]).marking(rates)
+            drawn(RATE).noting([READ]).marking(rates)
         }
-        _ => drawn(RATE).noting([TAKEN]),
+        _ => drawn(RATE).noting([READ]),
     }
 }
 
@@ -246,7 +246,7 @@ fn notes(sweep: &SweepOutcome, CostRegimes { found, .. }: &CostRegimes<'_>) -> V
     } else {
         "as measured alone on that CPU"
     };
-    let mut notes = vec![format!("{of_work} is taken as {unit} ns of work, {source}.")];
+    let mut notes = vec![format!("{of_work} counts as {unit} ns of work, {source}.")];
     if found.plateaus.is_empty() {
         notes.push("No piece is level enough, and long enough, to be called a regime.".into());
     }
@@ -266,7 +266,7 @@ fn bursts_of(sweep: &SweepOutcome) -> impl Iterator<Item = &BackToBack> {
     sweep.series.iter().flat_map(|line| &line.readings).filter_map(|reading| reading.back_to_back.as_ref())
 }
 
-/// The varied setting. A ring is given in frames that it has slots for, if the trials report them.
+/// The varied setting. A ring is measured in frames that it has slots for, if the trials report them.
 fn across(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
     let varied = Varied::of(sweep);
     let readings = || sweep.series.iter().flat_map(|line| &line.readings);

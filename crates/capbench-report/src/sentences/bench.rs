@@ -1,5 +1,7 @@
 //! Which method to use, up to which rate, and what the others lack.
 
+use std::cmp::Ordering;
+
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
@@ -131,16 +133,20 @@ impl<'r> Pauses<'r> {
     fn fact(&self) -> Option<Sentence> {
         let part = |paused: &Paused<'_>| {
             let most = paused.lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max);
-            let (count, all) = (paused.lossy.len(), paused.trials);
-            format!("{} in {count} of {all} trials (up to {} of the frames)", paused.method, percent(most))
+            let (count, trials) = (paused.lossy.len(), many(paused.trials as u64, "trial", "trials"));
+            format!(
+                "in {count} of {trials} of {}, which then lost up to {} of the frames",
+                paused.method,
+                percent(most)
+            )
         };
         let parts: Vec<String> = self.0.iter().take(NAMED).map(part).collect();
-        let rest = self.0.len().saturating_sub(NAMED);
-        let more = if rest == 0 { String::new() } else { format!("; and {rest} more") };
-        let text = format!(
-            "Pauses of the host cost frames also at or below these rates, and do not count against a method: {}{more}.",
-            parts.join(", ")
-        );
+        let more = match self.0.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            rest => format!("; and in trials of {}", many(rest as u64, "more method", "more methods")),
+        };
+        let its = if self.0.len() == 1 { "its rate" } else { "their rates" };
+        let text = format!("The host paused {}{more}. This does not lower {its}.", parts.join("; "));
         let trials = self.0.iter().flat_map(|paused| &paused.lossy).map(|trial| trial.number);
         (!self.0.is_empty()).then(|| sentence(text, trials))
     }
@@ -198,7 +204,7 @@ fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String
             }
         }
         (Conclusion::NotSent { sent_pps }, Question::CheapestAt { pps }) => format!(
-            "No method was tested at {}: the generator sent at most {}.",
+            "No method was tested at {}: the generator sent up to {}.",
             rate(pps),
             rate(sent_pps.floor())
         ),
@@ -286,17 +292,26 @@ fn unknown(ranking: &Ranking) -> Option<Sentence> {
     (!methods.is_empty()).then(|| sentence(text, rests_on(ranking)))
 }
 
-/// The methods that lose least and most at maximum load, and where.
-fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
+fn by_loss(a: &&TrialResult, b: &&TrialResult) -> Ordering {
+    a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio())
+}
+
+/// The trial of each method at maximum load that lost the largest share, the smallest share first.
+pub(crate) fn at_overload<'r>(ranking: &Ranking, results: &'r Results) -> Vec<&'r TrialResult> {
     let own = scene(ranking);
     let tops = results
         .trials
         .iter()
         .filter(|trial| trial.phase == Phase::BestEffort && naming::is_sound(trial) && is_in(&own, trial));
     let tops = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
-    let by_loss = |a: &&TrialResult, b: &&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
     let mut worst: Vec<&TrialResult> = tops.filter_map(|(_, own)| own.into_iter().max_by(by_loss)).collect();
     worst.sort_by(by_loss);
+    worst
+}
+
+/// The methods that lose least and most at maximum load, and where.
+fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
+    let worst = at_overload(ranking, results);
     let loses = |trial: &TrialResult| {
         let place = naming::losses([trial]);
         let place = place.first().map_or("at an unknown place", |(place, _)| place.words());

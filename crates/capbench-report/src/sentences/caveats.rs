@@ -78,8 +78,9 @@ fn noise(results: &Results) -> Option<Sentence> {
     if let Some(record) = &results.soak {
         let (reason, segments) = record.noise.iter().max_by_key(|(_, segments)| **segments)?;
         let all = record.whole.as_ref().map_or(0, |whole| whole.segments);
-        let text =
-            format!("{segments} of {} are noisy: {}.", many(all, "segment", "segments"), cause(reason));
+        let are = if *segments == 1 { "is" } else { "are" };
+        let all = many(all, "segment", "segments");
+        let text = format!("{segments} of {all} {are} noisy: {}.", cause(reason));
         return Some(sentence(text, []));
     }
     let noisy: Vec<_> = results.trials.iter().filter(|trial| !trial.noise.is_empty()).collect();

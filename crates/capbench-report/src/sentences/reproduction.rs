@@ -1,5 +1,8 @@
 //! Answers to the claims of publications.
+use std::time::Duration;
+
 use crate::results::{Finding, Results};
+use capbench_plan::cost::Cost;
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::{Answer, Judgement};
 
@@ -26,7 +29,7 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     ];
     let with = |answer| claims.iter().copied().filter(|claim| claim.answer == answer).collect::<Vec<_>>();
     let rest = rest.into_iter().filter_map(|(head, answer, most)| named(head, &with(answer), most));
-    let first = [summed(results, &claims)].into_iter().chain(more_visits(&claims));
+    let first = [summed(results, &claims)].into_iter().chain(more_visits(results, &claims));
     first.chain(rest).chain(unfinished(results)).collect()
 }
 
@@ -58,16 +61,34 @@ fn summed(results: &Results, claims: &[&Judgement]) -> Sentence {
 /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
 const DECIDING: u32 = 6;
 
-/// What decides the claims that these visits leave open.
-fn more_visits(claims: &[&Judgement]) -> Option<Sentence> {
+/// What decides the claims that these visits leave open, and how long it takes.
+fn more_visits(results: &Results, claims: &[&Judgement]) -> Option<Sentence> {
     let open = claims.iter().filter(|claim| claim.answer == Answer::Inconclusive);
     let visits = open.clone().filter_map(|claim| claim.visits).max().filter(|visits| *visits < DECIDING)?;
-    let times = f64::from(DECIDING) / f64::from(visits);
     let text = format!(
-        "{} cannot exclude chance: `--visits {DECIDING}` can, and takes {times:.0} times as long.",
-        many(visits.into(), "visit of each point", "visits of each point")
+        "{} cannot exclude chance: `--visits {DECIDING}` can, and takes about {}.",
+        many(visits.into(), "visit of each point", "visits of each point"),
+        with_visits(results)
     );
     Some(sentence(text, open.flat_map(|claim| claim.trials.clone())))
+}
+
+/// The time of the same run with enough visits, by the trials of this one.
+fn with_visits(results: &Results) -> String {
+    let seconds = results.reproductions.iter().map(|one| {
+        let of = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let own = results.trials.iter().filter(|trial| one.trials.contains(&trial.number));
+        let cost = own.fold(Cost::default(), |cost, trial| {
+            let (traffic, drain) = (of(trial.sending_s), of(trial.drain_s));
+            cost.and(Cost { trials: 1, traffic, drain, ..Cost::default() })
+        });
+        let visits = one.findings.iter().filter_map(|claim| claim.visits).max().unwrap_or(1);
+        cost.time(Duration::ZERO).as_secs_f64() * f64::from(DECIDING) / f64::from(visits.max(1))
+    });
+    match seconds.sum::<f64>() {
+        short @ ..90.0 => many(short.ceil() as u64, "second", "seconds"),
+        long => many((long / 60.0).ceil() as u64, "minute", "minutes"),
+    }
 }
 
 /// The first claims with an answer; `None` if no claim has it.

@@ -27,18 +27,31 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
 /// A throughput at or below which other trials of the run lost frames.
 fn contradicted(results: &Results) -> Option<Sentence> {
     results.searches.iter().find_map(|search| {
-        let lower = search.goals.first()?.lower.as_ref()?;
-        let trial = contradiction(search, lower.achieved_pps, &results.trials)?;
+        let goal = search.goals.first()?;
+        let (words, trials) = not_repeatable(search, goal, &results.trials)?;
         let text = format!(
-            "Not repeatable: the search found a throughput of {} for {}, but {} of the frames were lost at {} in the same \
-             run; run it again with longer trials or on a quiet host.",
-            rate(lower.achieved_pps),
-            of_search(search),
-            percent(trial.sent_loss_ratio()),
-            rate(trial.offered_pps)
+            "Not repeatable: the search found a throughput for {} of {words}; run it again with longer trials or on a quiet host.",
+            of_search(search)
         );
-        Some(sentence(text, lower.trials.iter().copied().chain([trial.number])))
+        Some(sentence(text, trials))
     })
+}
+
+/// What contradicts a throughput, and the trials of both.
+pub(crate) fn not_repeatable(
+    search: &SearchOutcome,
+    goal: &GoalResult,
+    trials: &[TrialResult],
+) -> Option<(String, Vec<u32>)> {
+    let lower = goal.lower.as_ref()?;
+    let trial = contradiction(search, lower.achieved_pps, trials)?;
+    let words = format!(
+        "{}, but {} of the frames were lost at {} in the same run",
+        rate(lower.achieved_pps),
+        percent(trial.sent_loss_ratio()),
+        rate(trial.offered_pps)
+    );
+    Some((words, lower.trials.iter().copied().chain([trial.number]).collect()))
 }
 
 /// The trial of another test that lost the largest share at a load that the search found to be lossless.
@@ -109,8 +122,15 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
             let signed = |ns: i64| {
                 format!("{}{}", if ns < 0 { "-" } else { "" }, time(ns.unsigned_abs() as f64 / 1e9))
             };
+            let lossy = match latency.lossy.len() {
+                0 => String::new(),
+                lossy => {
+                    let trials = many(latency.repetitions.into(), "trial", "trials");
+                    format!(" ({lossy} of {trials} lost frames: buffers were full)")
+                }
+            };
             format!(
-                "frames take {} (median) and {} at worst (99.9 %){way} at {}",
+                "frames take {} (median) and {} at worst (99.9 %){way} at {}{lossy}",
                 signed(leg.typical.median_ns),
                 signed(leg.worst.median_ns),
                 rate(latency.rate_pps.get())

@@ -76,15 +76,20 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
         }
         known.push(method);
         let is_below = own.lower.is_none() && own.so_far.is_none() && own.upper.is_some();
-        let what = match (words.is_empty(), is_below, &own.upper) {
-            (true, true, Some(upper)) => format!("does not sustain {}", rate(upper.intended_pps)),
-            (true, ..) => format!("sustains {}", found(own)),
-            (false, ..) => found(own),
+        let is_first = words.is_empty();
+        let what = match (is_first, is_below, &own.upper, found(own)) {
+            (true, true, Some(upper), _) => format!("{method} does not sustain {}", rate(upper.intended_pps)),
+            (true, .., Some(found)) => format!("{method} sustains {found}"),
+            (true, .., None) => format!("It is not decided what {method} sustains"),
+            (false, .., Some(found)) => format!("{method} {found}"),
+            (false, .., None) => format!("{method} is not decided"),
         };
-        let scene = if words.is_empty() { format!(" ({})", by.join(", ")) } else { String::new() };
+        let scene = if is_first { format!(" ({})", by.join(", ")) } else { String::new() };
+        let reason = own.reason.as_ref().filter(|_| is_first && found(own).is_none());
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         let bounds = [&own.lower, &own.upper].into_iter().flatten();
         words.push((
-            format!("{method} {what}{scene}"),
+            format!("{what}{scene}{reason}"),
             bounds.flat_map(|bound| bound.trials.clone()).collect(),
         ));
     }
@@ -133,11 +138,12 @@ pub(crate) fn said(goal: &str) -> String {
     if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
 }
 
-fn found(result: &GoalResult) -> String {
+/// The bounds of a goal in words; `None` without a bound.
+fn found(result: &GoalResult) -> Option<String> {
     let bounds = |lower: &Bound, upper: &Bound| {
         format!("between {} and {}", whole(lower.achieved_pps), rate(upper.intended_pps))
     };
-    match (result.status, &result.lower, &result.upper) {
+    Some(match (result.status, &result.lower, &result.upper) {
         (Status::Regular, Some(lower), _) => rate(lower.achieved_pps),
         (Status::AtLeast, Some(lower), _) => format!("at least {}", rate(lower.achieved_pps)),
         (_, Some(lower), Some(upper)) => bounds(lower, upper),
@@ -147,9 +153,9 @@ fn found(result: &GoalResult) -> String {
             }
             (None, Some(lower), _) => format!("at least {}", rate(lower.achieved_pps)),
             (None, None, Some(upper)) => format!("below {}", rate(upper.intended_pps)),
-            (None, None, None) => "not decided".into(),
+            (None, None, None) => return None,
         },
-    }
+    })
 }
 
 /// The limit, from where the next load lost frames.
@@ -171,7 +177,9 @@ fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
 }
 
 fn unsettled(searches: &[SearchOutcome]) -> Option<Sentence> {
-    let unsettled = goals(searches).filter(|(_, goal)| goal.status != Status::Regular);
+    // The verdict is about goals without a bound.
+    let has_bound = |goal: &GoalResult| goal.status != Status::Regular && found(goal).is_some();
+    let unsettled = goals(searches).filter(|(_, goal)| has_bound(goal));
     let words = unsettled.map(|(search, goal)| {
         let is = match (goal.status, &goal.lower) {
             (Status::AtLeast, Some(lower)) => format!("at least {}", rate(lower.achieved_pps)),

@@ -97,7 +97,7 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     let mut texts = Vec::new();
     if let Some(worst) = &record.worst {
         texts.push(format!(
-            "The worst segment began after {:.0} s and lost {} of {} frames, {} of them within 100 ms at most.",
+            "The worst segment began after {:.0} s and lost {} of {} frames, up to {} of them within 100 ms.",
             worst.from_s,
             count(worst.lost()),
             count(worst.counts.sent),

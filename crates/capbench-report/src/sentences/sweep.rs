@@ -102,27 +102,31 @@ fn kept_points(sweep: &SweepOutcome, readings: &[Reading], kept: &[&Reading], fi
     }
 }
 
-/// The method and point with the highest delivered rate, and its loss.
+/// The point at which a series reads most frames per second, and this rate. Frames that were only in buffers do not count.
+pub(crate) fn reads_most(series: &Series) -> Option<(f64, &Reading)> {
+    let readings = series.readings.iter().filter(|reading| reading.back_to_back.is_none());
+    let rates = readings.map(|reading| (reading.taken_pps.median, reading));
+    rates.max_by(|(a, _), (b, _)| a.total_cmp(b))
+}
+
+/// The method and point with the highest rate, and its loss.
 fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let readings = all(sweeps)
-        .flat_map(|(sweep, series)| series.readings.iter().map(move |reading| (sweep, series, reading)))
-        .filter(|(.., reading)| reading.back_to_back.is_none());
-    let (sweep, series, reading) =
-        readings.max_by(|a, b| a.2.delivered_pps.median.total_cmp(&b.2.delivered_pps.median))?;
+    let series = all(sweeps).filter_map(|(sweep, series)| Some((sweep, series, reads_most(series)?)));
+    let (sweep, series, (pps, reading)) = series.max_by(|(.., (a, _)), (.., (b, _))| a.total_cmp(b))?;
     let lost = if reading.loses() {
-        format!(" and lost {} of what was sent", naming::percent(reading.sent_loss_ratio.median))
+        format!(", and lost {} of what was sent", naming::percent(reading.sent_loss_ratio.median))
     } else if reading.is_saturated() {
-        // Buffers absorbed the excess: no rate that the method sustains.
-        return None;
+        ", while its buffers filled".into()
     } else if reading.is_clean() {
-        " and lost nothing".into()
+        ", and lost nothing".into()
     } else {
-        " and lost nothing in most visits".into()
+        ", and lost nothing in most visits".into()
     };
+    let is_shared = all(sweeps).all(|(_, other)| other.scene() == series.scene());
+    let name = if is_shared { series.method.clone() } else { series.name() };
     let text = format!(
-        "{} delivered most, {} at {}{lost} (medians of {}).",
-        series.name(),
-        naming::rate(reading.delivered_pps.median),
+        "{name} read most: {} at {}{lost} (medians of {}).",
+        naming::rate(pps),
         sweep.label(reading),
         many(reading.delivered_pps.repeats.into(), "visit", "visits")
     );

@@ -159,14 +159,16 @@ fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
     let events = |search: &SearchOutcome| search.numbers.loss_events.clone();
     let columns = Columns::new()
         .part(which(), |search: &&SearchOutcome| *search)
-        .named("strict_lossless_pps", "without any loss", |search| held_cell(&search.numbers.strict_lossless))
+        .named("strict_lossless_pps", "without any loss", |search| {
+            sustained_cell(&search.numbers.strict_lossless)
+        })
         .named("strict_lossless_below_pps", "with loss from", |search| {
             let strict = &search.numbers.strict_lossless;
             let below = strict.upper_pps.filter(|_| strict.pps.is_some() && !strict.at_least);
             Cell::where_known(below.map(f64::floor))
         })
-        .named("ndr_pps", "NDR", |search| held_cell(&search.numbers.ndr))
-        .named("pdr_pps", "PDR", |search| held_cell(&search.numbers.pdr))
+        .named("ndr_pps", "NDR", |search| sustained_cell(&search.numbers.ndr))
+        .named("pdr_pps", "PDR", |search| sustained_cell(&search.numbers.pdr))
         .named("loss_events_up_to_pps", "loss events up to", move |search| {
             Cell::where_known(events(search).map(|events| events.up_to_pps.floor()))
         })
@@ -192,16 +194,16 @@ fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
         });
     let trials = |search: &&SearchOutcome| {
         let numbers = &search.numbers;
-        let held = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
-        held.iter().flat_map(|held| held.trials.clone()).collect()
+        let found = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
+        found.iter().flat_map(|found| found.trials.clone()).collect()
     };
     let caption = "Numbers to read together: on a noisy host each of them alone misleads";
     Some(columns.table("searches-numbers", caption, searches, trials)?.without_empty_columns().main())
 }
 
-fn held_cell(held: &Held) -> Cell {
-    match (held.pps, held.upper_pps) {
-        (Some(pps), _) if held.at_least => Cell::AtLeast(pps.floor()),
+fn sustained_cell(found: &Held) -> Cell {
+    match (found.pps, found.upper_pps) {
+        (Some(pps), _) if found.at_least => Cell::AtLeast(pps.floor()),
         (Some(pps), _) => Cell::Number(pps.floor()),
         (None, Some(upper)) => Cell::AtMost(upper.floor()),
         (None, None) => Cell::Unknown,

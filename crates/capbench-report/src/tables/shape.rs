@@ -25,6 +25,11 @@ impl Column {
         Self { narrow: Narrow::Absent, ..self }
     }
 
+    /// The same, in pages and files only.
+    pub(crate) fn files_only(self) -> Self {
+        Self { narrow: Narrow::FilesOnly, ..self }
+    }
+
     /// The same, with intervals even if there is no room for all columns.
     pub(crate) fn whole(self) -> Self {
         Self { narrow: Narrow::Whole, ..self }

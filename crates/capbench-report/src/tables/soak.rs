@@ -46,7 +46,7 @@ fn stretch<'c>() -> Columns<'c, &'c Interval> {
         .count("lossy", "with loss", |stretch| stretch.lossy)
         .count("delivered", "delivered", |stretch| stretch.counts.delivered)
         .count("worst_100ms_lost", "most lost in 100 ms", |stretch| Cell::count(stretch.worst_100ms_lost))
-        .count("untaken", "only because of pauses", |stretch| stretch.untaken)
+        .count("backlogged", "only because of pauses", |stretch| stretch.untaken)
         .named("app_ns_per_packet", "application", |stretch| Cell::number(stretch.app_ns_per_packet))
         .named("latest_ns", "generator late by up to", |stretch| {
             Cell::number(stretch.latest_ns.map(|ns| ns as f64))

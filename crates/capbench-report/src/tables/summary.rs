@@ -3,23 +3,24 @@
 use crate::results::Results;
 use capbench_model::limit::Limit;
 use capbench_model::places::Place;
+use capbench_model::trial::TrialResult;
 use capbench_plan::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_plan::rfc2544::{Found, Tested};
 use capbench_plan::search::{Bound, GoalResult, Status};
 use capbench_plan::soak::record::Interval;
 use capbench_plan::sweep::outcome::Swept;
-use capbench_plan::sweep::{Reading, Series, SweepOutcome};
+use capbench_plan::sweep::{Series, SweepOutcome};
 
 use super::searches::OfGoal;
 use super::shape::Columns;
 use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
 use crate::groups::grouped;
-use crate::model::{Cell, Table, Unit};
+use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{self, Kind, Scene};
 use crate::sentences;
 use crate::sentences::search::goals as of_goals;
-use crate::sentences::sweep::is_of_bursts;
+use crate::sentences::sweep::{is_of_bursts, reads_most};
 
 /// The table of a run; `None` without data.
 pub(crate) fn table(results: &Results) -> Option<Table> {
@@ -36,7 +37,7 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
 /// The methods of the deciding set-up, best first.
 fn bench(results: &Results) -> Option<Table> {
     let recommendation = naming::recommendation(results)?;
-    ranking("summary", recommendation.question, recommendation.headline()?)
+    ranking("summary", recommendation.question, recommendation.headline()?, results)
 }
 
 /// The rankings of the other set-ups.
@@ -44,10 +45,10 @@ pub(super) fn other_set_ups(results: &Results) -> Vec<Table> {
     let recommendation = naming::recommendation(results);
     let others = recommendation.iter().flat_map(|all| all.rankings.iter().skip(1));
     let question = recommendation.as_ref().map(|all| all.question);
-    others.filter_map(|one| ranking("ranking", question?, one)).collect()
+    others.filter_map(|one| ranking("ranking", question?, one, results)).collect()
 }
 
-fn ranking(id: &str, question: Question, ranking: &Ranking) -> Option<Table> {
+fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -> Option<Table> {
     // With a load of the user's choice no higher one is sent, so the generator limits nothing.
     let is_of_one_load = matches!(question, Question::CheapestAt { .. });
     let scene = Scene {
@@ -61,6 +62,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking) -> Option<Table> {
         (SustainedStatus::AtLeast | SustainedStatus::Disturbed, Some(pps)) => Cell::AtLeast(pps.floor()),
         (_, Some(pps)) => Cell::Number(pps.floor()),
     };
+    let overloads = sentences::at_overload(ranking, results);
     let columns = Columns::new()
         .words("method", "method", |row: &&Ranked| row.method.as_str())
         .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
@@ -78,6 +80,9 @@ fn ranking(id: &str, question: Question, ranking: &Ranking) -> Option<Table> {
         .words("limit", "limited by", move |row| {
             let is_unlimited = is_of_one_load && row.limited_by == Some(Limit::Generator);
             limited_by(row.lost_at, row.limited_by).filter(|_| !is_unlimited)
+        })
+        .part(at_overload(), |row| {
+            overloads.iter().find(|trial| trial.profile.method == row.method).copied()
         });
     let load = ranking.equal_load_pps.map(|pps| format!("CPU time at {}.", naming::rate(pps)));
     let has = |status| ranking.methods.iter().any(|row| row.lossless.status == status);
@@ -99,10 +104,27 @@ fn ranking(id: &str, question: Question, ranking: &Ranking) -> Option<Table> {
     let trials = |row: &&Ranked| {
         let cost = row.cost.iter().flat_map(|cost| &cost.trials);
         let trials = row.lossless.trials.iter().chain(&row.nearly_lossless.trials).chain(cost);
-        trials.copied().collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
+        let overload = overloads.iter().filter(|trial| trial.profile.method == row.method);
+        let overload = overload.map(|trial| trial.number);
+        trials.copied().chain(overload).collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
     };
     let caption = format!("Sustained rates and CPU time per packet: {}", scene.words());
-    Some(columns.table(id, &caption, &ranking.methods, trials)?.with_notes([note]))
+    let table = columns.table(id, &caption, &ranking.methods, trials)?;
+    Some(table.without_empty_columns().with_notes([note]))
+}
+
+/// The trial of a method at maximum load that lost the largest share.
+fn at_overload<'r>() -> Columns<'r, Option<&'r TrialResult>> {
+    type Figure = fn(&TrialResult) -> f64;
+    let figures: [(&str, &str, Figure); 3] = [
+        ("overload_offered_pps", "at overload: offered", |trial| trial.offered_pps.floor()),
+        ("overload_delivered_pps", "at overload: delivered", |trial| trial.delivered_pps.floor()),
+        ("overload_lost_ratio", "at overload: lost", TrialResult::sent_loss_ratio),
+    ];
+    figures.into_iter().fold(Columns::new(), |columns, (key, heading, of)| {
+        let head = Column::named(key, heading).files_only();
+        columns.with(head, move |trial: &Option<&TrialResult>| Cell::where_known(trial.map(of)))
+    })
 }
 
 /// Why a method is above one with a higher rate.
@@ -141,6 +163,8 @@ fn limited_by(lost_at: Option<Place>, limit: Option<Limit>) -> Option<&'static s
 }
 
 fn search(results: &Results) -> Option<Table> {
+    let has_bound = |goal: &GoalResult| matches!(bounds(goal), (Some(_), _) | (_, Some(_)));
+    of_goals(&results.searches).find(|(_, goal)| has_bound(goal))?;
     let columns = Columns::new()
         .part(searches::which(), |(search, _): &OfGoal<'_>| *search)
         .words("goal", "goal", |(_, goal)| goal.goal.name.as_str())
@@ -183,11 +207,6 @@ fn bounds(goal: &GoalResult) -> (Option<&Bound>, Option<&Bound>) {
 
 fn sweep(results: &Results) -> Option<Table> {
     type OfSeries<'r> = (&'r SweepOutcome, &'r Series);
-    let most = |series: &Series| {
-        let of = |reading: &Reading| reading.taken_pps.median.min(reading.delivered_pps.median);
-        let best = series.readings.iter().max_by(|a, b| of(a).total_cmp(&of(b)))?;
-        Some((of(best), best.clone()))
-    };
     let columns = Columns::new()
         .words("axis", "sweep", |(sweep, _): &OfSeries<'_>| sweep.axis.to_string())
         .words("method", "method", |(_, series)| series.method.as_str())
@@ -201,14 +220,10 @@ fn sweep(results: &Results) -> Option<Table> {
             let lossy = series.readings.iter().find(|reading| reading.loses())?;
             Some(lossy.lost.first()?.place.word())
         })
-        .named("sustained_pps", "sustained most", move |(_, series)| match is_of_bursts(series) {
-            true => Cell::Empty,
-            false => Cell::where_known(most(series).map(|(pps, _)| pps.floor())),
+        .named("read_pps", "read most", |(_, series)| {
+            Cell::where_known(reads_most(series).map(|(pps, _)| pps.floor()))
         })
-        .words("sustained_at", "at", move |(sweep, series)| {
-            let reading = most(series).filter(|_| !is_of_bursts(series))?.1;
-            Some(sweep.label(&reading).to_string())
-        });
+        .words("read_at", "at", |(sweep, series)| Some(sweep.label(reads_most(series)?.1).to_string()));
     let bursts =
         results.sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)));
     let bursts = bursts.filter(|(_, series)| is_of_bursts(series));
@@ -216,7 +231,7 @@ fn sweep(results: &Results) -> Option<Table> {
     let trials =
         |(_, series): &OfSeries<'_>| series.readings.iter().flat_map(|one| one.trials.clone()).collect();
     let table =
-        columns.table("summary", "Where each method keeps up, and the most that it sustains", all, trials)?;
+        columns.table("summary", "Where each method keeps up, and the most that it reads", all, trials)?;
     Some(table.without_empty_columns())
 }
 
@@ -224,7 +239,10 @@ fn tests(results: &Results) -> Option<Table> {
     let throughput = Columns::new()
         .part(searches::set_up(), |(search, _): &OfGoal<'_>| *search)
         .words("test", "test", |(_, goal)| format!("throughput ({})", goal.goal.name))
-        .words("outcome", "outcome", |(_, goal)| match (&goal.lower, goal.status) {
+        .words("outcome", "outcome", |(search, goal)| match (&goal.lower, goal.status) {
+            _ if let Some((words, _)) = sentences::rfc2544::not_repeatable(search, goal, &results.trials) => {
+                format!("not repeatable: {words}")
+            }
             (Some(lower), Status::AtLeast) => {
                 let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
                 format!("at least {}{reason}", naming::rate(lower.achieved_pps))
@@ -270,11 +288,11 @@ fn whole(results: &Results) -> Option<Table> {
         naming::time(record.planned_s),
         naming::time(record.segment_s)
     );
-    let untaken = record.untaken_ratio();
-    let note = (untaken > 0.0).then(|| {
+    let backlogged = record.untaken_ratio();
+    let note = (backlogged > 0.0).then(|| {
         format!(
             "{} % of the frames were delivered only because the generator pauses after each segment.",
-            number(untaken, Unit::Ratio)
+            number(backlogged, Unit::Ratio)
         )
     });
     Some(columns.table("summary", &caption, rows, |_| soak::kept(record))?.with_notes(note))

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::results::Results;
 use capbench_model::ledger::LostAt;
-use capbench_model::statistics::interval::Estimate;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
@@ -56,20 +55,14 @@ fn places<'r>(lost: impl IntoIterator<Item = &'r LostAt>, between: &str) -> Stri
     words.collect::<Vec<_>>().join(between)
 }
 
-/// The delivered rate without what was only buffered when sending ended.
-fn sustained(reading: &Reading) -> &Estimate {
-    if reading.is_saturated() { &reading.taken_pps } else { &reading.delivered_pps }
-}
-
 fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     let detail = |key, heading| Column::new(key, heading, Unit::Count).detail();
     let columns = point(sweep)
         .with(detail("visits", "visits"), |(_, reading)| reading.trials.len())
         .with(detail("lossless", "without loss"), |(_, reading)| reading.lossless)
         .named("offered_pps", "offered", |(_, reading)| &reading.offered_pps)
-        .with(Column::named("sustained_pps", "sustained").whole(), |(_, reading)| sustained(reading))
+        .with(Column::named("read_pps", "read").whole(), |(_, reading)| &reading.taken_pps)
         .with(Column::named("delivered_pps", "delivered").detail(), |(_, reading)| &reading.delivered_pps)
-        .with(Column::named("taken_pps", "read").detail(), |(_, reading)| &reading.taken_pps)
         .named("sent_loss_ratio", "lost", |(_, reading)| &reading.sent_loss_ratio)
         .words("lost_where", "where", |(_, reading)| {
             let more = if reading.lost.len() > 1 { "+" } else { "" };

@@ -13,19 +13,27 @@ use crate::groups::{self, Group};
 use crate::model::{Cell, Column, Row, Table, Unit};
 use crate::naming;
 
+/// The bounds of the application's CPU time.
+const APP: &str = "app_ns_per_packet";
+const APP_AT_MOST: &str = "app_ns_per_packet_at_most";
 /// Most bursts that are listed.
 const BURSTS: usize = 20;
 
 /// Every trial, one row each, with the columns of `trials.csv`, and why a trial needs caution.
 pub(crate) fn table(results: &Results) -> Table {
-    let mut columns: Vec<Column> = COLUMNS.iter().map(|(key, of)| column(key, of)).collect();
+    // The upper bound is in the cell of the lower one.
+    let shown = || COLUMNS.iter().filter(|(key, _)| *key != APP_AT_MOST);
+    let mut columns: Vec<Column> = shown().map(|(key, of)| column(key, of)).collect();
     columns.extend(place_keys().map(|key| {
         let heading = key.replacen('_', ": ", 1).replace('_', " ");
         Column::new(&key, &heading, Unit::Count)
     }));
     columns.push(Column::words("care", "noisy because"));
     let row = |trial: &TrialResult| {
-        let cells = COLUMNS.iter().map(|(_, of)| cell(of, trial));
+        let cells = shown().map(|(key, of)| match (*key, app_at_most(trial)) {
+            (APP, Some(high)) => range(trial.cpu.app_ns_per_packet, high),
+            _ => cell(of, trial),
+        });
         let mut cells: Vec<Cell> = cells.chain(lost(trial).map(Cell::count)).collect();
         let care: Vec<&str> = trial.noise.iter().chain(&trial.invalid_because).map(String::as_str).collect();
         cells.push(if care.is_empty() { Cell::Empty } else { Cell::text(care.join("; ")) });
@@ -33,8 +41,8 @@ pub(crate) fn table(results: &Results) -> Table {
     };
     let rows = results.trials.iter().map(row).collect();
     let guards = results.trials.iter().filter_map(|trial| trial.guarding.as_ref());
-    let aside: usize = guards.map(|guarding| guarding.discarded.len()).sum();
-    let note = match aside {
+    let discarded: usize = guards.map(|guarding| guarding.discarded.len()).sum();
+    let note = match discarded {
         0 => String::new(),
         1 => "One attempt was discarded and is in results.json, inside the trial that it belongs to.".into(),
         many => format!(
@@ -54,6 +62,13 @@ fn column(key: &str, of: &Of<TrialResult>) -> Column {
         unit => unit,
     };
     Column::new(key, &words_of(key), unit)
+}
+
+fn range(low: Option<f64>, high: f64) -> Cell {
+    match low {
+        Some(low) if low < high => Cell::Range { low, high },
+        low => Cell::number(low),
+    }
 }
 
 fn cell(of: &Of<TrialResult>, trial: &TrialResult) -> Cell {
@@ -178,8 +193,8 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
     let mut rows: Vec<Kept<'_>> = Vec::new();
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
-        let aside = guarding.discarded.iter();
-        rows.extend(aside.map(|aside| (trial, &aside.trial, "discarded", aside.because.join("; "))));
+        let discarded = guarding.discarded.iter();
+        rows.extend(discarded.map(|one| (trial, &one.trial, "discarded", one.because.join("; "))));
         if let Some(recovery) = &guarding.recovery {
             let had = if recovery.recovered { "had" } else { "had not" };
             let why = format!("after the overload of trial {}; the path {had} recovered", recovery.after);

@@ -16,13 +16,16 @@ use std::path::Path;
 
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
+use capbench_plan::rfc2544::Found;
+use capbench_plan::rfc2544::latency::{Across, Leg};
+use capbench_plan::search::{End, Reason, Status};
 use capbench_report::formats::text::Extent;
 use capbench_report::formats::{self, csv, html, json, markdown, text};
-use capbench_report::model::{Cell, Chart, Report, Role, Section, Sentence, Table};
+use capbench_report::model::{Cell, Chart, Report, Role, Section, Sentence, Table, Unit};
 use capbench_report::read::Run;
 use capbench_report::results::Results;
-use capbench_report::{report, save};
-use capbench_reproduce::outcome::Side;
+use capbench_report::{figures, report, save};
+use capbench_reproduce::outcome::{Answer, Side};
 
 fn run(results: Results) -> Run {
     Run { name: "a-run".into(), ..Run::new(results, Path::new("/nowhere")) }
@@ -233,8 +236,7 @@ fn a_loss_in_some_visits_is_not_a_loss_in_none() {
     }
     let findings = same_everywhere(results).findings;
     let says = |sentence: &Sentence| {
-        sentence.text.contains("delivered most")
-            && sentence.text.contains("and lost nothing in most visits (")
+        sentence.text.contains("read most") && sentence.text.contains(", and lost nothing in most visits (")
     };
     assert!(findings.iter().any(says), "{findings:#?}");
 }
@@ -310,7 +312,7 @@ fn a_point_that_only_buffers_shows_the_rate_at_which_frames_were_read() {
         report.verdict.text
     );
     let table = report.tables().find(|table| table.id == "sweep-readings").unwrap();
-    let at = table.columns.iter().position(|column| column.key == "sustained_pps").unwrap();
+    let at = table.columns.iter().position(|column| column.key == "read_pps").unwrap();
     let cell = &table.rows.last().unwrap().cells[at];
     assert!(matches!(cell, Cell::Interval { middle: 50_000.0, .. } | Cell::Number(50_000.0)), "{cell:?}");
 }
@@ -329,9 +331,157 @@ fn a_throughput_that_other_trials_contradict_is_not_repeatable() {
     assert!(verdict.text.starts_with("Not repeatable: "), "{}", verdict.text);
     assert!(verdict.text.contains("50 % of the frames were lost at "), "{}", verdict.text);
     assert!(verdict.trials.contains(&lossy), "{:?}", verdict.trials);
+    for tested in &mut results.rfc2544 {
+        if let Found::Latency(latency) = &mut tested.found {
+            latency.lossy = vec![lossy; latency.repetitions as usize];
+            let across = Across { median_ns: 7_238_000, min_ns: 1, max_ns: 9_000_000 };
+            latency.total = Some(Leg { mean_ns: 7e6, typical: across, worst: across, pdv: across });
+        }
+    }
+    let text = text::text(&report::report(&run(results.clone())), Extent::Details).replace("\n  ", " ");
+    assert!(text.contains("not repeatable: ") && !text.contains("(regular)"), "{text}");
+    assert!(text.contains(" trials lost frames: buffers were full)"), "{text}");
     results.trials.retain(|trial| !matches!(trial.phase, Phase::FrameLoss | Phase::Latency));
     let verdict = report::report(&run(results)).verdict;
     assert!(verdict.text.starts_with("The throughput of packet-v3"), "{}", verdict.text);
+}
+
+#[test]
+fn files_have_what_each_method_delivers_at_overload_and_a_terminal_has_the_room_for_the_rest() {
+    let results = runs::visited_bench();
+    let report = same_everywhere(results.clone());
+    let summary = report.summary.as_ref().unwrap();
+    let at = |key: &str| summary.columns.iter().position(|column| column.key == key).unwrap();
+    let keys = ["overload_offered_pps", "overload_delivered_pps", "overload_lost_ratio"].map(at);
+    for row in &summary.rows {
+        let Cell::Text(method) = &row.cells[0] else { panic!("{row:?}") };
+        let own = results.trials.iter();
+        let own = own.filter(|trial| trial.phase == Phase::BestEffort && trial.profile.method == *method);
+        let most = own.max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio())).unwrap();
+        let expected = [most.offered_pps.floor(), most.delivered_pps.floor(), most.sent_loss_ratio()];
+        assert_eq!(keys.map(|at| row.cells[at].clone()), expected.map(Cell::Number), "{method}");
+        assert!(row.trials.contains(&most.number), "{method}");
+    }
+    assert!(csv::table(summary).unwrap().contains("overload_offered_pps,overload_delivered_pps,"));
+    assert!(html::html(&report).contains("at overload: lost"));
+    for extent in [Extent::Answer, Extent::Details] {
+        assert!(!text::text(&report, extent).contains("at overload"));
+    }
+}
+
+#[test]
+fn of_a_cost_that_is_known_as_a_range_no_end_is_shown_as_the_value() {
+    let mut results = runs::bench();
+    for trial in &mut results.trials {
+        trial.cpu.app_ns_per_packet = Some(20.0);
+        trial.cpu.app_ns_per_packet_at_most = Some(224.0);
+        trial.cpu.split_is_sampled = true;
+    }
+    results.recommended = None;
+    let report = report::report(&run(results.clone()));
+    let costs = report.picture.iter().find(|chart| chart.id == "ranking-costs").unwrap();
+    let known = costs.series[0].points.iter().find(|point| !point.trials.is_empty()).unwrap();
+    assert_eq!(known.y, None, "{known:?}");
+    assert!(known.interval.is_some_and(|[low, high]| low < high), "{known:?}");
+    assert!(html::html(&report).contains(" to 2"), "the page says so");
+    let at = |key: &str| report.trials.columns.iter().position(|column| column.key == key);
+    let app = at("app_ns_per_packet").unwrap();
+    assert_eq!(report.trials.rows[0].cells[app], Cell::Range { low: 20.0, high: 224.0 });
+    assert_eq!(at("app_ns_per_packet_at_most"), None, "one cell has both");
+}
+
+#[test]
+fn markdown_has_a_short_name() {
+    assert_eq!(formats::named("md").map(|format| format.name), Some("markdown"));
+    assert!(formats::named("doc").is_none());
+}
+
+#[test]
+fn a_search_that_decided_nothing_says_so_and_why() {
+    let mut results = runs::search();
+    for search in &mut results.searches {
+        search.ended = End::TimeUp;
+        for goal in &mut search.goals {
+            (goal.lower, goal.upper, goal.so_far) = (None, None, None);
+            goal.status = Status::Irregular;
+            goal.reason = Some(Reason::Ended { end: End::TimeUp });
+        }
+    }
+    results.complete = false;
+    let report = report::report(&run(results));
+    let verdict = &report.verdict.text;
+    assert!(verdict.starts_with("It is not decided what packet-v2 sustains (without loss, "), "{verdict}");
+    assert!(verdict.contains("): the time allowed was used up; packet-v3 is not decided."), "{verdict}");
+    assert!(report.warnings[0].starts_with("The time of the search was used up after "), "{report:#?}");
+    let text = text::text(&report, Extent::Details);
+    assert!(!text.contains("none packets/s") && !text.contains("sustained ?"), "{text}");
+    assert!(
+        text.replace("\n  ", " ").contains("ndr: no bound is known: the time allowed was used up."),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_most_that_is_read_is_one_figure_in_sentence_table_and_chart() {
+    let mut results = runs::sweep();
+    let series = results.sweeps[0].series.iter_mut().find(|series| series.method == "packet-v3").unwrap();
+    // Lost 1 %, and delivered the most of all, because buffers took in what the application did not read.
+    let last = series.readings.last_mut().unwrap();
+    last.delivered_pps.median = 2e6;
+    last.taken_pps.median = 70_000.0;
+    last.sent_loss_ratio.median = 0.01;
+    let report = report::report(&run(results));
+    let most = report.findings.iter().find(|sentence| sentence.text.contains(" read most: ")).unwrap();
+    assert!(!most.text.contains("ns:2000") && most.text.contains("lost nothing"), "{}", most.text);
+    let summary = report.summary.as_ref().unwrap();
+    let at = summary.columns.iter().position(|column| column.key == "read_pps").unwrap();
+    let Cell::Number(pps) = summary.rows[0].cells[at] else { panic!("{summary:?}") };
+    let rate = figures::number(pps, Unit::PacketsPerSecond);
+    assert!(most.text.contains(&rate), "{rate} in {}", most.text);
+    let chart = report.charts().find(|chart| chart.y.label == "Read").unwrap();
+    let values = chart.series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
+    assert_eq!(values.fold(0.0, f64::max).floor(), pps);
+}
+
+#[test]
+fn a_soak_without_loss_shows_what_it_delivered() {
+    let mut results = runs::soak();
+    assert_eq!(report::report(&run(results.clone())).picture[0].id, "soak-lost");
+    let record = results.soak.as_mut().unwrap();
+    for interval in record.intervals.iter_mut().chain(&mut record.whole).chain(&mut record.worst) {
+        interval.counts.delivered = interval.counts.sent;
+        interval.counts.unexplained = 0;
+        interval.lost.clear();
+    }
+    let report = report::report(&run(results));
+    assert_eq!(report.picture[0].id, "soak-delivered");
+    assert!(report.charts().all(|chart| chart.id != "soak-lost"), "there is nothing to show");
+}
+
+#[test]
+fn each_claim_is_a_plain_sentence_and_more_visits_are_said_with_their_time() {
+    let mut results = runs::reproduced::all();
+    for claim in results.reproductions.iter().flat_map(|one| &one.findings) {
+        let words = &claim.claim;
+        assert!(words.ends_with('.') && !words.trim_end_matches('.').contains(". "), "{words}");
+    }
+    results.reproductions.truncate(1);
+    for claim in &mut results.reproductions[0].findings {
+        claim.answer = Answer::Inconclusive;
+        claim.visits = Some(4);
+    }
+    let own = &results.reproductions[0].trials;
+    let (count, sending) = results
+        .trials
+        .iter()
+        .filter(|trial| own.contains(&trial.number))
+        .fold((0.0, 0.0), |(count, sending), trial| (count + 1.0, sending + trial.sending_s + trial.drain_s));
+    let minutes = ((sending + 0.25 * count) * 1.5 / 60.0).ceil();
+    let findings = report::report(&run(results)).findings;
+    let expected = format!(
+        "4 visits of each point cannot exclude chance: `--visits 6` can, and takes about {minutes} minutes."
+    );
+    assert!(findings.iter().any(|sentence| sentence.text == expected), "{expected} in {findings:#?}");
 }
 
 #[test]
@@ -471,6 +621,8 @@ fn the_trials_have_all_that_trials_csv_has() {
     let written = capbench_report::results::trials_csv(&results.trials).unwrap();
     let head: Vec<String> =
         ::csv::Reader::from_reader(written.as_slice()).headers().unwrap().iter().map(String::from).collect();
+    // A range has both bounds in one cell.
+    let head: Vec<String> = head.into_iter().filter(|key| key != "app_ns_per_packet_at_most").collect();
     let report = report::report(&run(results));
     let keys: Vec<String> = report.trials.columns.iter().map(|column| column.key.clone()).collect();
     assert_eq!(keys[..head.len()], head);

@@ -106,6 +106,20 @@ fn what_stands_in_results_stays_text() {
     assert!(name.starts_with("&lt;"), "{name}");
 }
 
+#[test]
+fn commands_between_backticks_are_code_and_stay_text() {
+    let mut report = report("packet-v3");
+    report.findings = vec![
+        sentence("To decide: `capbench search --method '<b>'`, or `capbench bench`.".into()),
+        sentence("One ` is text.".into()),
+    ];
+    let page = skeleton(&html(&report));
+    let code = "<code><span>capbench</span> <span>search</span> <span>--method</span> <span>&#x27;&lt;b&gt;&#x27;</span></code>, \
+                or <code><span>capbench</span> <span>bench</span></code>.";
+    assert!(page.contains(code), "{page}");
+    assert!(page.contains("One ` is text."), "{page}");
+}
+
 /// Whatever a browser would fetch has one of these.
 #[test]
 fn nothing_is_loaded_and_nothing_is_sent() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use minijinja::{Value, context};
+use minijinja::{HtmlEscape, Value, context};
 
 use crate::figures;
 use crate::formats::svg::{self, Spot};
@@ -32,8 +32,8 @@ pub fn page(report: &Report) -> Value {
     context! {
         title => &report.title,
         subtitle => &report.subtitle,
-        warnings => &report.warnings,
-        verdict => context! { text => &report.verdict.text },
+        warnings => all_with_code(&report.warnings),
+        verdict => context! { text => with_code(&report.verdict.text) },
         picture => report.picture.iter().map(|chart| view.figure(chart)).collect::<Value>(),
         facts => view.sentences(&report.findings[..report.findings.len().min(FACTS)]),
         caveats => view.sentences(&report.caveats),
@@ -41,7 +41,7 @@ pub fn page(report: &Report) -> Value {
         sections => report.sections.iter().map(|section| view.section(section)).collect::<Value>(),
         findings => view.sentences(&report.findings),
         environment => report.environment.iter().map(|table| view.table(table)).collect::<Value>(),
-        statements => &report.statements,
+        statements => all_with_code(&report.statements),
         trials => of_trials(&report.trials),
     }
 }
@@ -55,10 +55,32 @@ pub fn colours(report: &Report) -> String {
     rules.into_iter().collect()
 }
 
+/// Text whose parts between backticks are commands.
+fn with_code(text: &str) -> Value {
+    let parts: Vec<String> = text.split('`').map(|part| HtmlEscape(part).to_string()).collect();
+    let whole = parts.chunks(2).map(|pair| match pair {
+        [words, command] => {
+            // Lines break between words, and not after the hyphens of a flag.
+            let command: Vec<String> =
+                command.split(' ').map(|word| format!("<span>{word}</span>")).collect();
+            format!("{words}<code>{}</code>", command.join(" "))
+        }
+        words => words.concat(),
+    });
+    // A single backtick is text.
+    let is_paired = parts.len() % 2 == 1;
+    if is_paired { Value::from_safe_string(whole.collect()) } else { Value::from(text) }
+}
+
+fn all_with_code(texts: &[String]) -> Value {
+    texts.iter().map(|text| with_code(text)).collect()
+}
+
 impl View {
     fn sentences(&self, sentences: &[Sentence]) -> Value {
-        let value =
-            |Sentence { text, trials }: &Sentence| context! { text, evidence => self.evidence(trials) };
+        let value = |Sentence { text, trials }: &Sentence| {
+            context! { text => with_code(text), evidence => self.evidence(trials) }
+        };
         sentences.iter().map(value).collect()
     }
 
@@ -82,7 +104,7 @@ impl View {
             plot => drawing.plot,
             legend => entries.map(|(sample, Series { name, .. })| context! { sample, name }).collect::<Value>(),
             marks => drawing.marks,
-            notes => drawing.notes,
+            notes => all_with_code(&drawing.notes),
             points => self.grid(&points, &spots),
             // Selected points get a dot; bars are visible without.
             is_ranked => chart.kind == Kind::Ranked,
@@ -161,7 +183,7 @@ fn shown(table: &Table, cites: bool, mut of_row: impl FnMut(&Row, Value) -> Valu
         caption => &table.caption,
         heads => table.columns.iter().enumerate().map(head).collect::<Value>(),
         rows => table.rows.iter().map(&mut row).collect::<Value>(),
-        notes => &table.notes,
+        notes => all_with_code(&table.notes),
         cites,
     }
 }
@@ -222,9 +244,10 @@ fn points(chart: &Chart, drawn: &[Vec<Option<Spot>>]) -> (Table, Vec<String>) {
             }
             Scale::Linear | Scale::Logarithmic => point.x.into(),
         };
-        let value = match point.y {
-            Some(y) if point.is_at_least => Cell::AtLeast(y),
-            y => Cell::number(y),
+        let value = match (point.y, point.interval) {
+            (Some(y), _) if point.is_at_least => Cell::AtLeast(y),
+            (None, Some([low, high])) => Cell::Range { low, high },
+            (y, _) => Cell::number(y),
         };
         let mut cells = vec![place, Cell::text(&series.name), value];
         if has_intervals {

@@ -244,8 +244,8 @@ fn linear(values: &[f64], ends: Ends, factor: f64) -> Division {
         low = 0.0;
     }
     if is_one(low, high) {
-        let room = if low == 0.0 { factor } else { low.abs() * 0.5 };
-        (low, high) = (low - room, high + room);
+        let room = low.abs() * 0.5;
+        (low, high) = if low == 0.0 { (0.0, factor) } else { (low - room, high + room) };
     }
     let room = if ends == Ends::Padded { 0.03 * (high - low) } else { 0.0 };
     Division::Linear { low: low - room, high: high + room }

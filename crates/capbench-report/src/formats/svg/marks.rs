@@ -53,7 +53,7 @@ impl Sheet<'_> {
         let bottom = self.top + PLOT_HEIGHT;
         let stroke =
             "class=\"mark\" fill=\"none\" stroke=\"#444444\" stroke-width=\"1.3\" stroke-dasharray=\"6 4\"";
-        let mut beside: Vec<Label> = Vec::new();
+        let mut outside: Vec<Label> = Vec::new();
         for mark in &self.marks {
             let lines = wrapped(&mark.label, MARK.size, MARK_WIDTH);
             match &mark.at {
@@ -64,7 +64,7 @@ impl Sheet<'_> {
                 Place::Y(y) => {
                     let Some(y) = drawable(*y).map(|y| self.plot.y.at(y)) else { continue };
                     pen.line([self.left, y], [self.right, y], stroke);
-                    beside.push(Label { lines, at: y });
+                    outside.push(Label { lines, at: y });
                 }
                 Place::Curve(curve) => {
                     let way: Vec<[f64; 2]> = self.curve(curve).collect();
@@ -73,7 +73,7 @@ impl Sheet<'_> {
                     pen.end();
                     let end =
                         way.iter().rev().find(|at| at[0] <= self.right + 1.0).map_or(self.top, |at| at[1]);
-                    beside.push(Label { lines, at: end });
+                    outside.push(Label { lines, at: end });
                 }
             }
         }
@@ -82,7 +82,7 @@ impl Sheet<'_> {
                 pen.text(label, [*begin, self.top - 7.0 - 15.0 * nth as f64], MARK);
             }
         }
-        self.draw_beside(pen, beside);
+        self.draw_outside(pen, outside);
     }
 
     fn curve(&self, curve: &[[f64; 2]]) -> impl Iterator<Item = [f64; 2]> {
@@ -91,7 +91,7 @@ impl Sheet<'_> {
     }
 
     /// Labels to the right of the plot, moved apart if they overlap.
-    fn draw_beside(&self, pen: &mut Pen, mut labels: Vec<Label>) {
+    fn draw_outside(&self, pen: &mut Pen, mut labels: Vec<Label>) {
         labels.sort_by(|a, b| a.at.total_cmp(&b.at));
         let mut free = self.top;
         for label in labels {

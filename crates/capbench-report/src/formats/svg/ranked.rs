@@ -77,7 +77,9 @@ fn names(chart: &Chart) -> &[String] {
 
 fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
     let points = || chart.series.iter().flat_map(|series| &series.points);
-    let values = points().filter_map(|point| drawable(point.y?));
+    // A range counts with its upper end.
+    let upper = |point: &Point| point.y.or(point.interval.map(|[_, high]| high));
+    let values = points().filter_map(|point| drawable(upper(point)?));
     // Long whiskers are cut: the bars are what is compared.
     let largest = values.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let share = |value: f64| format!("{}%", pixels((value / (largest * 1.04)).clamp(0.0, 1.0) * 100.0));
@@ -88,13 +90,21 @@ fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
         let top = HEAD + ROW * row as f64;
         let own = |nth: usize| chart.series[nth].points.iter().find(|point| point.x == row as f64);
         let baseline = pixels(top + BASELINE);
+        // On a phone a page has the names of one of two drawings.
+        pen.group("class=\"name\"");
         pen.placed_text(name, ["0", &baseline], Style { is_bold: row == 0, ..TEXT });
+        pen.end();
         let mut words: Vec<String> = (0..chart.series.len())
-            .map(|nth| own(nth).and_then(|point| Some((drawable(point.y?)?, point.is_at_least))))
-            .map(|known| {
-                let Some((value, is_at_least)) = known else { return "?".into() };
-                let sign = if is_at_least { "≥ " } else { "" };
-                format!("{sign}{}", figures::rounded(value / factor, DIGITS))
+            .map(|nth| {
+                let figure = |value: f64| figures::rounded(value / factor, DIGITS);
+                match own(nth).map(|point| (point.y.and_then(drawable), point)) {
+                    Some((Some(value), point)) if point.is_at_least => format!("≥ {}", figure(value)),
+                    Some((Some(value), _)) => figure(value),
+                    Some((None, Point { interval: Some([low, high]), .. })) => {
+                        format!("{} to {}", figure(*low), figure(*high))
+                    }
+                    _ => "?".into(),
+                }
             })
             .collect();
         words.dedup();
@@ -107,7 +117,8 @@ fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
         ));
         for nth in (0..chart.series.len()).rev() {
             let Some(point) = own(nth) else { continue };
-            let Some(value) = point.y.and_then(drawable) else { continue };
+            let known = point.y.or(point.interval.map(|[low, _]| low));
+            let Some(value) = known.and_then(drawable) else { continue };
             pen.group(&coloured(&looks[nth], &format!("s{nth}")));
             let fill = filling(chart, &looks[nth]);
             let (wide, thick) = (share(value), pixels(THICK));

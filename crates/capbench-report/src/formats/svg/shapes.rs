@@ -134,14 +134,14 @@ impl Plot<'_> {
         all.map(|(nth, series)| {
             let (begin, wide) = self.bar(nth);
             let middle = begin + wide / 2.0;
-            let aside = self.aside(nth);
+            let shift = self.shift(nth);
             let spot = |point: &Point| {
                 let x = drawable(point.x)?;
                 let place = self.x.at(x);
                 let shape = || {
                     let y = self.y.at(drawable(point.y?)?);
                     Some(match self.chart.kind {
-                        Kind::Lines | Kind::Points | Kind::Ranked => [place + aside, y, y],
+                        Kind::Lines | Kind::Points | Kind::Ranked => [place + shift, y, y],
                         Kind::Bars => [place + middle, top, bottom],
                         // Slightly larger than the mark, so that it is hit before the layer below.
                         _ if series.role == Role::Total => [place, y, y + 6.0],
@@ -201,19 +201,19 @@ impl Plot<'_> {
 
     fn scattered(&self, pen: &mut Pen, nth: usize) {
         let series = &self.chart.series[nth];
-        let aside = self.aside(nth);
-        self.intervals(pen, &series.points, OWN, aside);
+        let shift = self.shift(nth);
+        self.intervals(pen, &series.points, OWN, shift);
         for point in &series.points {
             if let Some([x, y]) = self.at(point) {
                 let tooltip = self.tooltip(series, point);
-                draw_marker(pen, [x + aside, y], &self.looks[nth], " fill-opacity=\"0.75\"", &tooltip);
+                draw_marker(pen, [x + shift, y], &self.looks[nth], " fill-opacity=\"0.75\"", &tooltip);
             }
         }
     }
 
     /// Offset of a series' points from the middle of their name, so that series do not hide each other. Points with places from
     /// the report are not moved.
-    fn aside(&self, nth: usize) -> f64 {
+    fn shift(&self, nth: usize) -> f64 {
         let Some(band) = self.x.band().filter(|_| self.chart.kind == Kind::Points) else { return 0.0 };
         if points(self.chart).any(|point| point.x.fract() != 0.0) {
             return 0.0;
@@ -222,11 +222,11 @@ impl Plot<'_> {
         (nth as f64 - (count - 1.0) / 2.0) * (0.6 / count).min(0.16) * band
     }
 
-    fn intervals(&self, pen: &mut Pen, points: &[Point], stroke: &str, aside: f64) {
+    fn intervals(&self, pen: &mut Pen, points: &[Point], stroke: &str, shift: f64) {
         for point in points {
             let ends = point.interval.map(|ends| ends.map(drawable));
             let (Some([Some(low), Some(high)]), Some([x, _])) = (ends, self.at(point)) else { continue };
-            let (x, low, high) = (x + aside, self.y.at(low), self.y.at(high));
+            let (x, low, high) = (x + shift, self.y.at(low), self.y.at(high));
             if (low - high).abs() < 1.0 {
                 continue;
             }

@@ -98,10 +98,10 @@ impl<'a> Sheet<'a> {
     fn place_plot(&mut self) {
         let widest_tick =
             self.plot.y.ticks(6).iter().map(|tick| width(&tick.label, TICK.size)).fold(0.0, f64::max);
-        let headings = 16.0 * self.heading_beside().len() as f64;
+        let headings = 16.0 * self.side_heading().len() as f64;
         self.left = EDGE + 4.0 + headings + widest_tick.min(160.0) + 10.0;
-        let beside = self.marks.iter().filter(|mark| !matches!(mark.at, Place::X(_)));
-        let lines = beside.flat_map(|mark| wrapped(&mark.label, MARK.size, MARK_WIDTH));
+        let outside = self.marks.iter().filter(|mark| !matches!(mark.at, Place::X(_)));
+        let lines = outside.flat_map(|mark| wrapped(&mark.label, MARK.size, MARK_WIDTH));
         let widest = lines.map(|line| width(&line, MARK.size)).fold(0.0, f64::max);
         if widest > 0.0 {
             self.right = WIDTH - EDGE - widest.min(2.0 * MARK_WIDTH) - 6.0;
@@ -115,7 +115,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Title of the vertical axis, in as many lines as it needs next to the plot.
-    fn heading_beside(&self) -> Vec<String> {
+    fn side_heading(&self) -> Vec<String> {
         wrapped(&self.plot.y.title(), HEADING.size, PLOT_HEIGHT)
     }
 
@@ -246,7 +246,7 @@ impl<'a> Sheet<'a> {
             pen.text("nothing is known that could be drawn", middle, Style { is_pale: true, ..HEADING });
         }
         pen.text(&self.plot.x.title(), [(self.left + self.right) / 2.0, self.heading()], HEADING);
-        for (nth, line) in self.heading_beside().iter().enumerate() {
+        for (nth, line) in self.side_heading().iter().enumerate() {
             let middle = [EDGE + 8.0 + 16.0 * nth as f64, self.top + PLOT_HEIGHT / 2.0];
             pen.text(line, middle, Style { turned: 90.0, ..HEADING });
         }

@@ -248,6 +248,19 @@ fn some_role() -> impl Strategy<Value = Role> {
     ])
 }
 
+#[test]
+fn a_value_of_which_only_the_range_is_known_is_drawn_and_said_as_one() {
+    let mut costs = chart(Kind::Ranked, &[(0.0, None), (1.0, Some(1000.0)), (2.0, None)]);
+    costs.x.scale = Scale::Names(["packet-v3", "recv", "libpcap"].map(String::from).to_vec());
+    costs.y.unit = Unit::NanosecondsPerPacket;
+    costs.series[0].points[0].interval = Some([20.0, 224.0]);
+    let drawn = svg(&costs, &Palette::of([&costs]));
+    for text in [">20 to 224<", ">1,000<", ">?<"] {
+        assert!(drawn.contains(text), "{text} in {drawn}");
+    }
+    assert_eq!(drawn.matches("<line class=\"ink\"").count(), 1, "the range is a line: {drawn}");
+}
+
 prop_compose! {
     fn some_series()(name in "\\PC{0,30}", role in some_role(), points in prop::collection::vec(some_point(), 0..12)) -> Series {
         Series { name, role, points }

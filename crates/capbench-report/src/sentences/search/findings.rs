@@ -34,19 +34,25 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
     };
     let mut findings: Vec<_> = about(loss).collect();
     let LossNumbers { strict_lossless: strict, ndr, pdr, loss_events, .. } = &search.numbers;
-    let mut trials = sorted([strict, ndr, pdr].iter().flat_map(|held| held.trials.iter().copied()).collect());
+    let mut trials =
+        sorted([strict, ndr, pdr].iter().flat_map(|found| found.trials.iter().copied()).collect());
     if trials.is_empty() {
         trials.clone_from(&search.trials);
     }
     let events = loss_events.as_ref().map_or_else(|| "how often frames are lost is unknown".into(), events);
     let goals = [("NDR", ndr), ("PDR", pdr)];
-    let goals = goals.into_iter().filter_map(|(name, held)| Some(format!("{name} {}", by_goal(held)?)));
+    let goals = goals.into_iter().filter_map(|(name, found)| Some(format!("{name} {}", by_goal(found)?)));
     let parts: Vec<String> = [lossless(strict)].into_iter().chain(goals).chain([events]).collect();
     findings.push(finding(format!("{who}: {}.", parts.join("; ")), trials));
     findings.extend(about(doubt));
     findings.extend(about(stalls));
-    let bounds =
-        |goal: &GoalResult| finding(format!("{who}, goal {goal}{}.", forwarded(goal)), sorted(goal.trials()));
+    let bounds = |goal: &GoalResult| {
+        let text = match (goal.best_bounds(), &goal.lower, &goal.upper, &goal.reason) {
+            (None, None, None, Some(reason)) => format!("{}: no bound is known: {reason}", goal.goal.name),
+            _ => format!("{goal}{}", forwarded(goal)),
+        };
+        finding(format!("{who}, goal {text}."), sorted(goal.trials()))
+    };
     findings.extend(search.goals.iter().map(bounds));
     let tested = search.maximum.as_ref().and_then(|maximum| Some((maximum, maximum.self_test.as_ref()?)));
     if let Some((maximum, test)) = tested {
@@ -266,7 +272,7 @@ fn lossless(strict: &Held) -> String {
             let at_least = if strict.at_least { "at least " } else { "" };
             let load = grouped(pps.floor());
             format!(
-                "no trial lost frames up to {at_least}{load} packets/s ({} of trials)",
+                "no trial of the search lost frames up to {at_least}{load} packets/s ({} of trials)",
                 time(strict.seconds)
             )
         }
@@ -281,16 +287,16 @@ fn lossless(strict: &Held) -> String {
 }
 
 /// The load that a goal's search found, and the goal if it has another name than the number; `None` without such a goal.
-fn by_goal(held: &Held) -> Option<String> {
-    Some(match (held.pps, held.upper_pps) {
+fn by_goal(found: &Held) -> Option<String> {
+    Some(match (found.pps, found.upper_pps) {
         (Some(pps), _) => {
-            let at_least = if held.at_least { "at least " } else { "" };
-            let goal = match held.by.as_str() {
+            let at_least = if found.at_least { "at least " } else { "" };
+            let goal = match found.by.as_str() {
                 "ndr" | "pdr" => String::new(),
                 other => format!(", goal {other}"),
             };
             let load = grouped(pps.floor());
-            format!("{at_least}{load} packets/s ({} of trials{goal})", time(held.seconds))
+            format!("{at_least}{load} packets/s ({} of trials{goal})", time(found.seconds))
         }
         (None, Some(upper)) => format!("below {} packets/s", grouped(upper.floor())),
         (None, None) => return None,
@@ -313,15 +319,15 @@ fn events(events: &LossEvents) -> String {
         }
         None => format!(", {:.3} times per second", events.per_second),
     };
-    let set_aside = match events.set_aside {
+    let discarded = match events.set_aside {
         0 => String::new(),
-        aside => format!(
-            "; the host disturbed {aside} of these trials, which the search repeated ({} of them lost frames)",
+        repeated => format!(
+            "; the host disturbed {repeated} of these trials, which the search repeated ({} of them lost frames)",
             events.set_aside_lossy
         ),
     };
     format!(
-        "up to {} packets/s {times} in {} of trials{rate}{set_aside}",
+        "up to {} packets/s {times} in {} of trials{rate}{discarded}",
         grouped(events.up_to_pps.floor()),
         time(events.seconds)
     )

@@ -13,7 +13,7 @@ use crate::sentences::time;
 
 /// A method that keeps up at a point, with its cost there.
 #[derive(Clone, Copy)]
-struct Held<'r> {
+struct Candidate<'r> {
     series: &'r Series,
     reading: &'r Reading,
     cost_ns: f64,
@@ -24,7 +24,7 @@ const SAME: f64 = 0.05;
 
 pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
     for scene in swept.scenes() {
-        // Users choose a ring; other axes are given.
+        // Users choose a ring; other axes are not a choice.
         let is_chosen = swept.outcome.axis.shows(Analysis::Buffers);
         if !is_chosen && scene.len() < 2 {
             continue;
@@ -67,20 +67,20 @@ enum Said<'r> {
 impl<'r> Costs<'_, 'r> {
     /// The statement at each point; equal neighbours share one.
     fn by_point(&self, scene: &[&'r Series], findings: &mut Vec<Finding>) {
-        let mut runs: Vec<(Said<'r>, Vec<usize>, Vec<Held<'r>>)> = Vec::new();
+        let mut runs: Vec<(Said<'r>, Vec<usize>, Vec<Candidate<'r>>)> = Vec::new();
         for point in 0..self.swept.outcome.points.len() {
             let at = |reading: &Reading| reading.point == point;
-            let held = self.held(scene, at);
-            let Some(said) = self.said(scene, &held, at) else { continue };
+            let candidates = self.candidates(scene, at);
+            let Some(said) = self.said(scene, &candidates, at) else { continue };
             match runs.last_mut().filter(|run| run.0 == said) {
                 Some(run) => {
                     run.1.push(point);
-                    run.2.extend(held);
+                    run.2.extend(candidates);
                 }
-                None => runs.push((said, vec![point], held)),
+                None => runs.push((said, vec![point], candidates)),
             }
         }
-        for (said, points, held) in runs {
+        for (said, points, candidates) in runs {
             let [first, ..] = points.as_slice() else { continue };
             let last = points[points.len() - 1];
             let label = |point: usize| self.swept.outcome.points[point].label.as_str();
@@ -89,8 +89,8 @@ impl<'r> Costs<'_, 'r> {
             } else {
                 format!("{} to {}", label(*first), label(last))
             };
-            let text = format!("{range}: {}.", self.words(&said, &held));
-            push(scene, text, &held, findings);
+            let text = format!("{range}: {}.", self.words(&said, &candidates));
+            push(scene, text, &candidates, findings);
         }
     }
 
@@ -98,40 +98,42 @@ impl<'r> Costs<'_, 'r> {
     fn said(
         &self,
         scene: &[&'r Series],
-        held: &[Held<'r>],
+        candidates: &[Candidate<'r>],
         at: impl Fn(&Reading) -> bool,
     ) -> Option<Said<'r>> {
         let readings = scene.iter().flat_map(|series| &series.readings);
         let keeping = readings.filter(|reading| at(reading) && keeps_up(self.swept, reading)).count();
-        let first = held.first()?;
-        match (keeping, held.len()) {
+        let first = candidates.first()?;
+        match (keeping, candidates.len()) {
             (1, 1) => return Some(Said::Alone(&first.series.method)),
             (_, 1) => return None,
             _ => {}
         }
-        let is_told = |held: &Held<'r>| self.is_dearer(first, held).is_some();
+        let is_dearer = |candidate: &Candidate<'r>| self.is_dearer(first, candidate).is_some();
         let alike =
-            |series: &&&Series| held.iter().any(|held| ptr::eq(held.series, **series) && !is_told(held));
+            |series: &&&Series| candidates.iter().any(|one| ptr::eq(one.series, **series) && !is_dearer(one));
         Some(Said::Cheapest(scene.iter().filter(alike).map(|series| series.method.as_str()).collect()))
     }
 
-    fn words(&self, said: &Said<'r>, held: &[Held<'r>]) -> String {
+    fn words(&self, said: &Said<'r>, candidates: &[Candidate<'r>]) -> String {
         match said {
             Said::Alone(method) => {
                 format!(
                     "only {method} keeps up without loss, at {} of CPU time per packet",
-                    range(held, method)
+                    range(candidates, method)
                 )
             }
             Said::Cheapest(methods) => match methods.as_slice() {
                 [cheapest] => format!(
                     "of the methods that keep up without loss, {cheapest} costs least, {} of CPU time per packet{}",
-                    range(held, cheapest),
-                    self.evidence(held, cheapest)
+                    range(candidates, cheapest),
+                    self.evidence(candidates, cheapest)
                 ),
                 alike => {
-                    let list: Vec<_> =
-                        alike.iter().map(|method| format!("{method} ({})", range(held, method))).collect();
+                    let list: Vec<_> = alike
+                        .iter()
+                        .map(|method| format!("{method} ({})", range(candidates, method)))
+                        .collect();
                     format!(
                         "of the methods that keep up without loss, the cheapest by CPU time per packet cannot be distinguished \
                          from each other: {}",
@@ -143,26 +145,26 @@ impl<'r> Costs<'_, 'r> {
     }
 
     /// The weakest evidence that a method is cheaper than the others.
-    fn evidence(&self, held: &[Held<'r>], cheapest: &str) -> String {
-        let own = held.iter().filter(|held| held.series.method == cheapest);
-        let told = own.flat_map(|own| {
-            let others = held.iter().filter(|other| other.reading.point == own.reading.point);
+    fn evidence(&self, candidates: &[Candidate<'r>], cheapest: &str) -> String {
+        let own = candidates.iter().filter(|candidate| candidate.series.method == cheapest);
+        let evidence = own.flat_map(|own| {
+            let others = candidates.iter().filter(|other| other.reading.point == own.reading.point);
             others.filter_map(|other| self.is_dearer(own, other))
         });
-        told.reduce(Evidence::weaker).map_or(String::new(), |evidence| format!(" ({evidence})"))
+        evidence.reduce(Evidence::weaker).map_or(String::new(), |evidence| format!(" ({evidence})"))
     }
 
     /// The evidence that one method is notably more expensive than another at the latter's point.
-    fn is_dearer(&self, than: &Held<'r>, held: &Held<'r>) -> Option<Evidence> {
+    fn is_dearer(&self, than: &Candidate<'r>, candidate: &Candidate<'r>) -> Option<Evidence> {
         let is_there = |lead: &&Lead<'r>| lead.points.iter().any(|(one, _)| one.point == than.reading.point);
-        self.lead(than, held, is_there)
+        self.lead(than, candidate, is_there)
     }
 
     /// The best evidence among the leads of one method over another, if its cost is low enough.
     fn lead(
         &self,
-        ahead: &Held<'r>,
-        behind: &Held<'r>,
+        ahead: &Candidate<'r>,
+        behind: &Candidate<'r>,
         counts: impl Fn(&&Lead<'r>) -> bool,
     ) -> Option<Evidence> {
         let is_notable = behind.cost_ns - ahead.cost_ns > SAME * behind.cost_ns;
@@ -173,74 +175,87 @@ impl<'r> Costs<'_, 'r> {
     }
 
     /// Methods that keep up with known costs, cheapest first.
-    fn held(&self, scene: &[&'r Series], at: impl Fn(&Reading) -> bool) -> Vec<Held<'r>> {
+    fn candidates(&self, scene: &[&'r Series], at: impl Fn(&Reading) -> bool) -> Vec<Candidate<'r>> {
         let all =
             scene.iter().flat_map(|&series| series.readings.iter().map(move |reading| (series, reading)));
-        let mut held: Vec<Held<'r>> = all
+        let mut candidates: Vec<Candidate<'r>> = all
             .filter(|(_, reading)| at(reading) && costs(self.swept, reading).is_some())
             .filter_map(|(series, reading)| {
-                Some(Held { series, reading, cost_ns: reading.total_ns_per_packet?.median })
+                Some(Candidate { series, reading, cost_ns: reading.total_ns_per_packet?.median })
             })
             .collect();
-        held.sort_by(|a, b| a.cost_ns.total_cmp(&b.cost_ns));
-        held
+        candidates.sort_by(|a, b| a.cost_ns.total_cmp(&b.cost_ns));
+        candidates
     }
 
     /// The cheapest of all rings and methods. Methods are compared at the same rings; of rings with equal cost the smallest
     /// wins.
     fn of_rings(&self, scene: &[&'r Series], findings: &mut Vec<Finding>) {
-        let held = self.held(scene, |_| true);
-        let Some(first) = held.first() else { return };
-        let name =
-            |held: &Held<'_>| format!("{} with {}", held.series.method, self.swept.label(held.reading));
+        let candidates = self.candidates(scene, |_| true);
+        let Some(first) = candidates.first() else { return };
+        let name = |candidate: &Candidate<'_>| {
+            format!("{} with {}", candidate.series.method, self.swept.label(candidate.reading))
+        };
         let cost = format!("{} of CPU time per packet", time(first.cost_ns));
-        if held.len() == 1 {
-            push(scene, format!("only {} keeps up without loss, at {cost}.", name(first)), &held, findings);
+        if candidates.len() == 1 {
+            push(
+                scene,
+                format!("only {} keeps up without loss, at {cost}.", name(first)),
+                &candidates,
+                findings,
+            );
             return;
         }
         let mut text = format!(
             "of {} pairs of method and ring that keep up without loss, {} costs least, {cost}",
-            held.len(),
+            candidates.len(),
             name(first)
         );
         let others = scene.iter().filter(|series| !ptr::eq(**series, first.series));
-        let best_of_others =
-            others.filter_map(|series| held.iter().find(|held| ptr::eq(held.series, *series)));
-        let (mut told, mut doubtful): (Option<Evidence>, Vec<&str>) = (None, Vec::new());
+        let best_of_others = others
+            .filter_map(|series| candidates.iter().find(|candidate| ptr::eq(candidate.series, *series)));
+        let (mut proof, mut doubtful): (Option<Evidence>, Vec<&str>) = (None, Vec::new());
         for other in best_of_others {
             match self.lead(first, other, |_| true) {
-                Some(evidence) => told = Some(told.map_or(evidence, |known| known.weaker(evidence))),
+                Some(evidence) => proof = Some(proof.map_or(evidence, |known| known.weaker(evidence))),
                 None => doubtful.push(&other.series.method),
             }
         }
-        match (doubtful.as_slice(), told) {
+        match (doubtful.as_slice(), proof) {
             ([], None) => {}
             ([], Some(evidence)) => text.push_str(&format!(" ({evidence})")),
             (methods, _) => {
                 text.push_str(&format!(", from which {} cannot be distinguished", methods.join(", ")))
             }
         }
-        let alike = held.iter().filter(|other| other.cost_ns - first.cost_ns <= SAME * other.cost_ns);
-        if let Some(smallest) = alike.min_by_key(|held| held.reading.point) {
+        let alike = candidates.iter().filter(|other| other.cost_ns - first.cost_ns <= SAME * other.cost_ns);
+        if let Some(smallest) = alike.min_by_key(|candidate| candidate.reading.point) {
             text.push_str("; of those that cost the same within 5 %, the smallest ring is ");
             text.push_str(&match ptr::eq(smallest, first) {
                 true => "its own".into(),
                 false => format!("that of {}, at {}", name(smallest), time(smallest.cost_ns)),
             });
         }
-        push(scene, format!("{text}."), &held, findings);
+        push(scene, format!("{text}."), &candidates, findings);
     }
 }
 
 /// The cost range of a method at these points.
-fn range(held: &[Held<'_>], method: &str) -> String {
-    let costs = held.iter().filter(|held| held.series.method == method).map(|held| held.cost_ns);
+fn range(candidates: &[Candidate<'_>], method: &str) -> String {
+    let costs = candidates
+        .iter()
+        .filter(|candidate| candidate.series.method == method)
+        .map(|candidate| candidate.cost_ns);
     let (least, most) =
         costs.fold((f64::INFINITY, 0.0_f64), |(least, most), cost| (least.min(cost), most.max(cost)));
     if most - least < 1.0 { time(most) } else { format!("{} to {}", time(least), time(most)) }
 }
 
-fn push(scene: &[&Series], text: String, held: &[Held<'_>], findings: &mut Vec<Finding>) {
+fn push(scene: &[&Series], text: String, candidates: &[Candidate<'_>], findings: &mut Vec<Finding>) {
     let scene = scene.first().and_then(|series| series.scene());
-    findings.push(Finding { scene, text, trials: numbers(held.iter().map(|held| held.reading)) });
+    findings.push(Finding {
+        scene,
+        text,
+        trials: numbers(candidates.iter().map(|candidate| candidate.reading)),
+    });
 }

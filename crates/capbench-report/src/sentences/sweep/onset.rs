@@ -60,15 +60,11 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
         }
         None => format!("at {} it does not keep up. There", swept.label(short)),
     };
-    format!(
-        "{up_to} {}. Longer trials lose frames there. Loss begins at {}",
-        taken(short),
-        swept.label(lossy)
-    )
+    format!("{up_to} {}. Longer trials lose frames there. Loss begins at {}", read(short), swept.label(lossy))
 }
 
 /// The share of arriving frames that the application read.
-fn taken(reading: &Reading) -> String {
+fn read(reading: &Reading) -> String {
     format!(
         "it reads {} of {} frames per second, and buffers hold the rest",
         grouped(reading.taken_pps.median),
@@ -87,7 +83,7 @@ fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
         return format!("{end}.");
     }
     let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
-    format!("{end} only because of its buffers: {}. Longer trials lose frames there.{kept}", taken(clean))
+    format!("{end} only because of its buffers: {}. Longer trials lose frames there.{kept}", read(clean))
 }
 
 /// The limit from the first point on at which the method does not keep up. It may change over the axis.
@@ -161,7 +157,7 @@ fn hidden(swept: &Swept<'_>, readings: &[Reading]) -> String {
     let there = if all.len() > 1 { format!("; at {} ", swept.label(first)) } else { ": ".into() };
     format!(
         " {at} that is due to its buffers{there}{}. Longer trials or a smaller --ring show where loss begins.",
-        taken(first)
+        read(first)
     )
 }
 

@@ -293,29 +293,89 @@ fn a_page_of_a_thousand_trials_is_small_and_opens() {
     );
 }
 
+/// Three methods of which every trial is noisy.
+fn noisy_bench() -> Report {
+    let mut results = runs::visited_bench();
+    for trial in &mut results.trials {
+        trial.noise.push("the host's foreign load".into());
+    }
+    page_of(results)
+}
+
+#[test]
+fn the_first_screen_of_a_phone_has_verdict_bars_facts_and_noise() {
+    for (name, report) in [("demo", demo::report(60)), ("bench", noisy_bench())] {
+        let Some(mut tab) = Tab::open(&html(&report)) else { return };
+        tab.size(390, 844);
+        tab.load();
+        let mut end = |part: &str, end: &str| {
+            tab.number(&format!("document.querySelector('{part}').getBoundingClientRect().{end}"))
+        };
+        let parts = ["#verdict", "#answer .canvas", "#facts", "#caveats .sentence"];
+        let places = parts.map(|part| [end(part, "top"), end(part, "bottom")]);
+        assert!(places.is_sorted_by(|[_, above], [below, _]| above <= below), "{name}: {places:?}");
+        assert!(places[3][1] <= 844.0, "{name}: {places:?}");
+        assert!(end("#answer .figures", "top") >= places[3][1], "{name}: figures come after the facts");
+    }
+}
+
 #[test]
 fn on_a_phone_only_boxes_scroll_sideways() {
-    let Some(mut tab) = Tab::open(&html(&demo::report(60))) else { return };
-    tab.size(390, 844);
-    tab.load();
-    assert!(
-        tab.holds("document.querySelector('#caveats').getBoundingClientRect().top < 844"),
-        "the first screen"
+    for report in [demo::report(60), noisy_bench()] {
+        let Some(mut tab) = Tab::open(&html(&report)) else { return };
+        tab.size(390, 844);
+        tab.load();
+        unfold(&mut tab);
+        let wide = tab.value(
+            "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.box, .canvas, .skip')
+                && one.getBoundingClientRect().right > 390.5).map((one) => one.outerHTML.slice(0, 80))",
+        );
+        assert_eq!(wide, json!([]));
+        assert!(tab.holds("document.documentElement.scrollWidth <= 390"));
+        let box_of_trials = "document.querySelector('#trials .box')";
+        assert!(tab.holds(&format!("{box_of_trials}.scrollWidth > 2 * {box_of_trials}.clientWidth")));
+        tab.value(&format!("{box_of_trials}.scrollLeft = 500"));
+        tab.frame();
+        let first = "document.querySelector('#trials tbody th').getBoundingClientRect().left";
+        let edge = tab.number(&format!("{box_of_trials}.getBoundingClientRect().left"));
+        assert!((tab.number(first) - edge).abs() < 2.0, "the first column stays");
+    }
+}
+
+/// The page on A4: how many sheets it takes.
+fn sheets(tab: &mut Tab) -> usize {
+    let paper = tab.call(
+        "Page.printToPDF",
+        json!({ "preferCSSPageSize": true, "paperWidth": 8.27, "paperHeight": 11.69 }),
     );
-    unfold(&mut tab);
-    let wide = tab.value(
-        "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.box, .canvas, .skip')
-            && one.getBoundingClientRect().right > 390.5).map((one) => one.outerHTML.slice(0, 80))",
-    );
-    assert_eq!(wide, json!([]));
-    assert!(tab.holds("document.documentElement.scrollWidth <= 390"));
-    let box_of_trials = "document.querySelector('#trials .box')";
-    assert!(tab.holds(&format!("{box_of_trials}.scrollWidth > 2 * {box_of_trials}.clientWidth")));
-    tab.value(&format!("{box_of_trials}.scrollLeft = 500"));
+    let paper = STANDARD.decode(paper["data"].as_str().unwrap()).unwrap();
+    let paper = String::from_utf8_lossy(&paper).into_owned();
+    paper.matches("/Type /Page\n").count()
+}
+
+/// Tables that are wider than the paper has room for.
+fn cut_tables(tab: &mut Tab) -> Value {
+    tab.media("print", "light");
+    // A4, less its margins.
+    tab.size(703, 1000);
     tab.frame();
-    let first = "document.querySelector('#trials tbody th').getBoundingClientRect().left";
-    let edge = tab.number(&format!("{box_of_trials}.getBoundingClientRect().left"));
-    assert!((tab.number(first) - edge).abs() < 2.0, "the first column stays");
+    tab.value(
+        "[...document.querySelectorAll('table')].filter((table) => table.getClientRects().length > 0)
+            .filter((table) => table.getBoundingClientRect().right > document.body.getBoundingClientRect().right + 1)
+            .map((table) => table.getAttribute('aria-labelledby'))",
+    )
+}
+
+#[test]
+fn a_bench_is_printed_on_up_to_six_sheets_and_every_printed_table_is_whole() {
+    for (name, report) in [("bench", page_of(runs::bench())), ("noisy", noisy_bench())] {
+        let Some(mut tab) = Tab::open(&html(&report)) else { return };
+        let printed = sheets(&mut tab);
+        assert!((1..=6).contains(&printed), "{name}: {printed}");
+        assert_eq!(cut_tables(&mut tab), json!([]), "{name}");
+        unfold(&mut tab);
+        assert_eq!(cut_tables(&mut tab), json!([]), "{name}, every table unfolded");
+    }
 }
 
 #[test]
@@ -332,15 +392,7 @@ fn paper_has_every_chart_in_light_colours_and_no_cut_table() {
     let light = picture(&mut tab, THROUGHPUT);
     tab.value("document.documentElement.dataset.theme = 'dark'; null");
     assert_eq!(picture(&mut tab, THROUGHPUT), light, "and where the reader chose it");
-    // A4, less its margins.
-    tab.size(703, 1000);
-    tab.frame();
-    let cut = tab.value(
-        "[...document.querySelectorAll('#summary table')]
-            .filter((table) => table.scrollWidth > table.parentElement.clientWidth + 1)
-            .map((table) => table.getAttribute('aria-labelledby'))",
-    );
-    assert_eq!(cut, json!([]));
+    assert_eq!(cut_tables(&mut tab), json!([]));
     assert!(tab.holds("getComputedStyle(document.getElementById('theme')).display === 'none'"));
 }
 

@@ -135,7 +135,7 @@ class Chart {
     this.showTip(reading, event);
   }
 
-  // Goes to a place without the pointer, and there to a point, if one is given. It may be of a series that is switched off.
+  // Goes to a place without the pointer, and there to a point, if there is one. It may be of a series that is switched off.
   go(place, wanted) {
     this.tip.hidden = true;
     const here = this.visible().filter((point) => point.place === place);
