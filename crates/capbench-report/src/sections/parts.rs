@@ -77,7 +77,7 @@ impl Chart {
             Kind::StackedBars | Kind::Stacked => {
                 "Layers are of all repeats together; whiskers are intervals of the repeats"
             }
-            Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked => {
+            Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked | Kind::Forest => {
                 "Points are medians of the repeats, whiskers their intervals"
             }
         };

@@ -85,7 +85,7 @@ impl View {
             notes => drawing.notes,
             points => self.grid(&points, &spots),
             // Selected points get a dot; bars are visible without.
-            is_ranked => chart.kind == Kind::Ranked,
+            has_rows => chart.kind.has_rows(),
             has_dots => !matches!(chart.kind, Kind::Bars | Kind::StackedBars),
         }
     }
