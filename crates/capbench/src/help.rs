@@ -28,7 +28,13 @@ pub const GROUPS: &[Group] = &[
                 "sweep",
                 &["capbench sweep work --from ns:0 --to ns:5000   # how much work per packet is possible"],
             ),
-            ("compare", &["capbench compare monday tuesday   # two folders of --out"]),
+            (
+                "compare",
+                &[
+                    "capbench compare monday tuesday   # two folders of --out",
+                    "capbench compare monday tuesday --format html --out compared   # a page with a chart",
+                ],
+            ),
             ("report", &["capbench report capbench-results/bench-2026-11-20T12-00-00Z --format html"]),
         ],
     },
