@@ -12,7 +12,7 @@ use crate::{read, report};
 pub fn results(octets: &[u8]) {
     let Ok(run) = read::parse(octets, Path::new("run/results.json")) else { return };
     let report = report::report(&run);
-    let source = Source { run: &run, report: &report, with_charts: true };
+    let source = Source { runs: std::slice::from_ref(&run), report: &report, with_charts: true };
     for write in FORMATS.iter().filter_map(|format| format.write) {
         // A format may reject the contents of a modified file.
         drop(write(&source));

@@ -236,6 +236,16 @@ pub enum Kind {
     /// Lying bars, one row for each name of the horizontal axis. The bars of a row overlap: each series is a part of the next
     /// one.
     Ranked,
+    /// A forest plot: one row for each name of the horizontal axis, in which the vertical axis lies. A row has a point with its
+    /// interval.
+    Forest,
+}
+
+impl Kind {
+    /// Whether it has a row for each name instead of two axes.
+    pub const fn has_rows(self) -> bool {
+        matches!(self, Self::Ranked | Self::Forest)
+    }
 }
 
 /// An axis.
@@ -292,6 +302,8 @@ pub enum Role {
     Account,
     /// The sum of the layers below it, with the interval of its repeats. It is a point, not a layer.
     Total,
+    /// Changes with one judgement, which is the name of the series.
+    Judgement,
 }
 
 /// A point.

@@ -126,6 +126,19 @@ const ACCOUNTS: [(&str, Colour); 11] = [
     ("generator left frames unsent", NEUTRAL),
 ];
 
+/// Judgements of changes, by their names: colour, marker, and whether the marker is hollow.
+const JUDGEMENTS: [(&str, Colour, Marker, bool); 5] = [
+    ("Regressions", SLOTS[1], Marker::Arrow, false),
+    ("Improvements", SLOTS[0], Marker::Triangle, false),
+    ("Changed, by less than the threshold", NEUTRAL, Marker::Diamond, true),
+    ("No difference shown", NEUTRAL, Marker::Circle, true),
+    ("Too few trials to decide", NEUTRAL, Marker::Square, true),
+];
+
+fn judgement(name: &str) -> Option<&'static (&'static str, Colour, Marker, bool)> {
+    JUDGEMENTS.iter().find(|(known, ..)| *known == name)
+}
+
 /// The colour of a series. `nth` counts the series without a fixed colour, from 0.
 pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
     let named = |table: &[(&str, Colour)], key: &str| {
@@ -138,6 +151,7 @@ pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
         Role::Unexplained => UNEXPLAINED,
         Role::Place => named(&PLACES, place_key(name).unwrap_or(name)).unwrap_or(SLOTS[nth % SLOTS.len()]),
         Role::Account => named(&ACCOUNTS, name).unwrap_or(SLOTS[nth % SLOTS.len()]),
+        Role::Judgement => judgement(name).map_or(NEUTRAL, |(_, colour, ..)| *colour),
     }
 }
 
@@ -219,15 +233,20 @@ impl Palette {
             Role::Method => DASHES[scene % DASHES.len()],
             Role::Published => &[3, 4],
             Role::Fit => &[6, 3],
-            Role::Delivered | Role::Place | Role::Unexplained | Role::Total => &[],
+            Role::Delivered | Role::Place | Role::Unexplained | Role::Total | Role::Judgement => &[],
             Role::Account => DASHES[nth % DASHES.len()],
         };
+        let judged = judgement(name).filter(|_| role == Role::Judgement);
         Look {
             colour: colour(role, name, nth),
             dash,
-            marker: MARKERS[(nth + nth / SLOTS.len() + scene) % MARKERS.len()],
+            marker: match judged {
+                Some((_, _, marker, _)) => *marker,
+                None => MARKERS[(nth + nth / SLOTS.len() + scene) % MARKERS.len()],
+            },
             is_marked: !matches!(role, Role::Fit),
-            is_hollow: matches!(role, Role::Published | Role::Total),
+            is_hollow: judged
+                .map_or(matches!(role, Role::Published | Role::Total), |(.., is_hollow)| *is_hollow),
             is_hatched: matches!(role, Role::Unexplained),
         }
     }

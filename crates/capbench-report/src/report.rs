@@ -76,25 +76,40 @@ fn warnings(run: &Run) -> Vec<String> {
 
 /// The comparison report of two runs, `A` and `B`, named by their paths.
 pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Report {
-    let run = |(name, (path, results)): (&str, (&Path, &Results))| {
+    let runs = [("A", sides[0].1), ("B", sides[1].1)];
+    let run = |((name, results), (path, _)): ((&str, &Results), (&Path, _))| {
         let started = utc(results.started_unix_s as f64);
         format!("{name} is {}, {}, {started}", path.display(), command_line(&results.command))
     };
-    let runs: Vec<String> = ["A", "B"].into_iter().zip(sides).map(run).collect();
-    Report {
+    let subtitle: Vec<String> = runs.into_iter().zip(sides).map(run).collect();
+    let mut section = sections::comparisons::section("comparison", comparison);
+    let host = |(name, results): (&str, &Results)| {
+        let named = |table: Table| Table {
+            id: format!("{name}-{}", table.id),
+            caption: format!("{name}: {}", table.caption),
+            ..table
+        };
+        tables::environment::tables(results).into_iter().map(named).collect::<Vec<_>>()
+    };
+    let said = |(name, results): (&str, &Results)| {
+        results.statements.iter().map(|statement| format!("{name}: {statement}")).collect::<Vec<_>>()
+    };
+    let mut report = Report {
         title: "capbench compare".into(),
-        subtitle: runs.join("; "),
+        subtitle: subtitle.join("; "),
         verdict: sentences::comparison::of(comparison),
         warnings: Vec::new(),
-        picture: Vec::new(),
+        picture: section.charts.drain(..PICTURES.min(section.charts.len())).collect(),
         summary: tables::comparisons::changes(comparison),
         findings: sentences::comparison::facts(comparison),
-        caveats: Vec::new(),
-        sections: vec![tables::comparisons::section("comparison", comparison)],
-        environment: Vec::new(),
-        statements: Vec::new(),
-        trials: Table::default(),
-    }
+        caveats: sentences::caveats::of_both(runs).into_iter().collect(),
+        sections: vec![section],
+        environment: runs.into_iter().flat_map(host).collect(),
+        statements: runs.into_iter().flat_map(said).collect(),
+        trials: tables::trials::of_both(runs),
+    };
+    links::name_once(&mut report);
+    report
 }
 
 /// Command line, time and host.

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use crate::results::RunDirectory;
 use capbench_sys::host::folder::Folder;
@@ -33,9 +34,16 @@ pub fn page(report: &Report, directory: &RunDirectory) -> Result<PathBuf> {
 /// # Errors
 /// One of them cannot be made, or this build does not include its format.
 pub fn files(run: &Run, formats: &[&Format]) -> Result<Vec<Written>> {
-    let report = report(run);
+    files_of(&report(run), slice::from_ref(run), formats)
+}
+
+/// The files of a report on these runs.
+///
+/// # Errors
+/// As [`files`].
+pub fn files_of(report: &Report, runs: &[Run], formats: &[&Format]) -> Result<Vec<Written>> {
     let with_charts = formats.iter().any(|format| format.name == "svg");
-    let source = Source { run, report: &report, with_charts };
+    let source = Source { runs, report, with_charts };
     let mut files = Vec::new();
     for format in formats {
         let Some(write) = format.write else {

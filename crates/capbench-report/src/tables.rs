@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `summary` | the table directly after the verdict, for each kind of run |
-//! | `comparisons` | methods that took turns with another one, claims of publications |
+//! | `comparisons` | two runs, or methods that took turns with another one; claims of publications |
 //! | `searches`, `sweeps`, `rfc2544`, `soak` | what runs of these kinds found |
 //! | `ledger` | where frames went, by method and place, and which counter reports it |
 //! | `trials` | every trial; what ran, cost, delays, times and lengths of losses, what was repeated or marked |
@@ -77,6 +77,5 @@ pub(crate) fn sections(results: &Results) -> Vec<Section> {
         charts: Vec::new(),
         tables: tables(results),
     });
-    let sections = sections.filter(|section| !section.tables.is_empty());
-    comparisons::sections(results).into_iter().chain(sections).collect()
+    sections.filter(|section| !section.tables.is_empty()).collect()
 }

@@ -82,10 +82,10 @@ pub(crate) fn columns<'r>() -> Vec<(&'static str, Column<'r>)> {
     columns
 }
 
-/// The rows of a run.
-pub(crate) fn rows(run: &Run) -> Vec<TidyRow<'_>> {
+/// The rows of runs.
+pub(crate) fn rows(runs: &[Run]) -> Vec<TidyRow<'_>> {
     let mut rows = Vec::new();
-    for trial in &run.results.trials {
+    for (run, trial) in runs.iter().flat_map(|run| run.results.trials.iter().map(move |trial| (run, trial))) {
         let mut add = |own, kept| of_trial(&mut rows, &run.name, own, kept, trial.number);
         add(trial, "result");
         if let Some(guarding) = &trial.guarding {

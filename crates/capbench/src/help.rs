@@ -24,7 +24,13 @@ pub const GROUPS: &[Group] = &[
                     "capbench bench --method packet-v3,'cmd:./prog {interface}'",
                 ],
             ),
-            ("compare", &["capbench compare monday tuesday   # two folders of --out"]),
+            (
+                "compare",
+                &[
+                    "capbench compare monday tuesday   # two folders of --out",
+                    "capbench compare monday tuesday --format html --out compared   # a page with a chart",
+                ],
+            ),
         ],
     },
     Group {

@@ -20,6 +20,7 @@ mod measuring;
 mod privileges;
 mod recommended;
 mod recording;
+mod report_files;
 #[cfg(test)]
 mod schema_tests;
 mod signals;

@@ -142,7 +142,8 @@ impl Setup {
         open
     }
 
-    pub(crate) fn common(setups: &[&Self]) -> Self {
+    /// What all these set-ups have in common.
+    pub fn common(setups: &[&Self]) -> Self {
         let Some((first, others)) = setups.split_first() else { return Self::default() };
         let mut common = (*first).clone();
         for field in Field::ALL {

@@ -12,6 +12,9 @@ use capbench_plan::comparison::setup::{Field, Setup};
 /// Figures of the host's speed that differ by less than this share are equal.
 const SAME_SPEED: f64 = 0.05;
 
+/// How the note on noisy trials of a run ends.
+pub(crate) const NOISY: &str = "trials are noisy; its `findings` say why";
+
 /// A fact that a trial states.
 struct Fact {
     /// Its name.
@@ -110,7 +113,7 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
         let disturbed = run.trials.iter().filter(|trial| !trial.noise.is_empty()).count();
         if disturbed > 0 {
             let all = run.trials.len();
-            notes.push(format!("{side}: {disturbed} of {all} trials are noisy; its `findings` say why"));
+            notes.push(format!("{side}: {disturbed} of {all} {NOISY}"));
         }
         if run.soak.is_some() {
             notes.push(format!(

@@ -14,6 +14,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use circumstances::NOISY;
 pub use runs::of_runs;
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! CSV: the tidy rows of a run, and each table of its report. Unknown and empty fields are empty; numbers have no separators.
+//! CSV: the tidy rows of the runs, and each table of its report. Unknown and empty fields are empty; numbers have no separators.
 
 use std::fmt::Display;
 
@@ -16,7 +16,7 @@ use super::{Source, Written};
 /// # Errors
 /// There is not enough memory.
 pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
-    let mut files = vec![Written::new("tidy.csv", tidy(source.run)?)];
+    let mut files = vec![Written::new("tidy.csv", tidy(source.runs)?)];
     for table in source.report.tables() {
         files.push(Written::new(format!("tables/{}.csv", table.id), self::table(table)?));
     }
@@ -27,8 +27,8 @@ pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
 ///
 /// # Errors
 /// There is not enough memory.
-pub fn tidy(run: &Run) -> Result<String> {
-    let (columns, rows) = (tidy::columns(), tidy::rows(run));
+pub fn tidy(runs: &[Run]) -> Result<String> {
+    let (columns, rows) = (tidy::columns(), tidy::rows(runs));
     let rows = rows.iter().map(|row| columns.iter().map(|(_, column)| column.field(row)).collect());
     written(columns.iter().map(|(key, _)| (*key).into()).collect(), rows)
 }

@@ -43,9 +43,9 @@ impl Written {
 /// Input of a writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'r> {
-    /// The run.
-    pub run: &'r Run,
-    /// The report of the run.
+    /// The runs of which the report is: one, or two that are compared.
+    pub runs: &'r [Run],
+    /// The report.
     pub report: &'r Report,
     /// Whether chart files are written in the same folder, so that links to them work.
     pub with_charts: bool,

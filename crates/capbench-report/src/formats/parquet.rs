@@ -21,11 +21,11 @@ use super::{Source, Written};
 /// There is not enough memory.
 pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
     let failed = |error: ParquetError| ReportError::Format { format: "parquet", reason: error.to_string() };
-    Ok(vec![Written::new("tidy.parquet", tidy(source.run).map_err(failed)?)])
+    Ok(vec![Written::new("tidy.parquet", tidy(source.runs).map_err(failed)?)])
 }
 
-fn tidy(run: &Run) -> Attempt<Vec<u8>> {
-    let rows = tidy::rows(run);
+fn tidy(runs: &[Run]) -> Attempt<Vec<u8>> {
+    let rows = tidy::rows(runs);
     let schema = Arc::new(parse_message_type(&schema())?);
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::new()))?;
     let mut group = file.next_row_group()?;

@@ -6,29 +6,32 @@
 //! | `axis`, `labels` | from values to pixels, and ticks; their labels |
 //! | `sheet`, `marks` | where everything is: title, plot, axes, legend, notes; lines across the plot |
 //! | `shapes` | lines, points, areas and bars, and where they are read |
-//! | `ranked` | lying bars, a row for each name |
+//! | `rows` | drawings with a row for each name |
+//! | `ranked`, `forest` | what is in a row: lying bars; a point with its interval |
 //! | `pen` | elements with their attributes; widths, breaks and escapes of text |
 
 mod axis;
+mod forest;
 mod labels;
 mod marks;
 mod pen;
 mod ranked;
+mod rows;
 mod shapes;
 mod sheet;
 #[cfg(test)]
 mod tests;
 
-use crate::model::{Chart, Kind};
+use crate::model::Chart;
 use crate::palette::{Look, Palette};
 pub use shapes::Spot;
 use sheet::{Extent, Sheet};
 
 /// The chart as a file, in the palette's colours.
 pub fn svg(chart: &Chart, palette: &Palette) -> String {
-    match chart.kind {
-        Kind::Ranked => ranked::whole(chart, &looks(chart, palette)),
-        _ => Sheet::new(chart, palette, Extent::Whole).draw(),
+    match chart.kind.has_rows() {
+        true => rows::whole(chart, &looks(chart, palette)),
+        false => Sheet::new(chart, palette, Extent::Whole).draw(),
     }
 }
 
@@ -52,15 +55,15 @@ pub struct Embedded {
 
 /// The chart for a page, in the palette's colours.
 pub fn embedded(chart: &Chart, palette: &Palette) -> Embedded {
-    if chart.kind == Kind::Ranked {
+    if chart.kind.has_rows() {
         let looks = looks(chart, palette);
         let samples = chart.series.iter().zip(&looks);
         return Embedded {
-            plot: ranked::embedded(chart, &looks),
+            plot: rows::embedded(chart, &looks),
             samples: samples.map(|(series, look)| sheet::sample_alone(chart, series.role, look)).collect(),
             marks: Vec::new(),
             notes: chart.notes.clone(),
-            spots: ranked::spots(chart),
+            spots: rows::spots(chart),
         };
     }
     let sheet = Sheet::new(chart, palette, Extent::Plot);

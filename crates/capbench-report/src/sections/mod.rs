@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `reproductions` | published figures next to those of this host |
+//! | `comparisons` | changes between two runs, or between methods that took turns |
 //! | `searches` | trials of searches, and bounds over searches and set-ups |
 //! | `loads` | delivered frames and losses, over the load or by method; rates against the frame size |
 //! | `sweeps` | what a sweep varied, with intervals; cost regimes; bursts and buffers |
@@ -15,6 +16,7 @@
 //!
 //! `parts` makes sections, charts, axes and points.
 
+pub(crate) mod comparisons;
 mod cpu;
 mod latency;
 mod loads;
@@ -46,5 +48,7 @@ pub fn sections(results: &Results) -> Vec<Section> {
     sections.extend(moments::section(results));
     sections.extend(soak::section(results));
     sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
+    // Their text alone says why nothing could be compared.
+    sections.extend(comparisons::sections(results));
     sections
 }

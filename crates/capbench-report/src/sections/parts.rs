@@ -84,7 +84,7 @@ impl Chart {
             Kind::StackedBars | Kind::Stacked => {
                 "Layers add up to all repeats together; whiskers are intervals of the repeats"
             }
-            Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked => {
+            Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked | Kind::Forest => {
                 "Points are medians of the repeats, whiskers their intervals"
             }
         };

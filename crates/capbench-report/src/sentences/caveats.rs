@@ -37,6 +37,13 @@ pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
         .collect()
 }
 
+/// How noisy the trials of two runs are, in one line.
+pub(crate) fn of_both(runs: [(&str, &Results); 2]) -> Option<Sentence> {
+    let words = runs.into_iter().filter_map(|(name, run)| Some(format!("{name}: {}", noise(run)?.text)));
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| sentence(words.join(" "), []))
+}
+
 /// What the clocks of two hosts allowed to be known of one-way times: the class of most trials, and the first reason.
 fn clocks(results: &Results) -> Option<Sentence> {
     let classified = results.trials.iter().filter_map(|trial| Some((trial, trial.clock_class?)));

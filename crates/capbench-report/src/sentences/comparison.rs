@@ -3,7 +3,8 @@ use crate::results::Results;
 use capbench_plan::comparison::{Comparison, Contrast, Judgement, Scale};
 
 use super::sentence;
-use crate::model::Sentence;
+use crate::compare::NOISY;
+use crate::model::{Sentence, Trials};
 use crate::naming::many;
 
 pub(super) fn verdict(results: &Results) -> Option<Sentence> {
@@ -16,17 +17,24 @@ pub(crate) fn of(comparison: &Comparison) -> Sentence {
     sentence(conclusion(comparison), evidence(comparison))
 }
 
-/// What the two runs differ in, which could be the reason of a change.
+/// What the two runs differ in, which could be the reason of a change. Noise is a caveat.
 pub(crate) fn facts(comparison: &Comparison) -> Vec<Sentence> {
     let differ = comparison.differences.iter().map(|difference| format!("The runs differ: {difference}."));
-    let notes = comparison.notes.iter().map(|note| format!("{}.", note.trim_end_matches('.')));
+    let notes = comparison.notes.iter().filter(|note| !note.ends_with(NOISY));
+    let notes = notes.map(|note| format!("{}.", note.trim_end_matches('.')));
     differ.chain(notes).map(|text| sentence(text, [])).collect()
+}
+
+/// The trials behind a contrast. Of two runs there are none: trials of both have the same numbers.
+pub(crate) fn trials(comparison: &Comparison, contrast: &Contrast) -> Trials {
+    let both = contrast.then.trials.iter().chain(&contrast.now.trials);
+    if comparison.paired { both.copied().collect() } else { Vec::new() }
 }
 
 fn evidence(comparison: &Comparison) -> Vec<u32> {
     let worse = comparison.judged(Judgement::Regression);
     let shown = worse.chain(comparison.judged(Judgement::Improvement));
-    shown.flat_map(|contrast| contrast.then.trials.iter().chain(&contrast.now.trials).copied()).collect()
+    shown.flat_map(|contrast| trials(comparison, contrast)).collect()
 }
 
 fn conclusion(comparison: &Comparison) -> String {

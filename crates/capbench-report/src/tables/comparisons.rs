@@ -11,9 +11,10 @@ use super::shape::Columns;
 use crate::figures::number;
 use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
+use crate::sentences::comparison::trials;
 
 /// Judgements of contrasts by importance: name for links, and heading.
-const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
+pub(crate) const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
     (Judgement::Regression, "worse", "Regressions"),
     (Judgement::Improvement, "better", "Improvements"),
     (Judgement::BelowThreshold, "small", "Changed, by less than the threshold"),
@@ -21,13 +22,7 @@ const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
     (Judgement::TooFewVisits, "undecided", "Too few trials to decide"),
 ];
 
-/// The sections of methods that took turns, one per comparison.
-pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let several = results.comparisons.len() > 1;
-    let id = |index: usize| if several { format!("comparison-{}", index + 1) } else { "comparison".into() };
-    results.comparisons.iter().enumerate().map(|(index, one)| section(&id(index), one)).collect()
-}
-
+/// The tables of a comparison.
 pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     let Comparison { then, now, .. } = comparison;
     let heading = match comparison.paired {
@@ -67,8 +62,7 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
         .words("then", "A", |(_, contrast)| figure(contrast.measure, contrast.then.median))
         .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
         .with(Column::named("change_ratio", "by"), |(_, contrast)| change(contrast));
-    let trials =
-        |(_, one): &(&str, &Contrast)| one.then.trials.iter().chain(&one.now.trials).copied().collect();
+    let trials = |(_, contrast): &(&str, &Contrast)| trials(comparison, contrast);
     columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials)
 }
 
@@ -97,8 +91,7 @@ fn judged(
             .with(Column::named("change_ratio", "change (95 %)").whole(), |contrast| change(contrast))
             .with(Column::words("by_chance", "chance").detail(), |one| Cell::where_known(one.by_chance))
             .words("corrected", "p", |contrast| Cell::where_known(contrast.corrected));
-        let trials =
-            |one: &&Contrast| one.then.trials.iter().chain(&one.now.trials).copied().collect::<Vec<_>>();
+        let trials = |contrast: &&Contrast| trials(comparison, contrast);
         Some(columns.table(&id, &caption, own, trials)?.without_empty_columns().main())
     };
     [

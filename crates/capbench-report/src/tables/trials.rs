@@ -53,6 +53,17 @@ pub(crate) fn table(results: &Results) -> Table {
     Table { id: "trials".into(), caption, columns, rows, ..Table::default() }.with_notes([note])
 }
 
+/// The trials of two runs in one table. The first column names the run.
+pub(crate) fn of_both(runs: [(&str, &Results); 2]) -> Table {
+    let [first, second] = runs.map(|(name, results)| {
+        let mut own = table(results);
+        own.columns.insert(0, Column::words("run", "run"));
+        own.rows.iter_mut().for_each(|row| row.cells.insert(0, name.into()));
+        own
+    });
+    Table { rows: first.rows.into_iter().chain(second.rows).collect(), ..first }.with_notes(second.notes)
+}
+
 fn column(key: &str, of: &Of<TrialResult>) -> Column {
     let is_count = !matches!(of, Of::Text(_) | Of::Flag(_))
         && !key.ends_with("_cpu")

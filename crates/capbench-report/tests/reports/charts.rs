@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_plan::comparison::{Change, Comparison, Judgement, Measure};
 use capbench_report::for_tests::results;
 use capbench_report::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
 use capbench_report::results::Results;
@@ -17,7 +18,7 @@ mod runs;
 fn sections(results: &Results) -> Vec<Section> {
     const CHARTED: [&str; 6] = ["reproduction", "searches", "sweep", "soak", "delivered-and-lost", "buffers"];
     let mut report = report::report(&super::run(results.clone()));
-    let is_moved = report.picture.iter().all(|chart| chart.kind != Kind::Ranked);
+    let is_moved = report.picture.iter().all(|chart| !chart.kind.has_rows());
     let is_own = |section: &&mut Section| {
         section.id != "sweep-points" && CHARTED.iter().any(|id| section.id.starts_with(id))
     };
@@ -207,6 +208,55 @@ fn a_bench_of_many_sizes_has_a_chart_for_each_method_and_the_line_rate() {
     // 400,000 less half of the 550,000 that come on top of them.
     let recv = line(chart, "recv");
     assert!(recv.points.iter().all(|point| point.y == Some(125_000.0)), "{recv:?}");
+}
+
+#[test]
+fn a_comparison_has_its_largest_changes_first_and_each_judgement_looks_different() {
+    let report = super::compared(&crate::runs::compared::example());
+    let drawings: Vec<String> = report.charts().map(sketch).collect();
+    assert_eq!((report.picture.len(), drawings.len()), (1, 2), "the change of loss is below");
+    insta::assert_snapshot!(drawings.join("\n"));
+    let mut looks = BTreeSet::new();
+    let page = formats::html::html(&report);
+    for sample in page.split("<li><svg").skip(1).filter_map(|rest| rest.split_once("</svg>")) {
+        looks.insert(sample.0.to_string());
+    }
+    assert_eq!(looks.len(), 4, "{looks:?}");
+}
+
+#[test]
+fn the_chart_with_a_regression_comes_first_and_nothing_changed_is_no_chart() {
+    let mut lossy = crate::runs::compared::example();
+    for contrast in lossy.contrasts.iter_mut().filter(|contrast| contrast.measure == Measure::LossRatio) {
+        contrast.judgement = Judgement::Regression;
+    }
+    lossy.contrasts.retain(|contrast| {
+        contrast.measure == Measure::LossRatio || contrast.judgement != Judgement::Regression
+    });
+    assert_eq!(super::compared(&lossy).picture[0].id, "changes-of-loss", "the regression is seen first");
+    let mut same = crate::runs::compared::example();
+    for contrast in &mut same.contrasts {
+        contrast.change = Change { middle: 0.0, low: Some(0.0), high: None };
+    }
+    assert_eq!(super::compared(&same).charts().count(), 0);
+}
+
+#[test]
+fn methods_that_took_turns_have_their_changes_in_a_section() {
+    let paired = Comparison { paired: true, ..crate::runs::compared::example() };
+    let results = Results { comparisons: vec![paired], ..crate::runs::bench() };
+    let report = report::report(&super::run(results));
+    let section = report.sections.iter().find(|section| section.id == "comparison").unwrap();
+    assert_eq!(section.charts.len(), 2, "of loss, too");
+    assert!(
+        section.charts[0].series.iter().all(|line| line.points.iter().all(|point| !point.trials.is_empty()))
+    );
+    assert!(!section.tables.is_empty() && section.heading.ends_with("side by side"), "{}", section.heading);
+    let nothing = Comparison { paired: true, contrasts: Vec::new(), ..crate::runs::compared::example() };
+    let report = report::report(&super::run(Results { comparisons: vec![nothing], ..crate::runs::bench() }));
+    let is_said =
+        report.sections.iter().any(|section| section.id == "comparison" && !section.text.is_empty());
+    assert!(is_said, "that nothing could be compared is said, too");
 }
 
 #[test]

@@ -162,11 +162,54 @@ fn a_terminal_gets_the_verdict_first_and_45_lines_of_80_columns() {
     }
 }
 
-/// What `capbench compare` prints.
-fn printed(comparison: &Comparison, extent: Extent) -> String {
+/// The report of `capbench compare`.
+fn compared(comparison: &Comparison) -> Report {
     let runs = [runs::small_bench(), runs::bench()];
     let [then, now] = runs.each_ref();
-    text::text(&report::compared([(Path::new("then"), then), (Path::new("now"), now)], comparison), extent)
+    report::compared([(Path::new("then"), then), (Path::new("now"), now)], comparison)
+}
+
+/// What `capbench compare` prints.
+fn printed(comparison: &Comparison, extent: Extent) -> String {
+    text::text(&compared(comparison), extent)
+}
+
+#[test]
+fn a_comparison_has_the_trials_of_both_runs_and_one_line_on_their_noise() {
+    let mut runs = [runs::small_bench(), runs::bench()];
+    runs[1].trials[0].noise = vec!["other work ran on its CPUs (foreign load)".into()];
+    let [then, now] = runs.each_ref();
+    let note = "B: 1 of 6 trials are noisy; its `findings` say why".into();
+    let comparison = Comparison { notes: vec![note], ..runs::compared::example() };
+    let report = report::compared([(Path::new("then"), then), (Path::new("now"), now)], &comparison);
+    let noise: Vec<&str> = report.caveats.iter().map(|caveat| caveat.text.as_str()).collect();
+    assert_eq!(noise, ["B: 1 of 6 trials is noisy: other work ran on their CPUs."]);
+    assert_eq!(report.findings.len(), 1, "noise is no finding: {:?}", report.findings);
+    assert_eq!(report.trials.rows.len(), then.trials.len() + now.trials.len());
+    let runs: BTreeSet<String> =
+        report.trials.rows.iter().map(|row| figures::cell(&row.cells[0], Unit::None)).collect();
+    assert_eq!(runs.into_iter().collect::<String>(), "AB");
+}
+
+#[test]
+fn every_format_of_a_comparison_can_be_made_and_tidy_rows_name_the_run() {
+    let report = compared(&runs::compared::example());
+    let runs = [("A", runs::small_bench()), ("B", runs::bench())];
+    let runs = runs.map(|(name, results)| Run { name: name.into(), ..run(results) });
+    let all: Vec<_> = formats::FORMATS.iter().filter(|format| format.write.is_some()).collect();
+    let files = save::files_of(&report, &runs, &all).unwrap();
+    let content = |path: &str| {
+        let file = files.iter().find(|file| file.path == Path::new(path));
+        String::from_utf8_lossy(&file.unwrap_or_else(|| panic!("{path}")).content).into_owned()
+    };
+    let tidy = content("tidy.csv");
+    assert!(tidy.contains("\nA,1,result") && tidy.contains("\nB,1,result"), "{tidy}");
+    assert!(
+        content("report.md").contains("(charts/changes.svg)")
+            && content("charts/changes.svg").contains("+21 %")
+    );
+    assert!(content("report.html").contains("id=\"chart-changes\""));
+    results_file::assert_valid_report(&serde_json::from_str(&content("report.json")).unwrap());
 }
 
 #[test]
@@ -559,7 +602,7 @@ fn the_schema_of_reports_knows_every_field_and_refuses_others() {
 
 #[test]
 fn tidy_rows_for_notebooks() {
-    insta::assert_snapshot!("tidy_bench", csv::tidy(&run(runs::small_bench())).unwrap());
+    insta::assert_snapshot!("tidy_bench", csv::tidy(&[run(runs::small_bench())]).unwrap());
 }
 
 #[test]
@@ -567,7 +610,7 @@ fn tidy_rows_sum_up_to_the_results() {
     for (name, results) in runs::all() {
         let expected = runs::totals(&results);
         let intended: i128 = results.trials.iter().map(|trial| i128::from(trial.intended)).sum();
-        let written = csv::tidy(&run(results)).unwrap();
+        let written = csv::tidy(&[run(results)]).unwrap();
         let mut reader = ::csv::Reader::from_reader(written.as_bytes());
         let head = reader.headers().unwrap().clone();
         let column = |key: &str| head.iter().position(|name| name == key).unwrap();

@@ -8,19 +8,21 @@ use capbench_plan::comparison::{Comparison, Field};
 use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::read::Run;
-use capbench_report::report;
+use capbench_report::{report, save};
 use clap::Args;
 
 use crate::exit::{self, Exit, Usage};
 use crate::flags::ThresholdFlags;
 use crate::output::{print, print_json};
+use crate::report_files::{self, FORMATS, FileFlags};
+
+const EXITS: &str = "Exit codes: 0 no regression shown; 3 a regression over the threshold; 4 inconclusive (too few \
+trials to tell anything, the host disturbed most of them, or a file is damaged or was changed); 1 a run cannot be read; 2 the \
+runs cannot be compared. docs/compare.md says what is compared and how.";
 
 /// What to compare.
 #[derive(Args, Clone, Debug)]
-#[command(
-    after_help = "Exit codes: 0 no regression shown; 3 a regression over the threshold; 4 inconclusive (too few \
-trials to tell anything, the host disturbed most of them, or a file is damaged or was changed); 1 a run cannot be read; 2 the runs cannot be compared. docs/compare.md says what is compared and how."
-)]
+#[command(after_help = format!("{FORMATS} Files replace the printed text and need --out; csv has the tidy rows of both runs.\n\n{EXITS}"))]
 pub struct CompareFlags {
     /// The earlier run: its directory, or its results.json
     #[arg(value_name = "A")]
@@ -34,8 +36,10 @@ pub struct CompareFlags {
     across: Vec<Field>,
     #[command(flatten)]
     thresholds: ThresholdFlags,
+    #[command(flatten)]
+    files: FileFlags,
     /// One JSON document instead of text
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "out", "stdout"])]
     json: bool,
     /// Print every figure that was compared, too
     #[arg(long)]
@@ -47,16 +51,33 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
         let path = flags.then.display();
         return Err(Usage(format!("{path} is named twice; name two runs")).into());
     }
-    let [then, now] = [read(&flags.then)?, read(&flags.now)?];
+    let FileFlags { out, stdout, .. } = &flags.files;
+    let has_files = out.is_some() || *stdout;
+    if flags.files.has_formats() && !has_files {
+        return Err(Usage("--format: name a directory for the files with --out".into()).into());
+    }
+    let formats = flags.files.formats()?;
+    // Tables and rows of both runs call them by these names.
+    let [then, now] =
+        [Run { name: "A".into(), ..read(&flags.then)? }, Run { name: "B".into(), ..read(&flags.now)? }];
     let comparison = compared(flags, &then, &now)?;
     let exit = exit::of_comparison(comparison.conclusion());
     if flags.json {
         let name = |path: &Path, run: &Run| NamedRun::new(path.display().to_string(), &run.results);
         let document = Document::new([name(&flags.then, &then), name(&flags.now, &now)], comparison);
         print_json(&document)?;
-    } else {
-        let sides = [(flags.then.as_path(), &then.results), (flags.now.as_path(), &now.results)];
-        print(&text::text(&report::compared(sides, &comparison), Extent::with(flags.details)))?;
+        return Ok(exit);
+    }
+    let sides = [(flags.then.as_path(), &then.results), (flags.now.as_path(), &now.results)];
+    let report = report::compared(sides, &comparison);
+    if !has_files {
+        print(&text::text(&report, Extent::with(flags.details)))?;
+        return Ok(exit);
+    }
+    let files = save::files_of(&report, &[then, now], &formats)?;
+    match out {
+        Some(folder) => report_files::write(&files, folder)?,
+        None => report_files::print_first(&files)?,
     }
     Ok(exit)
 }

@@ -120,6 +120,40 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
     assert!(ended.errors.contains("ends in the middle") && ended.errors.contains("no set-up"), "{ended:#?}");
 }
 
+#[test]
+fn a_comparison_has_a_page_and_files_as_a_report_has() {
+    let folder = Scratch::new();
+    let [base, slower] = [("base", 2000, 1), ("slower", 2400, 2)]
+        .map(|(name, work, seed)| simulated(&folder.file(name), work, seed));
+    let out = folder.file("out");
+    let to = out.to_str().unwrap();
+    let files = ["--across", "work", "--format", "html,markdown,csv,json,svg", "--out", to];
+    let ended = compare(&base, &slower, &files);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(3), ""), "{ended:#?}");
+    assert!(ended.errors.starts_with("capbench: wrote "), "{ended:#?}");
+    for file in
+        ["report.html", "report.md", "tidy.csv", "tables/summary.csv", "report.json", "charts/changes.svg"]
+    {
+        assert!(out.join(file).is_file(), "{file}");
+    }
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("id=\"chart-changes\"") && page.contains("<div id=\"verdict\">"), "{page}");
+
+    let page_alone = folder.file("page");
+    let ended = compare(&base, &slower, &["--across", "work", "--out", page_alone.to_str().unwrap()]);
+    assert_eq!((ended.code, page_alone.join("report.html").is_file()), (Some(3), true), "{ended:#?}");
+    let ended = compare(&base, &slower, &["--across", "work", "--format", "markdown", "--stdout"]);
+    assert!(ended.out.starts_with("# capbench compare\n"), "{ended:#?}");
+    for (flags, why) in [
+        (&["--format", "html"][..], "name a directory for the files with --out"),
+        (&["--format", "svg", "--stdout"], "charts are several files"),
+        (&["--json", "--out", to], "cannot be used with"),
+    ] {
+        let ended = compare(&base, &slower, &[&["--across", "work"], flags].concat());
+        assert!(ended.code == Some(2) && ended.errors.contains(why), "{ended:#?}");
+    }
+}
+
 fn is_narrow(text: &str) -> bool {
     // Paths and commands are not cut.
     text.lines().all(|line| line.chars().count() <= 80 || line.contains("capbench-test-"))

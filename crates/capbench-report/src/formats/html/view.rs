@@ -107,7 +107,7 @@ impl View {
             notes => all_with_code(&drawing.notes),
             points => self.grid(&points, &spots),
             // Selected points get a dot; bars are visible without.
-            is_ranked => chart.kind == Kind::Ranked,
+            has_rows => chart.kind.has_rows(),
             has_dots => !matches!(chart.kind, Kind::Bars | Kind::StackedBars),
         }
     }

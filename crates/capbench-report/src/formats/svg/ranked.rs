@@ -1,13 +1,12 @@
-//! Lying bars, a row for each name: its name, its values, and under them its bars. Lengths are in percent, so that a page draws
-//! it as wide as it likes with letters of the same size.
+//! The rows of lying bars: a name, its values, and under them its bars.
 
 use super::axis::drawable;
 use super::labels::scaling;
-use super::pen::{Anchor, Pen, Style, escaped, pixels, wrapped};
-use super::shapes::{Spot, coloured, filling};
-use super::sheet::{EDGE, FONTS, NOTE, TITLE, WIDTH, draw_legend};
+use super::pen::{Anchor, Pen, Style, pixels};
+use super::rows::names;
+use super::shapes::{coloured, filling};
 use crate::figures;
-use crate::model::{Chart, Point, Scale};
+use crate::model::Chart;
 use crate::palette::Look;
 
 /// Height of a row, and within it the baseline of its text and the top of its bars.
@@ -21,61 +20,11 @@ const TEXT: Style = Style { size: 13.0, is_pale: false, anchor: Anchor::Start, i
 /// Digits of a value.
 const DIGITS: i32 = 3;
 
-/// The bars alone, as wide as their place in a page.
-pub(super) fn embedded(chart: &Chart, looks: &[Look]) -> String {
-    let id = escaped(&chart.id);
-    let mut pen = Pen::within(
-        height(chart),
-        &format!("width=\"100%\" role=\"img\" aria-labelledby=\"title-{id}\" font-family=\"{FONTS}\""),
-    );
-    draw(&mut pen, chart, looks);
-    pen.finish()
-}
-
-/// The drawing as a file: with title, legend and notes.
-pub(super) fn whole(chart: &Chart, looks: &[Look]) -> String {
-    let inner = WIDTH - 2.0 * EDGE;
-    let title = wrapped(&chart.title, TITLE.size * 1.07, inner);
-    let notes: Vec<String> = chart.notes.iter().flat_map(|note| wrapped(note, NOTE.size, inner)).collect();
-    let top = EDGE + 20.0 * title.len() as f64 + 8.0;
-    let legend = top + height(chart) + 14.0;
-    let below = legend + 19.0;
-    let full = below + 15.0 * notes.len() as f64 + 4.0;
-    let mut pen = Pen::new(WIDTH, full, &format!("role=\"img\" font-family=\"{FONTS}\""));
-    pen.words("title", &chart.title);
-    pen.rectangle([0.0, 0.0], [WIDTH, full], "fill=\"#ffffff\"", "");
-    for (nth, line) in title.iter().enumerate() {
-        pen.text(line, [EDGE, EDGE + 14.0 + 20.0 * nth as f64], TITLE);
-    }
-    let place = format!("x=\"{}\" y=\"{}\" width=\"{}\"", pixels(EDGE), pixels(top), pixels(inner));
-    let mut bars = Pen::within(height(chart), &place);
-    draw(&mut bars, chart, looks);
-    pen.raw(&bars.finish());
-    draw_legend(&mut pen, chart, looks, &[(0..chart.series.len()).collect()], legend);
-    for (nth, line) in notes.iter().enumerate() {
-        pen.text(line, [EDGE, below + 8.0 + 15.0 * nth as f64], NOTE);
-    }
-    pen.finish()
-}
-
-/// The place of each point: its row.
-pub(super) fn spots(chart: &Chart) -> Vec<Vec<Option<Spot>>> {
-    let spot = |point: &Point| Some(Spot { place: drawable(point.x)?, shape: None });
-    chart.series.iter().map(|series| series.points.iter().map(spot).collect()).collect()
-}
-
-fn height(chart: &Chart) -> f64 {
+pub(super) fn height(chart: &Chart) -> f64 {
     HEAD + ROW * names(chart).len() as f64
 }
 
-fn names(chart: &Chart) -> &[String] {
-    match &chart.x.scale {
-        Scale::Names(names) => names,
-        Scale::Linear | Scale::Logarithmic => &[],
-    }
-}
-
-fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
+pub(super) fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
     let points = || chart.series.iter().flat_map(|series| &series.points);
     // A range counts with its upper end.
     let upper = |point: &Point| point.y.or(point.interval.map(|[_, high]| high));

@@ -94,8 +94,8 @@ impl Plot<'_> {
         match self.chart.kind {
             Kind::Lines => self.each(pen, Self::line),
             Kind::Points => self.each(pen, Self::scattered),
-            // Lying bars have a drawing without axes.
-            Kind::Ranked => {}
+            // Rows have drawings of their own.
+            Kind::Ranked | Kind::Forest => {}
             Kind::Bars => self.each(pen, Self::bars),
             Kind::Stacked | Kind::StackedBars => {
                 let layers = layers(self.chart);
@@ -141,7 +141,7 @@ impl Plot<'_> {
                 let shape = || {
                     let y = self.y.at(drawable(point.y?)?);
                     Some(match self.chart.kind {
-                        Kind::Lines | Kind::Points | Kind::Ranked => [place + shift, y, y],
+                        Kind::Lines | Kind::Points | Kind::Ranked | Kind::Forest => [place + shift, y, y],
                         Kind::Bars => [place + middle, top, bottom],
                         // Slightly larger than the mark, so that it is hit before the layer below.
                         _ if series.role == Role::Total => [place, y, y + 6.0],
@@ -323,7 +323,7 @@ impl Plot<'_> {
 }
 
 /// Strokes of intervals: in the series' colour, in front of bars and areas.
-const OWN: &str = "stroke=\"currentColor\" stroke-width=\"1.2\"";
+pub(super) const OWN: &str = "stroke=\"currentColor\" stroke-width=\"1.2\"";
 const INK: &str = "class=\"ink\" stroke=\"#222222\" stroke-width=\"1.2\"";
 
 /// The colour of a series as attributes, with one more class. A dark page recolours the class.

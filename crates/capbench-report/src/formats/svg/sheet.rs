@@ -66,7 +66,9 @@ impl<'a> Sheet<'a> {
         take_in(&marks, chart, &mut across, &mut up);
         let ends = match chart.kind {
             Kind::Stacked => Ends::Tight,
-            Kind::Lines | Kind::Points | Kind::Bars | Kind::StackedBars | Kind::Ranked => Ends::Padded,
+            Kind::Lines | Kind::Points | Kind::Bars | Kind::StackedBars | Kind::Ranked | Kind::Forest => {
+                Ends::Padded
+            }
         };
         let plot = Plot {
             chart,
@@ -203,7 +205,7 @@ impl<'a> Sheet<'a> {
     }
 
     fn draw_whole(&self) -> String {
-        let rows = self.legend();
+        let rows = legend(self.plot.chart);
         let mut notes = self.notes();
         let beyond = self.marks().into_iter().filter(|(_, is_drawn)| !is_drawn);
         notes.extend(beyond.map(|(mark, _)| format!("{mark} is beyond what is drawn.")));
@@ -332,24 +334,24 @@ impl<'a> Sheet<'a> {
             pen.text(&label, [at, bottom + 18.0], TICK);
         }
     }
+}
 
-    /// Series numbers in rows of the legend.
-    fn legend(&self) -> Vec<Vec<usize>> {
-        let mut rows: Vec<Vec<usize>> = Vec::new();
-        let mut free = 0.0;
-        for (nth, series) in self.plot.chart.series.iter().enumerate() {
-            let wide = SWATCH + width(&series.name, LEGEND.size) + GAP;
-            match rows.last_mut().filter(|_| wide <= free) {
-                Some(row) => row.push(nth),
-                None => {
-                    free = WIDTH - 2.0 * EDGE;
-                    rows.push(vec![nth]);
-                }
+/// Series numbers in rows of the legend.
+pub(super) fn legend(chart: &Chart) -> Vec<Vec<usize>> {
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    let mut free = 0.0;
+    for (nth, series) in chart.series.iter().enumerate() {
+        let wide = SWATCH + width(&series.name, LEGEND.size) + GAP;
+        match rows.last_mut().filter(|_| wide <= free) {
+            Some(row) => row.push(nth),
+            None => {
+                free = WIDTH - 2.0 * EDGE;
+                rows.push(vec![nth]);
             }
-            free -= wide;
         }
-        rows
+        free -= wide;
     }
+    rows
 }
 
 /// Samples and names of series, in rows of their numbers.
@@ -406,7 +408,7 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
             let layers = layers(chart).into_iter().flatten().flatten();
             layers.flat_map(|layer| [layer.low, layer.high]).chain(ends).collect()
         }
-        Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked => {
+        Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked | Kind::Forest => {
             points(chart).filter_map(|point| point.y).chain(ends).filter_map(drawable).collect()
         }
     };

@@ -6,8 +6,8 @@ use super::{Spot, embedded, svg};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Series, Unit};
 use crate::palette::Palette;
 
-const KINDS: [Kind; 6] =
-    [Kind::Lines, Kind::Points, Kind::Stacked, Kind::Bars, Kind::StackedBars, Kind::Ranked];
+const KINDS: [Kind; 7] =
+    [Kind::Lines, Kind::Points, Kind::Stacked, Kind::Bars, Kind::StackedBars, Kind::Ranked, Kind::Forest];
 
 fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
     Axis { label: label.into(), unit, scale }
@@ -134,6 +134,27 @@ fn lying_bars_have_a_row_with_its_values_for_each_name() {
 }
 
 #[test]
+fn a_forest_plot_has_a_row_with_its_interval_for_each_name_and_cuts_one_that_is_too_long() {
+    let mut chart = chart(Kind::Forest, &[(0.0, Some(0.18)), (1.0, Some(-0.02))]);
+    chart.x.scale = Scale::Names(vec!["recv CPU time".into(), "recv delivered".into(), "loss".into()]);
+    chart.y = axis("Change", Unit::Ratio, Scale::Linear);
+    chart.marks = [-0.05, 0.05].map(|at| Mark { label: "threshold".into(), at: Place::Y(at) }).to_vec();
+    chart.series[0].points[0].interval = Some([0.1, 0.26]);
+    let line = "stroke-width=\"1.2\" x1=";
+    let one = sound(&chart);
+    for said in
+        [">recv CPU time<", ">+18 %<", ">recv delivered<", ">-2 %<", ">loss<", ">?<", ">Change (%)<", ">0<"]
+    {
+        assert!(one.contains(said), "{said} in {one}");
+    }
+    // Each row has a line at 0; the interval is a line with two ends.
+    assert_eq!(one.matches(line).count(), 3 + 3, "{one}");
+    chart.series[0].points[1].interval = Some([-0.3, 5.0]);
+    let cut = sound(&chart);
+    assert_eq!(cut.matches(line).count(), 3 + 3 + 2, "one of its ends is beyond the axis: {cut}");
+}
+
+#[test]
 fn a_chart_without_numbers_says_so() {
     assert!(sound(&chart(Kind::Lines, &[])).contains("nothing is known that could be drawn"));
     let bare = Chart { series: Vec::new(), ..chart(Kind::Bars, &[]) };
@@ -245,6 +266,7 @@ fn some_role() -> impl Strategy<Value = Role> {
         Role::Published,
         Role::Fit,
         Role::Account,
+        Role::Judgement,
     ])
 }
 

@@ -379,6 +379,22 @@ fn a_bench_is_printed_on_up_to_six_sheets_and_every_printed_table_is_whole() {
 }
 
 #[test]
+fn the_chart_of_a_comparison_is_seen_whole_on_a_phone() {
+    let Some(mut tab) = Tab::open(&html(&super::compared(&runs::compared::example()))) else { return };
+    for (wide, high) in [(1280, 900), (390, 844)] {
+        tab.size(wide, high);
+        tab.load();
+        let bottom =
+            tab.number("document.querySelector('#chart-changes .canvas').getBoundingClientRect().bottom");
+        assert!(bottom < f64::from(high), "{wide}: {bottom}");
+        assert!(tab.holds(&format!("document.documentElement.scrollWidth <= {wide}")));
+        let right = "Math.max(...[...document.querySelectorAll('#chart-changes text')].map((one) => one.getBoundingClientRect().right))";
+        assert!(tab.number(right) <= f64::from(wide), "{wide}");
+    }
+    assert_eq!(tab.errors(), [""; 0]);
+}
+
+#[test]
 fn paper_has_every_chart_in_light_colours_and_no_cut_table() {
     let Some(mut tab) = open(&demo::report(40)) else { return };
     tab.media("", "dark");
@@ -413,7 +429,7 @@ fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_and
         let report = page_of(results);
         let Some(mut tab) = open(&report) else { return };
         assert_eq!(tab.text("document.querySelector('#verdict').textContent"), report.verdict.text, "{name}");
-        let charts: Vec<&Chart> = report.charts().filter(|chart| chart.kind != Kind::Ranked).collect();
+        let charts: Vec<&Chart> = report.charts().filter(|chart| !chart.kind.has_rows()).collect();
         assert!(!charts.is_empty(), "{name}");
         for chart in charts {
             let id = format!("#chart-{}", chart.id);
