@@ -87,7 +87,7 @@ impl LiveTrial<'_> {
         self.measure_tracer(load)?;
         let is_first = self.numbering.advance();
         let arm = Arm { trial: self.id(), load, burst: self.burst, duration, is_first, stays_open };
-        let (transmit, receive) = match self.arm(arm).and_then(|()| Ok(self.account(arm.trial))) {
+        let (transmit, receive) = match self.arm(arm).map(|()| self.account(arm.trial)) {
             Ok(Ok(halves)) => halves,
             Ok(Err(error)) if self.is_lost() && !stays_open => {
                 self.release();
