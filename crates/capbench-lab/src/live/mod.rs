@@ -35,7 +35,7 @@ use capbench_frames::units::Mtu;
 
 use capbench_host::HostError;
 use capbench_host::accounts::irqtime::IrqAccounting;
-use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement, PortLock};
+use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
 use capbench_model::environment::interface::{self, PathInterface};
 
 use crate::programs::Programs;
@@ -110,8 +110,6 @@ pub struct LiveLaboratory {
     interfaces: Vec<PathInterface>,
     programs: Programs,
     line_rate: Option<Pps>,
-    /// The interfaces of the host that this run uses.
-    locks: Vec<PortLock>,
 }
 
 impl LiveLaboratory {
@@ -128,7 +126,6 @@ impl LiveLaboratory {
             interfaces: Vec::new(),
             programs: Programs::default(),
             line_rate: None,
-            locks: Vec::new(),
         }
     }
 
@@ -221,11 +218,6 @@ impl LiveLaboratory {
                     });
                 }
                 let bed = Bed::real(transmit, receive, *isolated)?;
-                if self.locks.is_empty() {
-                    let sides = [bed.transmit_side(), bed.receive_side()];
-                    self.locks =
-                        sides.into_iter().map(PortLock::take).collect::<std::result::Result<_, _>>()?;
-                }
                 let placement = scout::placement(&bed, choice, layout)?;
                 (bed, placement)
             }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use capbench_agent::client::Interrupt;
 use capbench_agent::laboratory::{AgentLaboratory, Route};
 use capbench_frames::Pps;
-use capbench_host::bed::prepare_process;
+use capbench_host::bed::{PortLock, Side, prepare_process};
 use capbench_lab::live::{self, LiveLaboratory, line_rate};
 use capbench_lab::programs::Programs;
 use capbench_model::environment::Environment;
@@ -85,11 +85,24 @@ impl Path {
     }
 }
 
+/// Takes the interfaces of a path for this run.
+fn locked(path: &live::Path) -> Result<Vec<PortLock>> {
+    let live::Path::Interfaces { transmit, receive, isolated } = path else { return Ok(Vec::new()) };
+    let lock = |name: &String| Ok(PortLock::take(&Side::for_trials(name, *isolated)?)?);
+    [transmit, receive].into_iter().map(lock).collect()
+}
+
 /// An opened path.
 #[derive(Debug)]
 pub enum Site {
-    /// In this process, with the facts about its host.
-    Here(Box<LiveLaboratory>, Box<Environment>),
+    /// In this process.
+    Here {
+        laboratory: Box<LiveLaboratory>,
+        /// Facts about its host.
+        environment: Box<Environment>,
+        /// Interfaces of the host that no other run may use meanwhile.
+        _locks: Vec<PortLock>,
+    },
     /// Between agents.
     Agents(Box<AgentLaboratory>),
 }
@@ -109,7 +122,8 @@ impl Site {
                 let laboratory = LiveLaboratory::new(path.clone(), environment.irq_accounting, stop.flag())
                     .with_programs(programs.clone());
                 let laboratory = if trace { laboratory.with_tracer() } else { laboratory };
-                Ok((Self::Here(Box::new(laboratory), Box::new(environment)), stop))
+                let (laboratory, environment) = (Box::new(laboratory), Box::new(environment));
+                Ok((Self::Here { laboratory, environment, _locks: locked(path)? }, stop))
             }
             Path::Agents(agents) => {
                 let stop = Stop::install()?;
@@ -123,7 +137,7 @@ impl Site {
     /// Facts about the hosts and the interfaces of the set-ups that were prepared.
     pub fn environment(&self) -> Environment {
         match self {
-            Self::Here(laboratory, environment) => {
+            Self::Here { laboratory, environment, .. } => {
                 Environment { interfaces: Some(laboratory.interfaces().to_vec()), ..(**environment).clone() }
             }
             Self::Agents(laboratory) => laboratory.environment(),
@@ -134,28 +148,28 @@ impl Site {
 impl Laboratory for Site {
     fn prepare(&mut self, setup: &Setup) -> capbench_model::Result<Box<dyn Trial + '_>> {
         match self {
-            Self::Here(laboratory, _) => laboratory.prepare(setup),
+            Self::Here { laboratory, .. } => laboratory.prepare(setup),
             Self::Agents(laboratory) => laboratory.prepare(setup),
         }
     }
 
     fn rest(&mut self, while_idle: Duration) {
         match self {
-            Self::Here(laboratory, _) => laboratory.rest(while_idle),
+            Self::Here { laboratory, .. } => laboratory.rest(while_idle),
             Self::Agents(laboratory) => laboratory.rest(while_idle),
         }
     }
 
     fn number_after(&mut self, last: u32) {
         match self {
-            Self::Here(laboratory, _) => laboratory.number_after(last),
+            Self::Here { laboratory, .. } => laboratory.number_after(last),
             Self::Agents(laboratory) => laboratory.number_after(last),
         }
     }
 
     fn statements(&self) -> Vec<String> {
         match self {
-            Self::Here(laboratory, _) => laboratory.statements(),
+            Self::Here { laboratory, .. } => laboratory.statements(),
             Self::Agents(laboratory) => laboratory.statements(),
         }
     }

@@ -6,6 +6,7 @@
 //! and its number only. Of [`RUNS_PER_SEARCH`] runs, one more is a search that is resumed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::read_dir;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,9 +28,6 @@ use crate::support::{
 /// Runs where nobody asks for more.
 const FEW: u64 = 30;
 const RUNS_PER_SEARCH: u64 = 20;
-
-/// Where agents of root leave reports.
-const SPOOL: &str = "/run/capbench";
 
 /// Frames of the cable check, and of one attempt of the trial.
 const CHECK: u64 = 2000;
@@ -225,6 +223,12 @@ impl Network {
         assert!(!is_gro_on(&features), "the setting is restored");
     }
 
+    /// Removes the reports that were left on both hosts; their number.
+    fn take_reports(&self) -> u64 {
+        let files = [0, 1].into_iter().flat_map(|nth| read_dir(self.management.reports(nth)).unwrap());
+        files.map(|file| std::fs::remove_file(file.unwrap().path()).unwrap()).count() as u64
+    }
+
     /// Records all frames that the receiver's interface receives.
     fn record(&self, file: &Path) -> Recording {
         let own = capbench("record --json --method packet-v3 -w");
@@ -264,12 +268,6 @@ fn seed() -> u64 {
 /// Kills a process that may have ended.
 fn kill(pid: u32) {
     let _ = program("sh -c").arg(format!("kill -KILL {pid} 2>/dev/null")).status();
-}
-
-/// Removes the reports that were left; their number.
-fn spooled() -> u64 {
-    let Ok(files) = std::fs::read_dir(SPOOL) else { return 0 };
-    files.map(|file| std::fs::remove_file(file.unwrap().path()).unwrap()).count() as u64
 }
 
 /// How many reports can be left that nobody reads: the agent of a host leaves up to one, and a killed one none.
@@ -369,7 +367,6 @@ fn root_lengthy_what_fails_at_random_makes_no_wrong_number_and_leaves_nothing() 
     let (seed, runs) = (seed(), number("CAPBENCH_LOSSES").unwrap_or(FEW));
     let network = Network::make();
     let mut tallies = BTreeMap::<Fault, Tally>::new();
-    spooled();
     for run in 0..runs {
         let plan = Plan::of_run(seed, run);
         println!("run {run}: {plan:?}");
@@ -388,7 +385,7 @@ fn root_lengthy_what_fails_at_random_makes_no_wrong_number_and_leaves_nothing() 
         assert_ends_as_planned(&arrived);
         let tally = tallies.entry(plan.fault).or_default();
         judge(&out, &ended, &arrived, tally);
-        let reports = spooled();
+        let reports = network.take_reports();
         assert!(reports <= most_reports(plan.fault), "{reports} reports: {ended:#?}");
         tally.reports += reports;
         println!("run {run}: {:?}, {:?}: {tally:?}", ended.code, plan.fault);

@@ -1,5 +1,5 @@
 //! A management network: a namespace from which ssh reaches hosts, which are other namespaces, each over a link of its own. The
-//! server on a host starts one agent and nothing else.
+//! server on a host starts one agent and nothing else. Each host has a name and a folder of reports of its own.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -35,6 +35,8 @@ pub enum End {
 impl Management {
     /// The interface of a host.
     pub const INTERFACE: &str = "mgmt";
+    /// Where agents of root leave reports, on each host.
+    const REPORTS: &str = "/run/capbench";
 
     /// Makes the namespace `space` and reaches `hosts` from it: the namespace of each, with the command that its server starts.
     pub fn make(space: &str, hosts: &[(String, String)]) -> Self {
@@ -81,8 +83,12 @@ impl Management {
             "PermitRootLogin yes\nPidFile none\nUseDNS no\n".into(),
         ];
         std::fs::write(self.file(&settings), lines.join("\n")).unwrap();
-        let mut server = program(&format!("ip netns exec {host}"));
-        server.arg(program("sshd").get_program());
+        let reports = Self::REPORTS;
+        let begin = format!(
+            "hostname {host} && mkdir -p -m 700 {reports} && mount -t tmpfs -o mode=700 none {reports} && exec \"$@\""
+        );
+        let mut server = program(&format!("ip netns exec {host} unshare --mount --uts sh -c"));
+        server.args([&begin, "sh"]).arg(program("sshd").get_program());
         server.args(["-D", "-f", &self.file(&settings), "-E", &self.file(&log)]);
         let server = server.spawn().unwrap();
         let listens =
@@ -131,9 +137,14 @@ impl Management {
         self.hosts[nth].server.id()
     }
 
+    /// The folder of the reports that agents of a host leave.
+    pub fn reports(&self, nth: usize) -> String {
+        format!("/proc/{}/root{}", self.server(nth), Self::REPORTS)
+    }
+
     /// Processes of sessions that the server of a host has now.
     pub fn sessions(&self, nth: usize) -> Vec<u32> {
-        // ip(8) has replaced itself by the server.
+        // Each program before the server has replaced itself by the next one.
         let pid = self.server(nth);
         let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         text.split_whitespace().map(|number| number.parse().unwrap()).collect()
