@@ -4,6 +4,7 @@
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use capbench_sys::host::process::{self, ProcessId, Signal};
@@ -13,7 +14,11 @@ pub type AtEnd = fn();
 
 /// A lease. Dropping it ends the thread.
 #[derive(Debug)]
-pub(super) struct Lease(Sender<Duration>);
+pub(super) struct Lease {
+    /// `None`: it is being dropped.
+    renewals: Option<Sender<Duration>>,
+    watch: Option<JoinHandle<()>>,
+}
 
 impl Lease {
     /// Starts the thread.
@@ -37,14 +42,21 @@ impl Lease {
                 }
             }
         };
-        std::thread::Builder::new().name("capbench-lease".into()).spawn(watch)?;
-        Ok(Self(sender))
+        let watch = std::thread::Builder::new().name("capbench-lease".into()).spawn(watch)?;
+        Ok(Self { renewals: Some(sender), watch: Some(watch) })
     }
 
     /// The lease ends this long after now, and no longer as before.
     pub(super) fn renew(&self, within: Duration) {
         // The thread has ended only if the lease has.
-        let _ = self.0.send(within);
+        let _ = self.renewals.as_ref().map(|renewals| renewals.send(within));
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.renewals = None;
+        let _ = self.watch.take().map(JoinHandle::join);
     }
 }
 

@@ -192,9 +192,12 @@ fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String
             format!("Use {best}: {what}{}; {} may {more}.", cost_of(used), some(&others))
         }
         (Conclusion::NoneLossless { best, place, .. }, _) => {
+            let is_unknown = |ranked: &Ranked| ranked.lossless.status == SustainedStatus::Unknown;
+            let verb =
+                if ranking.methods.iter().any(is_unknown) { "is shown to sustain" } else { "sustains" };
             let head = match question {
-                Question::CheapestAt { pps } => format!("No method sustains {} without loss", rate(pps)),
-                Question::HighestRate => "No method sustains any of the tried loads without loss".into(),
+                Question::CheapestAt { pps } => format!("No method {verb} {} without loss", rate(pps)),
+                Question::HighestRate => format!("No method {verb} any of the tried loads without loss"),
             };
             let place = place.map_or("", Place::words);
             match best {
