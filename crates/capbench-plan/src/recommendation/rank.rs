@@ -284,7 +284,11 @@ impl Choice {
         let by_app = cheapest(tied, &all, app);
         let by_total = cheapest(tied, &by_app, total);
         let needs = |nth: &usize| privilege(tied[*nth]);
-        let nth = by_total.iter().copied().min_by_key(needs).unwrap_or(0);
+        // Of methods that are equal otherwise, the one with the lower figure.
+        let ns = |nth: &usize| app(tied[*nth]).map_or(f64::INFINITY, |(ns, _)| ns);
+        let order =
+            |one: &usize, other: &usize| needs(one).cmp(&needs(other)).then(ns(one).total_cmp(&ns(other)));
+        let nth = by_total.iter().copied().min_by(order).unwrap_or(0);
         let is_alone = by_total.iter().filter(|other| needs(other) == needs(&nth)).count() == 1;
         let equal: Vec<usize> = by_total.iter().copied().filter(|other| *other != nth).collect();
         let because = match () {
