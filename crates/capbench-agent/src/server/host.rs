@@ -1,5 +1,7 @@
 //! What an agent says of its host.
 
+use std::time::Duration;
+
 use capbench_host::bed::Side;
 use capbench_host::environment::interface;
 use capbench_host::links::{Link, Tie};
@@ -10,7 +12,7 @@ use capbench_model::environment::interface::Role;
 use capbench_sys::host::affinity;
 use sha2::{Digest, Sha256};
 
-use super::{Rules, refusal};
+use super::{Rules, lock, refusal};
 use crate::message::{Build, Hello, Kind, PROTOCOL, Port, PortState, PortStatus};
 
 /// Identifies the kernel for this boot (random(4)).
@@ -48,8 +50,13 @@ pub(super) fn hello(
     })
 }
 
+/// How long an agent that lost its controller may take to leave its interface.
+const LEAVING: Duration = Duration::from_secs(3);
+
 fn state(role: Role, name: &str, isolated: bool) -> capbench_lab::Result<PortState> {
     let side = Side::for_trials(name, isolated)?;
+    // The agent of a controller that was killed still reads the last frames of its trial: its sockets are no fact about the host.
+    let _ = lock::is_free_within(side.index(), LEAVING, || false);
     let link = side.link()?;
     let peer = peer(&link);
     let namespace = side.namespace().inode();
