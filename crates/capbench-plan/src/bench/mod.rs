@@ -1,8 +1,9 @@
 //! The main job: which method captures every packet, up to what rate, and at what CPU cost. In each set-up (frame size and
-//! placement) every method first runs at maximum load. Then a short search finds the highest load that it sustains. Then all run
-//! at one load that the slowest sustains, so that CPU cost is compared at equal work. The trials at maximum load of the first
-//! set-up show what a trial costs on this host. A slow host gets fewer set-ups, then a coarser precision, but no longer run. The
-//! time that is left confirms the answer by a longer trial.
+//! placement) every method first runs at maximum load. Then a short search finds the highest load that it sustains. A method that
+//! looked slower is first tried at what the best one sustains: if it loses there, that decides. Then all run at one load that the
+//! slowest sustains, so that CPU cost is compared at equal work. The trials at maximum load of the first set-up show what a trial
+//! costs on this host. A slow host gets fewer set-ups, then a coarser precision, but no longer run. The time that is left confirms
+//! the answer by a longer trial.
 //!
 //! With several visits, the later ones come in random order and the methods alternate. With a reference method, that method runs
 //! immediately before or after each of the others, alternately.
@@ -12,6 +13,7 @@ mod searching;
 mod tests;
 mod time;
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -99,6 +101,11 @@ const LEAST_PPS: f64 = 1000.0;
 const LEAST_SHARE: f64 = 0.02;
 /// Slower methods, by the fastest one's rate, are excluded: they would lower the common load too far.
 const TOO_SLOW: f64 = 0.05;
+
+/// Whether a trial lost so few frames that a stall of the host can be the cause, which a second trial does not repeat.
+fn has_small_loss(trial: &TrialResult) -> bool {
+    trial.lost() > 0 && trial.sent_loss_ratio() < SMALL
+}
 
 /// The outcome of a bench.
 #[derive(Debug, Default)]
@@ -257,7 +264,7 @@ impl BenchPlan {
             if !progress.fits(setup, self.duration, session) {
                 break;
             }
-            match session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)? {
+            match self.overload(setup, progress, session)? {
                 Some(overload) => measured.push(Measured { setup: setup.clone(), overload, sustained: None }),
                 None if session.stopped => return Ok(Vec::new()),
                 None => {}
@@ -272,6 +279,29 @@ impl BenchPlan {
             stretches.extend(self.common_load(measured, progress, session)?);
         }
         Ok(stretches)
+    }
+
+    /// Runs a method at maximum load. A small loss can be a stall of the host, which a second trial does not repeat: if it loses
+    /// less, it is the one that shows the method's limit.
+    fn overload(
+        &self,
+        setup: &Setup,
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<Option<TrialResult>> {
+        let first = session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)?;
+        if self.searching.is_none() || !first.as_ref().is_some_and(has_small_loss) {
+            return Ok(first);
+        }
+        if !progress.fits(setup, self.duration, session) {
+            return Ok(first);
+        }
+        let again = session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)?;
+        let of = |trial: &TrialResult| (trial.verdict == Verdict::Invalid, trial.sent_loss_ratio());
+        Ok(first
+            .into_iter()
+            .chain(again)
+            .min_by(|one, other| of(one).partial_cmp(&of(other)).unwrap_or(Ordering::Equal)))
     }
 
     /// Measures all methods but the slowest at one load that they sustain. `None` if there is no such load.
@@ -324,8 +354,7 @@ impl BenchPlan {
             }
             let sustained = |result: &TrialResult| result.sustained_load() && result.buffered_frames(1) == 0;
             let mut is_held = result.as_ref().is_none_or(sustained);
-            // A small loss can be a stall of the host, which a second trial does not repeat.
-            let is_small = result.is_some_and(|result| result.lost() > 0 && result.sent_loss_ratio() < SMALL);
+            let is_small = result.as_ref().is_some_and(has_small_loss);
             if !is_held && is_small && progress.fits(setup, self.duration, session) {
                 let again = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
                 is_held = again.as_ref().is_none_or(sustained);

@@ -141,7 +141,8 @@ impl Progress {
 }
 
 /// The precision of the first of these searches as a factor of the requested one, and its part of `time`. Methods that may be best
-/// get the finest precision that the time suffices for, and all time that the others do not need.
+/// get the finest precision that the time suffices for, and all time that the others do not need. If it does not suffice for all,
+/// the first ones get what they need.
 fn share(
     open: &[&mut Measured],
     may_be_best: impl Fn(&Measured) -> bool,
@@ -154,9 +155,14 @@ fn share(
         open.iter().map(|one| clock.of_search(&one.overload, searching, factor(one, coarser))).sum()
     };
     let coarser = COARSER.into_iter().find(|&coarser| needs(open, coarser) <= time).unwrap_or(COARSEST);
-    let rest = time.saturating_sub(needs(&open[1..], coarser));
     let equal = time / open.len() as u32;
-    (factor(open[0], coarser), if may_be_best(open[0]) { rest.max(equal) } else { equal })
+    let own = if may_be_best(open[0]) {
+        let rest = time.saturating_sub(needs(&open[1..], coarser));
+        needs(&open[..1], coarser).max(rest).max(equal).min(time)
+    } else {
+        equal
+    };
+    (factor(open[0], coarser), own)
 }
 
 impl BenchPlan {
@@ -174,7 +180,9 @@ impl BenchPlan {
         // The rest is shared with the later set-ups, of which each also runs at maximum load.
         let others = progress.left.saturating_sub(1);
         let of_set_up = (clock.left() + clock.time(count, self.duration)) / (others as u32 + 1);
-        let ends_at = (session.spent + of_set_up).saturating_sub(clock.time(2 * count, self.duration));
+        // Its own trials at maximum load are over. One round at the common load follows.
+        let kept = clock.time(count, self.duration) + clock.reserve(count, self.duration);
+        let ends_at = (session.spent + of_set_up).saturating_sub(kept);
         let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
         let mut open: Vec<_> =
             measured.iter_mut().filter(|one| searching.plan(&one.overload, COARSEST).is_some()).collect();
@@ -188,7 +196,7 @@ impl BenchPlan {
                 let (clock, left) = (Clock::of(searching, session), ends_at.saturating_sub(session.spent));
                 let (coarser, time) = share(&open[nth..], may_be_best, searching, &clock, left);
                 let one = &mut open[nth];
-                let time = clock.for_search(time, searching.trial);
+                let time = clock.for_trials(time, searching.trial);
                 let (Some(plan), Some(time)) = (searching.plan(&one.overload, coarser), time) else {
                     if round.is_none() {
                         progress
@@ -196,7 +204,11 @@ impl BenchPlan {
                     }
                     continue;
                 };
-                let plan = SearchPlan { time_allowed: Some(time), ..plan };
+                let plan = SearchPlan {
+                    time_allowed: Some(time),
+                    starts_at_pps: leading(known.as_ref(), &plan),
+                    ..plan
+                };
                 let outcome = session.search(&one.setup, &plan, round)?;
                 one.sustained = outcome.as_ref().and_then(sustained).or(one.sustained);
                 if session.stopped {
@@ -221,7 +233,7 @@ impl BenchPlan {
     pub(super) fn confirm(&self, first: &Stretch, session: &mut Session<'_>) -> Result<()> {
         let Some(searching) = &self.searching else { return Ok(()) };
         let clock = Clock::of(searching, session);
-        let Some(time) = clock.for_search(clock.left(), self.duration) else { return Ok(()) };
+        let Some(time) = clock.for_trials(clock.left(), self.duration) else { return Ok(()) };
         let known = recommend(&session.trials, &session.searches);
         let Some((method, ranking)) =
             known.as_ref().and_then(|known| known.method.as_deref().zip(known.headline()))
@@ -247,6 +259,14 @@ fn known(session: &Session<'_>, trial: &TrialResult) -> Option<Ranking> {
         (&ranking.frame_size, &ranking.placement) == (&profile.frame_size, &profile.placement)
     };
     recommend(&session.trials, &session.searches)?.rankings.into_iter().find(is_its)
+}
+
+/// Where the search of a method starts that read less at maximum load than the leading one sustains: at that load. If it loses
+/// there, this one trial decides that the other is better. `None` if it is not such a method.
+fn leading(known: Option<&Ranking>, plan: &SearchPlan) -> Option<Pps> {
+    let sustained = known?.methods.iter().filter_map(|ranked| ranked.lossless.lower_pps).reduce(f64::max)?;
+    let overload = plan.overload?;
+    Pps::new(sustained).ok().filter(|leading| (overload.read_pps..overload.offered_pps).contains(leading))
 }
 
 /// Whether a search of this method can decide the answer: it is not certainly worse than another one, and not far slower than the

@@ -25,6 +25,8 @@ pub(super) struct Clock {
     budget: Duration,
     /// What a trial takes besides sending: preparation, drain, probes and repeats. The mean of the trials so far.
     mean: Duration,
+    /// The same without the wait for frames that are lost.
+    lossless: Duration,
     /// The longest of them.
     longest: Duration,
     spent: Duration,
@@ -34,13 +36,17 @@ impl Clock {
     /// The time of a bench as its trials show it.
     pub(super) fn of(searching: &Searching, session: &Session<'_>) -> Self {
         let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let count = session.trials.len() as u32;
         let sending: f64 = session.trials.iter().map(|trial| trial.sending_s).sum();
-        let mean = session.spent.saturating_sub(time(sending)) / (session.trials.len() as u32).max(1);
-        let besides = |trial: &TrialResult| trial.spent_s() - trial.sending_s;
+        let mean = session.spent.saturating_sub(time(sending)) / count.max(1);
+        let besides = || session.trials.iter().map(|trial| trial.spent_s() - trial.sending_s);
+        let waited =
+            besides().sum::<f64>() / f64::from(count.max(1)) - besides().fold(f64::INFINITY, f64::min);
+        let lossless = mean.saturating_sub(time(waited));
         // Every trial can miss frames and wait for them, and be an overload that is probed after.
         let waits = searching.quiet + PROBE;
-        let longest = time(session.trials.iter().map(besides).fold(0.0, f64::max)).max(mean).max(waits);
-        Self { budget: searching.budget, mean, longest, spent: session.spent }
+        let longest = time(besides().fold(0.0, f64::max)).max(mean).max(waits);
+        Self { budget: searching.budget, mean, lossless, longest, spent: session.spent }
     }
 
     /// The time that is left.
@@ -53,6 +59,11 @@ impl Clock {
         (duration + self.mean) * trials as u32
     }
 
+    /// The time to keep for so many trials that are likely to lose nothing. The last one may take as long as any before.
+    pub(super) fn reserve(&self, trials: usize, duration: Duration) -> Duration {
+        (duration + self.lossless) * trials as u32 + (self.longest - self.lossless)
+    }
+
     /// The likely time of a search after this trial at maximum load.
     pub(super) fn of_search(&self, overload: &TrialResult, searching: &Searching, coarser: u32) -> Duration {
         self.time(trials_of_search(overload, searching, coarser), searching.trial)
@@ -63,9 +74,11 @@ impl Clock {
         duration + self.longest <= self.left()
     }
 
-    /// The time that a search may use of this time, so that its last trial ends in it. `None` if no trial fits.
-    pub(super) fn for_search(&self, time: Duration, trial: Duration) -> Option<Duration> {
-        time.checked_sub(self.longest).filter(|time| *time >= trial)
+    /// What is left of this time if the last trial is to end in the time of the bench, though it may take as long as any before.
+    /// `None` if no trial fits.
+    pub(super) fn for_trials(&self, time: Duration, trial: Duration) -> Option<Duration> {
+        let time = time.min(self.left().checked_sub(self.longest)?);
+        (time >= trial).then_some(time)
     }
 }
 

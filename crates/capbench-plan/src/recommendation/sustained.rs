@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
-use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 
 use super::{Entrant, ROUNDING, Sustained, SustainedStatus};
 use crate::search::criteria::Class;
 use crate::search::{GoalResult, Status};
 
+/// Trials at maximum load are of one load if what was sent differs by less than this share.
+const SAME_LOAD: f64 = 0.05;
 /// Factor by which the loss must exceed the share of time that others took from the trial's CPUs to be the method's own.
 const CLEAR: f64 = 2.0;
 
@@ -24,8 +25,10 @@ impl Sustained {
             |result: &&GoalResult| result.goal.loss_ratio.get().total_cmp(&loss_ratio) == Ordering::Equal;
         let goals = entrant.searches.iter().flat_map(|search| search.goals.iter().filter(is_asked));
         let found = goals.filter_map(|result| {
-            let searched_to = Some(result.goal.width.ratio().get());
-            Some(Self { searched_to, ..tried.with(Bounds::of(result)?) })
+            let known = tried.with(Bounds::of(result)?);
+            // A search that ended early is as precise as its bounds.
+            let width = result.goal.width.ratio().get();
+            Some(Self { searched_to: Some(known.precision.unwrap_or(width).max(width)), ..known })
         });
         // Of several searches those count that the host did not disturb, then the most precise.
         let is_disturbed = |known: &Self| known.status == SustainedStatus::Disturbed;
@@ -136,15 +139,13 @@ impl<'r> Tried<'r> {
 
     /// By the trials alone: the highest load that is sustained, below the lowest that is not.
     fn alone(&self) -> Sustained {
-        let all = self.held.iter().chain(&self.failed).copied();
-        let mut loads = by_key(all, |trial| trial.intended_pps.map(f64::to_bits));
         let offered = |trials: &[&TrialResult]| {
             trials.iter().map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min)
         };
-        loads.sort_by(|(_, one), (_, other)| offered(one).total_cmp(&offered(other)));
+        let loads = self.by_load();
         let (mut lower, mut upper): (&[&TrialResult], Option<&[&TrialResult]>) = (&[], None);
         let mut is_hidden = false;
-        for (_, trials) in &loads {
+        for trials in &loads {
             match self.class(trials) {
                 Class::Lower => (lower, is_hidden) = (trials, false),
                 Class::Undecided => is_hidden = true,
@@ -170,16 +171,36 @@ impl<'r> Tried<'r> {
         Sustained::new(status, lower_pps, upper.map(offered), at_most, numbers)
     }
 
+    /// The trials of each load, the lowest load first. What a generator sends at most differs between trials: these are of one
+    /// load only if it sent about as much.
+    fn by_load(&self) -> Vec<Vec<&'r TrialResult>> {
+        let mut all: Vec<_> = self.held.iter().chain(&self.failed).copied().collect();
+        all.sort_by(|one, other| one.offered_pps.total_cmp(&other.offered_pps));
+        let mut loads: Vec<Vec<&TrialResult>> = Vec::new();
+        for trial in all {
+            let is_same = |load: &&mut Vec<&TrialResult>| match (load[0].intended_pps, trial.intended_pps) {
+                (None, None) => trial.offered_pps <= load[0].offered_pps * (1.0 + SAME_LOAD),
+                (one, other) => one.map(f64::to_bits) == other.map(f64::to_bits),
+            };
+            match loads.iter_mut().rev().find(is_same) {
+                Some(load) => load.push(trial),
+                None => loads.push(vec![trial]),
+            }
+        }
+        loads
+    }
+
     fn has_failed(&self, trial: &TrialResult) -> bool {
         self.failed.iter().any(|failed| failed.number == trial.number)
     }
 
-    /// Whether the trials of one load sustained it. A single loss that was not the method's own decides nothing.
+    /// Whether the trials of one load sustained it, as the goals of a bench's searches decide it: one trial without loss sustains a
+    /// load, unless most lose. A single loss that was not the method's own decides nothing.
     fn class(&self, trials: &[&TrialResult]) -> Class {
         let failed: Vec<_> = trials.iter().filter(|trial| self.has_failed(trial)).collect();
         let own = failed.iter().filter(|trial| is_its_own(trial)).count();
         match trials.len() {
-            all if own > 0 && 2 * own >= all => Class::Upper,
+            all if 2 * own > all => Class::Upper,
             all if all > 1 && 2 * failed.len() > all => Class::Upper,
             all if 2 * failed.len() <= all && failed.len() < all => Class::Lower,
             _ => Class::Undecided,

@@ -57,6 +57,9 @@ pub struct SearchPlan {
     /// A trial at maximum load that ran before the search; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overload: Option<Overload>,
+    /// The load of the first trial after that one; absent if it is the rate that the method delivered there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_at_pps: Option<Pps>,
     /// How long a trial waits for missing frames, as in its set-up. Only the estimate uses it.
     #[serde(rename = "quiet_s", with = "seconds", default)]
     #[schemars(with = "f64")]
@@ -64,7 +67,7 @@ pub struct SearchPlan {
 }
 
 /// A trial at maximum load of the same set-up. No self-test runs then: the generator's rate there is the maximum load of the
-/// search, unless the user gives one. The search starts at the rate that the method delivered there.
+/// search, unless the user gives one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Overload {
     /// Its number.
@@ -114,6 +117,7 @@ impl SearchPlan {
             traffic_allowed: None,
             burst_frames: 1,
             overload: None,
+            starts_at_pps: None,
             quiet: Duration::ZERO,
         }
     }
@@ -221,7 +225,8 @@ impl SearchPlan {
         if !mlr.is_empty() {
             let widths: Vec<_> = mlr.iter().map(|goal| goal.width.ratio()).collect();
             let grid = Grid::new(self.least_pps, maximum, &widths)?;
-            strategists.push(Box::new(Mlr::new(&mlr, grid, self.overload.map(|overload| overload.read_pps))));
+            let delivered = self.overload.map(|overload| self.starts_at_pps.unwrap_or(overload.read_pps));
+            strategists.push(Box::new(Mlr::new(&mlr, grid, delivered)));
         }
         for goal in others {
             strategists.push(Box::new(Binary::new(goal, self.least_pps, maximum)));

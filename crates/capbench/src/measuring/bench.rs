@@ -169,7 +169,7 @@ struct Pace {
 
 impl Pace {
     fn of(is_quick: bool) -> Self {
-        let (trial, precision, budget) = if is_quick { (300, 0.1, 15) } else { (400, 0.05, 80) };
+        let (trial, precision, budget) = if is_quick { (300, 0.1, 18) } else { (400, 0.05, 80) };
         Self { trial: Duration::from_millis(trial), precision, budget: Duration::from_secs(budget) }
     }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::bench::BenchPlan;
+use crate::bench::{BenchPlan, Searching};
 use crate::for_tests::{Collected, searching_bench_plan};
 use crate::guards::{Guarded, Policy};
 use crate::recommendation::{Certainty, Conclusion, Recommendation, recommend};
+use crate::search::Ratio;
 use crate::simulated::{ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
@@ -215,8 +216,7 @@ fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
             let mut plan = host.plan();
             let size = |octets| Setup { quiet, ..setup(octets) };
             plan.sizes = [64, 512, 1518].map(size)[..sizes].to_vec();
-            plan.searching =
-                plan.searching.map(|searching| crate::bench::Searching { budget, quiet, ..searching });
+            plan.searching = plan.searching.map(|searching| Searching { budget, quiet, ..searching });
             let (recommended, trials) = host.measure(&plan);
             // A trial that other work disturbed is repeated, which no plan knows before.
             let unforeseen = if host.foreign.is_some() { 2 * quiet } else { Duration::ZERO };
@@ -228,4 +228,30 @@ fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
             assert!(!recommended.rankings.is_empty());
         }
     }
+}
+
+#[test]
+fn a_short_time_goes_to_the_methods_that_may_be_best() {
+    let (mut hosts, mut named, mut wrong) = (0, 0, Vec::new());
+    let precision = Ratio::new(0.1).unwrap();
+    let (budget, quiet) = (Duration::from_secs(12), Duration::from_millis(150));
+    let trial = Searching::least_trial(precision);
+    for host in (SEED..SEED + HOSTS).map(Host::of).filter(|host| !host.is_lossy) {
+        let mut plan = host.plan();
+        plan.sizes = vec![Setup { quiet, ..setup(64) }];
+        plan.duration = Duration::from_millis(300);
+        plan.searching = Some(Searching { precision, budget, trial, quiet });
+        let (recommended, _) = host.measure(&plan);
+        let (right, _) = host.right(precision.get());
+        hosts += 1;
+        match &recommended.headline().unwrap().conclusion {
+            Conclusion::Use { method, .. } if right.contains(&method.as_str()) => named += 1,
+            // The method to use meanwhile.
+            Conclusion::OneOf { best, .. } if right.contains(&best.as_str()) => {}
+            other => wrong.push((host.seed, format!("{other:?}, right {right:?}"))),
+        }
+    }
+    println!("seeds from {SEED}: {named} of {hosts} named; wrong {wrong:#?}");
+    assert!(4 * named >= 3 * hosts, "{named} of {hosts}");
+    assert!(20 * wrong.len() <= hosts, "of {hosts}: {wrong:#?}");
 }
