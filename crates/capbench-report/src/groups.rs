@@ -90,12 +90,16 @@ fn of_searches(results: &Results) -> Vec<Group<'_>> {
     groups
 }
 
+/// The frames, placement and work of a search, as far as known; no work is not mentioned.
+pub(crate) fn set_up(search: &SearchOutcome) -> Vec<String> {
+    let work = search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}"));
+    let placement = search.placement.as_ref().map(|placement| format!("placement {placement}"));
+    [search.frame_size.as_ref().map(naming::frames), placement, work].into_iter().flatten().collect()
+}
+
 pub(crate) fn of_search(search: &SearchOutcome) -> String {
     let method = search.method.as_deref().unwrap_or("a method that did not run");
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend(search.frame_size.as_ref().map(naming::frames));
-    parts.extend(search.placement.as_ref().map(|placement| format!("placement {placement}")));
-    parts.extend(search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}")));
+    let mut parts = set_up(search);
     parts.extend(search.nth.map(|nth| format!("search {nth}")));
     if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
 }

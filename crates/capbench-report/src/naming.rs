@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::results::Results;
 use capbench_model::places::Place;
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
-use capbench_plan::recommendation::{Recommendation, recommend};
+use capbench_plan::recommendation::{Ranking, Recommendation, recommend};
 use capbench_plan::search::SearchOutcome;
 
 pub(crate) use crate::figures::many;
@@ -63,6 +63,20 @@ impl Kind {
 /// The command of a run, if its command line names one.
 pub fn command(results: &Results) -> Option<&str> {
     results.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
+}
+
+/// The command as it can be typed again, without the program's folder.
+pub fn command_line(command: &[String]) -> String {
+    let words = command.iter().enumerate().map(|(place, word)| match place {
+        0 => word.rsplit('/').next().unwrap_or(word).to_string(),
+        _ if !word.is_empty()
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+.,:/%@".contains(c)) =>
+        {
+            word.clone()
+        }
+        _ => format!("'{}'", word.replace('\'', "'\\''")),
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 pub fn frames(size: &SizeLabel) -> String {
@@ -124,6 +138,10 @@ pub struct Scene {
 impl Scene {
     pub fn of(trial: &TrialResult) -> Self {
         let Profile { frame_size, placement, work, .. } = &trial.profile;
+        Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
+    }
+
+    pub fn of_ranking(Ranking { frame_size, placement, work, .. }: &Ranking) -> Self {
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
 
@@ -255,4 +273,16 @@ pub fn losses<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<(Pla
     }
     sums.sort_by_key(|(_, frames)| std::cmp::Reverse(*frames));
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_can_be_typed_again() {
+        let words = ["/opt/bin/capbench", "bench", "--work", "ns:500+queue=2", "--out", "my run", "it's"];
+        let line = command_line(&words.map(String::from));
+        assert_eq!(line, "capbench bench --work ns:500+queue=2 --out 'my run' 'it'\\''s'");
+    }
 }

@@ -8,7 +8,7 @@ use capbench_plan::search::End;
 
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
-use crate::naming::{self, Kind};
+use crate::naming::{self, Kind, command_line};
 use crate::read::Run;
 use crate::{links, sections, sentences, tables};
 
@@ -132,20 +132,6 @@ fn subtitle(run: &Run) -> String {
     )
 }
 
-/// The command as it can be typed again, without the program's folder.
-pub fn command_line(command: &[String]) -> String {
-    let words = command.iter().enumerate().map(|(place, word)| match place {
-        0 => word.rsplit('/').next().unwrap_or(word).to_string(),
-        _ if !word.is_empty()
-            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+.,:/%@".contains(c)) =>
-        {
-            word.clone()
-        }
-        _ => format!("'{}'", word.replace('\'', "'\\''")),
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
-
 /// A finding with its scene, unless the verdict begins with that.
 fn said(finding: Finding, verdict: &str) -> Sentence {
     let is_said = |scene: &String| verdict.starts_with(&format!("With {scene}: "));
@@ -196,16 +182,4 @@ fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
         ORDER.iter().position(|begin| section.id.starts_with(begin)).unwrap_or(ORDER.len())
     });
     sections
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_line_can_be_typed_again() {
-        let words = ["/opt/bin/capbench", "bench", "--work", "ns:500+queue=2", "--out", "my run", "it's"];
-        let line = command_line(&words.map(String::from));
-        assert_eq!(line, "capbench bench --work ns:500+queue=2 --out 'my run' 'it'\\''s'");
-    }
 }

@@ -24,12 +24,12 @@ mod soak;
 pub(crate) mod sweep;
 pub(crate) mod trials;
 use crate::results::{Finding, Results};
-use capbench_model::figures::{grouped, percent};
+use capbench_model::figures::percent;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};
-pub(crate) use bench::at_overload;
+pub(crate) use bench::{at_overload, trials_of};
 
 /// All findings of a run, as they are saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {
@@ -104,10 +104,14 @@ fn unfinished(results: &Results) -> Sentence {
 
 /// A sentence with its trials, each once.
 fn sentence(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
-    let mut trials: Trials = trials.into_iter().collect();
+    Sentence { text, trials: sorted(trials.into_iter().collect()) }
+}
+
+/// Numbers in order, each once.
+pub(crate) fn sorted(mut trials: Trials) -> Trials {
     trials.sort_unstable();
     trials.dedup();
-    Sentence { text, trials }
+    trials
 }
 
 /// The first of several statements with their trials, and how many more are in the table; `None` without statements.
@@ -141,14 +145,6 @@ fn finding(text: String, trials: impl IntoIterator<Item = u32>) -> Finding {
 
 fn numbers(trials: &[&TrialResult]) -> Trials {
     naming::numbers(trials.iter().copied())
-}
-
-fn rate(pps: f64) -> String {
-    if pps >= 1e6 {
-        format!("{:.3} million packets/s", pps / 1e6)
-    } else {
-        format!("{} packets/s", grouped(pps))
-    }
 }
 
 fn time(ns: f64) -> String {

@@ -10,7 +10,8 @@ use crate::search::{GoalResult, Status};
 
 /// Trials at maximum load are of one load if what was sent differs by less than this share.
 const SAME_LOAD: f64 = 0.05;
-/// Factor by which the loss must exceed the share of time that others took from the trial's CPUs to be the method's own.
+/// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this factor, or if the
+/// method read less than the time that they left allows, by this factor.
 const CLEAR: f64 = 2.0;
 
 impl Sustained {
@@ -225,10 +226,12 @@ fn missing(trial: &TrialResult) -> f64 {
 }
 
 /// Whether the method itself lost the frames, and not a disturbance of the host: its losses are not of one moment, and the trial
-/// is undisturbed or it lost clearly more than the share of the time that others took from its CPUs.
+/// is undisturbed, or the time that others took from its CPUs clearly does not explain them.
 fn is_its_own(trial: &TrialResult) -> bool {
     let is_quiet = trial.disturbance.reasons().is_empty();
-    !is_of_a_moment(trial) && (is_quiet || missing(trial) > CLEAR * trial.disturbance.taken_share())
+    let (missing, taken) = (missing(trial), trial.disturbance.taken_share());
+    let is_clear = missing > CLEAR * taken || CLEAR * (1.0 - missing) < 1.0 - taken;
+    !is_of_a_moment(trial) && (is_quiet || is_clear)
 }
 
 /// Whether the frames were lost at one moment in which nobody read: most of them were consecutive, or all were in one of several
@@ -287,5 +290,16 @@ mod tests {
         let searched = TrialResult { number: 2, ..trial(1, 9_100, 9_000, 0.0) };
         assert_eq!(at_least(&[searched, held.clone()]).0, SustainedStatus::AtLeast);
         assert_eq!(at_least(&[trial(1, 9_078, 9_000, 0.1), held]).0, SustainedStatus::AtLeast);
+    }
+
+    #[test]
+    fn a_method_that_reads_far_less_than_the_time_left_to_it_allows_does_not_sustain_the_load() {
+        let known = |delivered| {
+            let trial = trial(1, 200_000, delivered, 0.6);
+            Tried::of(&[&trial], 0.0).alone().status
+        };
+        // Others left 40 % of the CPU.
+        assert_eq!(known(30_000), SustainedStatus::NotReached, "15 % of the frames");
+        assert_eq!(known(60_000), SustainedStatus::Unknown, "30 % of the frames");
     }
 }

@@ -8,8 +8,7 @@ use crate::error::{ReportError, Result};
 use crate::results::Results;
 use capbench_plan::comparison::contrast::{self, Matched};
 use capbench_plan::comparison::measure::Measure;
-use capbench_plan::comparison::samples::{Fastest, PACES};
-use capbench_plan::comparison::samples::{LeftOut, Sample};
+use capbench_plan::comparison::samples::{Fastest, LeftOut, PACES, Sample};
 use capbench_plan::comparison::setup::{COMMON_LOAD, Field, Setup};
 use capbench_plan::comparison::{Comparison, Thresholds};
 

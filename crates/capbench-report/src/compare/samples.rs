@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::results::Results;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::comparison::measure::Measure;
-use capbench_plan::comparison::samples::{Fastest, Pace};
-use capbench_plan::comparison::samples::{LeftOut, Sample, of_trial, unusable};
+use capbench_plan::comparison::samples::{Fastest, LeftOut, Pace, Sample, of_trial, unusable};
 use capbench_plan::comparison::setup::Setup;
 use capbench_plan::search::{SearchOutcome, Status};
 

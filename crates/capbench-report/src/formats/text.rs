@@ -173,6 +173,9 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
+/// Most characters of a program in the first column of a wide table.
+const PROGRAM: usize = 20;
+
 /// How an empty and an unknown cell are written.
 const NOTHING: &str = "-";
 const UNKNOWN: &str = "?";
@@ -406,6 +409,8 @@ fn field(cell: &Cell, unit: Unit) -> String {
 /// with one row, each row becomes a list.
 pub(crate) fn table(text: &mut String, table: &Table) {
     wrapped(text, "", "  ", &table.caption);
+    let is_wide = Grid::of(table, false).layout(false).is_none();
+    let table = &if is_wide { with_short_programs(table) } else { table.clone() };
     let (whole, narrow) = (Grid::of(table, false), Grid::of(table, true));
     let is_one = table.rows.len() < 2;
     let names: BTreeSet<&String> = whole.rows.iter().filter_map(|row| row.first()).collect();
@@ -438,6 +443,24 @@ pub(crate) fn table(text: &mut String, table: &Table) {
     for note in &table.notes {
         wrapped(text, "", "  ", note);
     }
+}
+
+/// The first column with long command lines of programs cut in the middle; they are complete in notes.
+fn with_short_programs(table: &Table) -> Table {
+    let mut cut = table.clone();
+    for cell in cut.rows.iter_mut().filter_map(|row| row.cells.first_mut()) {
+        if let Cell::Text(name) = cell
+            && name.starts_with("cmd:")
+            && width(name) > PROGRAM
+        {
+            let part = |from, letters| name.chars().skip(from).take(letters).collect::<String>();
+            let short = format!("{}…{}", part(0, PROGRAM / 2), part(width(name) - PROGRAM / 2 + 1, PROGRAM));
+            cut.notes.push(format!("{short}: {name}"));
+            *cell = Cell::Text(short);
+        }
+    }
+    cut.notes.dedup();
+    cut
 }
 
 fn say_shared(text: &mut String, shared: &[String]) {
@@ -536,6 +559,28 @@ mod tests {
         assert_eq!(printed(&one), "A table\ncolumn\n0\na0\na1\n");
         one.rows.pop();
         assert_eq!(printed(&one), "A table\ncolumn\n0\na0\n");
+    }
+
+    #[test]
+    fn long_programs_do_not_split_a_table() {
+        let long = "b".repeat(40);
+        let mut one = wide(&["a", &long, "c"], 2);
+        one.rows[0].cells[0] = "cmd:./measure -i {interface} -w /dev/null".into();
+        let text = printed(&one);
+        assert!(text.contains("\ncmd:./meas…/dev/null  bbb"), "{text}");
+        assert!(
+            text.ends_with("\ncmd:./meas…/dev/null: cmd:./measure -i {interface} -w /dev/null\n"),
+            "{text}"
+        );
+        // It stays whole where it has room.
+        one.columns.pop();
+        one.columns.pop();
+        one.rows.iter_mut().for_each(|row| row.cells.truncate(1));
+        assert!(
+            printed(&one).ends_with("\ncmd:./measure -i {interface} -w /dev/null\na1\n"),
+            "{}",
+            printed(&one)
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use capbench_plan::recommendation::{Cost, NEARLY, Ranked, Ranking, Sustained, Su
 use capbench_plan::search::{GoalResult, SearchOutcome};
 
 use super::parts::{chart, grouped, linear, names, point, series};
+use crate::groups::set_up;
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
 use crate::naming::{self, Kind as Purpose, Scene};
 use crate::results::Results;
@@ -50,9 +51,7 @@ fn rates(ranking: &Ranking) -> Chart {
     let nearly = series(tolerated, Role::Account, of(|row| &row.nearly_lossless, false));
     let is_seen = nearly.points.iter().zip(&lossless.points).any(|(more, less)| more.y > less.y);
     let lines = if is_seen { vec![lossless, nearly] } else { vec![lossless] };
-    let Ranking { frame_size, placement, work, .. } = ranking;
-    let scene = Scene { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() };
-    let title = format!("Sustained rate, {}", scene.words());
+    let title = format!("Sustained rate, {}", Scene::of_ranking(ranking).words());
     rows("ranking-rates", title, "Sustained rate", Unit::PacketsPerSecond, methods(ranking), lines)
         .noting([WHISKERS])
 }
@@ -85,14 +84,7 @@ fn costs(ranking: &Ranking) -> Chart {
 /// What the methods of the first set-up of a search sustain, by goal.
 fn searched(searches: &[SearchOutcome]) -> Chart {
     let all = ranked(searches);
-    let scene = |search: &SearchOutcome| {
-        let parts = [
-            search.frame_size.as_ref().map(naming::frames),
-            search.placement.as_ref().map(|placement| format!("placement {placement}")),
-            search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}")),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    };
+    let scene = |search: &SearchOutcome| set_up(search).join(", ");
     let first = all.first().map(|(search, _)| scene(search)).unwrap_or_default();
     let own: Vec<&(&SearchOutcome, &GoalResult)> =
         all.iter().filter(|(search, _)| scene(search) == first).collect();

@@ -9,8 +9,9 @@ use super::parts::{
     self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,
 };
 use crate::figures;
+use crate::groups::{of_search, set_up};
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
-use crate::naming::{self, Numbered, frames, intended_or_offered};
+use crate::naming::{self, Numbered, intended_or_offered};
 const BARS: &str = "A bar reaches from a lower bound, a load that was sustained, to the upper bound of the same search, one that was not. Loads between them were not tried, or not for long enough. Searches of one set-up that differ by more than their bars show how repeatable a result is on this host.";
 /// Trials without loss only because buffers absorbed the backlog.
 const BUFFERED: &str = "nothing lost only because buffers had room";
@@ -52,9 +53,7 @@ fn buffered<'s>(searches: impl IntoIterator<Item = &'s SearchOutcome>) -> Trials
 
 /// The set-up of a search without its method.
 fn scene(search: &SearchOutcome) -> String {
-    let size = search.frame_size.as_ref().map_or_else(|| "unknown frames".into(), frames);
-    let placement = search.placement.as_deref().unwrap_or("unknown");
-    format!("{size}, {}", naming::place(placement, search.work.as_deref().unwrap_or("unknown")))
+    set_up(search).join(", ")
 }
 
 /// Bounds of every search for a goal: by set-up, one point per search.
@@ -63,12 +62,8 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     let scenes: Vec<String> =
         grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
     let by_method = grouped(known, |search| search.method.clone().unwrap_or_default());
-    let mut at_least: Vec<String> = by_method
-        .iter()
-        .flat_map(|(method, own)| own.iter().map(move |search| (method, search)))
-        .filter(|(_, search)| is_at_least(search, goal))
-        .map(|(method, search)| name(search, method))
-        .collect();
+    let at_least = by_method.iter().flat_map(|(_, own)| own).filter(|search| is_at_least(search, goal));
+    let mut at_least: Vec<String> = at_least.map(|search| of_search(search)).collect();
     let place = |search: &SearchOutcome| {
         let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0);
         bounds(x as f64, goal, &[search])
@@ -87,13 +82,6 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     chart(&format!("bounds-{goal}"), title, Kind::Points, names("Set-up", scenes), y, spread)
         .noting(["Points are lower bounds, bars reach up to the upper ones."])
         .noting(limits)
-}
-
-fn name(search: &SearchOutcome, method: &str) -> String {
-    match search.nth {
-        Some(nth) => format!("{method}, search {nth}, {}", scene(search)),
-        None => format!("{method}, {}", scene(search)),
-    }
 }
 
 pub(super) fn is_at_least(search: &SearchOutcome, goal: &str) -> bool {

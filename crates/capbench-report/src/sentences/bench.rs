@@ -1,19 +1,23 @@
 //! Which method to use, up to which rate, and what the others lack.
 
 use std::cmp::Ordering;
+use std::time::Duration;
 
 use capbench_model::figures::percent;
+use capbench_model::limit::Limit;
 use capbench_model::places::Place;
 use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
 use capbench_plan::recommendation::{
-    Because, Certainty, Conclusion, Question, Ranked, Ranking, Recommendation, Sustained, SustainedStatus,
+    Because, Certainty, Conclusion, Cost, Question, Ranked, Ranking, Recommendation, Sustained,
+    SustainedStatus,
 };
+use capbench_plan::search::{SearchPlan, parse};
 
-use super::sentence;
+use super::{sentence, sorted};
 use crate::figures::number;
 use crate::groups::grouped;
 use crate::model::{Sentence, Unit};
-use crate::naming::{self, Scene, list, many, rate};
+use crate::naming::{self, Scene, command_line, list, many, rate};
 use crate::results::Results;
 
 /// A rate that is known less precisely is only a lower bound.
@@ -22,27 +26,35 @@ const COARSE: f64 = 0.25;
 const SENT: f64 = 0.95;
 /// Most methods that a sentence lists.
 const NAMED: usize = 4;
+/// How long a trial of a search waits for missing frames.
+const QUIET: Duration = Duration::from_millis(500);
+/// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.
+const CLEARLY: f64 = 1.2;
 
 /// Which method to use; then what else decides, the most important first.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let Some(recommendation) = naming::recommendation(results) else { return nothing(results) };
     let Some(main) = recommendation.headline() else { return nothing(results) };
-    if main.conclusion == Conclusion::Nothing {
+    let excess = excess(recommendation.question, main, results);
+    if main.conclusion == Conclusion::Nothing && excess.is_none() {
         let mut sentences = nothing(results);
         if sentences.is_empty() {
             sentences.extend(undecided(recommendation.question, main, results));
         }
         return sentences;
     }
-    let pauses = Pauses::of(main, results);
-    let verdict = Sentence { text: verdict(recommendation.question, main, &pauses), trials: rests_on(main) };
+    let paused = paused(main, results);
+    let is_open = excess.is_none();
+    let text = excess.unwrap_or_else(|| verdict(recommendation.question, main, &paused));
+    let verdict = Sentence { text, trials: rests_on(main) };
     let facts = [
-        settle(main),
-        unknown(main),
-        pauses.fact(),
+        settle(main, results),
+        highest(main, results),
+        unknown(main).filter(|_| is_open),
+        pauses(&paused),
         worse(main),
         overload(main, results),
-        cost(main),
+        cost(main).filter(|_| is_open),
         elsewhere(&recommendation),
     ];
     std::iter::once(verdict).chain(facts.into_iter().flatten()).collect()
@@ -79,88 +91,86 @@ fn undecided(question: Question, ranking: &Ranking, results: &Results) -> Option
     (!trials.is_empty() && !ranking.methods.is_empty()).then(|| sentence(text, naming::numbers(trials)))
 }
 
+/// That no method sustains the load because one thread has no time for it, by the work per packet or by what was measured.
+fn excess(question: Question, ranking: &Ranking, results: &Results) -> Option<String> {
+    let Question::CheapestAt { pps } = question else { return None };
+    let is_none = matches!(ranking.conclusion, Conclusion::Nothing | Conclusion::NoneLossless { .. });
+    let own = Scene::of_ranking(ranking);
+    let trials = results.trials.iter().filter(|trial| naming::is_sound(trial) && is_in(&own, trial));
+    let costs: Option<Vec<f64>> = trials.map(|trial| trial.cpu.app_ns_per_packet).collect();
+    let is_behind = ranking.methods.iter().all(|one| one.limited_by == Some(Limit::Application));
+    let measured = costs.filter(|_| is_behind).and_then(|costs| costs.into_iter().reduce(f64::min));
+    let work = ranking.work.strip_prefix("ns:").and_then(|work| work.split('+').next()?.parse().ok());
+    let known = [(work, 1.0, "the work takes"), (measured, CLEARLY, "the application needs at least")];
+    let mut known = known.into_iter().filter_map(|(ns, factor, needs)| Some((ns?, factor, needs)));
+    let (ns, _, needs) = known.find(|(ns, factor, _)| is_none && ns * pps > factor * 1e9)?;
+    Some(format!(
+        "No method sustains {} without loss: {needs} {} of CPU time per packet, so one thread processes up to {}.",
+        rate(pps),
+        naming::time(ns / 1e9),
+        short(1e9 / ns)
+    ))
+}
+
 fn rests_on(ranking: &Ranking) -> Vec<u32> {
-    let of = |ranked: &Ranked| {
-        let cost = ranked.cost.iter().flat_map(|cost| &cost.trials);
-        ranked
-            .lossless
-            .trials
-            .iter()
-            .chain(&ranked.nearly_lossless.trials)
-            .chain(cost)
-            .copied()
-            .collect::<Vec<_>>()
+    sorted(ranking.methods.iter().flat_map(trials_of).collect())
+}
+
+/// The trials behind the figures of a method.
+pub(crate) fn trials_of(ranked: &Ranked) -> Vec<u32> {
+    let Ranked { lossless, nearly_lossless, cost, .. } = ranked;
+    let cost = cost.iter().flat_map(|cost| &cost.trials);
+    lossless.trials.iter().chain(&nearly_lossless.trials).chain(cost).copied().collect()
+}
+
+/// A method, how many trials ran at loads up to the highest that it is said to sustain, and those of them that lost frames. The
+/// rules of the ranking do not count a loss of one moment, and not one that a second trial does not repeat.
+type Paused<'r> = (&'r str, usize, Vec<&'r TrialResult>);
+
+fn paused<'r>(ranking: &'r Ranking, results: &'r Results) -> Vec<Paused<'r>> {
+    let own = Scene::of_ranking(ranking);
+    let paused = ranking.methods.iter().filter_map(|ranked| {
+        let highest = ranked.lossless.lower_pps?;
+        let is_its = |trial: &&TrialResult| {
+            trial.profile.method == ranked.method
+                && is_in(&own, trial)
+                && naming::is_sound(trial)
+                && trial.offered_pps <= highest
+        };
+        let trials: Vec<_> = results.trials.iter().filter(is_its).collect();
+        let lossy: Vec<_> = trials.iter().copied().filter(|trial| trial.lost() > 0).collect();
+        (!lossy.is_empty()).then_some((ranked.method.as_str(), trials.len(), lossy))
+    });
+    paused.collect()
+}
+
+fn pauses(paused: &[Paused<'_>]) -> Option<Sentence> {
+    let part = |(method, all, lossy): &Paused<'_>| {
+        let most = lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max);
+        let (trials, up_to) =
+            (many(*all as u64, "trial", "trials"), if lossy.len() > 1 { "up to " } else { "" });
+        format!("{} of {trials} of {method} ({up_to}{} of the frames lost)", lossy.len(), percent(most))
     };
-    sentence(String::new(), ranking.methods.iter().flat_map(of)).trials
+    let text = format!(
+        "In {} the host stopped the capture thread for a moment. capbench does not count these losses against a method.",
+        list(&paused.iter().map(part).collect::<Vec<_>>())
+    );
+    let trials = paused.iter().flat_map(|(.., lossy)| lossy).map(|trial| trial.number);
+    (!paused.is_empty()).then(|| sentence(text, trials))
 }
 
-/// Trials that lost frames although their method is said to sustain a load that is at least theirs, by method. The rules of the
-/// ranking do not count a loss of one moment, and not one that a second trial does not repeat.
-struct Pauses<'r>(Vec<Paused<'r>>);
-
-struct Paused<'r> {
-    method: &'r str,
-    /// How many trials ran at such loads.
-    trials: usize,
-    /// Those that lost frames.
-    lossy: Vec<&'r TrialResult>,
-}
-
-impl<'r> Pauses<'r> {
-    fn of(ranking: &'r Ranking, results: &'r Results) -> Self {
-        let own = scene(ranking);
-        let paused = ranking.methods.iter().filter_map(|ranked| {
-            let highest = ranked.lossless.lower_pps?;
-            let is_its = |trial: &&TrialResult| {
-                trial.profile.method == ranked.method
-                    && is_in(&own, trial)
-                    && naming::is_sound(trial)
-                    && trial.offered_pps <= highest
-            };
-            let trials: Vec<_> = results.trials.iter().filter(is_its).collect();
-            let lossy: Vec<_> = trials.iter().copied().filter(|trial| trial.lost() > 0).collect();
-            (!lossy.is_empty()).then_some(Paused { method: &ranked.method, trials: trials.len(), lossy })
-        });
-        Self(paused.collect())
-    }
-
-    /// What limits the words "without loss" of a method.
-    fn but_for(&self, method: &str) -> &'static str {
-        let is_paused = self.0.iter().any(|paused| paused.method == method);
-        if is_paused { " but for pauses of the host" } else { "" }
-    }
-
-    fn fact(&self) -> Option<Sentence> {
-        let part = |paused: &Paused<'_>| {
-            let most = paused.lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max);
-            let (count, trials) = (paused.lossy.len(), many(paused.trials as u64, "trial", "trials"));
-            format!(
-                "in {count} of {trials} of {}, which then lost up to {} of the frames",
-                paused.method,
-                percent(most)
-            )
-        };
-        let parts: Vec<String> = self.0.iter().take(NAMED).map(part).collect();
-        let more = match self.0.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            rest => format!("; and in trials of {}", many(rest as u64, "more method", "more methods")),
-        };
-        let its = if self.0.len() == 1 { "its rate" } else { "their rates" };
-        let text = format!("The host paused {}{more}. This does not lower {its}.", parts.join("; "));
-        let trials = self.0.iter().flat_map(|paused| &paused.lossy).map(|trial| trial.number);
-        (!self.0.is_empty()).then(|| sentence(text, trials))
-    }
-}
-
-fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String {
-    let without_loss = |method: &str| format!("without loss{}", pauses.but_for(method));
+fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> String {
+    let without_loss = |method: &str| match paused.iter().any(|(own, ..)| *own == method) {
+        true => "without loss (pauses of the host not counted)",
+        false => "without loss",
+    };
     let sustains = |method: &str, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
     match (&ranking.conclusion, question) {
         (Conclusion::Use { method, because, certainty, equal }, _) => {
             let used = ranking.of(method);
             let what = match (question, used) {
                 (Question::CheapestAt { pps }, _) => sustains(method, pps),
-                (Question::HighestRate, Some(used)) => up_to(&used.lossless, &without_loss(method)),
+                (Question::HighestRate, Some(used)) => up_to(&used.lossless, without_loss(method)),
                 (Question::HighestRate, None) => "its rate is unknown".into(),
             };
             let head = match (certainty, because) {
@@ -187,7 +197,7 @@ fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String
                     (sustains(best, pps), "cost less")
                 }
                 Question::CheapestAt { pps } => (sustains(best, pps), "sustain it, too"),
-                Question::HighestRate => (up_to(&used.lossless, &without_loss(best)), "sustain more"),
+                Question::HighestRate => (up_to(&used.lossless, without_loss(best)), "sustain more"),
             };
             format!("Use {best}: {what}{}; {} may {more}.", cost_of(used), some(&others))
         }
@@ -228,7 +238,7 @@ fn up_to(sustained: &Sustained, without_loss: &str) -> String {
     let Some(pps) = sustained.lower_pps else { return "no load without loss".into() };
     match sustained.precision {
         Some(share) if share <= COARSE && sustained.status == SustainedStatus::Between => {
-            format!("{} {without_loss} (±{:.0} %)", short(pps), (share * 100.0).max(1.0))
+            format!("{} (±{:.0} %) {without_loss}", short(pps), (share * 100.0).max(1.0))
         }
         _ => format!("at least {} {without_loss}", short(pps)),
     }
@@ -245,28 +255,44 @@ fn short(pps: f64) -> String {
 
 fn cost_of(ranked: &Ranked) -> String {
     let cost = ranked.cost.as_ref().and_then(|cost| cost.app_range());
+    cost.map_or_else(String::new, |range| format!(", {} of application CPU per packet", in_ns(range)))
+}
+
+fn in_ns((low, high): (f64, f64)) -> String {
     let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
-    match cost {
-        None => String::new(),
-        Some((low, high)) if low >= high => format!(", {} ns of application CPU per packet", ns(low)),
-        Some((low, high)) => format!(", {} to {} ns of application CPU per packet", ns(low), ns(high)),
-    }
+    if low >= high { format!("{} ns", ns(low)) } else { format!("{} to {} ns", ns(low), ns(high)) }
 }
 
 /// The command that decides between the methods that the trials leave.
-fn settle(ranking: &Ranking) -> Option<Sentence> {
-    let Conclusion::OneOf { settle, .. } = &ranking.conclusion else { return None };
-    Some(sentence(format!("To decide between them: `capbench {}`.", shell_words(settle)), []))
+fn settle(ranking: &Ranking, results: &Results) -> Option<Sentence> {
+    let Conclusion::OneOf { settle, methods, .. } = &ranking.conclusion else { return None };
+    let takes = seconds(settle, methods.len() as u32, results)
+        .map_or_else(String::new, |seconds| format!(" (about {:.0} min)", (seconds / 60.0).ceil()));
+    Some(sentence(format!("To decide between them: `capbench {}`{takes}.", command_line(settle)), []))
 }
 
-/// Words as a shell reads them.
-fn shell_words(words: &[String]) -> String {
-    let is_plain = |word: &str| !word.contains(|c: char| c.is_whitespace() || "{}'\"$&;|<>()*?".contains(c));
-    let quoted = |word: &String| match is_plain(word) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+/// The time of that command: of its searches without noise, or of as many trials as those of this run.
+fn seconds(words: &[String], methods: u32, results: &Results) -> Option<f64> {
+    let value = |flag: &str| words.iter().skip_while(|word| *word != flag).nth(1);
+    let times = methods * value("--searches").or(value("--visits"))?.parse::<u32>().ok()?;
+    let Some(goal) = value("--goal") else {
+        let all: f64 = results.trials.iter().map(TrialResult::spent_s).sum();
+        return Some(all / results.trials.len() as f64 * f64::from(times));
     };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    let plan = SearchPlan { quiet: QUIET, ..SearchPlan::new(parse(goal).ok()?) };
+    Some(plan.estimate().ok()?.below.median.times(times).time(QUIET).as_secs_f64())
+}
+
+/// The same command without its load, if no method sustains that: it finds what they sustain.
+fn highest(ranking: &Ranking, results: &Results) -> Option<Sentence> {
+    let is_none = !matches!(ranking.conclusion, Conclusion::Use { .. } | Conclusion::OneOf { .. });
+    let line = &results.command;
+    let is_load = |nth: usize| line[nth].starts_with("--rate") || line[nth].starts_with("--max-loss");
+    let is_value = |nth: usize| nth > 0 && is_load(nth - 1) && !line[nth - 1].contains('=');
+    let kept = (0..line.len()).filter(|&nth| !is_load(nth) && !is_value(nth));
+    let words: Vec<String> = kept.map(|nth| line[nth].clone()).collect();
+    let text = format!("To find the highest rate that they sustain: `{}`.", command_line(&words));
+    (is_none && words.len() < line.len()).then(|| sentence(text, []))
 }
 
 /// Methods that are worse although the best one is not decided.
@@ -301,7 +327,7 @@ fn by_loss(a: &&TrialResult, b: &&TrialResult) -> Ordering {
 
 /// The trial of each method at maximum load that lost the largest share, the smallest share first.
 pub(crate) fn at_overload<'r>(ranking: &Ranking, results: &'r Results) -> Vec<&'r TrialResult> {
-    let own = scene(ranking);
+    let own = Scene::of_ranking(ranking);
     let tops = results
         .trials
         .iter()
@@ -343,48 +369,48 @@ fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
     Some(sentence(text, worst.iter().map(|trial| trial.number)))
 }
 
-/// The methods with the least and the most CPU time at the load that all sustain.
+/// The methods with the least and the most CPU time at the load that all sustain: of the application, unless the sum decided.
 fn cost(ranking: &Ranking) -> Option<Sentence> {
+    type Figure = fn(&Cost) -> Option<(f64, f64, (f64, f64))>;
+    let (what, of): (&str, Figure) = match ranking.conclusion {
+        Conclusion::Use { because: Because::TotalTime, .. } => {
+            ("CPU time of application and kernel together", |cost| {
+                cost.total_ns.map(|ns| (ns, cost.total_error_ns, (ns, ns)))
+            })
+        }
+        _ => ("application CPU time", |cost| Some((cost.app_ns?, cost.app_error_ns, cost.app_range()?))),
+    };
     let known = ranking.methods.iter().filter_map(|ranked| {
         let cost = ranked.cost.as_ref()?;
-        Some((ranked.method.as_str(), cost.total_ns?, cost.total_error_ns, &cost.trials))
+        Some((ranked.method.as_str(), of(cost)?, &cost.trials))
     });
     let mut known: Vec<_> = known.collect();
-    known.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let (&(_, least, error, _), &(dearest, most, ..)) = (known.first()?, known.last()?);
-    if known.len() < 2 {
-        return None;
-    }
-    let trials = known.iter().flat_map(|(.., trials)| trials.iter().copied());
-    let is_same = |(_, ns, own, _): &&(&str, f64, f64, &Vec<u32>)| ns - own <= least + error;
-    let same: Vec<&str> = known.iter().filter(is_same).map(|(method, ..)| *method).collect();
+    known.sort_by(|(_, one, _), (_, other, _)| one.0.total_cmp(&other.0));
+    let (&(_, (least, error, _), _), &(dearest, (.., highest), _)) = (known.first()?, known.last()?);
+    let is_same = |(_, (ns, own, _), _): &&(_, (f64, f64, _), _)| ns - own <= least + error;
+    let (same, bounds): (Vec<&str>, Vec<(f64, f64)>) =
+        known.iter().filter(is_same).map(|(method, (.., bounds), _)| (*method, *bounds)).unzip();
+    let lowest = bounds.into_iter().reduce(|(low, high), (least, most)| (low.min(least), high.max(most)))?;
     let at = ranking.equal_load_pps.map_or_else(String::new, |pps| format!("At {} ", rate(pps)));
-    if same.len() == known.len() {
-        return Some(sentence(
-            format!("{at}the CPU time per packet of the methods cannot be distinguished."),
-            trials,
-        ));
-    }
-    let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
     let verb = if same.len() == 1 { "needs" } else { "need" };
-    let text = format!(
-        "{at}{} {verb} the least CPU time of application and kernel together, {} ns per packet; {dearest} needs the most, {} ns.",
-        list(&same),
-        ns(least),
-        ns(most)
-    );
-    Some(sentence(text, trials))
+    let text = match same.len() {
+        all if all == known.len() => {
+            format!("{at}the {what} per packet of the methods cannot be distinguished.")
+        }
+        _ => format!(
+            "{at}{} {verb} the least {what}, {} per packet; {dearest} needs the most, {}.",
+            list(&same),
+            in_ns(lowest),
+            in_ns(highest)
+        ),
+    };
+    (known.len() > 1).then(|| sentence(text, known.iter().flat_map(|(.., trials)| trials.iter().copied())))
 }
 
 /// Whether a trial is compared in this set-up: a program has its own work.
 fn is_in(scene: &Scene, trial: &TrialResult) -> bool {
     let own = Scene::of(trial);
     own == *scene || own.work == OWN_WORK && Scene { work: scene.work.clone(), ..own } == *scene
-}
-
-fn scene(ranking: &Ranking) -> Scene {
-    let Ranking { frame_size, placement, work, .. } = ranking;
-    Scene { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
 }
 
 /// Whether the same method is best in the other set-ups.
@@ -401,8 +427,8 @@ fn elsewhere(recommendation: &Recommendation) -> Option<Sentence> {
     let all = many(others.len() as u64, "other set-up", "other set-ups");
     let mut words = vec![format!("{best} is best or equal in {} of {all}", same.len())];
     words.extend(different.iter().take(2).filter_map(|one| {
-        Some(format!("{} is better with {}", one.methods.first()?.method, scene(one).words()))
+        Some(format!("{} is better with {}", one.methods.first()?.method, Scene::of_ranking(one).words()))
     }));
-    let text = format!("The verdict is for {}; {}.", scene(main).words(), words.join("; "));
+    let text = format!("The verdict is for {}; {}.", Scene::of_ranking(main).words(), words.join("; "));
     (!others.is_empty()).then(|| sentence(text, others.iter().flat_map(rests_on)))
 }

@@ -77,7 +77,10 @@ fn throughput(results: &Results) -> Option<Sentence> {
         let pps = rate(lower.achieved_pps);
         let words = match goal.status {
             Status::Regular => format!("the throughput of {of} is {pps}"),
-            Status::AtLeast => at_least(&of, &pps, goal),
+            Status::AtLeast => {
+                let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+                format!("the throughput of {of} is at least {pps}{reason}")
+            }
             Status::Irregular => format!("the throughput of {of} is not settled; {pps} was sustained"),
         };
         Some((words, lower.trials.clone()))
@@ -85,12 +88,6 @@ fn throughput(results: &Results) -> Option<Sentence> {
     let found: Vec<_> = results.searches.iter().filter_map(of).collect();
     let Sentence { text, trials } = first_of(&found, NAMED)?;
     Some(Sentence { text: capital(&text), trials })
-}
-
-/// A throughput of which only a lower bound is known, and why.
-fn at_least(of: &str, pps: &str, goal: &GoalResult) -> String {
-    let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-    format!("the throughput of {of} is at least {pps}{reason}")
 }
 
 fn tests(results: &Results, is_such: fn(&Found) -> bool) -> Option<Sentence> {

@@ -5,9 +5,9 @@ use crate::results::Results;
 use capbench_plan::search::{self, Bound, GoalResult, SearchOutcome, Status};
 
 use super::{first_of, sentence};
-use crate::groups::{grouped, of_search};
+use crate::groups::{self, grouped, of_search};
 use crate::model::Sentence;
-use crate::naming::{frames, list, many, percent, place, rate, whole};
+use crate::naming::{list, many, percent, rate, whole};
 
 pub(super) use findings::find;
 
@@ -59,14 +59,7 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
     let is_same = |(search, own): &&(&SearchOutcome, &GoalResult)| {
         set_up(search) == set_up(first) && own.goal.name == goal.goal.name
     };
-    let by: Vec<String> = [
-        Some(goal_words(goal)),
-        first.frame_size.as_ref().map(frames),
-        first.placement.as_ref().map(|placement| place(placement, first.work.as_deref().unwrap_or("none"))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let by = [vec![goal_words(goal)], groups::set_up(first)].concat();
     let mut known: Vec<&str> = Vec::new();
     let mut words: Vec<(String, Vec<u32>)> = Vec::new();
     for (search, own) in ranked.iter().filter(is_same) {
@@ -87,11 +80,7 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
         let scene = if is_first { format!(" ({})", by.join(", ")) } else { String::new() };
         let reason = own.reason.as_ref().filter(|_| is_first && found(own).is_none());
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-        let bounds = [&own.lower, &own.upper].into_iter().flatten();
-        words.push((
-            format!("{what}{scene}{reason}"),
-            bounds.flat_map(|bound| bound.trials.clone()).collect(),
-        ));
+        words.push((format!("{what}{scene}{reason}"), own.trials()));
     }
     let others = grouped(ranked.iter(), |(search, _)| set_up(search)).len() - 1;
     let others = match others {

@@ -4,13 +4,15 @@ mod generators;
 mod loss;
 use std::collections::BTreeMap;
 
+use crate::groups::grouped;
+use crate::naming::rate;
 use crate::results::Finding;
 use capbench_model::disturbance::Stall;
 use capbench_model::figures::count;
 use capbench_model::places::Place;
 use capbench_model::trial::{ProgramReport, TrialResult};
 
-use super::{finding, many, numbers, odd_frames, rate};
+use super::{finding, many, numbers, odd_frames};
 
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = invalid(trials).collect();
@@ -51,6 +53,12 @@ fn by<K: Ord, T>(pairs: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>>
     groups
 }
 
+/// The methods of these trials, each once.
+fn methods(trials: &[&TrialResult]) -> String {
+    let by_method = grouped(trials, |trial| trial.profile.method.as_str());
+    by_method.into_iter().map(|(method, _)| method).collect::<Vec<_>>().join(", ")
+}
+
 /// Trials whose offered load depended on the receiver, and why.
 fn dependence(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let reasons = trials.iter().filter_map(|trial| {
@@ -67,14 +75,15 @@ fn dependence(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
 fn account(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !trials.is_empty() && trials.iter().all(|trial| trial.unexplained == 0) {
-        let sent: u64 = trials.iter().map(|trial| trial.sent).sum();
-        let plural = if trials.len() == 1 { "" } else { "s" };
-        let all = trials.len();
+        let sum = |of: fn(&TrialResult) -> u64| count(trials.iter().map(of).sum());
+        let (sent, all) = (sum(|trial| trial.sent), many(trials.len() as u64, "trial", "trials"));
+        let lost = match sum(TrialResult::lost).as_str() {
+            "0" => "none was lost".into(),
+            "1" => "1 was lost, at a known place".into(),
+            lost => format!("{lost} were lost, all at known places"),
+        };
         findings.push(finding(
-            format!(
-                "Every packet is accounted for: of {} sent in {all} trial{plural}, none was lost at an unknown place.",
-                count(sent)
-            ),
+            format!("Every packet is accounted for: of {sent} sent in {all}, {lost}."),
             trials.iter().map(|trial| trial.number),
         ));
     }
@@ -118,8 +127,8 @@ fn invalid(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let reasons = trials.iter().filter_map(|trial| Some((trial.invalid_because.as_ref()?, trial)));
     by(reasons).into_iter().map(|(reason, own)| {
         let are = if own.len() == 1 { "is" } else { "are" };
-        let all = many(trials.len() as u64, "trial", "trials");
-        finding(format!("{} of {all} {are} invalid: {reason}.", own.len()), numbers(&own))
+        let (all, who) = (many(trials.len() as u64, "trial", "trials"), methods(&own));
+        finding(format!("{} of {all} {are} invalid ({who}): {reason}.", own.len()), numbers(&own))
     })
 }
 
@@ -226,16 +235,9 @@ fn unverified(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
 fn noise(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let reasons = trials.iter().flat_map(|trial| trial.noise.iter().map(move |reason| (reason, trial)));
     by(reasons).into_iter().map(|(reason, noisy)| {
-        let mut names: Vec<&str> = Vec::new();
-        for trial in &noisy {
-            if !names.contains(&trial.profile.method.as_str()) {
-                names.push(&trial.profile.method);
-            }
-        }
-        let who = match noisy.len() {
-            all if all == trials.len() => "all trials".into(),
-            1 => format!("1 trial of {}", names.join(", ")),
-            several => format!("{several} trials of {}", names.join(", ")),
+        let who = match noisy.len() as u64 {
+            all if all == trials.len() as u64 => "all trials".into(),
+            some => format!("{} of {}", many(some, "trial", "trials"), methods(&noisy)),
         };
         finding(format!("Noisy: {who}: {reason}."), numbers(&noisy))
     })

@@ -12,7 +12,7 @@ use super::shape::Columns;
 use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
-use crate::sentences::search::goals as of_goals;
+use crate::sentences::{search::goals as of_goals, sorted};
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
     let tables = [goals, bounds, numbers, repeats, buffered, conduct];
@@ -91,10 +91,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
         .words("apart", "bounds distinguished", move |(_, goal)| goal.apart.map(apart))
         .words("attributes", "what was asked for", |(_, goal)| goal.goal.to_string());
     let caption = "Goals: the highest load that was sustained and the lowest that was not";
-    let trials = |(_, goal): &OfGoal<'_>| {
-        let bounds = [&goal.lower, &goal.upper].into_iter().flatten();
-        bounds.flat_map(|bound| bound.trials.clone()).collect()
-    };
+    let trials = |(_, goal): &OfGoal<'_>| sorted(goal.trials());
     Some(columns.table("searches-goals", caption, of_goals(searches), trials)?.without_empty_columns())
 }
 

@@ -17,7 +17,7 @@ use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
 use crate::groups::grouped;
 use crate::model::{Cell, Column, Table, Unit};
-use crate::naming::{self, Kind, Scene};
+use crate::naming::{self, Kind, Numbered, Scene};
 use crate::sentences;
 use crate::sentences::search::goals as of_goals;
 use crate::sentences::sweep::{is_of_bursts, reads_most};
@@ -51,11 +51,7 @@ pub(super) fn other_set_ups(results: &Results) -> Vec<Table> {
 fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -> Option<Table> {
     // With a load of the user's choice no higher one is sent, so the generator limits nothing.
     let is_of_one_load = matches!(question, Question::CheapestAt { .. });
-    let scene = Scene {
-        frame_size: ranking.frame_size.clone(),
-        placement: ranking.placement.clone(),
-        work: ranking.work.clone(),
-    };
+    let scene = Scene::of_ranking(ranking);
     let rate = |sustained: &Sustained| match (sustained.status, sustained.lower_pps) {
         (SustainedStatus::Unknown, _) => Cell::Unknown,
         (_, None) => Cell::text("no load"),
@@ -63,6 +59,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         (_, Some(pps)) => Cell::Number(pps.floor()),
     };
     let overloads = sentences::at_overload(ranking, results);
+    let trials_by_number = Numbered::of(results);
     let columns = Columns::new()
         .words("method", "method", |row: &&Ranked| row.method.as_str())
         .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
@@ -77,9 +74,8 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         .named("total_ns_per_packet", "total CPU", |row| {
             Cell::number(row.cost.as_ref().and_then(|cost| cost.total_ns))
         })
-        .words("limit", "limited by", move |row| {
-            let is_unlimited = is_of_one_load && row.limited_by == Some(Limit::Generator);
-            limited_by(row.lost_at, row.limited_by).filter(|_| !is_unlimited)
+        .words("limit", "limited by", |row| {
+            limiting(row, &trials_by_number).filter(|what| !is_of_one_load || *what != "generator")
         })
         .part(at_overload(), |row| {
             overloads.iter().find(|trial| trial.profile.method == row.method).copied()
@@ -94,7 +90,11 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         (true, true) => Some("≥: the generator sends no more, or noise of the host hides the limit."),
     };
     let which = if at_least.is_some() { "Other rates" } else { "Rates" };
+    let has_none = |known: &Sustained| known.lower_pps.is_none() && known.status != SustainedStatus::Unknown;
+    let is_none = |row: &Ranked| has_none(&row.lossless) || has_none(&row.nearly_lossless);
+    let none = ranking.methods.iter().any(is_none);
     let notes = [
+        none.then(|| "no load: it sustained none of the loads that were tried.".into()),
         at_least.map(String::from),
         out_of_order(&ranking.methods),
         precisions(which, &ranking.methods),
@@ -102,11 +102,9 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
     ];
     let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let trials = |row: &&Ranked| {
-        let cost = row.cost.iter().flat_map(|cost| &cost.trials);
-        let trials = row.lossless.trials.iter().chain(&row.nearly_lossless.trials).chain(cost);
         let overload = overloads.iter().filter(|trial| trial.profile.method == row.method);
         let overload = overload.map(|trial| trial.number);
-        trials.copied().chain(overload).collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
+        sentences::sorted(sentences::trials_of(row).into_iter().chain(overload).collect())
     };
     let caption = format!("Sustained rates and CPU time per packet: {}", scene.words());
     let table = columns.table(id, &caption, &ranking.methods, trials)?;
@@ -152,6 +150,22 @@ fn precisions(which: &str, methods: &[Ranked]) -> Option<String> {
     Some(format!("{which} are known to {first} %{}.", others.collect::<String>()))
 }
 
+/// What limits the rate that a row shows.
+fn limiting(row: &Ranked, trials: &Numbered<'_>) -> Option<&'static str> {
+    let at_limit = match row.lossless.status {
+        SustainedStatus::Unknown => return None,
+        SustainedStatus::AtLeast => return Some("generator"),
+        SustainedStatus::Disturbed => return Some("noise"),
+        SustainedStatus::Between | SustainedStatus::NotReached => trials.sound(&row.lossless.trials),
+    };
+    let waiting: u64 = at_limit.iter().map(|trial| trial.buffered_frames(1)).sum();
+    match naming::losses(at_limit).first() {
+        Some((place, lost)) if *lost >= waiting => Some(place.word()),
+        _ if waiting > 0 => Some("application"),
+        _ => limited_by(row.lost_at, row.limited_by),
+    }
+}
+
 /// The place that loses frames above the limit, or what keeps them from it, in one word.
 fn limited_by(lost_at: Option<Place>, limit: Option<Limit>) -> Option<&'static str> {
     match (lost_at, limit) {
@@ -185,10 +199,7 @@ fn search(results: &Results) -> Option<Table> {
             let lost_at = losses.and_then(|losses| losses.lost.first()).map(|lost| lost.place);
             limited_by(lost_at, goal.limit)
         });
-    let trials = |(_, goal): &OfGoal<'_>| {
-        let (lower, upper) = bounds(goal);
-        [lower, upper].into_iter().flatten().flat_map(|bound| bound.trials.clone()).collect()
-    };
+    let trials = |(_, goal): &OfGoal<'_>| sentences::sorted(goal.trials());
     let caption = "The highest load that was sustained, and the lowest that was not";
     let table = columns.table("summary", caption, sentences::search::ranked(&results.searches), trials)?;
     let is_so_far = of_goals(&results.searches).any(|(_, goal)| goal.so_far.is_some());
@@ -288,12 +299,5 @@ fn whole(results: &Results) -> Option<Table> {
         naming::time(record.planned_s),
         naming::time(record.segment_s)
     );
-    let backlogged = record.untaken_ratio();
-    let note = (backlogged > 0.0).then(|| {
-        format!(
-            "{} % of the frames were delivered only because the generator pauses after each segment.",
-            number(backlogged, Unit::Ratio)
-        )
-    });
-    Some(columns.table("summary", &caption, rows, |_| soak::kept(record))?.with_notes(note))
+    columns.table("summary", &caption, rows, |_| soak::kept(record))
 }

@@ -2,6 +2,7 @@
 use crate::groups::grouped as grouped_by;
 use crate::naming::{list, time};
 use crate::results::Finding;
+use crate::sentences::sorted;
 use capbench_model::figures::{count, grouped};
 use capbench_plan::search::ranking::{self, Ranked, Ranking, Repeated};
 use capbench_plan::search::{
@@ -244,12 +245,6 @@ fn of_ranking(ranking: &Ranking) -> Finding {
         text: format!("{text}."),
         trials: sorted(ranking.methods.iter().flat_map(|ranked| ranked.trials.iter().copied()).collect()),
     }
-}
-
-fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
-    trials.sort_unstable();
-    trials.dedup();
-    trials
 }
 
 /// The conditional throughput, if it adds to the lower bound.

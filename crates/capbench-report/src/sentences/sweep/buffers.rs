@@ -3,8 +3,7 @@ use crate::results::Finding;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_plan::sweep::outcome::Swept;
-use capbench_plan::sweep::outcome::{Reading, Series};
+use capbench_plan::sweep::outcome::{Reading, Series, Swept};
 use capbench_plan::sweep::{Analysis, SweepOutcome};
 
 use super::about;

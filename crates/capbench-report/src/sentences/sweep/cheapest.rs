@@ -6,8 +6,7 @@ use crate::results::Finding;
 use capbench_model::trial::TrialResult;
 use capbench_plan::sweep::Analysis;
 use capbench_plan::sweep::contrasts::{Evidence, Lead, Leads};
-use capbench_plan::sweep::outcome::{Reading, Series};
-use capbench_plan::sweep::outcome::{Swept, numbers};
+use capbench_plan::sweep::outcome::{Reading, Series, Swept, numbers};
 
 use crate::sentences::time;
 

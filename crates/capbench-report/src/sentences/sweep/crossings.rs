@@ -3,8 +3,7 @@ use std::ptr;
 
 use crate::results::Finding;
 use capbench_plan::sweep::contrasts::{Lead, Leads};
-use capbench_plan::sweep::outcome::{Reading, Series};
-use capbench_plan::sweep::outcome::{Swept, numbers};
+use capbench_plan::sweep::outcome::{Reading, Series, Swept, numbers};
 
 use crate::sentences::{percent, time};
 

@@ -3,8 +3,7 @@ use crate::results::Finding;
 use capbench_model::figures::grouped;
 use capbench_model::limit::Limit;
 use capbench_model::trial::{TrialResult, Verdict};
-use capbench_plan::sweep::outcome::{Reading, Series};
-use capbench_plan::sweep::outcome::{Swept, numbers};
+use capbench_plan::sweep::outcome::{Reading, Series, Swept, numbers};
 
 use super::about;
 use crate::sentences::percent;

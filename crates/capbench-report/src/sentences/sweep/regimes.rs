@@ -3,10 +3,8 @@ use crate::results::Finding;
 use capbench_model::figures::grouped;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
-use capbench_plan::sweep::outcome::{Reading, Series};
-use capbench_plan::sweep::outcome::{Swept, numbers};
-use capbench_plan::sweep::regimes::Plateau;
-use capbench_plan::sweep::regimes::{CostRegimes, cost_regimes};
+use capbench_plan::sweep::outcome::{Reading, Series, Swept, numbers};
+use capbench_plan::sweep::regimes::{CostRegimes, Plateau, cost_regimes};
 
 use super::about;
 use crate::naming::many;

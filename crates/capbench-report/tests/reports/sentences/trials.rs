@@ -33,6 +33,19 @@ fn an_unexplained_packet_is_never_called_accounted_for() {
 }
 
 #[test]
+fn the_account_says_how_many_packets_were_lost_at_known_places() {
+    for (delivered, lost) in [
+        (1000, "none was lost."),
+        (999, "1 was lost, at a known place."),
+        (990, "10 were lost, all at known places."),
+    ] {
+        let text = texts(&[trial(1, "recv", 1000, delivered)]);
+        let expected = format!("Every packet is accounted for: of 1,000 sent in 1 trial, {lost} [1]");
+        assert!(text.contains(&expected), "{text}");
+    }
+}
+
+#[test]
 fn what_programs_report_is_said_beside_what_was_found() {
     let with = |number, report| TrialResult { report: Some(report), ..trial(number, "cmd:x", 10, 9) };
     let whole = ProgramReport { captured: Some(9), received: Some(10), dropped: Some(1), in_file: Some(9) };
@@ -62,7 +75,7 @@ fn invalid_and_discarded_trials_are_listed_with_their_reason() {
     let text =
         texts(&[invalid, TrialResult { guarding: Some(Box::new(guarding)), ..trial(8, "recv", 10, 10) }]);
     for expected in [
-        "1 of 2 trials is invalid: 11 frames were delivered of 10 sent (negative loss). [7]",
+        "1 of 2 trials is invalid (recv): 11 frames were delivered of 10 sent (negative loss). [7]",
         "Attempt 1 (recv) discarded and repeated: a host slept. [1]",
     ] {
         assert!(text.contains(expected), "{text}");
@@ -93,7 +106,7 @@ fn livelock_is_said_of_the_worst_trial_against_the_best() {
     let mut trials = [trial(1, "recv", 1_000_000, 100_000), trial(2, "recv", 400_000, 400_000)];
     livelock::mark(&mut trials);
     let text = texts(&trials);
-    let expected = "Livelock: recv delivered 100,000 packets/s of 1.000 million packets/s (trial 1), but 400,000 \
+    let expected = "Livelock: recv delivered 100,000 packets/s of 1,000,000 packets/s (trial 1), but 400,000 \
                     packets/s of only 400,000 packets/s (trial 2; 64-byte frames, placement same, work none). [2, 1]";
     assert!(text.contains(expected), "{text}");
 }
