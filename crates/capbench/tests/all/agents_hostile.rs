@@ -14,7 +14,8 @@ use capbench_model::laboratory::Setup;
 use serde_json::{Value, json};
 
 use crate::agents::{Hosts, WAITS_NAME};
-use crate::support::{HOST, NOBODY, PATIENCE, Scratch, eventually, program, run, scratch_of_root};
+use crate::agents_lost::bench;
+use crate::support::{HOST, NOBODY, PATIENCE, Running, Scratch, eventually, program, run, scratch_of_root};
 
 /// An agent, and the connection to it.
 struct Agent {
@@ -259,6 +260,35 @@ fn root_alone_an_agent_whose_answers_nobody_reads_ends_with_its_lease() {
     });
     assert_eq!(ended.unwrap().signal(), Some(9), "{ended:?}");
     hosts.wait_until_left();
+}
+
+#[test]
+fn root_answers_that_nobody_asked_for_fill_no_memory_and_end_with_the_wait() {
+    let Some(out) = scratch_of_root() else { return };
+    let (hosts, folder) = (Hosts::make(), Scratch::new());
+    let [script, count] = ["flood.py", "count"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&script, include_str!("support/flood.py")).unwrap();
+    let python = program("python3").get_program().to_string_lossy().into_owned();
+    let tx = format!("exec:{python} {script} {count},eth1");
+    let sent = || std::fs::metadata(&count).map_or(0, |file| file.len());
+    // Whoever stops the run does not wait for as long as for an answer.
+    for (waits, is_stopped) in [("5000,500,500", false), ("500000,500,500", true)] {
+        let _ = std::fs::remove_file(&count);
+        let mut command = bench(&out, &[tx.clone(), hosts.location("dut")], "--repeats 0");
+        command.env(WAITS_NAME, waits);
+        let running = Running::start(HOST, command);
+        eventually("many answers have come", || sent() > 100);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let most: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(most < 80 << 10, "{most} KiB of {} MiB", sent());
+        if is_stopped {
+            running.signal("INT");
+        }
+        let ended = running.end();
+        let why = if is_stopped { "the user wants to stop" } else { "no answer to hello within 5s" };
+        assert!(!matches!(ended.code, Some(0) | None) && ended.errors.contains(why), "{ended:#?}");
+    }
 }
 
 /// The runtime directory of nobody, unless there is one. Removed on drop.
