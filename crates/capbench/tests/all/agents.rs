@@ -170,6 +170,28 @@ fn root_two_namespaces_account_for_every_frame() {
 }
 
 #[test]
+fn root_the_cable_check_reports_foreign_frames() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let send = format!(
+        "import socket, time\ns = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\ns.bind(('{}', 0))\n\
+         while True: s.send(bytes(12) + b'\\x88\\xb5' + bytes(46)); time.sleep(0.002)",
+        hosts.interface("gen")
+    );
+    let mut other = program(&format!("ip netns exec {}", hosts.name("gen")));
+    other.arg(program("python3").get_program()).args(["-c", &send]);
+    let _other = Running::start(HOST, other);
+    eventually("the other program sends", || hosts.received() > 0);
+    let ended = run(HOST, hosts.bench(&out, "--rate 5k --duration 200ms"));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    let statements = results["statements"].to_string();
+    let (_, found) = statements.split_once("each arrived once and intact, with ").expect(&statements);
+    assert!(found.split(' ').next().unwrap().parse::<u64>().is_ok_and(|frames| frames > 0), "{statements}");
+    assert!(found.contains(" foreign frame"), "{statements}");
+}
+
+#[test]
 fn root_a_search_between_agents_accounts_for_every_frame() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
