@@ -11,6 +11,7 @@ use capbench_agent::framing;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving, PrepareSending};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
+use capbench_sys::host::{CpuId, ThreadId, affinity};
 use serde_json::{Value, json};
 
 use crate::agents::{Hosts, WAITS_NAME};
@@ -59,6 +60,11 @@ impl Agent {
 
     fn greet(&mut self) -> Value {
         self.call("hello", json!({"protocol": 1, "trace": false, "session": "of a test"})).unwrap()
+    }
+
+    /// Its process: ip-netns(8) and env(1) have replaced themselves by it.
+    fn pid(&self) -> u32 {
+        self.process.id()
     }
 
     fn has_ended(&mut self) -> bool {
@@ -260,6 +266,54 @@ fn root_alone_an_agent_whose_answers_nobody_reads_ends_with_its_lease() {
     });
     assert_eq!(ended.unwrap().signal(), Some(9), "{ended:?}");
     hosts.wait_until_left();
+}
+
+#[test]
+fn root_an_agent_keeps_its_own_threads_off_the_cpus_that_are_measured() {
+    let Some(_out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut agent = start(&hosts, "gen", "");
+    let pid = agent.pid();
+    let all = cpus_of_threads(pid);
+    let allowed = all[0].1.clone();
+    assert!(all.len() >= 3 && all.iter().all(|(_, cpus)| *cpus == allowed), "{all:?}");
+    let mut prepare = |measured: &[u32]| {
+        let mut asked = sending(&hosts);
+        asked["measured_cpus"] = json!(measured);
+        let prepared = agent.call("prepare", asked).unwrap();
+        agent.call("arm", arm(1, json!({"burst": {"frames": 10, "rate": 1000.0}}), 10)).unwrap();
+        let threads = cpus_of_threads(pid);
+        agent.call("release", Value::Null).unwrap();
+        assert!(cpus_of_threads(pid).iter().all(|(_, cpus)| *cpus == allowed));
+        (prepared["notes"].to_string(), threads)
+    };
+    let (notes, threads) = prepare(&allowed);
+    assert!(notes.contains("measure every CPU that the agent may use"), "{notes}");
+    assert!(threads.iter().any(|(name, cpus)| name == "capbench-calls" && *cpus == allowed), "{threads:?}");
+    let [_, others @ ..] = &allowed[..] else { unreachable!() };
+    if others.is_empty() {
+        return;
+    }
+    let (notes, threads) = prepare(&allowed[..1]);
+    assert_eq!(notes, "[]");
+    // The generator's thread is on the measured CPU, and all others are not.
+    let (on_it, off_it): (Vec<_>, Vec<_>) = threads.into_iter().partition(|(_, cpus)| *cpus == allowed[..1]);
+    let names: Vec<_> = on_it.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["capbench-gen"], "{off_it:?}");
+    assert!(off_it.len() >= 3 && off_it.iter().all(|(_, cpus)| cpus == others), "{off_it:?}");
+    agent.cut();
+}
+
+/// The names of a process's threads, and the CPUs where each may run.
+fn cpus_of_threads(pid: u32) -> Vec<(String, Vec<u32>)> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
+    let of = |thread: std::fs::DirEntry| {
+        let number = thread.file_name().to_str()?.parse().ok()?;
+        let name = std::fs::read_to_string(thread.path().join("comm")).ok()?;
+        let cpus = affinity::affinity_of(ThreadId::new(number)?).ok()?;
+        Some((name.trim_end().into(), cpus.into_iter().map(CpuId::number).collect()))
+    };
+    threads.filter_map(of).collect()
 }
 
 #[test]
