@@ -3,6 +3,7 @@
 use std::io::{BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -16,7 +17,9 @@ use serde_json::{Value, json};
 
 use crate::agents::{Hosts, WAITS_NAME};
 use crate::agents_lost::bench;
-use crate::support::{HOST, NOBODY, PATIENCE, Running, Scratch, eventually, program, run, scratch_of_root};
+use crate::support::{
+    HOST, NOBODY, PATIENCE, Running, Scratch, capbench, eventually, program, run, scratch_of_root,
+};
 
 /// An agent, and the connection to it.
 struct Agent {
@@ -99,11 +102,15 @@ fn start(hosts: &Hosts, which: &str, arguments: &str) -> Agent {
 }
 
 fn sending(hosts: &Hosts) -> Value {
+    sending_on(&hosts.interface("gen"))
+}
+
+fn sending_on(interface: &str) -> Value {
     let Setup { layout, sizes, .. } = setup(64);
     let (stream, mtu, cpu) = (serde_json::from_value(json!(0)), serde_json::from_value(json!(1500)), cpu());
     let (stream, mtu, transmit) = (stream.unwrap(), mtu.unwrap(), "sendmmsg".into());
     let asked = PrepareSending { stream, transmit, layout, sizes, mtu, cpu, is_virtual: false };
-    json!({"interface": hosts.interface("gen"), "side": {"transmit": asked}})
+    json!({"interface": interface, "side": {"transmit": asked}})
 }
 
 fn receiving(hosts: &Hosts, streams: u16, quiet: Duration) -> Value {
@@ -302,6 +309,39 @@ fn root_an_agent_keeps_its_own_threads_off_the_cpus_that_are_measured() {
     assert_eq!(names, ["capbench-gen"], "{off_it:?}");
     assert!(off_it.len() >= 3 && off_it.iter().all(|(_, cpus)| cpus == others), "{off_it:?}");
     agent.cut();
+}
+
+/// An interface of this host with interrupts, and its address.
+fn with_interrupts() -> Option<(String, String)> {
+    let output = program("ip -j -4 addr").output().unwrap();
+    let links: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    links.iter().find_map(|link| {
+        let name = link["ifname"].as_str()?;
+        let device = format!("/sys/class/net/{name}/device");
+        let has_interrupts =
+            ["msi_irqs", "../msi_irqs"].iter().any(|folder| Path::new(&device).join(folder).exists());
+        has_interrupts.then(|| Some((name.into(), link["addr_info"][0]["local"].as_str()?.into())))?
+    })
+}
+
+#[test]
+fn root_an_agent_names_measured_cpus_that_its_connection_interrupts() {
+    let Some(_out) = scratch_of_root() else { return };
+    let Some((name, address)) = with_interrupts() else { return };
+    let mut command = capbench("agent --allow send:lo --isolated lo");
+    let mut agent = Agent::start(command.env("SSH_CONNECTION", format!("192.0.2.9 40000 {address} 22")));
+    let cpus = agent.greet()["cpus"].clone();
+    let mut notes = |measured: Value| {
+        let mut asked = sending_on("lo");
+        asked["measured_cpus"] = measured;
+        agent.call("prepare", asked).unwrap()["notes"].to_string()
+    };
+    let found = notes(cpus);
+    assert!(
+        found.contains(&format!("interrupts of {name}, the interface of the controller's connection")),
+        "{found}"
+    );
+    assert_eq!(notes(json!([])), "[]", "nothing is measured");
 }
 
 /// The names of a process's threads, and the CPUs where each may run.
