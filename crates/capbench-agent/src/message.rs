@@ -14,6 +14,7 @@
 //! | `release` | null | null: the interface is free, with its former settings |
 //! | `stop` | | none: the user wants to stop, which ends sending and receiving early |
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -298,6 +299,9 @@ pub struct Prepare {
     pub interface: String,
     /// The side.
     pub side: PrepareSide,
+    /// CPUs of its host that the trials measure, also those of other agents there. Its own threads keep off them until `release`.
+    #[serde(default)]
+    pub measured_cpus: BTreeSet<CpuId>,
 }
 
 /// Which side, and its set-up.
@@ -316,9 +320,9 @@ pub struct Prepared {
     /// Why its capture cannot stay open for several trials; absent if it can.
     #[serde(default)]
     pub closes_because: Option<String>,
-    /// Whether there is a tracer, as text for the results.
+    /// Facts about the host that the results state: whether there is a tracer, and what else may run on CPUs that are measured.
     #[serde(default)]
-    pub tracing: Option<String>,
+    pub notes: Vec<String>,
 }
 
 /// Ends a trial.

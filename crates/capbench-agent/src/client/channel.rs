@@ -24,8 +24,9 @@ const COMPLAINTS: Duration = Duration::from_secs(1);
 /// How long processes that the command started may take to end after SIGTERM. An agent's guardian restores settings meanwhile.
 const LAST_WORK: Duration = Duration::from_millis(500);
 
-/// Messages of an agent that nobody has read yet. A calm agent has one; after it, the agent waits.
-const UNREAD: usize = 64;
+/// Most messages of an agent that nobody has read yet: after them, the agent waits. Few, because each may be as long as
+/// [`framing::MOST_OCTETS`]. A calm agent has one.
+const UNREAD: usize = 8;
 
 const TICK: Duration = Duration::from_millis(2);
 

@@ -265,7 +265,12 @@ impl Connection {
         let Begun { id, call } = begun;
         let deadline = Instant::now() + patience;
         let between = self.start.waits.between_signs_of_life();
+        let too_late = || format!("no answer to {call} within {patience:?}");
         loop {
+            // Neither a new agent nor one that waits for the lost one has anything to end early.
+            if self.start.interrupt.is_stopped() && matches!(call, "hello" | "report") {
+                return Err(self.lost("the user wants to stop"));
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             // While frames are sent, nobody shows life.
             let keeps_others = call != "go" && left > between;
@@ -274,10 +279,6 @@ impl Connection {
                 Err(RecvTimeoutError::Timeout) if keeps_others => {
                     self.keep_others();
                     continue;
-                }
-                // Neither a new agent nor one that waits for the lost one has anything to end early.
-                Ok(Event::Stop) if matches!(call, "hello" | "report") => {
-                    return Err(self.lost("the user wants to stop"));
                 }
                 Ok(Event::Stop) => {
                     self.send(None, "stop", &())?;
@@ -290,12 +291,16 @@ impl Connection {
                     return Err(self.lost(&format!("the answer to {call} is no agent's: {error}")));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(self.lost(&format!("no answer to {call} within {patience:?}")));
+                    return Err(self.lost(&too_late()));
                 }
             };
             let answer: Answer = serde_json::from_slice(&octets).map_err(|error| self.odd(call, &error))?;
             // An answer to an earlier call that was given up is no answer to this one.
             if answer.id.is_some_and(|answered| answered < id) {
+                // Nor does it make the controller wait for longer, however many there are.
+                if left.is_zero() {
+                    return Err(self.lost(&too_late()));
+                }
                 continue;
             }
             let location = self.location().to_string();

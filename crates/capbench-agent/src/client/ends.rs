@@ -1,5 +1,6 @@
 //! The end of a trial that an agent is: the trial's messages are calls.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use capbench_frames::stamp::TrialId;
@@ -11,6 +12,7 @@ use capbench_lab::live::messages::{
 };
 use capbench_lab::receiver::SharedStart;
 use capbench_model::clocks::{ClockReading, HostClock};
+use capbench_sys::host::CpuId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -67,8 +69,8 @@ pub struct RemoteReceiver<'c> {
 }
 
 impl<'c> Held<'c> {
-    fn prepare(agent: &'c mut Connection, side: PrepareSide) -> Result<Self> {
-        let prepare = Prepare { interface: agent.location().interface().into(), side };
+    fn prepare(agent: &'c mut Connection, side: PrepareSide, measured_cpus: BTreeSet<CpuId>) -> Result<Self> {
+        let prepare = Prepare { interface: agent.location().interface().into(), side, measured_cpus };
         let prepared = Prepared::default();
         let mut held = Self {
             agent,
@@ -175,6 +177,11 @@ impl<'c> Held<'c> {
         }
     }
 
+    fn notes(&self) -> Vec<String> {
+        let location = self.agent.location();
+        self.prepared.notes.iter().map(|note| format!("{location}: {note}")).collect()
+    }
+
     fn is_lost(&self) -> bool {
         // An agent that took its place knows nothing of the trial.
         self.agent.is_lost() || !self.is_prepared
@@ -224,12 +231,16 @@ impl Drop for Held<'_> {
 }
 
 impl<'c> RemoteSender<'c> {
-    /// Prepares the agent's side.
+    /// Prepares the agent's side. Its own threads keep off the CPUs that are `measured`.
     ///
     /// # Errors
     /// What the agent refuses, or cannot do.
-    pub fn prepare(agent: &'c mut Connection, asked: PrepareSending) -> Result<Self> {
-        let held = Held::prepare(agent, PrepareSide::Transmit(asked))?;
+    pub fn prepare(
+        agent: &'c mut Connection,
+        asked: PrepareSending,
+        measured: BTreeSet<CpuId>,
+    ) -> Result<Self> {
+        let held = Held::prepare(agent, PrepareSide::Transmit(asked), measured)?;
         let [duration, head_start] = [Duration::ZERO; 2];
         Ok(Self { held, duration, trial: TrialId(0), going: None, head_start })
     }
@@ -246,20 +257,24 @@ impl<'c> RemoteSender<'c> {
         self
     }
 
-    /// What the agent said of the prepared side.
-    pub fn prepared(&self) -> &Prepared {
-        &self.held.prepared
+    /// What the agent said of its host when it prepared the side, for the results.
+    pub fn notes(&self) -> Vec<String> {
+        self.held.notes()
     }
 }
 
 impl<'c> RemoteReceiver<'c> {
-    /// Prepares the agent's side.
+    /// Prepares the agent's side. Its own threads keep off the CPUs that are `measured`.
     ///
     /// # Errors
     /// What the agent refuses, or cannot do.
-    pub fn prepare(agent: &'c mut Connection, asked: PrepareReceiving) -> Result<Self> {
+    pub fn prepare(
+        agent: &'c mut Connection,
+        asked: PrepareReceiving,
+        measured: BTreeSet<CpuId>,
+    ) -> Result<Self> {
         let quiet = asked.setup.quiet;
-        let held = Held::prepare(agent, PrepareSide::Receive(Box::new(asked)))?;
+        let held = Held::prepare(agent, PrepareSide::Receive(Box::new(asked)), measured)?;
         Ok(Self { held, quiet })
     }
 
@@ -269,9 +284,9 @@ impl<'c> RemoteReceiver<'c> {
         self
     }
 
-    /// What the agent said of the prepared side.
-    pub fn prepared(&self) -> &Prepared {
-        &self.held.prepared
+    /// What the agent said of its host when it prepared the side, for the results.
+    pub fn notes(&self) -> Vec<String> {
+        self.held.notes()
     }
 }
 

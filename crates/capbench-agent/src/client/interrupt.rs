@@ -38,7 +38,8 @@ impl Interrupt {
     /// Tells the agents to end sending and receiving early.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::SeqCst);
-        // A connection that is gone does not listen any more. One with a full queue is not waiting.
+        // A connection that is gone does not listen any more. One with a full queue is not waiting, or its agent says what nobody
+        // asked for.
         self.agents().retain(|agent| {
             !matches!(agent.events.try_send(Event::Stop), Err(TrySendError::Disconnected(_)))
         });

@@ -1,5 +1,6 @@
 //! An agent that sends, and its share of the load.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -28,9 +29,11 @@ pub(super) struct Generator {
 }
 
 /// What is known of a generator's trials besides their set-up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Conditions {
     pub(super) cpu: CpuId,
+    /// The CPUs of its host that the trials measure.
+    pub(super) measured: BTreeSet<CpuId>,
     /// Whether the interfaces are the ends of one veth pair.
     pub(super) is_virtual: bool,
     /// Whether it runs on the receiver's host.
@@ -50,9 +53,14 @@ impl Generator {
         port(&self.agent, Role::Transmit)
     }
 
-    /// Prepares its side of the trials of a set-up.
-    pub(super) fn prepare(&mut self, setup: &Setup, mtu: Mtu, on: Conditions) -> Result<Sender<'_>> {
-        let Conditions { cpu, is_virtual, is_on_its_host, head_start, comparison } = on;
+    /// Prepares its side of the trials of a set-up. Also returns what the results say of its host.
+    pub(super) fn prepare(
+        &mut self,
+        setup: &Setup,
+        mtu: Mtu,
+        on: Conditions,
+    ) -> Result<(Sender<'_>, Vec<String>)> {
+        let Conditions { cpu, measured, is_virtual, is_on_its_host, head_start, comparison } = on;
         let sending = PrepareSending {
             stream: self.stream,
             transmit: setup.transmit.clone(),
@@ -63,7 +71,9 @@ impl Generator {
             is_virtual,
         };
         let location = self.agent.location().to_string();
-        let end = RemoteSender::prepare(&mut self.agent, sending)?.comparing(comparison).after(head_start);
-        Ok(Sender::new(Box::new(end), self.stream, self.weight, Some(location), is_on_its_host))
+        let end = RemoteSender::prepare(&mut self.agent, sending, measured)?;
+        let notes = end.notes();
+        let end = Box::new(end.comparing(comparison).after(head_start));
+        Ok((Sender::new(end, self.stream, self.weight, Some(location), is_on_its_host), notes))
     }
 }

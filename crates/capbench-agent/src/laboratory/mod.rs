@@ -346,6 +346,9 @@ impl AgentLaboratory {
         let line_rate = self.bits_per_second()?.and_then(|bits| line_rate::of_bits(bits, mean_octets));
         let cpus: Vec<_> =
             self.generators.iter().map(|generator| self.cpu_of(generator, placement)).collect();
+        let measured = |agent: &Connection| self.measured_cpus(agent, placement);
+        let measured_there = measured(&self.receive);
+        let measured: Vec<_> = self.generators.iter().map(|generator| measured(&generator.agent)).collect();
         let on_its_host = self.generators.iter().map(|generator| self.is_on_its_kernel(generator));
         let on_its_host: Vec<bool> = on_its_host.collect();
         let generator = on_its_host.contains(&true).then_some(placement.generator);
@@ -363,17 +366,23 @@ impl AgentLaboratory {
             is_virtual,
             polls_by_thread: false,
         };
-        let receive = RemoteReceiver::prepare(receive, receiving)?.comparing(comparison);
-        let tracing = receive.prepared().tracing.as_ref();
-        let statement = tracing.map(|tracing| format!("{}: {tracing}", route.receive));
-        statements.extend(statement.filter(|statement| !statements.contains(statement)));
+        let receive = RemoteReceiver::prepare(receive, receiving, measured_there)?.comparing(comparison);
+        let mut notes = receive.notes();
         let failures = generators.iter().filter_map(|generator| generator.failure.clone());
         let absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
         let mut senders = Vec::new();
-        for ((generator, cpu), is_on_its_host) in generators.iter_mut().zip(cpus).zip(on_its_host) {
+        let each = generators.iter_mut().zip(cpus).zip(measured).zip(on_its_host);
+        for (((generator, cpu), measured), is_on_its_host) in each {
             if generator.failure.is_none() {
-                let on = Conditions { cpu, is_virtual, is_on_its_host, head_start, comparison };
-                senders.push(generator.prepare(setup, mtu, on)?);
+                let on = Conditions { cpu, measured, is_virtual, is_on_its_host, head_start, comparison };
+                let (sender, of_sender) = generator.prepare(setup, mtu, on)?;
+                senders.push(sender);
+                notes.extend(of_sender);
+            }
+        }
+        for note in notes {
+            if !statements.contains(&note) {
+                statements.push(note);
             }
         }
         let tolerated = route.tolerated - absent.len();

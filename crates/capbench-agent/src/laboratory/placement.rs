@@ -1,5 +1,7 @@
 //! The CPUs of a trial on the hosts of its two agents.
 
+use std::collections::BTreeSet;
+
 use capbench_host::HostError;
 use capbench_host::bed::Placement;
 use capbench_lab::LabError;
@@ -10,6 +12,7 @@ use super::AgentLaboratory;
 use super::check::Checked;
 use super::generator::Generator;
 use crate::Result;
+use crate::client::Connection;
 
 /// The hosts' CPUs.
 struct Cpus<'h> {
@@ -84,6 +87,18 @@ impl AgentLaboratory {
         let named = hello.cpus.iter().position(|cpu| *cpu == placement.generator).unwrap_or(0);
         let cpu = hello.cpus.get((named + before) % hello.cpus.len().max(1));
         cpu.copied().unwrap_or(placement.generator)
+    }
+
+    /// The CPUs of an agent's host that the trials of a placement measure: those of all agents there. The check measures nothing.
+    pub(super) fn measured_cpus(&self, agent: &Connection, placement: &Placement) -> BTreeSet<CpuId> {
+        if self.checked.is_none() {
+            return BTreeSet::new();
+        }
+        let is_there = |other: &Connection| other.hello().boot_id == agent.hello().boot_id;
+        let generators = self.generators.iter().filter(|generator| is_there(&generator.agent));
+        let receiver = is_there(&self.receive).then_some([placement.kernel, placement.application]);
+        let generators = generators.map(|generator| self.cpu_of(generator, placement));
+        generators.chain(receiver.into_iter().flatten()).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use capbench_lab::LabError;
 use capbench_lab::live::line_rate;
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::Role;
-use capbench_sys::host::affinity;
+use capbench_sys::host::CpuId;
 use sha2::{Digest, Sha256};
 
 use super::{Rules, lock, refusal};
@@ -22,6 +22,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) fn hello(
     rules: &Rules,
     environment: &Environment,
+    cpus: Vec<CpuId>,
     no_report_because: Option<String>,
     kind_of: fn(&LabError) -> Kind,
 ) -> capbench_lab::Result<Hello> {
@@ -39,7 +40,7 @@ pub(super) fn hello(
         boot_id: hashed(BOOT_ID).unwrap_or_default(),
         clock_id: clock_id(),
         environment: environment.clone(),
-        cpus: affinity::allowed_cpus()?,
+        cpus,
         ports: rules.ports().map(port).collect(),
         max_rate: rules.max_rate,
         max_duration: rules.max_duration,

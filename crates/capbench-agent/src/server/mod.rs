@@ -6,6 +6,7 @@
 //! | `limits` | bounds of what a controller asks for besides |
 //! | `lease` | ends an agent that would wait for ever |
 //! | `lock` | one controller at a time uses an interface |
+//! | `own_work` | keeps the agent's own threads off the CPUs that are measured |
 //! | `line` | the thread that reads calls |
 //! | `spool` | what it leaves for the next agent when the connection is lost |
 //! | `host` | what the agent says of its host |
@@ -19,6 +20,7 @@ mod lease;
 mod limits;
 mod line;
 mod lock;
+mod own_work;
 mod rules;
 mod side;
 mod spool;
@@ -27,6 +29,7 @@ pub(crate) mod stand_in;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +39,7 @@ use std::time::Duration;
 use capbench_host::time_service;
 use capbench_lab::LabError;
 use capbench_model::environment::Environment;
-use capbench_sys::host::{clock, interface};
+use capbench_sys::host::{CpuId, affinity, clock, interface};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -77,6 +80,8 @@ pub struct Agent {
     open: OpenSideOf,
     /// The session of the controller, once it has greeted.
     session: Option<String>,
+    /// The CPUs that this process could use then.
+    cpus: Vec<CpuId>,
     port: Option<OpenPort>,
 }
 
@@ -115,6 +120,7 @@ impl Agent {
             at_end_of_lease,
             open,
             session: None,
+            cpus: Vec::new(),
             port: None,
         }
     }
@@ -199,9 +205,12 @@ impl Agent {
             "prepare" => {
                 // The side before must have restored its settings.
                 self.port = None;
-                let (port, prepared) = (self.open)(parsed(method, params)?, &self.rules, &mut self.host)
-                    .map_err(|error| self.refusal(error))?;
+                let prepare: Prepare = parsed(method, params)?;
+                let notes = own_work::keep_off(&prepare.measured_cpus, &self.cpus);
+                let (port, mut prepared) =
+                    (self.open)(prepare, &self.rules, &mut self.host).map_err(|error| self.refusal(error))?;
                 self.port = Some(port);
+                prepared.notes.extend(notes);
                 answer(prepared)
             }
             "arm" => {
@@ -236,6 +245,7 @@ impl Agent {
             }
             "release" => {
                 self.port = None;
+                own_work::keep_off(&BTreeSet::new(), &self.cpus);
                 Ok(Value::Null)
             }
             _ => {
@@ -254,12 +264,16 @@ impl Agent {
             );
             return Err(Refusal::new(Kind::Unsupported, message));
         }
-        if greeting.trace && self.session.is_none() {
-            self.host.trace(None);
+        if self.session.is_none() {
+            self.cpus =
+                affinity::allowed_cpus().map_err(|error| self.refusal(LabError::from(error).into()))?;
+            if greeting.trace {
+                self.host.trace(None);
+            }
         }
         self.session = Some(greeting.session.clone());
         let no_report = self.spool.as_ref().err().cloned();
-        host::hello(&self.rules, &self.environment, no_report, self.kind_of)
+        host::hello(&self.rules, &self.environment, self.cpus.clone(), no_report, self.kind_of)
             .map_err(|error| self.refusal(error.into()))
     }
 

@@ -72,11 +72,11 @@ impl OpenPort {
     /// Takes the interface and prepares the side.
     pub(super) fn open(prepare: Prepare, rules: &Rules, host: &mut Host) -> Result<(Self, Prepared)> {
         let end = Self::check(&prepare, rules)?;
-        let Prepare { interface, side: asked } = &prepare;
+        let Prepare { interface, side: asked, .. } = &prepare;
         let on = Side::for_trials(interface, rules.is_isolated(interface)).map_err(LabError::from)?;
         let lock = PortLock::take(&on).map_err(LabError::from)?;
         host.watch(&[(end, &on)])?;
-        let mut prepared = Prepared { tracing: host.statement(), ..Prepared::default() };
+        let mut prepared = Prepared::default();
         let side = match asked.clone() {
             PrepareSide::Transmit(asked) => {
                 OpenSide::Transmit(Box::new(TransmitSide::prepare(asked, &on, host)?))
@@ -85,6 +85,7 @@ impl OpenPort {
                 let named = subject::find(&asked.setup.method, &Programs::default())?;
                 let side = ReceiveSide::prepare(*asked, named.subject, &on, host)?;
                 prepared.closes_because = side.can_stay_open().err().map(|error| error.to_string());
+                prepared.notes.extend(host.statement());
                 OpenSide::Receive(Box::new(side))
             }
         };

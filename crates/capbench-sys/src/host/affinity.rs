@@ -1,6 +1,6 @@
 //! The CPUs on which a thread may run: `sched_setaffinity(2)`, `sched_getaffinity(2)`.
 
-use super::{ThreadId, proc_file};
+use super::{ThreadId, every_thread, proc_file, thread};
 use crate::error::check;
 use crate::{Result, SysError};
 
@@ -32,7 +32,7 @@ impl CpuId {
 /// `EINVAL` if the CPU does not exist, is offline or is outside the process's cpuset (sched_setaffinity(2)).
 pub fn pin_current_thread(cpu: CpuId) -> Result<()> {
     // 0 means the calling thread.
-    pin(0, cpu, format!("sched_setaffinity(CPU {cpu})"))
+    restrict(0, &[cpu], || format!("sched_setaffinity(CPU {cpu})"))
 }
 
 /// Restricts the thread `thread`, of any process, to `cpu`.
@@ -41,7 +41,25 @@ pub fn pin_current_thread(cpu: CpuId) -> Result<()> {
 /// `ESRCH` if the thread has ended, `EPERM` if it belongs to another user and the process lacks CAP_SYS_NICE in the initial
 /// user namespace, `EINVAL` as for [`pin_current_thread`].
 pub fn pin_thread(thread: ThreadId, cpu: CpuId) -> Result<()> {
-    pin(thread.raw(), cpu, format!("sched_setaffinity(thread {thread}, CPU {cpu})"))
+    restrict(thread.raw(), &[cpu], || format!("sched_setaffinity(thread {thread}, CPU {cpu})"))
+}
+
+/// Restricts every thread of the calling process to `cpus`, and so the threads that they start later.
+///
+/// # Errors
+/// `EINVAL` if none of the CPUs can be used.
+pub fn restrict_process(cpus: &[CpuId]) -> Result<()> {
+    let own = thread::current_thread().raw();
+    let others = every_thread::threads()?.into_iter().filter(|thread| *thread != own);
+    // The calling thread first: what it starts is restricted from then on.
+    for thread in [own].into_iter().chain(others) {
+        match restrict(thread, cpus, || format!("sched_setaffinity(thread {thread})")) {
+            // It has ended meanwhile.
+            Err(error) if error.errno() == Some(libc::ESRCH) => {}
+            restricted => restricted?,
+        }
+    }
+    Ok(())
 }
 
 /// The CPUs that the calling thread may run on, ascending (sched_getaffinity(2)).
@@ -80,17 +98,20 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<CpuId>> {
     Some(cpus)
 }
 
-fn pin(thread: libc::pid_t, cpu: CpuId, what: String) -> Result<()> {
-    let number = cpu.0 as usize;
-    if number >= MOST_CPUS {
-        return Err(SysError::argument(what, format!("no kernel has a CPU {cpu}")));
+fn restrict(thread: libc::pid_t, cpus: &[CpuId], what: impl Fn() -> String) -> Result<()> {
+    let mut mask = Vec::new();
+    for cpu in cpus {
+        let number = cpu.0 as usize;
+        if number >= MOST_CPUS {
+            return Err(SysError::argument(what(), format!("no kernel has a CPU {cpu}")));
+        }
+        mask.resize(mask.len().max(number / WORD_BITS + 1), 0);
+        mask[number / WORD_BITS] |= (1 as libc::c_ulong) << (number % WORD_BITS);
     }
-    let mut mask = vec![0 as libc::c_ulong; number / WORD_BITS + 1];
-    mask[number / WORD_BITS] = 1 << (number % WORD_BITS);
     // SAFETY: sched_setaffinity(2) reads exactly `size` bytes behind the pointer; `mask` is alive for the call and
     // `size` is its length in bytes. The kernel takes any length, so that this need not be a whole cpu_set_t.
     let code = unsafe { libc::sched_setaffinity(thread, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
-    check(code, || what).map(drop)
+    check(code, what).map(drop)
 }
 
 fn affinity(tid: libc::pid_t) -> Result<Vec<CpuId>> {

@@ -170,6 +170,28 @@ fn root_two_namespaces_account_for_every_frame() {
 }
 
 #[test]
+fn root_the_cable_check_reports_foreign_frames() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let send = format!(
+        "import socket, time\ns = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\ns.bind(('{}', 0))\n\
+         while True: s.send(bytes(12) + b'\\x88\\xb5' + bytes(46)); time.sleep(0.002)",
+        hosts.interface("gen")
+    );
+    let mut other = program(&format!("ip netns exec {}", hosts.name("gen")));
+    other.arg(program("python3").get_program()).args(["-c", &send]);
+    let _other = Running::start(HOST, other);
+    eventually("the other program sends", || hosts.received() > 0);
+    let ended = run(HOST, hosts.bench(&out, "--rate 5k --duration 200ms"));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    let statements = results["statements"].to_string();
+    let (_, found) = statements.split_once(" arrived once and intact, with ").expect(&statements);
+    assert!(found.split(' ').next().unwrap().parse::<u64>().is_ok_and(|frames| frames > 0), "{statements}");
+    assert!(found.contains(" foreign frame"), "{statements}");
+}
+
+#[test]
 fn root_a_search_between_agents_accounts_for_every_frame() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
@@ -197,11 +219,15 @@ fn root_agents_end_with_their_controller() {
     }
 }
 
-/// How often all threads of a process have waited for something.
+/// How often the threads of a process have waited for something, without those that send and receive.
 fn wake_ups(pid: u32) -> u64 {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
     let status = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
+    let controls = |status: &String| {
+        !["Name:\tcapbench-gen\n", "Name:\tcapbench-app\n"].iter().any(|name| status.starts_with(name))
+    };
     status
+        .filter(controls)
         .filter_map(|status| {
             let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
             line.trim().parse::<u64>().ok()
@@ -210,15 +236,19 @@ fn wake_ups(pid: u32) -> u64 {
 }
 
 #[test]
-fn root_alone_no_thread_of_the_controller_wakes_up_while_frames_are_sent() {
+fn root_alone_no_control_thread_wakes_up_while_frames_are_sent() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     let before = hosts.received();
     let running = Running::start(HOST, hosts.bench(&out, "--rate 5k --duration 8s --size 64"));
     hosts.wait_until_sending(before);
-    let (woken, frames) = (wake_ups(running.pid()), hosts.received());
+    let agents = ["gen", "dut"].into_iter().flat_map(|which| hosts.agents(which));
+    let processes: Vec<_> = agents.chain([running.pid()]).collect();
+    assert_eq!(processes.len(), 3, "{processes:?}");
+    let woken = || processes.iter().map(|pid| wake_ups(*pid)).collect::<Vec<_>>();
+    let (before, frames) = (woken(), hosts.received());
     std::thread::sleep(std::time::Duration::from_secs(2));
-    assert_eq!(wake_ups(running.pid()), woken);
+    assert_eq!(woken(), before);
     assert!(hosts.received() > frames, "it sends");
     let ended = running.end();
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");

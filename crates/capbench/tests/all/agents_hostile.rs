@@ -3,6 +3,7 @@
 use std::io::{BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -11,10 +12,14 @@ use capbench_agent::framing;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving, PrepareSending};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
+use capbench_sys::host::{CpuId, ThreadId, affinity};
 use serde_json::{Value, json};
 
 use crate::agents::{Hosts, WAITS_NAME};
-use crate::support::{HOST, NOBODY, PATIENCE, Scratch, eventually, program, run, scratch_of_root};
+use crate::agents_lost::bench;
+use crate::support::{
+    HOST, NOBODY, PATIENCE, Running, Scratch, capbench, eventually, program, run, scratch_of_root,
+};
 
 /// An agent, and the connection to it.
 struct Agent {
@@ -60,6 +65,11 @@ impl Agent {
         self.call("hello", json!({"protocol": 1, "trace": false, "session": "of a test"})).unwrap()
     }
 
+    /// Its process: ip-netns(8) and env(1) have replaced themselves by it.
+    fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     fn has_ended(&mut self) -> bool {
         self.process.try_wait().unwrap().is_some()
     }
@@ -92,11 +102,15 @@ fn start(hosts: &Hosts, which: &str, arguments: &str) -> Agent {
 }
 
 fn sending(hosts: &Hosts) -> Value {
+    sending_on(&hosts.interface("gen"))
+}
+
+fn sending_on(interface: &str) -> Value {
     let Setup { layout, sizes, .. } = setup(64);
     let (stream, mtu, cpu) = (serde_json::from_value(json!(0)), serde_json::from_value(json!(1500)), cpu());
     let (stream, mtu, transmit) = (stream.unwrap(), mtu.unwrap(), "sendmmsg".into());
     let asked = PrepareSending { stream, transmit, layout, sizes, mtu, cpu, is_virtual: false };
-    json!({"interface": hosts.interface("gen"), "side": {"transmit": asked}})
+    json!({"interface": interface, "side": {"transmit": asked}})
 }
 
 fn receiving(hosts: &Hosts, streams: u16, quiet: Duration) -> Value {
@@ -259,6 +273,116 @@ fn root_alone_an_agent_whose_answers_nobody_reads_ends_with_its_lease() {
     });
     assert_eq!(ended.unwrap().signal(), Some(9), "{ended:?}");
     hosts.wait_until_left();
+}
+
+#[test]
+fn root_an_agent_keeps_its_own_threads_off_the_cpus_that_are_measured() {
+    let Some(_out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut agent = start(&hosts, "gen", "");
+    let pid = agent.pid();
+    let all = cpus_of_threads(pid);
+    let allowed = all[0].1.clone();
+    assert!(all.len() >= 3 && all.iter().all(|(_, cpus)| *cpus == allowed), "{all:?}");
+    let mut prepare = |measured: &[u32]| {
+        let mut asked = sending(&hosts);
+        asked["measured_cpus"] = json!(measured);
+        let prepared = agent.call("prepare", asked).unwrap();
+        agent.call("arm", arm(1, json!({"burst": {"frames": 10, "rate": 1000.0}}), 10)).unwrap();
+        let threads = cpus_of_threads(pid);
+        agent.call("release", Value::Null).unwrap();
+        assert!(cpus_of_threads(pid).iter().all(|(_, cpus)| *cpus == allowed));
+        (prepared["notes"].to_string(), threads)
+    };
+    let (notes, threads) = prepare(&allowed);
+    assert!(notes.contains("measure every CPU that the agent may use"), "{notes}");
+    assert!(threads.iter().any(|(name, cpus)| name == "capbench-calls" && *cpus == allowed), "{threads:?}");
+    let [_, others @ ..] = &allowed[..] else { unreachable!() };
+    if others.is_empty() {
+        return;
+    }
+    let (notes, threads) = prepare(&allowed[..1]);
+    assert_eq!(notes, "[]");
+    // The generator's thread is on the measured CPU, and all others are not.
+    let (on_it, off_it): (Vec<_>, Vec<_>) = threads.into_iter().partition(|(_, cpus)| *cpus == allowed[..1]);
+    let names: Vec<_> = on_it.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["capbench-gen"], "{off_it:?}");
+    assert!(off_it.len() >= 3 && off_it.iter().all(|(_, cpus)| cpus == others), "{off_it:?}");
+    agent.cut();
+}
+
+/// An interface of this host with interrupts, and its address.
+fn with_interrupts() -> Option<(String, String)> {
+    let output = program("ip -j -4 addr").output().unwrap();
+    let links: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    links.iter().find_map(|link| {
+        let name = link["ifname"].as_str()?;
+        let device = format!("/sys/class/net/{name}/device");
+        let has_interrupts =
+            ["msi_irqs", "../msi_irqs"].iter().any(|folder| Path::new(&device).join(folder).exists());
+        has_interrupts.then(|| Some((name.into(), link["addr_info"][0]["local"].as_str()?.into())))?
+    })
+}
+
+#[test]
+fn root_an_agent_names_measured_cpus_that_its_connection_interrupts() {
+    let Some(_out) = scratch_of_root() else { return };
+    let Some((name, address)) = with_interrupts() else { return };
+    let mut command = capbench("agent --allow send:lo --isolated lo");
+    let mut agent = Agent::start(command.env("SSH_CONNECTION", format!("192.0.2.9 40000 {address} 22")));
+    let cpus = agent.greet()["cpus"].clone();
+    let mut notes = |measured: Value| {
+        let mut asked = sending_on("lo");
+        asked["measured_cpus"] = measured;
+        agent.call("prepare", asked).unwrap()["notes"].to_string()
+    };
+    let found = notes(cpus);
+    assert!(
+        found.contains(&format!("interrupts of {name}, the interface of the controller's connection")),
+        "{found}"
+    );
+    assert_eq!(notes(json!([])), "[]", "nothing is measured");
+}
+
+/// The names of a process's threads, and the CPUs where each may run.
+fn cpus_of_threads(pid: u32) -> Vec<(String, Vec<u32>)> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().filter_map(Result::ok);
+    let of = |thread: std::fs::DirEntry| {
+        let number = thread.file_name().to_str()?.parse().ok()?;
+        let name = std::fs::read_to_string(thread.path().join("comm")).ok()?;
+        let cpus = affinity::affinity_of(ThreadId::new(number)?).ok()?;
+        Some((name.trim_end().into(), cpus.into_iter().map(CpuId::number).collect()))
+    };
+    threads.filter_map(of).collect()
+}
+
+#[test]
+fn root_answers_that_nobody_asked_for_fill_no_memory_and_end_with_the_wait() {
+    let Some(out) = scratch_of_root() else { return };
+    let (hosts, folder) = (Hosts::make(), Scratch::new());
+    let [script, count] = ["flood.py", "count"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&script, include_str!("support/flood.py")).unwrap();
+    let python = program("python3").get_program().to_string_lossy().into_owned();
+    let tx = format!("exec:{python} {script} {count},eth1");
+    let sent = || std::fs::metadata(&count).map_or(0, |file| file.len());
+    // Whoever stops the run does not wait for as long as for an answer.
+    for (waits, is_stopped) in [("5000,500,500", false), ("500000,500,500", true)] {
+        let _ = std::fs::remove_file(&count);
+        let mut command = bench(&out, &[tx.clone(), hosts.location("dut")], "--repeats 0");
+        command.env(WAITS_NAME, waits);
+        let running = Running::start(HOST, command);
+        eventually("many answers have come", || sent() > 100);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let most: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(most < 80 << 10, "{most} KiB of {} MiB", sent());
+        if is_stopped {
+            running.signal("INT");
+        }
+        let ended = running.end();
+        let why = if is_stopped { "the user wants to stop" } else { "no answer to hello within 5s" };
+        assert!(!matches!(ended.code, Some(0) | None) && ended.errors.contains(why), "{ended:#?}");
+    }
 }
 
 /// The runtime directory of nobody, unless there is one. Removed on drop.

@@ -1,6 +1,7 @@
 //! Agents that are lost: killed, or behind a connection that is cut, that delays, or that is silent for ever.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::support::{
     signal,
 };
 
-/// A program between a controller and an agent that harms their connection once.
+/// A program between a controller and an agent that harms their connection, once or several times.
 pub struct Link {
     folder: Scratch,
 }
@@ -45,9 +46,14 @@ impl Link {
         })
     }
 
+    /// How often it has done harm.
+    fn harms(&self) -> u64 {
+        std::fs::metadata(self.file("mark")).map_or(0, |file| file.len())
+    }
+
     /// Whether it has done harm.
     pub fn has_harmed(&self) -> bool {
-        std::fs::exists(self.file("mark")).unwrap()
+        self.harms() > 0
     }
 }
 
@@ -98,6 +104,64 @@ fn root_alone_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
         assert!(!has_noise(&trial, "repeated"), "{which} {when}: {trial:#}");
         hosts.wait_until_left();
     }
+}
+
+#[test]
+fn root_alone_a_report_that_is_lost_too_costs_its_trial_and_nothing_else() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    // The agent that read the report was lost with it; nobody could be asked; nobody could be asked for the next trial, either.
+    for (which, reports, is_back) in [("dut", 1, true), ("gen", 3, true), ("dut", 6, false)] {
+        let link = Link::make();
+        let how = format!("cut{}", "/cut".repeat(reports));
+        let when = format!("finish:2{}", "/report:1".repeat(reports));
+        let ends = link.ends(&hosts, which, &how, &when);
+        let ended = run(HOST, bench(&out, &ends, "--repeats 0 --duration 300ms --method recv"));
+        assert_eq!(link.harms(), 1 + reports as u64, "{ended:#?}");
+        assert!(matches!((is_back, ended.code), (true, Some(0 | 4)) | (false, Some(1))), "{ended:#?}");
+        let results = results(&out.file("run")).unwrap();
+        let [lost, rest @ ..] = &results["trials"].as_array().unwrap()[..] else { panic!("{results:#}") };
+        assert_eq!((&lost["verdict"], &lost["sent"]), (&"invalid".into(), &0.into()), "{lost:#}");
+        let because = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let lost = because(&lost["invalid_because"]);
+        for part in ["lost, and so nothing is counted", &hosts.interface(which), "before it answered finish"]
+        {
+            assert!(lost.contains(part), "{part}: {lost}");
+        }
+        let not_measured = because(&results["not_measured"][0]["reason"]);
+        if is_back {
+            rest.iter().for_each(check);
+            assert!(rest.len() == 1 && rest[0]["verdict"] != "invalid", "{rest:#?}");
+        } else {
+            assert!(rest.is_empty() && not_measured.contains("before it answered report"), "{not_measured}");
+        }
+        hosts.wait_until_left();
+    }
+}
+
+#[test]
+fn root_alone_a_user_who_stops_while_a_report_is_awaited_keeps_the_trials_before() {
+    let Some(out) = scratch_of_root() else { return };
+    let (hosts, link) = (Hosts::make(), Link::make());
+    // The connection is cut at the end of the second trial, and the one to the next agent falls silent.
+    let ends = link.ends(&hosts, "dut", "cut/hang", "finish:3/report:1");
+    let mut command = bench(&out, &ends, "--repeats 0 --duration 300ms --method recv");
+    // The controller alone would wait for minutes.
+    command.env_remove(WAITS_NAME);
+    let running = Running::start(HOST, command);
+    eventually("the report is awaited", || link.harms() == 2);
+    let stopped = Instant::now();
+    running.signal("INT");
+    let ended = running.end();
+    assert!(stopped.elapsed() < Duration::from_secs(60), "{ended:#?}");
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    assert_eq!(results["complete"], false);
+    let [trial] = &results["trials"].as_array().unwrap()[..] else { panic!("one trial: {results:#}") };
+    check(trial);
+    assert_ne!(trial["verdict"], "invalid", "{trial:#}");
+    // Also the one behind the silent connection.
+    hosts.wait_until_left();
 }
 
 #[test]

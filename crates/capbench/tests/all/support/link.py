@@ -1,9 +1,10 @@
-"""Stands between a controller and an agent, and harms their connection once.
+"""Stands between a controller and an agent, and harms their connection.
 
 link.py MARK HOW WHEN COMMAND...
 HOW: cut (both ends see the end), hang (nobody sees anything), delay (every message takes a while).
 WHEN: CALL:NTH (instead of the answer to the nth call of this name) or CALL:NTH+SECONDS (so long after that call).
-Once MARK exists, connections are whole.
+Both may have several parts with a slash between them: after the first harm, the next connection has the second part, and so on.
+MARK has an octet for each harm. After the last part, connections are whole.
 """
 
 import os
@@ -14,18 +15,22 @@ import threading
 import time
 
 mark, how, when = sys.argv[1:4]
+done = os.path.getsize(mark) if os.path.exists(mark) else 0
+parts = list(zip(how.split("/"), when.split("/"), strict=True))
+whole = done >= len(parts)
+how, when = parts[min(done, len(parts) - 1)]
 call, _, seconds = when.partition("+")
 call, _, nth = call.partition(":")
 pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
 agent = subprocess.Popen(sys.argv[4:], **pipes)
 to_agent, from_agent = agent.stdin.fileno(), agent.stdout.fileno()
-whole = os.path.exists(mark)
 seen = 0
 harmed = threading.Event()
 
 
 def harm():
-    open(mark, "w").close()
+    with open(mark, "a") as harms:
+        harms.write("x")
     harmed.set()
     if how == "cut":
         os._exit(1)
@@ -51,8 +56,9 @@ def to_the_agent():
     while octets := os.read(0, 1 << 16):
         if not passes():
             continue
-        os.write(to_agent, octets)
+        # Before the agent can answer.
         before, seen = seen, seen + octets.count(b'"method":"%s"' % call.encode())
+        os.write(to_agent, octets)
         if seconds and not whole and before < int(nth) <= seen:
             threading.Timer(float(seconds), harm).start()
     if harmed.is_set() and how == "hang":
