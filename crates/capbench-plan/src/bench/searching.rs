@@ -37,6 +37,8 @@ const LIKELY_TRIALS: u32 = 5;
 const LEAST_SHARE: f64 = 0.05;
 /// A method below this share of the fastest one's rate gets a coarse search first.
 const FAR_SLOWER: f64 = 0.5;
+/// A method was sent too little to compare it if it is this share below what another one sustains.
+const BEHIND: f64 = 0.1;
 /// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
 const CONFIRMED: u32 = 5;
 
@@ -184,8 +186,8 @@ impl BenchPlan {
         let kept = clock.time(count, self.duration) + clock.reserve(count, self.duration);
         let ends_at = (session.spent + of_set_up).saturating_sub(kept);
         let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
-        let mut open: Vec<_> =
-            measured.iter_mut().filter(|one| searching.plan(&one.overload, COARSEST).is_some()).collect();
+        let (mut open, mut at_generator): (Vec<_>, Vec<_>) =
+            measured.iter_mut().partition(|one| searching.plan(&one.overload, COARSEST).is_some());
         // Methods that read most come first: the best of them is the answer.
         open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
         for round in [None, Some(2)] {
@@ -215,6 +217,7 @@ impl BenchPlan {
                     return Ok(());
                 }
             }
+            self.catch_up(&mut at_generator, ends_at, progress, session)?;
             // Methods between which the trials leave no decision are searched once more.
             let Some(known) = open.first().and_then(|first| known(session, &first.overload)) else { break };
             let is_undecided = |ranked: &Ranked| {
@@ -228,6 +231,30 @@ impl BenchPlan {
 }
 
 impl BenchPlan {
+    /// Runs methods once more that sustained all that the generator sent, if that is less than another one sustains: the generator
+    /// may send more now.
+    fn catch_up(
+        &self,
+        at_generator: &mut [&mut Measured],
+        ends_at: Duration,
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<()> {
+        let Some(first) = at_generator.first() else { return Ok(()) };
+        let leading = known(session, &first.overload).and_then(|known| known.leading_pps()).unwrap_or(0.0);
+        for one in at_generator {
+            let is_behind = one.overload.offered_pps < leading * (1.0 - BEHIND);
+            if is_behind
+                && session.spent + self.duration < ends_at
+                && let Some(again) = self.overload(&one.setup, progress, session)?
+                && again.lost() == 0
+            {
+                one.overload = again;
+            }
+        }
+        Ok(())
+    }
+
     /// Runs the method that the trials name once more, at the load that it sustained in the first set-up and as long as the time
     /// that is left allows: a short trial seldom meets a pause of the host.
     pub(super) fn confirm(&self, first: &Stretch, session: &mut Session<'_>) -> Result<()> {
@@ -264,16 +291,14 @@ fn known(session: &Session<'_>, trial: &TrialResult) -> Option<Ranking> {
 /// Where the search of a method starts that read less at maximum load than the leading one sustains: at that load. If it loses
 /// there, this one trial decides that the other is better. `None` if it is not such a method.
 fn leading(known: Option<&Ranking>, plan: &SearchPlan) -> Option<Pps> {
-    let sustained = known?.methods.iter().filter_map(|ranked| ranked.lossless.lower_pps).reduce(f64::max)?;
-    let overload = plan.overload?;
+    let (sustained, overload) = (known?.leading_pps()?, plan.overload?);
     Pps::new(sustained).ok().filter(|leading| (overload.read_pps..overload.offered_pps).contains(leading))
 }
 
 /// Whether a search of this method can decide the answer: it is not certainly worse than another one, and not far slower than the
 /// fastest. A method that collapses at maximum load can be better than it looks there: a coarse search shows it.
 fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
-    let methods = known.map_or(&[][..], |known| &known.methods);
-    let fastest = methods.iter().filter_map(|ranked| ranked.lossless.lower_pps).fold(fastest, f64::max);
+    let fastest = known.and_then(Ranking::leading_pps).unwrap_or(0.0).max(fastest);
     let ranked = known.and_then(|known| known.of(&one.setup.method.to_string()));
     let is_worse = ranked.is_some_and(|ranked| ranked.below == Some(Certainty::Certain));
     !is_worse && one.pps().is_none_or(|pps| pps >= fastest * FAR_SLOWER)

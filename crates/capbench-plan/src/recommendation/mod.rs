@@ -398,6 +398,11 @@ impl Ranking {
         }
     }
 
+    /// The highest load that any of its methods sustained without loss, frames per second.
+    pub fn leading_pps(&self) -> Option<f64> {
+        self.methods.iter().filter_map(|ranked| ranked.lossless.lower_pps).reduce(f64::max)
+    }
+
     /// The figures of a method.
     pub fn of(&self, method: &str) -> Option<&Ranked> {
         self.methods.iter().find(|ranked| ranked.method == method)

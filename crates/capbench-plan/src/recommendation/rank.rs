@@ -159,7 +159,8 @@ impl Order {
     }
 
     /// Orders the methods of each rank by cost, then by privilege. Those that sustained no load come last. Limits that are not known
-    /// well enough to be equal are first ordered by what the trials show: the highest load that a method sustained.
+    /// well enough to be equal are first ordered by what the trials show: the highest load that a method sustained, if it differs by
+    /// more than what a generator sends.
     fn by_cost(&mut self, margin: f64) {
         let mut ordered: Vec<Ranked> = Vec::new();
         let mut left = std::mem::take(&mut self.methods);
@@ -167,11 +168,8 @@ impl Order {
         while let Some(first) = left.iter().map(key).min() {
             let (mut tied, rest): (Vec<_>, Vec<_>) =
                 left.into_iter().partition(|ranked| key(ranked) == first);
-            let share = if self.are_alike(&tied.iter().collect::<Vec<_>>(), margin) {
-                0.0
-            } else {
-                1.0 - margin.clamp(USUAL, WELL)
-            };
+            let share =
+                if self.are_alike(&tied.iter().collect::<Vec<_>>(), margin) { 0.0 } else { SENT_ALIKE };
             while !tied.is_empty() {
                 let lower = |ranked: &Ranked| self.shown(ranked).unwrap_or(0.0);
                 let highest = tied.iter().map(lower).fold(0.0, f64::max);
