@@ -41,6 +41,12 @@ const FAR_SLOWER: f64 = 0.5;
 const BEHIND: f64 = 0.1;
 /// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
 const CONFIRMED: u32 = 5;
+/// Number of such trials, if they fail.
+const CONFIRMATIONS: usize = 5;
+/// Factors by which the trials of searches are longer where the time suffices: the excess that they show is smaller.
+const LONGER: [u32; 3] = [4, 2, 1];
+/// Share of the time that longer trials may use by their likely number.
+const LONGER_SHARE: f64 = 0.3;
 
 impl Searching {
     /// The shortest trial that shows an excess of this share: the buffer absorbs the frames of the time that the receiver needs
@@ -52,6 +58,12 @@ impl Searching {
     /// Number of trials of a search, before any trial shows it.
     pub(super) fn trials(&self) -> u32 {
         LIKELY_TRIALS
+    }
+
+    /// The same with the longest trials for which what it needs is in this time.
+    fn longer(&self, time: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
+        let with = |factor: u32| Self { trial: self.trial * factor, ..*self };
+        LONGER.into_iter().map(with).find(|longer| needs(longer) <= time).unwrap_or(*self)
     }
 
     /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
@@ -190,6 +202,10 @@ impl BenchPlan {
             measured.iter_mut().partition(|one| searching.plan(&one.overload, COARSEST).is_some());
         // Methods that read most come first: the best of them is the answer.
         open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
+        let left = ends_at.saturating_sub(session.spent).mul_f64(LONGER_SHARE);
+        let searching = &searching.longer(left, |searching| {
+            open.iter().map(|one| clock.of_search(&one.overload, searching, COARSER[0])).sum()
+        });
         for round in [None, Some(2)] {
             for nth in 0..open.len() {
                 let known = known(session, &open[nth].overload);
@@ -256,27 +272,36 @@ impl BenchPlan {
     }
 
     /// Runs the method that the trials name once more, at the load that it sustained in the first set-up and as long as the time
-    /// that is left allows: a short trial seldom meets a pause of the host.
+    /// that is left allows: a short trial hides a small excess in buffers, and seldom meets a pause of the host. If the load is not
+    /// sustained, what the trials name then is tried.
     pub(super) fn confirm(&self, first: &Stretch, session: &mut Session<'_>) -> Result<()> {
         let Some(searching) = &self.searching else { return Ok(()) };
-        let clock = Clock::of(searching, session);
-        let Some(time) = clock.for_trials(clock.left(), self.duration) else { return Ok(()) };
-        let known = recommend(&session.trials, &session.searches);
-        let Some((method, ranking)) =
-            known.as_ref().and_then(|known| known.method.as_deref().zip(known.headline()))
-        else {
-            return Ok(());
-        };
-        let setup = first.setups.iter().find(|setup| setup.method.to_string() == method);
-        let Some((setup, ranked)) = setup.zip(ranking.of(method)) else { return Ok(()) };
-        let load = match ranked.lossless.lower_pps.map(Pps::new) {
-            _ if ranked.limited_by == Some(Limit::Generator) => Load::Maximum,
-            Some(Ok(lower)) => Load::Rate(lower),
-            _ => return Ok(()),
-        };
-        session.trial(setup, load, time.min(CONFIRMED * self.duration), Phase::Confirmation)?;
+        for _ in 0..CONFIRMATIONS {
+            let clock = Clock::of(searching, session);
+            let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
+            let Some((setup, load)) = named(first, session) else { break };
+            let time = time.min(CONFIRMED * self.duration);
+            session.trial(&setup, load, time, Phase::Confirmation)?;
+            let is_it = |(after, at): (Setup, Load)| after.method == setup.method && at == load;
+            if session.stopped || named(first, session).is_none_or(is_it) {
+                break;
+            }
+        }
         Ok(())
     }
+}
+
+/// The method that the trials name, and the load that it sustains.
+fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
+    let known = recommend(&session.trials, &session.searches)?;
+    let (method, ranking) = known.method.as_deref().zip(known.headline())?;
+    let setup = first.setups.iter().find(|setup| setup.method.to_string() == method)?;
+    let ranked = ranking.of(method)?;
+    let load = match ranked.limited_by {
+        Some(Limit::Generator) => Load::Maximum,
+        _ => Load::Rate(Pps::new(ranked.lossless.lower_pps?).ok()?),
+    };
+    Some((setup.clone(), load))
 }
 
 /// What the trials so far show about the set-up of a trial.

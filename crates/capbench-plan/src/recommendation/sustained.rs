@@ -2,12 +2,14 @@
 
 use std::cmp::Ordering;
 
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{Phase, TrialResult};
 
 use super::{Entrant, ROUNDING, Sustained, SustainedStatus};
 use crate::search::criteria::Class;
 use crate::search::{GoalResult, Status};
 
+/// The precision of a limit that no search found.
+const PRECISION: f64 = 0.05;
 /// Trials at maximum load are of one load if what was sent differs by less than this share.
 const SAME_LOAD: f64 = 0.05;
 /// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this factor, or if the
@@ -39,7 +41,8 @@ impl Sustained {
                 .cmp(&is_disturbed(other))
                 .then(by_precision(one, other).unwrap_or(Ordering::Equal))
         };
-        found.min_by(order).unwrap_or_else(|| tried.alone())
+        let known = found.min_by(order).unwrap_or_else(|| tried.alone());
+        tried.confirmed(known)
     }
 
     fn new(
@@ -136,6 +139,35 @@ impl<'r> Tried<'r> {
         let (upper, at_most) = (shown.as_ref().map(offered), own.as_ref().map(offered));
         trials.extend(shown.map(|trial| trial.number));
         Sustained::new(status, lower_pps, upper, at_most, trials)
+    }
+
+    /// What is left of a limit after longer trials at that load: one that shows a larger excess than the precision allows counts
+    /// more than short ones that did not.
+    fn confirmed(&self, known: Sustained) -> Sustained {
+        let precision = known.searched_to.unwrap_or(PRECISION);
+        let is_contrary = |trial: &&&TrialResult| {
+            let is_claimed =
+                known.lower_pps.is_some_and(|lower| trial.offered_pps <= lower * (1.0 + ROUNDING));
+            trial.phase == Phase::Confirmation
+                && is_claimed
+                && missing(trial) > precision
+                && !is_of_a_moment(trial)
+        };
+        let Some(lowest) = self.failed.iter().find(is_contrary) else { return known };
+        let upper = lowest.offered_pps;
+        let below = self.held.iter().filter(|trial| trial.offered_pps < upper * (1.0 - ROUNDING)).next_back();
+        let is_own = self.failed.iter().filter(is_contrary).any(|trial| is_its_own(trial));
+        let status = match below {
+            _ if !is_own => SustainedStatus::Disturbed,
+            None => SustainedStatus::NotReached,
+            Some(_) => SustainedStatus::Between,
+        };
+        let at_most = if is_own { Some(upper) } else { known.at_most_pps };
+        let trials = below.into_iter().chain([lowest]).map(|trial| trial.number).collect();
+        let bounds =
+            Sustained::new(status, below.map(|trial| trial.offered_pps), Some(upper), at_most, trials);
+        let searched_to = known.searched_to.map(|width| bounds.precision.unwrap_or(width).max(width));
+        Sustained { searched_to, ..bounds }
     }
 
     /// By the trials alone: the highest load that is sustained, below the lowest that is not.
@@ -301,5 +333,30 @@ mod tests {
         // Others left 40 % of the CPU.
         assert_eq!(known(30_000), SustainedStatus::NotReached, "15 % of the frames");
         assert_eq!(known(60_000), SustainedStatus::Unknown, "30 % of the frames");
+    }
+
+    #[test]
+    fn a_longer_trial_that_contradicts_a_search_lowers_the_limit() {
+        let confirmed = |delivered: u32, taken: f64| {
+            let long = TrialResult { phase: Phase::Confirmation, ..trial(4, 34_149, delivered, taken) };
+            let trials = [
+                trial(1, 33_000, 33_000, 0.0),
+                trial(2, 34_150, 34_150, 0.0),
+                trial(3, 36_000, 30_000, 0.0),
+                long,
+            ];
+            let tried = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0);
+            let bounds = Bounds { lower_pps: Some(34_150.0), upper_pps: Some(36_000.0), trials: vec![2, 3] };
+            let known = tried.confirmed(Sustained { searched_to: Some(0.05), ..tried.with(bounds) });
+            (known.status, known.lower_pps, known.at_most_pps, known.trials)
+        };
+        let found = (SustainedStatus::Between, Some(34_150.0), Some(36_000.0), vec![2, 3]);
+        assert_eq!(confirmed(34_149, 0.0), found);
+        assert_eq!(confirmed(33_000, 0.0), found, "within the precision");
+        let lowered = (SustainedStatus::Between, Some(33_000.0), Some(34_149.0), vec![1, 4]);
+        assert_eq!(confirmed(31_000, 0.0), lowered);
+        // Others took a tenth of the CPU: the limit can be higher, but this load is not claimed any more.
+        let hidden = (SustainedStatus::Disturbed, Some(33_000.0), Some(36_000.0), vec![1, 4]);
+        assert_eq!(confirmed(31_000, 0.1), hidden);
     }
 }
