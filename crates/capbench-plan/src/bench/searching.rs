@@ -7,7 +7,9 @@ use capbench_frames::rates::Pps;
 use super::time::{COARSER, COARSEST, Clock, set_ups_that_fit};
 use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
-use crate::recommendation::{Certainty, LOSSLESS, NEARLY, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
+use crate::recommendation::{
+    Certainty, LOSSLESS, NEARLY, NEARLY_LOSSLESS, ROUNDING, Ranked, Ranking, recommend,
+};
 use crate::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
 use crate::session::Session;
 use capbench_model::laboratory::Setup;
@@ -41,6 +43,8 @@ const FAR_SLOWER: f64 = 0.5;
 const BEHIND: f64 = 0.1;
 /// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
 const CONFIRMED: u32 = 5;
+/// What a method is tried at after it did not sustain a load, by the rate at which it read frames there.
+const JUST_BELOW: f64 = 0.99;
 /// Number of such trials, if they fail.
 const CONFIRMATIONS: usize = 5;
 /// Factors by which the trials of searches are longer where the time suffices: the excess that they show is smaller.
@@ -276,18 +280,35 @@ impl BenchPlan {
     /// sustained, what the trials name then is tried.
     pub(super) fn confirm(&self, first: &Stretch, session: &mut Session<'_>) -> Result<()> {
         let Some(searching) = &self.searching else { return Ok(()) };
+        let Some(mut claim) = named(first, session) else { return Ok(()) };
         for _ in 0..CONFIRMATIONS {
             let clock = Clock::of(searching, session);
             let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
-            let Some((setup, load)) = named(first, session) else { break };
+            let (setup, load) = claim;
             let time = time.min(CONFIRMED * self.duration);
-            session.trial(&setup, load, time, Phase::Confirmation)?;
-            let is_it = |(after, at): (Setup, Load)| after.method == setup.method && at == load;
-            if session.stopped || named(first, session).is_none_or(is_it) {
-                break;
-            }
+            let Some(trial) = session.trial(&setup, load, time, Phase::Confirmation)? else { break };
+            claim = match named(first, session) {
+                Some((named, lower)) if named.method == setup.method && is_as_high(lower, load) => break,
+                // The rate at which it read frames is the better guess than the next load that a search tried.
+                Some((named, _)) if named.method == setup.method => {
+                    match Pps::new(trial.read_pps() * JUST_BELOW) {
+                        Ok(rate) => (setup, Load::Rate(rate)),
+                        Err(_) => break,
+                    }
+                }
+                Some(other) => other,
+                None => break,
+            };
         }
         Ok(())
+    }
+}
+
+/// Whether a load is the one that was tried, but for rounding, or a higher one.
+fn is_as_high(load: Load, tried: Load) -> bool {
+    match (load.pps(), tried.pps()) {
+        (Some(load), Some(tried)) => load >= tried * (1.0 - ROUNDING),
+        (load, tried) => load == tried,
     }
 }
 
