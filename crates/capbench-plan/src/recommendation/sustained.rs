@@ -111,6 +111,10 @@ impl<'r> Tried<'r> {
         let Bounds { lower_pps, upper_pps, trials } = bounds;
         let Some(upper) = upper_pps else { return self.above(lower_pps, trials) };
         let at_upper: Vec<_> = self.failed.iter().filter(|trial| trials.contains(&trial.number)).collect();
+        if lower_pps.is_none() && at_upper.is_empty() {
+            // The generator left frames unsent at every load: that is no limit of the method.
+            return self.alone();
+        }
         let is_clear = at_upper.is_empty() || at_upper.iter().any(|trial| is_its_own(trial));
         let at_most = if is_clear { Some(upper) } else { self.at_most(upper) };
         let status = match lower_pps {
@@ -358,5 +362,15 @@ mod tests {
         // Others took a tenth of the CPU: the limit can be higher, but this load is not claimed any more.
         let hidden = (SustainedStatus::Disturbed, Some(33_000.0), Some(36_000.0), vec![1, 4]);
         assert_eq!(confirmed(31_000, 0.1), hidden);
+    }
+
+    #[test]
+    fn frames_that_the_generator_left_unsent_are_no_limit_of_the_method() {
+        let trials =
+            [trial(1, 1_208, 1_208, 0.0), trial(2, 17_175, 17_175, 0.0), trial(3, 23_328, 20_000, 0.0)];
+        let tried = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0);
+        let known = tried.with(Bounds { lower_pps: None, upper_pps: Some(1_209.0), trials: vec![1] });
+        let found = (known.status, known.lower_pps, known.upper_pps);
+        assert_eq!(found, (SustainedStatus::Between, Some(17_175.0), Some(23_328.0)));
     }
 }
