@@ -183,6 +183,11 @@ pub fn default_methods() -> Vec<String> {
     METHODS.iter().filter(|method| method.in_default).map(|method| method.name.to_string()).collect()
 }
 
+/// The methods of `--method quick`: one of each kind, the newest ring that packet sockets have and the one before.
+pub fn quick_methods() -> Vec<String> {
+    ["recv", "packet-v2", "packet-v3", "libpcap", "af-xdp"].map(String::from).to_vec()
+}
+
 /// The methods of `--method all`: every method, variants that differ in kind, and other programs.
 pub fn all_methods(programs: &Programs) -> Vec<String> {
     let own =

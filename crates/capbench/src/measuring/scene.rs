@@ -196,7 +196,7 @@ pub struct Scene {
 /// Defaults of a command.
 pub struct Defaults {
     /// Names of methods and sets of methods.
-    pub methods: &'static [&'static str],
+    pub methods: &'static str,
     /// Frame sizes in octets, FCS included.
     pub sizes: &'static [u32],
     pub placements: &'static [PlacementChoice],
@@ -206,7 +206,7 @@ pub struct Defaults {
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { methods: &["packet-v3"], sizes: &[64], placements: &[PlacementChoice::Same], quiet_ms: 500 }
+        Self { methods: "packet-v3", sizes: &[64], placements: &[PlacementChoice::Same], quiet_ms: 500 }
     }
 }
 
@@ -214,11 +214,8 @@ impl Scene {
     /// Reads the flags, without looking at the host. Fails if they name what does not exist, or contradict each other.
     pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
         let mut programs = Programs::with_file(flags.programs.as_deref())?;
-        let named = if flags.method.is_empty() {
-            defaults.methods.iter().map(ToString::to_string).collect()
-        } else {
-            flags.method.clone()
-        };
+        let named =
+            if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
         let methods = methods(&named, &mut programs)?;
         flags.capture.check_used(&methods, &programs)?;
         let mut sizes = flags.size.clone();
@@ -339,6 +336,7 @@ fn methods(list: &[String], programs: &mut Programs) -> Result<Vec<MethodSpec>> 
     let mut methods: Vec<MethodSpec> = Vec::new();
     for name in list {
         let names = match name.as_str() {
+            "quick" => subject::quick_methods(),
             "default" => subject::default_methods(),
             "all" => subject::all_methods(programs),
             _ => vec![name.clone()],

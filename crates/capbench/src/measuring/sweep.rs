@@ -132,7 +132,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
 }
 
 fn defaults(axis: AxisKind) -> Defaults {
-    let defaults = Defaults { methods: &["default"], ..Defaults::default() };
+    let defaults = Defaults { methods: "default", ..Defaults::default() };
     match axis.facts().named {
         Named::Sizes(sizes) => Defaults { sizes, ..defaults },
         Named::Placements(placements) => Defaults { placements, ..defaults },
