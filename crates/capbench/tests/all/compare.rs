@@ -168,7 +168,7 @@ fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     let ended = run(HOST, capbench("").args(command.split_whitespace()).arg("--out").arg(&first));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     assert!(ended.out.contains("packet-v3 against recv, in pairs that ran side by side"), "{}", ended.out);
-    assert!(ended.out.contains("set-up 64 B, placement same, common load"), "{}", ended.out);
+    assert!(ended.out.contains("64 B, placement same, common load"), "{}", ended.out);
     assert!(is_narrow(&ended.out), "{}", ended.out);
     let results: Results = serde_json::from_value(saved::results(&first).unwrap()).unwrap();
     let comparison = &results.comparisons[0];
