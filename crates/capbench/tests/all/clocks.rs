@@ -282,7 +282,7 @@ fn root_alone_the_management_interface_of_the_receivers_host_is_silent_while_fra
         };
         for arguments in [
             "rfc2544 --test latency --quick --repetitions 2 --throughput 5k --method recv --repeats 0 --size 64",
-            "bench --method packet-v3 --rate 5k --duration 2s --repeats 0 --size 64",
+            "bench --method packet-v3 --placement same --rate 5k --duration 2s --repeats 0 --size 64",
             "search --method packet-v3 --goal quick --max-rate 10k --time 5s --repeats 0 --size 64",
         ] {
             let _ = std::fs::remove_dir_all(out.path().join("run"));
