@@ -369,15 +369,23 @@ impl AgentLaboratory {
         let receive = RemoteReceiver::prepare(receive, receiving, measured_there)?.comparing(comparison);
         let mut notes = receive.notes();
         let failures = generators.iter().filter_map(|generator| generator.failure.clone());
-        let absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
+        let mut absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
         let mut senders = Vec::new();
         let each = generators.iter_mut().zip(cpus).zip(measured).zip(on_its_host);
         for (((generator, cpu), measured), is_on_its_host) in each {
             if generator.failure.is_none() {
                 let on = Conditions { cpu, measured, is_virtual, is_on_its_host, head_start, comparison };
-                let (sender, of_sender) = generator.prepare(setup, mtu, on)?;
-                senders.push(sender);
-                notes.extend(of_sender);
+                match generator.prepare(setup, mtu, on) {
+                    // For the next set-up it is started again, or given up.
+                    Err(error) if error.is_out_of_reach() && absent.len() < route.tolerated => {
+                        absent.push(error.to_string());
+                    }
+                    prepared => {
+                        let (sender, of_sender) = prepared?;
+                        senders.push(sender);
+                        notes.extend(of_sender);
+                    }
+                }
             }
         }
         for note in notes {
