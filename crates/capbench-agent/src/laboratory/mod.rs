@@ -175,7 +175,8 @@ impl AgentLaboratory {
     /// What each agent says of itself and its interface, a line each with the location first.
     pub fn describe(&self) -> Vec<(String, String)> {
         let line = |role, agent: &Connection| {
-            let Hello { environment, max_rate, max_duration, no_report_because, .. } = agent.hello();
+            let Hello { environment, max_rate, max_duration, programs, isolated, no_report_because, .. } =
+                agent.hello();
             let interface = match port(agent, role) {
                 Ok(port) => {
                     let driver = port.facts.facts.driver.as_deref().unwrap_or("unknown driver");
@@ -196,6 +197,12 @@ impl AgentLaboratory {
             }
             if let Some(limit) = max_duration {
                 text += &format!(", allows trials up to {limit:?}");
+            }
+            if !programs.is_empty() {
+                text += &format!(", allows programs {}", programs.join(", "));
+            }
+            if !isolated.is_empty() {
+                text += &format!(", calls {} isolated", isolated.join(", "));
             }
             if let Some(reason) = no_report_because {
                 text += &format!(", leaves no report if its connection is lost: {reason}");
@@ -222,7 +229,6 @@ impl AgentLaboratory {
                     "losses on the path: {driver} of {} is not known to count each frame",
                     agent.location()
                 ));
-                break;
             }
         }
         for (_, agent) in &ends {
