@@ -38,8 +38,9 @@ pub enum Location {
 
 /// Without a terminal and without a question, which nobody could answer; without forwarding. Neither end sends anything that no
 /// call needs: BatchMode has keep-alive messages by default on Debian, and so may the user's configuration. Leases notice a
-/// connection that is gone.
-const SSH: [&str; 13] = [
+/// connection that is gone. The connection is not shared with other sessions (ControlMaster): it would have their packets, and
+/// the options of the ssh that opened it.
+const SSH: [&str; 15] = [
     "ssh",
     "-T",
     "-a",
@@ -50,6 +51,8 @@ const SSH: [&str; 13] = [
     "ServerAliveInterval=0",
     "-o",
     "TCPKeepAlive=no",
+    "-o",
+    "ControlPath=none",
     "-o",
     "ConnectTimeout=10",
     "--",
@@ -235,12 +238,12 @@ mod tests {
         assert_eq!(command("eth1"), ["/bin/cb", "agent", "--allow", "send:eth1"]);
         assert_eq!(command("netns:gen/eth1")[..6], ["ip", "netns", "exec", "gen", "/bin/cb", "agent"]);
         let ssh = command("ssh:me@gen1/eth1");
-        assert_eq!(ssh[12..], ["--", "me@gen1", "capbench", "agent", "--allow", "send:eth1"]);
-        for option in ["ServerAliveInterval=0", "TCPKeepAlive=no", "ConnectTimeout=10"] {
+        assert_eq!(ssh[14..], ["--", "me@gen1", "capbench", "agent", "--allow", "send:eth1"]);
+        for option in ["ServerAliveInterval=0", "TCPKeepAlive=no", "ControlPath=none", "ConnectTimeout=10"] {
             assert!(ssh.contains(&option.into()), "{option}");
         }
         // ssh has no brackets around an address, as no port can follow it.
-        assert_eq!(command("ssh:me@[2001:db8::1]/eth1")[13], "me@2001:db8::1");
+        assert_eq!(command("ssh:me@[2001:db8::1]/eth1")[15], "me@2001:db8::1");
         assert_eq!(command("exec:rsh gen1 agent,eth1"), ["rsh", "gen1", "agent"]);
     }
 }

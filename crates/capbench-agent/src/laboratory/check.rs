@@ -46,7 +46,7 @@ impl AgentLaboratory {
     ///
     /// # Errors
     /// Frames that did not arrive, or not once and intact. Those that the receiving interface itself lost are no fault of the
-    /// link.
+    /// link. Or a generator was lost meanwhile, so that its link is not checked.
     pub(super) fn check(&mut self, setup: &Setup) -> Result<Checked> {
         if let Some(checked) = self.checked {
             return Ok(checked);
@@ -84,6 +84,15 @@ impl AgentLaboratory {
         if self.stop.load(Ordering::Relaxed) {
             // The user cut it short: it shows nothing, and no trial follows.
             return Ok(Checked { generator: placement.generator, kernel: placement.kernel });
+        }
+        let has_half = |generator: &&Generator| transmit.iter().any(|half| half.stream == generator.stream);
+        let mut unchecked = self.generators.iter().filter(|generator| !has_half(generator));
+        if let Some(lost) = unchecked.find(|generator| generator.failure.is_none()) {
+            return Err(AgentError::Lost {
+                location: lost.agent.location().to_string(),
+                reason: "the agent was lost during the cable check".into(),
+                exit_code: None,
+            });
         }
         let missing = transmit.iter().map(|half| Outcome::of(half, &receive).missing()).sum();
         for half in &transmit {

@@ -175,7 +175,8 @@ impl AgentLaboratory {
     /// What each agent says of itself and its interface, a line each with the location first.
     pub fn describe(&self) -> Vec<(String, String)> {
         let line = |role, agent: &Connection| {
-            let Hello { environment, max_rate, max_duration, no_report_because, .. } = agent.hello();
+            let Hello { environment, max_rate, max_duration, programs, isolated, no_report_because, .. } =
+                agent.hello();
             let interface = match port(agent, role) {
                 Ok(port) => {
                     let driver = port.facts.facts.driver.as_deref().unwrap_or("unknown driver");
@@ -196,6 +197,12 @@ impl AgentLaboratory {
             }
             if let Some(limit) = max_duration {
                 text += &format!(", allows trials up to {limit:?}");
+            }
+            if !programs.is_empty() {
+                text += &format!(", allows programs {}", programs.join(", "));
+            }
+            if !isolated.is_empty() {
+                text += &format!(", calls {} isolated", isolated.join(", "));
             }
             if let Some(reason) = no_report_because {
                 text += &format!(", leaves no report if its connection is lost: {reason}");
@@ -222,7 +229,6 @@ impl AgentLaboratory {
                     "losses on the path: {driver} of {} is not known to count each frame",
                     agent.location()
                 ));
-                break;
             }
         }
         for (_, agent) in &ends {
@@ -369,15 +375,23 @@ impl AgentLaboratory {
         let receive = RemoteReceiver::prepare(receive, receiving, measured_there)?.comparing(comparison);
         let mut notes = receive.notes();
         let failures = generators.iter().filter_map(|generator| generator.failure.clone());
-        let absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
+        let mut absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
         let mut senders = Vec::new();
         let each = generators.iter_mut().zip(cpus).zip(measured).zip(on_its_host);
         for (((generator, cpu), measured), is_on_its_host) in each {
             if generator.failure.is_none() {
                 let on = Conditions { cpu, measured, is_virtual, is_on_its_host, head_start, comparison };
-                let (sender, of_sender) = generator.prepare(setup, mtu, on)?;
-                senders.push(sender);
-                notes.extend(of_sender);
+                match generator.prepare(setup, mtu, on) {
+                    // For the next set-up it is started again, or given up.
+                    Err(error) if error.is_out_of_reach() && absent.len() < route.tolerated => {
+                        absent.push(error.to_string());
+                    }
+                    prepared => {
+                        let (sender, of_sender) = prepared?;
+                        senders.push(sender);
+                        notes.extend(of_sender);
+                    }
+                }
             }
         }
         for note in notes {

@@ -31,7 +31,7 @@ const PAIRS: u32 = 12;
     next_help_heading = "Trials",
     mut_arg("method", |arg| otherwise(arg, "default; with --quick quick")),
     mut_arg("size", |arg| otherwise(arg, "64,512,1518; with --quick 64")),
-    mut_arg("placement", |arg| otherwise(arg, "same,other; on two CPUs same")),
+    mut_arg("placement", |arg| otherwise(arg, "same,other; same if two CPUs do all of it")),
     mut_arg("threshold", |arg| arg.requires("against")),
     mut_arg("loss_threshold", |arg| arg.requires("against")),
     mut_arg("quiet", |arg| otherwise(arg, "150ms; RFC 2544 waits 2s")),
@@ -73,8 +73,8 @@ pub struct BenchFlags {
 
 struct Bench {
     plan: BenchPlan,
-    /// Whether the user chose the placements.
-    names_placement: bool,
+    /// Whether the default placements are without `other`: the CPUs do not suffice for it.
+    leaves_out_other: bool,
     requirements: Vec<Requirement>,
     max_loss: f64,
     thresholds: Thresholds,
@@ -91,19 +91,20 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let defaults = Defaults {
         methods: default_methods(flags.quick),
         sizes: if flags.quick { &[64] } else { &[64, 512, 1518] },
-        placements: if has_three_cpus()? {
-            &[PlacementChoice::Same, PlacementChoice::Other]
-        } else {
-            &[PlacementChoice::Same]
-        },
+        placements: &[PlacementChoice::Same, PlacementChoice::Other],
         quiet_ms: 150,
     };
-    let scene = Scene::new(&scene_flags, defaults)?;
+    let mut scene = Scene::new(&scene_flags, defaults)?;
+    // The CPUs of other hosts are not known yet.
+    let leaves_out_other =
+        !scene_flags.names_placement() && scene.path.is_on_this_host() && !has_three_cpus()?;
+    if leaves_out_other {
+        scene.placements = vec![PlacementChoice::Same];
+    }
     let plan = plan(&scene, flags)?;
-    let names_placement = scene_flags.names_placement();
     let requirements = requirements(flags, &scene, &plan)?;
     let (max_loss, thresholds) = (flags.max_loss.unwrap_or(0.0), flags.thresholds.thresholds());
-    super::run(scene, Bench { plan, names_placement, requirements, max_loss, thresholds })
+    super::run(scene, Bench { plan, leaves_out_other, requirements, max_loss, thresholds })
 }
 
 /// What the user requires of methods: named loads, or with a largest loss alone, the load of the run from every method.
@@ -196,10 +197,9 @@ fn has_three_cpus() -> Result<bool> {
 const TWO_CPUS: &str = "placement other is left out: on two CPUs the generator's CPU would do the kernel's receive work; name --placement same,other to measure it";
 
 impl Bench {
-    /// Deviations from what a user may expect, known before the first trial.
-    fn statements_about(&self, scene: &Scene) -> Option<String> {
-        let is_default = scene.placements == [PlacementChoice::Same] && !self.names_placement;
-        is_default.then(|| TWO_CPUS.to_string())
+    /// The deviation from what a user may expect that is known before the first trial.
+    fn deviation(&self) -> Option<String> {
+        self.leaves_out_other.then(|| TWO_CPUS.to_string())
     }
 }
 
@@ -232,7 +232,7 @@ impl Plan for Bench {
         words::row(&mut text, "trials", format!("{} of {duration:?}", self.plan.trials()));
         let most = if self.plan.searching.is_some() { "up to" } else { "about" };
         words::row(&mut text, "time", format!("{most} {:.0} s", self.plan.estimate().as_secs_f64()));
-        if let Some(statement) = self.statements_about(scene) {
+        if let Some(statement) = self.deviation() {
             words::row(&mut text, "note", statement);
         }
         Ok(text)
@@ -266,7 +266,7 @@ impl Plan for Bench {
             };
             statements.push(format!("{how}, {visits} times in random order (xoshiro256++ with seed {seed})"));
         }
-        statements.extend(self.statements_about(scene));
+        statements.extend(self.deviation());
         statements
     }
 

@@ -128,7 +128,9 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
     conclude(&mut results, laboratory.statements());
     directory.save(&results)?;
-    remember(&results);
+    if scene.path.receives_here() {
+        remember(&results);
+    }
     let report = report::report(&read::Run::new(results.clone(), directory.path()));
     let mut files = vec!["results.json", "trials.csv"];
     match save::page(&report, &directory) {
@@ -167,7 +169,7 @@ fn describe_agents(scene: &Scene) -> Result<String> {
     Ok(text)
 }
 
-/// Keeps the recommendation of a conclusive bench for `record --method auto`.
+/// Keeps the recommendation of a conclusive bench of this host for `record --method auto`.
 fn remember(results: &Results) {
     let Some(folder) = recommended::folder() else { return };
     if let Err(error) = recommended::save(&folder, results).map(drop) {

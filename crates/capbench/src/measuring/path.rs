@@ -73,6 +73,25 @@ impl Path {
         }
     }
 
+    /// Whether this host receives. A host behind a network is another one.
+    pub fn receives_here(&self) -> bool {
+        match self {
+            Self::Here(_) => true,
+            Self::Agents(AgentPath { route, .. }) => !route.receive.may_use_a_network(),
+        }
+    }
+
+    /// Whether this host sends, too, where it receives: then its CPUs are shared.
+    pub fn is_on_this_host(&self) -> bool {
+        let sends = match self {
+            Self::Here(_) => true,
+            Self::Agents(AgentPath { route, .. }) => {
+                route.transmit.iter().any(|(location, _)| !location.may_use_a_network())
+            }
+        };
+        sends && self.receives_here()
+    }
+
     /// The path in words.
     pub fn describe(&self) -> String {
         match self {
@@ -171,6 +190,38 @@ impl Laboratory for Site {
         match self {
             Self::Here { laboratory, .. } => laboratory.statements(),
             Self::Agents(laboratory) => laboratory.statements(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    fn path(transmit: &[&str], receive: &str) -> Path {
+        let weighted = |text: &&str| (text.parse().unwrap(), NonZeroU32::MIN);
+        Path::Agents(AgentPath::new(Route {
+            transmit: transmit.iter().map(weighted).collect(),
+            receive: receive.parse().unwrap(),
+            isolated: false,
+            clock_error: None,
+            tolerated: 0,
+        }))
+    }
+
+    #[test]
+    fn only_a_host_that_receives_without_a_network_is_this_one() {
+        let both = |transmit: &[&str], receive| {
+            let path = path(transmit, receive);
+            (path.receives_here(), path.is_on_this_host())
+        };
+        assert_eq!(both(&["netns:gen/eth1"], "netns:dut/eth1"), (true, true));
+        assert_eq!(both(&["ssh:gen1/eth1"], "eth1"), (true, false));
+        assert_eq!(both(&["ssh:gen1/eth1", "netns:gen/eth1"], "eth1"), (true, true));
+        for receive in ["ssh:sensor/eth1", "exec:kubectl exec -i dut -- capbench agent,eth1"] {
+            assert_eq!(both(&["eth1"], receive), (false, false));
         }
     }
 }

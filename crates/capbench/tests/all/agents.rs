@@ -65,7 +65,7 @@ impl Hosts {
 
     /// A bench of one method at one rate between the two.
     pub fn bench(&self, out: &Scratch, arguments: &str) -> Command {
-        let mut command = capbench("bench --method packet-v3 --repeats 0");
+        let mut command = capbench("bench --method packet-v3 --placement same --repeats 0");
         command.args(["--tx", &self.location("gen"), "--rx", &self.location("dut")]);
         command.args(arguments.split_whitespace()).arg("--out").arg(out.path().join("run"));
         command
@@ -289,7 +289,7 @@ fn root_what_an_agent_does_not_allow_is_refused_in_one_line() {
     let hosts = Hosts::make();
     let (g, d) = (hosts.interface("gen"), hosts.interface("dut"));
     let with = |tx: &str, rx: &str, arguments: &str| {
-        let mut command = capbench("bench --method packet-v3 --repeats 0");
+        let mut command = capbench("bench --method packet-v3 --placement same --repeats 0");
         command.args(["--tx", tx, "--rx", rx]).args(arguments.split_whitespace());
         command.arg("--out").arg(out.path().join("run"));
         command
@@ -328,7 +328,7 @@ fn root_a_generator_behind_ssh_has_the_rights_of_its_key() {
     let management = Management::make(&hosts.name("ctl"), &[(hosts.name("gen"), agent)]);
     let bench = |interface: &str, arguments: &str| {
         let _ = std::fs::remove_dir_all(out.path().join("run"));
-        let mut command = capbench("bench --method packet-v3 --repeats 0 --size 64");
+        let mut command = capbench("bench --method packet-v3 --placement same --repeats 0 --size 64");
         let tx = management.location(0, interface);
         command.args(["--tx", &tx, "--rx", &hosts.location("dut")]).args(arguments.split_whitespace());
         command.arg("--out").arg(out.path().join("run"));
@@ -354,6 +354,56 @@ fn root_a_dry_run_says_what_each_agent_can_do() {
         assert!(ended.out.contains(part), "{part}: {ended:#?}");
     }
     assert!(!out.path().join("run").exists());
+    let words = |ended: &Ended| ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (g, d) = (hosts.interface("gen"), hosts.interface("dut"));
+    let sender = hosts.exec("gen", &format!("--allow send:{g} --max-rate 1M --max-duration 10s"));
+    let receiver = hosts
+        .exec("dut", &format!("--allow receive:{d} --allow program:tcpdump --isolated {d} --isolated x"));
+    let mut command = capbench("bench --method packet-v3 --rate 20k --dry-run");
+    let ended = run(HOST, command.args(["--tx", &sender, "--rx", &receiver])).success();
+    for part in [
+        "allows up to 1000000 frames/s",
+        "allows trials up to 10s",
+        "allows programs tcpdump",
+        &format!("calls {d}, x isolated"),
+    ] {
+        assert!(words(&ended).contains(part), "{part}: {ended:#?}");
+    }
+    // Each end whose driver does not count.
+    let [tx, rx] = ["gen", "dut"].map(|which| {
+        let name = hosts.name(which);
+        ip(&format!("-n {name} link add bridge9 type bridge"));
+        ip(&format!("-n {name} link set bridge9 arp off up"));
+        format!("netns:{name}/bridge9")
+    });
+    let mut command = capbench("bench --method packet-v3 --rate 20k --dry-run");
+    let ended = run(HOST, command.args(["--tx", &tx, "--rx", &rx])).success();
+    for location in [&tx, &rx] {
+        let part = format!("bridge of {location} is not known to count each frame");
+        assert!(words(&ended).contains(&part), "{part}: {ended:#?}");
+    }
+}
+
+#[test]
+fn root_the_controllers_cpus_decide_nothing_about_other_hosts() {
+    let Some(_) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let [g, d] = ["gen", "dut"].map(|which| hosts.interface(which));
+    let sender = hosts.exec("gen", &format!("--allow send:{g}"));
+    let receiver = hosts.exec("dut", &format!("--allow receive:{d}"));
+    let planned = |tx: &str, rx: &str| {
+        let own = capbench("bench --method packet-v3 --rate 20k --dry-run");
+        let mut command = program("taskset -c 0");
+        command.arg(own.get_program()).args(own.get_args()).args(["--tx", tx, "--rx", rx]);
+        run(HOST, command).success().out
+    };
+    let placements = |plan: &str| plan.lines().any(|line| line == "placements  same, other");
+    let here = planned(&hosts.location("gen"), &hosts.location("dut"));
+    assert!(!placements(&here) && here.contains("placement other is left out"), "{here}");
+    for (tx, rx) in [(&sender, &receiver), (&sender, &hosts.location("dut"))] {
+        let there = planned(tx, rx);
+        assert!(placements(&there) && !there.contains("is left out"), "{there}");
+    }
 }
 
 #[test]

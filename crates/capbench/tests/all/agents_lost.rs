@@ -60,7 +60,7 @@ impl Link {
 /// A bench of one trial between two locations, whose ends wait for each other as [`WAITS`] says.
 pub fn bench(out: &Scratch, [tx, rx]: &[String; 2], arguments: &str) -> Command {
     let _ = std::fs::remove_dir_all(out.path().join("run"));
-    let mut command = capbench("bench --method packet-v3 --size 64 --rate 5k");
+    let mut command = capbench("bench --method packet-v3 --placement same --size 64 --rate 5k");
     command.args(["--tx", tx, "--rx", rx]).args(arguments.split_whitespace());
     command.arg("--out").arg(out.path().join("run")).env(WAITS_NAME, WAITS);
     command

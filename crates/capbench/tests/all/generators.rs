@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::agents::count;
+use crate::agents_lost::Link;
 use crate::support::{
     Ended, HOST, Running, Scratch, add_namespace, capbench, eventually, ip, program, remove_namespace,
     results, run, scratch_of_root, signal,
@@ -291,7 +292,8 @@ fn root_a_share_of_the_line_is_that_of_the_slowest_of_the_agents_interfaces() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(2);
     let command = |senders: [(&str, &str); 2], generators: usize, receiver: &str, arguments: &str| {
-        let mut command = capbench(&format!("bench --method packet-v3 --rate 50% --size 64 {arguments}"));
+        let mut command =
+            capbench(&format!("bench --method packet-v3 --placement same --rate 50% --size 64 {arguments}"));
         for (which, speed) in &senders[..generators] {
             command.args(["--tx", &with_speed(&switch, &out, "send", which, speed)]);
         }
@@ -379,6 +381,57 @@ fn root_alone_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant
     assert!(noise.contains("1 of 3 generators took no part, as --tolerate allows: exec:"), "{noise}");
     let statements = results["statements"].to_string();
     assert!(statements.contains("the run went on without a generator: exec:"), "{statements}");
+}
+
+/// Statements and trials of a run with two methods.
+fn two_trials(out: &Scratch, ended: &Ended) -> (String, [Value; 2]) {
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    let trials = results["trials"].as_array().unwrap().clone();
+    let trials = trials.try_into().unwrap_or_else(|trials| panic!("two trials: {trials:#?}"));
+    (results["statements"].to_string(), trials)
+}
+
+#[test]
+fn root_a_tolerant_run_goes_on_without_a_generator_that_ends_between_two_set_ups() {
+    let Some(out) = scratch_of_root() else { return };
+    let (switch, link) = (Switch::make(3), Link::make());
+    let last = once(&switch, &out, "g2");
+    let (command, interface) = last.strip_prefix("exec:").unwrap().rsplit_once(',').unwrap();
+    // Those before prepare the check, test both methods, and prepare the first one's trial.
+    let last = link.location(command, interface, "cut", "prepare:5");
+    let arguments =
+        "bench --method packet-v3,recv --placement same --rate 3k --duration 300ms --size 64 --tolerate 1";
+    let mut command = switch.command(&out, arguments, &switch.location("g0"));
+    command.args(["--tx", &switch.location("g1"), "--tx", &last]);
+    let (statements, [before, after]) = two_trials(&out, &run(HOST, command));
+    assert!(link.has_harmed());
+    check(&before, 3);
+    check(&after, 2);
+    let noise = after["noise"].to_string();
+    assert!(noise.contains("1 of 3 generators took no part, as --tolerate allows: exec:"), "{noise}");
+    assert!(statements.contains("2000 frames were sent by 3 generators"), "{statements}");
+}
+
+#[test]
+fn root_the_cable_check_is_repeated_when_a_generator_is_lost_during_it() {
+    let Some(out) = scratch_of_root() else { return };
+    let (switch, link) = (Switch::make(2), Link::make());
+    let interface = switch.interface("g1");
+    let agent = format!(
+        "ip netns exec {} {} agent --allow send:{interface}",
+        switch.name("g1"),
+        env!("CARGO_BIN_EXE_capbench")
+    );
+    // What the lost agent sent is lost, too.
+    let last = link.location(&agent, &interface, "cut/cut", "go:1/report:1");
+    let arguments = "bench --method packet-v3,recv --placement same --rate 2k --duration 300ms --size 64";
+    let mut command = switch.command(&out, arguments, &switch.location("g0"));
+    command.args(["--tx", &last]);
+    let (statements, trials) = two_trials(&out, &run(HOST, command));
+    assert!(link.has_harmed());
+    trials.iter().for_each(|trial| check(trial, 2));
+    assert!(statements.contains("cable check: 2000 frames were sent by 2 generators"), "{statements}");
 }
 
 #[test]
