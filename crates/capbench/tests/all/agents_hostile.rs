@@ -325,23 +325,40 @@ fn with_interrupts() -> Option<(String, String)> {
 }
 
 #[test]
-fn root_an_agent_names_measured_cpus_that_its_connection_interrupts() {
+fn root_an_agent_names_measured_cpus_that_its_connection_may_interrupt() {
     let Some(_out) = scratch_of_root() else { return };
-    let Some((name, address)) = with_interrupts() else { return };
-    let mut command = capbench("agent --allow send:lo --isolated lo");
-    let mut agent = Agent::start(command.env("SSH_CONNECTION", format!("192.0.2.9 40000 {address} 22")));
-    let cpus = agent.greet()["cpus"].clone();
-    let mut notes = |measured: Value| {
-        let mut asked = sending_on("lo");
-        asked["measured_cpus"] = measured;
-        agent.call("prepare", asked).unwrap()["notes"].to_string()
+    let (place, home) = (Scratch::new(), Scratch::of_nobody());
+    drop(place.capbench_of_nobody(&home));
+    run(HOST, program("setcap cap_net_raw,cap_net_admin=ep").arg(place.file("capbench"))).success();
+    let arguments = ["agent", "--allow", "send:lo", "--isolated", "lo"];
+    let notes = |mut command: Command, address: &str| {
+        let connection = format!("192.0.2.9 40000 {address} 22");
+        let mut agent = Agent::start(command.args(arguments).env("SSH_CONNECTION", connection));
+        let cpus = agent.greet()["cpus"].take();
+        [cpus, json!([])].map(|measured| {
+            let mut asked = sending_on("lo");
+            asked["measured_cpus"] = measured;
+            agent.call("prepare", asked).unwrap()["notes"].to_string()
+        })
     };
-    let found = notes(cpus);
-    assert!(
-        found.contains(&format!("interrupts of {name}, the interface of the controller's connection")),
-        "{found}"
-    );
-    assert_eq!(notes(json!([])), "[]", "nothing is measured");
+    let unknown = |why: &str| {
+        format!("interrupts of the controller's connection may go to CPUs that are measured: {why}")
+    };
+    let mut cases: Vec<_> =
+        [("127.0.0.1", "lo has no"), ("127.0.0.1%lo", "lo has no"), ("192.0.2.250", "no interface")]
+            .map(|(address, why)| (address.to_string(), unknown(why)))
+            .into();
+    cases.extend(with_interrupts().map(|(name, address)| {
+        (address, format!("interrupts of {name}, the interface of the controller's connection"))
+    }));
+    for (address, expected) in cases {
+        // The second program has file capabilities, as in docs/two-hosts.md.
+        for command in [capbench(""), place.capbench_of_nobody(&home)] {
+            let [found, of_nothing] = notes(command, &address);
+            assert!(found.contains(&expected), "{address}: {found}");
+            assert_eq!(of_nothing, "[]", "nothing is measured");
+        }
+    }
 }
 
 /// The names of a process's threads, and the CPUs where each may run.
