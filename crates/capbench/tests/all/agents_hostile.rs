@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_agent::framing;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving, PrepareSending};
@@ -201,6 +201,47 @@ fn root_a_burst_lasts_no_longer_and_is_no_larger_than_the_agent_allows() {
     agent.call("arm", at_once(1000)).unwrap();
     agent.call("arm", arm(4, burst(500), 1)).unwrap();
     assert_eq!(agent.call("go", go(4)).unwrap()["frames"], 500);
+    agent.cut();
+}
+
+#[test]
+fn root_trials_in_a_row_send_no_more_than_the_agent_allows() {
+    let Some(_out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut agent = start(&hosts, "gen", "--max-rate 1000");
+    let at_once = |trial| {
+        let mut arm = arm(trial, json!({"rate": 1000.0}), 300);
+        arm["burst"] = 1000.into();
+        arm
+    };
+    let begun = Instant::now();
+    for trial in 1..4 {
+        agent.call("prepare", sending(&hosts)).unwrap();
+        agent.call("arm", at_once(trial)).unwrap();
+        assert_eq!(agent.call("go", go(trial)).unwrap()["frames"], 300);
+        let least = Duration::from_millis(300) * u32::from(trial);
+        assert!(begun.elapsed() >= least, "{trial} in {:?}", begun.elapsed());
+    }
+    // Nor does the next agent.
+    let (begun, before) = (Instant::now(), hosts.received());
+    agent.call("arm", at_once(4)).unwrap();
+    agent.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "go", "params": go(4)}));
+    eventually("the frames are sent", || hosts.received() >= before + 300);
+    agent.cut();
+    assert!(begun.elapsed() >= Duration::from_millis(300), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn root_a_sender_among_others_answers_when_they_have_ended_too() {
+    let Some(_out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut agent = start(&hosts, "gen", "");
+    agent.call("prepare", sending(&hosts)).unwrap();
+    // The last of the ten frames leaves 100 ms before the end.
+    agent.call("arm", arm(1, json!({"rate": 10.0}), 1000)).unwrap();
+    let begun = Instant::now();
+    agent.call("go", json!({"trial": 1, "with_others": true})).unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(1010), "{:?}", begun.elapsed());
 }
 
 #[test]
