@@ -17,10 +17,11 @@ use capbench_host::HostError;
 use capbench_host::accounts::kernel_work::KernelWorkProbe;
 use capbench_host::accounts::softnet::SoftnetSnapshot;
 use capbench_host::accounts::softnet::kernel_cpu_bounds;
-use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement, Side};
+use capbench_host::bed::{Bed, BedOptions, Guarded, KernelWork, Placement, PortLock, Side};
 use capbench_host::drivers::{Meaning, NicSnapshot, nic_losses};
 use capbench_host::links::Links;
 use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
+use capbench_sys::host::ethtool::Offload;
 use capbench_sys::host::{CpuId, NetNamespace};
 use capbench_sys::packet::{PacketSocket, Protocol};
 use capbench_testing::network::privileges;
@@ -340,4 +341,21 @@ fn interfaces_without_separate_counters() {
     let lo = NicSnapshot::take("lo").unwrap();
     assert!(lo.since(&lo).is_empty() && lo.driver().is_none());
     assert!(NicSnapshot::take("no-such-if").unwrap_err().to_string().contains("no-such-if"));
+}
+
+#[test]
+fn root_an_interface_is_in_use_until_its_setting_is_restored() {
+    let Some(()) = privileges() else { return };
+    let bed = bed(KernelWork::SenderContext);
+    let side = bed.receive_side();
+    let take = || side.run(|| PortLock::take(side)).unwrap();
+    let lock = take().unwrap();
+    let guarded = Guarded::offload(side, Offload::Gro, true).unwrap().expect("a veth has it off");
+    // As when its process is killed: the guardian is left.
+    drop(lock);
+    assert!(take().unwrap_err().to_string().contains("another controller uses it"));
+    assert!(!side.run(|| PortLock::is_free(side.index())).unwrap());
+    assert!(Guarded::offload(side, Offload::Gro, false).is_err(), "what it would restore is not the user's");
+    drop(guarded);
+    take().unwrap();
 }

@@ -36,7 +36,7 @@ use queue::Queue;
 pub use queue::QueueSize;
 pub use verifier::{Streams, Verifier, verification_cost};
 
-/// Longest drain, even if it still makes progress; the remaining frames count as unread.
+/// Longest drain after the planned end, even if it still makes progress; the remaining frames count as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
 /// When to read the method's counters during a trial. Counters of packet sockets and of libpcap have 32 bits. libpcap's must not
@@ -83,6 +83,8 @@ pub struct Progress {
     finished: AtomicBool,
     /// Frames passed to the kernel; valid once `finished` is set.
     sent: AtomicU64,
+    /// How long frames are still sent by the plan, in nanoseconds; valid once `finished` is set.
+    due_ns: AtomicU64,
 }
 
 impl Progress {
@@ -94,14 +96,16 @@ impl Progress {
         Self { start, ..Self::default() }
     }
 
-    /// No further frame follows the `sent` ones.
-    pub fn finish(&self, sent: u64) {
+    /// No further frame follows the `sent` ones. Some of these are sent for `due_ns` from now on, if nobody knows that sending is
+    /// over.
+    pub fn finish(&self, sent: u64, due_ns: u64) {
         self.sent.store(sent, Ordering::Relaxed);
-        // Release: pairs with the Acquire of `sent`; the count above is visible with the flag.
+        self.due_ns.store(due_ns, Ordering::Relaxed);
+        // Release: pairs with the Acquire of `sent`; the numbers above are visible with the flag.
         self.finished.store(true, Ordering::Release);
     }
 
-    /// The number of sent frames, or [`Self::UNKNOWN`], once sending is over.
+    /// The number of sent frames, or [`Self::UNKNOWN`], once it is known.
     #[inline]
     pub fn sent(&self) -> Option<u64> {
         self.finished.load(Ordering::Acquire).then(|| self.sent.load(Ordering::Relaxed))
@@ -464,7 +468,8 @@ impl End {
             self.last = now;
         }
         let is_over = is_complete || now - self.last >= self.quiet;
-        self.is_cut_short = !is_over && now - finished >= LONGEST_DRAIN;
+        let due = Duration::from_nanos(progress.due_ns.load(Ordering::Relaxed));
+        self.is_cut_short = !is_over && now - finished >= due.saturating_add(LONGEST_DRAIN);
         is_over || self.is_cut_short
     }
 
@@ -480,8 +485,23 @@ impl End {
 
 #[cfg(test)]
 mod tests {
-    use super::{Instant, NextRead};
+    use super::{End, Instant, LONGEST_DRAIN, NextRead, Progress};
     use std::time::Duration;
+
+    #[test]
+    fn the_longest_drain_begins_when_no_frame_is_due_any_more() {
+        let begun = Instant::now().checked_sub(LONGEST_DRAIN).expect("the host runs for longer");
+        for (due, expected) in [(Duration::ZERO, true), (Duration::from_secs(600), false)] {
+            let (progress, mut end) = (Progress::default(), End::new(Duration::from_secs(1)));
+            end.finished = Some(begun);
+            progress.finish(100, due.as_nanos() as u64);
+            assert_eq!(end.is_reached(&progress, 50, true), expected, "{due:?}");
+            assert!(end.is_cut_short == expected);
+            // It ends all the same when no frame comes.
+            end.last = begun;
+            assert!(end.is_reached(&progress, 50, false));
+        }
+    }
 
     /// At 100 million packets/s, of which the application reads one each second, a counter of 32 bits passes its end in
     /// 43 s, and half of it in 21 s.

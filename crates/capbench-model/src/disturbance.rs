@@ -24,7 +24,7 @@ const SLOW: f64 = 1.15;
 
 /// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at both
 /// ends.
-const START_SPREAD: f64 = 0.01;
+pub const START_SPREAD: f64 = 0.01;
 
 /// Disturbances by the host during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

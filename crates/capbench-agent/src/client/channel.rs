@@ -62,6 +62,8 @@ impl Channel {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // That of the user's login is none of an agent on this host.
+            .env_remove("SSH_CONNECTION")
             // The terminal's signals are for this process, which ends its agents itself.
             .process_group(0)
             .spawn();

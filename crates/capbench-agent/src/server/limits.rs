@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use capbench_frames::stamp::Stamp;
 use capbench_lab::live::messages::{Arm, FinishReceiving, PrepareReceiving};
+use capbench_model::disturbance::START_SPREAD;
 use capbench_model::trial::Load;
 
 use super::Called;
@@ -19,6 +20,14 @@ const LONGEST_BATCH: Duration = Duration::from_secs(60);
 
 /// The longest wait before the first frame that a controller may ask for.
 pub(super) const HEAD_START: Duration = Duration::from_secs(1);
+
+/// The longest wait for generators that began later.
+const LONGEST_SPREAD: Duration = Duration::from_secs(1);
+
+/// How much later another generator of the trial may begin without spoiling it.
+pub(super) fn spread(arm: &Arm) -> Duration {
+    planned(arm).mul_f64(START_SPREAD).min(LONGEST_SPREAD)
+}
 
 /// A generator without a plan ends up to this late: its CPU may be taken away.
 const LATENESS: Duration = Duration::from_secs(60);

@@ -221,9 +221,10 @@ impl Agent {
             }
             "go" => {
                 let go = parsed(method, params)?;
-                let line = Arc::clone(&self.line);
+                let (line, rules) = (Arc::clone(&self.line), self.rules.clone());
                 let port = self.port()?;
-                let sent = line.while_sending(|| port.go(go));
+                let sent = line.while_sending(|| port.go(go, &rules));
+                port.rest();
                 let sent = sent.ok_or_else(|| Refusal::new(Kind::Failed, "the connection has ended"))?;
                 answer(sent.map_err(|error| self.refusal(error))?)
             }

@@ -24,27 +24,46 @@ pub(super) fn keep_off(measured: &BTreeSet<CpuId>, allowed: &[CpuId]) -> Vec<Str
     shared.into_iter().chain(interrupted(measured)).collect()
 }
 
-/// The measured CPUs that the connection's network card interrupts, in words.
+/// What is known of the interrupts of the connection's network card: the measured CPUs where they go, or why nobody knows.
 fn interrupted(measured: &BTreeSet<CpuId>) -> Option<String> {
     // sshd(8): the client's address and port, and those of this host.
     let connection = std::env::var("SSH_CONNECTION").ok().filter(|_| !measured.is_empty())?;
-    let own: IpAddr = connection.split(' ').nth(2)?.parse().ok()?;
-    let links = Links::of_current_namespace().ok()?;
-    let has_it = |index| links.addresses(index).is_ok_and(|addresses| addresses.contains(&own));
-    let name = links.all().ok()?.into_iter().find(|link| has_it(link.index))?.name;
-    let facts = interface::of_side(Role::Receive, &Side::existing(&name).ok()?).facts;
-    let hit = hit(&facts.interrupts?, measured)?;
-    Some(format!(
-        "interrupts of {name}, the interface of the controller's connection, go to CPU {hit}, which is measured"
-    ))
+    let address = connection.split(' ').nth(2).unwrap_or_default();
+    hit(address, measured).unwrap_or_else(|why| {
+        Some(format!("interrupts of the controller's connection may go to CPUs that are measured: {why}"))
+    })
 }
 
-/// The CPUs that receive an interrupt and are measured, as a list.
-fn hit(interrupts: &[Interrupt], measured: &BTreeSet<CpuId>) -> Option<String> {
+fn hit(address: &str, measured: &BTreeSet<CpuId>) -> Result<Option<String>, String> {
+    let name = interface_of(address).ok_or_else(|| format!("no interface here has the address {address}"))?;
+    let side = Side::existing(&name).map_err(|error| error.to_string())?;
+    let interrupts = interface::of_side(Role::Receive, &side).facts.interrupts.unwrap_or_default();
+    let received = received(&interrupts);
+    if received.is_empty() {
+        // The interfaces below it have them.
+        return Err(format!("{name} has no interrupts of its own, as a bond, a bridge or a VLAN has none"));
+    }
+    let hit: Vec<_> = measured.intersection(&received).map(CpuId::to_string).collect();
+    Ok((!hit.is_empty()).then(|| {
+        let hit = hit.join(",");
+        format!("interrupts of {name}, the interface of the controller's connection, go to CPU {hit}, which is measured")
+    }))
+}
+
+/// The interface with this address of this host. Those of IPv6 links name it: `fe80::1%eth0`.
+fn interface_of(address: &str) -> Option<String> {
+    let (address, scope) = address.split_once('%').map_or((address, None), |(own, name)| (own, Some(name)));
+    let own: IpAddr = address.parse().ok()?;
+    let links = Links::of_current_namespace().ok()?;
+    let has_it = |index| links.addresses(index).is_ok_and(|addresses| addresses.contains(&own));
+    let mut all = links.all().ok()?.into_iter().filter(|link| scope.is_none_or(|name| name == link.name));
+    Some(all.find(|link| has_it(link.index))?.name)
+}
+
+/// The CPUs that receive these interrupts.
+fn received(interrupts: &[Interrupt]) -> BTreeSet<CpuId> {
     let lists = interrupts.iter().filter_map(|interrupt| interrupt.effective_cpus.as_deref());
-    let received: Vec<_> = lists.filter_map(parse_cpu_list).flatten().collect();
-    let hit: Vec<_> = measured.iter().filter(|cpu| received.contains(cpu)).map(CpuId::to_string).collect();
-    (!hit.is_empty()).then(|| hit.join(","))
+    lists.filter_map(parse_cpu_list).flatten().collect()
 }
 
 #[cfg(test)]
@@ -52,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interrupts_that_a_measured_cpu_receives_are_named() {
+    fn interrupts_go_to_some_of_the_cpus_that_they_may_go_to() {
         let interrupt = |number, cpus: &str| Interrupt {
             number,
             name: None,
@@ -60,11 +79,6 @@ mod tests {
             effective_cpus: Some(cpus.into()),
         };
         let interrupts = [interrupt(24, "1"), interrupt(25, "3")];
-        let hit = |measured: &[u32]| {
-            let measured = measured.iter().copied().map(CpuId::new).collect();
-            hit(&interrupts, &measured)
-        };
-        assert_eq!(hit(&[0, 2]), None, "they are allowed there, but do not go there");
-        assert_eq!((hit(&[0, 3]), hit(&[1, 3])), (Some("3".into()), Some("1,3".into())));
+        assert_eq!(received(&interrupts), [1, 3].map(CpuId::new).into());
     }
 }

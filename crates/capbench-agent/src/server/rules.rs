@@ -111,6 +111,11 @@ impl Rules {
         Ok(())
     }
 
+    /// How long this many frames take at the highest rate: the next trial begins no earlier.
+    pub(super) fn time_of(&self, frames: u64) -> Duration {
+        self.max_rate.map_or(Duration::ZERO, |limit| Duration::from_secs_f64(frames as f64 / limit.get()))
+    }
+
     /// Whether the load is within the limits.
     pub(super) fn check_load(&self, arm: &Arm) -> Called<()> {
         limits::check_plan(arm)?;

@@ -1,7 +1,7 @@
 //! The prepared side of an agent, and the calls that drive it.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_host::bed::{PortLock, Side};
@@ -47,6 +47,8 @@ pub(super) struct OpenPort {
     quiet: Duration,
     /// How many streams it receives.
     streams: u16,
+    /// When the last `go` may be answered, by the others that send and the highest rate; `None`: none was.
+    rests_until: Option<Instant>,
     _lock: Option<PortLock>,
 }
 
@@ -112,7 +114,7 @@ impl OpenPort {
             PrepareSide::Transmit(_) => (Duration::ZERO, 0),
             PrepareSide::Receive(asked) => (asked.setup.quiet, asked.streams),
         };
-        Self { side, stage: Stage::Idle, quiet, streams, _lock: lock }
+        Self { side, stage: Stage::Idle, quiet, streams, rests_until: None, _lock: lock }
     }
 
     /// How long the armed trial sends, during which its controller is silent.
@@ -145,7 +147,7 @@ impl OpenPort {
     }
 
     /// Sends the trial's frames, once. The same id again: the same answer.
-    pub(super) fn go(&mut self, go: Go) -> Result<Sent> {
+    pub(super) fn go(&mut self, go: Go, rules: &Rules) -> Result<Sent> {
         let OpenSide::Transmit(side) = &mut self.side else {
             return Err(Refusal::new(Kind::Usage, "go: this side receives").into());
         };
@@ -159,8 +161,12 @@ impl OpenPort {
             }
         };
         std::thread::sleep(go.head_start.min(limits::HEAD_START));
+        let begun = Instant::now();
         match side.go(go).and_then(|()| side.sent()) {
             Ok(sent) => {
+                let last_of_others = Duration::from_nanos(sent.end_ns) + limits::spread(&arm);
+                let others = if go.with_others { last_of_others } else { Duration::ZERO };
+                self.rests_until = begun.checked_add(rules.time_of(sent.frames).max(others));
                 self.stage = Stage::Sent(arm, sent);
                 Ok(sent)
             }
@@ -169,6 +175,13 @@ impl OpenPort {
                 Err(error.into())
             }
         }
+    }
+
+    /// Waits until `go` may be answered: no message reaches a host while another generator sends, and frames that were sent at once
+    /// take the time that they need at the highest rate. The interface is held meanwhile, so no other agent sends either.
+    pub(super) fn rest(&self) {
+        let left = self.rests_until.map(|until| until.saturating_duration_since(Instant::now()));
+        std::thread::sleep(left.unwrap_or_default());
     }
 
     /// Gives up the armed trial, and closes what it opened.

@@ -1,12 +1,13 @@
 //! A setting of an interface that is restored however this process ends.
 
 use std::io::Write as _;
+use std::os::fd::AsFd as _;
 
 use capbench_sys::host::ethtool::{Change, Offload, offload, offload_change, set_offload};
 use capbench_sys::host::guardian::Guardian;
 
-use super::Side;
-use crate::Result;
+use super::{Side, port_lock};
+use crate::{HostError, Result};
 
 /// A setting that may be changed. A process restores it when this is dropped, and when this process ends, also by SIGKILL.
 #[derive(Debug)]
@@ -22,13 +23,20 @@ impl Guarded {
     /// name; `what` names the setting in messages.
     ///
     /// # Errors
-    /// The namespace cannot be entered, or the system can start no process.
+    /// The namespace cannot be entered, another guardian has yet to restore a setting of the interface, or the system can start no
+    /// process.
     pub fn new(
         side: &Side,
         what: &'static str,
         before: impl FnOnce(&str) -> capbench_sys::Result<Change> + Send,
     ) -> Result<Self> {
-        let guardian = side.run(|| before(side.name()).and_then(Guardian::start))??;
+        let guardian = side.run(|| {
+            let lock = port_lock::guarded(side)?;
+            // Only the guardian keeps the lock.
+            before(side.name())
+                .and_then(|change| Guardian::start(change, lock.as_fd()))
+                .map_err(HostError::from)
+        })??;
         Ok(Self { guardian: Some(guardian), interface: side.name().into(), what })
     }
 

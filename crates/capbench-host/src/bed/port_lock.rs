@@ -1,4 +1,4 @@
-//! One run at a time uses an interface.
+//! One run at a time uses an interface, from before it changes a setting until the setting is restored.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -20,24 +20,41 @@ impl PortLock {
     /// Takes the interface. Call it inside its network namespace.
     ///
     /// # Errors
-    /// Another process has it.
+    /// Another process has it, or the guardian of one that was killed.
     pub fn take(side: &Side) -> Result<Self> {
-        bind(side.index()).map(|socket| Self { _socket: socket }).map_err(|error| HostError::Interface {
-            interface: side.name().into(),
-            reason: match error.kind() {
-                io::ErrorKind::AddrInUse => "another controller uses it; wait until its run has ended".into(),
-                _ => format!("cannot be locked: {error}"),
-            },
-        })
+        take(side.index()).map_err(|error| in_use(side, &error))
     }
 
     /// Whether no process has the interface.
     pub fn is_free(interface: InterfaceIndex) -> bool {
-        bind(interface).is_ok()
+        take(interface).is_ok()
     }
 }
 
-fn bind(interface: InterfaceIndex) -> io::Result<UnixListener> {
-    let address = SocketAddr::from_abstract_name(format!("capbench/{interface}"))?;
-    UnixListener::bind_addr(&address)
+fn take(interface: InterfaceIndex) -> io::Result<PortLock> {
+    let lock = PortLock { _socket: bind(format!("capbench/{interface}"))? };
+    guard(interface).map(|_| lock)
+}
+
+/// What a guardian holds until it has restored a setting of the interface: it outlives the process that has the interface.
+pub(super) fn guarded(side: &Side) -> Result<UnixListener> {
+    guard(side.index()).map_err(|error| in_use(side, &error))
+}
+
+fn guard(interface: InterfaceIndex) -> io::Result<UnixListener> {
+    bind(format!("capbench/{interface}/guard"))
+}
+
+fn bind(name: String) -> io::Result<UnixListener> {
+    UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
+}
+
+fn in_use(side: &Side, error: &io::Error) -> HostError {
+    HostError::Interface {
+        interface: side.name().into(),
+        reason: match error.kind() {
+            io::ErrorKind::AddrInUse => "another controller uses it; wait until its run has ended".into(),
+            _ => format!("cannot be locked: {error}"),
+        },
+    }
 }

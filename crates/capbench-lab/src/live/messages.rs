@@ -114,6 +114,9 @@ pub struct Go {
     /// How long the side waits before the first frame. A connection over TCP acknowledges this message meanwhile.
     #[serde(default)]
     pub head_start: Duration,
+    /// Whether other generators send, too. They may begin later: the answer waits until they have ended.
+    #[serde(default)]
+    pub with_others: bool,
 }
 
 /// Sending is over.

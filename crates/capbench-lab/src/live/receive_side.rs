@@ -261,7 +261,11 @@ impl ReceiveEnd for ReceiveSide {
         };
         let sending_over = open.probe.snapshot()?;
         let has_all = finish.sent.len() == usize::from(self.asked.streams);
-        open.progress.finish(if has_all { finish.frames() } else { Progress::UNKNOWN });
+        // An agent that lost its controller finishes before the planned end.
+        let end_ns = finish.sent.iter().map(|sent| sent.end_ns).max().unwrap_or_default();
+        let since_ready_ns = sending_over.monotonic_ns().saturating_sub(armed.ready.monotonic_ns());
+        let frames = if has_all { finish.frames() } else { Progress::UNKNOWN };
+        open.progress.finish(frames, end_ns.saturating_sub(since_ready_ns));
         let outcome = open.worker.done()?;
         let start = open.progress.start.as_ref().and_then(|start| start.get().copied());
         if armed.arm.stays_open {
@@ -310,7 +314,7 @@ impl ReceiveEnd for ReceiveSide {
 impl Drop for OpenCapture {
     fn drop(&mut self) {
         // No frame will come: the application must not wait.
-        self.progress.finish(0);
+        self.progress.finish(0, 0);
     }
 }
 

@@ -212,8 +212,9 @@ impl<'l> Senders<'l> {
     /// Why one could not send, or all ended.
     pub(super) fn send(&mut self, trial: TrialId) -> Result<Vec<Sent>> {
         let mut errors = Errors::default();
+        let go = Go { trial, head_start: Duration::ZERO, with_others: self.sending().count() > 1 };
         for sender in self.sending() {
-            let begun = sender.end.go(Go { trial, head_start: Duration::ZERO });
+            let begun = sender.end.go(go);
             errors.note(sender, begun);
         }
         let (mut all, mut lost) = (Vec::new(), Vec::new());

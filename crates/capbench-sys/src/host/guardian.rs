@@ -4,7 +4,7 @@
 //! and might not have this process's capabilities. The kernel closes the pipe however its owner ends.
 
 use std::io::{PipeWriter, pipe};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use rustix::io::Errno;
 
@@ -15,6 +15,7 @@ use crate::{Result, SysError};
 /// Descriptors of the guardian.
 const LEASE: RawFd = 0;
 const SOCKET: RawFd = 1;
+const KEPT: RawFd = 2;
 
 /// The command name of the process (`comm` of proc_pid_comm(5)).
 const NAME: &std::ffi::CStr = c"capbench-guard";
@@ -29,21 +30,21 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts the process. It sleeps until then.
+    /// Starts the process. It sleeps until then. It keeps `kept` open until it has made the change.
     ///
     /// # Errors
     /// `EAGAIN` or `ENOMEM` if the system can start no process.
-    pub fn start(change: Change) -> Result<Self> {
+    pub fn start(change: Change, kept: BorrowedFd<'_>) -> Result<Self> {
         let (wait, lease) = named(pipe(), || "pipe2 for the guardian of a setting".into())?;
         let mut prepared = change.prepared()?;
         let most_files = most_files();
-        let (wait_fd, socket) = (wait.as_raw_fd(), change.as_fd().as_raw_fd());
+        let files = [wait.as_raw_fd(), change.as_fd().as_raw_fd(), kept.as_raw_fd()];
         let blocked = Blocked::all()?;
         // SAFETY: the child runs `guard` only, which never returns, takes no lock, allocates nothing and makes async-signal-safe calls
         // only: other threads of this process, whose locks may be taken for ever in the child, do not matter.
         let process = unsafe { libc::fork() };
         if process == 0 {
-            guard(wait_fd, socket, most_files, &mut prepared);
+            guard(files, most_files, &mut prepared);
         }
         // After `process` is known: nothing in between may change errno.
         let failure = (process < 0).then(|| SysError::last(|| "fork for the guardian of a setting".into()));
@@ -94,9 +95,9 @@ impl Drop for Guardian {
 }
 
 /// The process: waits until the lease ends, makes the change, and exits with the errno of the call.
-fn guard(wait: RawFd, socket: RawFd, most_files: libc::c_uint, change: &mut Prepared) -> ! {
+fn guard([wait, socket, kept]: [RawFd; 3], most_files: libc::c_uint, change: &mut Prepared) -> ! {
     // SAFETY: system calls that touch memory of this process only where they are given a buffer of ours. That all other descriptors
-    // are closed is what is wanted: nobody must wait for the end of a stream that this process holds open. The two that it keeps
+    // are closed is what is wanted: nobody must wait for the end of a stream that this process holds open. The three that it keeps
     // are above 2, because the standard library opens 0 to 2 before anything else. Signals are blocked since before the fork, so
     // that no handler of the program runs here, and a session of its own takes it out of the terminal's reach.
     unsafe {
@@ -104,7 +105,8 @@ fn guard(wait: RawFd, socket: RawFd, most_files: libc::c_uint, change: &mut Prep
         libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
         libc::dup2(wait, LEASE);
         libc::dup2(socket, SOCKET);
-        let first = 2;
+        libc::dup2(kept, KEPT);
+        let first = 3;
         if libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) != 0 {
             // Before Linux 5.9.
             for file in first..most_files {
@@ -157,6 +159,8 @@ impl Drop for Blocked {
 
 #[cfg(test)]
 mod tests {
+    use std::io::stdin;
+
     use super::*;
     use crate::host::ethtool::{Offload, offload, offload_change, set_offload};
     use crate::host::namespace::unshare_net;
@@ -164,7 +168,7 @@ mod tests {
     #[test]
     fn a_change_that_fails_is_reported_by_the_guardian() {
         let gone = offload_change("no-such-if", Offload::Gro, true).unwrap();
-        let error = Guardian::start(gone).unwrap().end().unwrap_err();
+        let error = Guardian::start(gone, stdin().as_fd()).unwrap().end().unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENODEV), "{error}");
         assert!(error.to_string().starts_with("ioctl(ETHTOOL_SGRO, no-such-if)"), "{error}");
     }
@@ -178,7 +182,7 @@ mod tests {
             let before = is_on();
             for kills in [false, true] {
                 let change = offload_change("lo", Offload::Gro, before).unwrap();
-                let guardian = Guardian::start(change).unwrap();
+                let guardian = Guardian::start(change, stdin().as_fd()).unwrap();
                 set_offload("lo", Offload::Gro, !before).unwrap();
                 assert_ne!(is_on(), before);
                 if kills {

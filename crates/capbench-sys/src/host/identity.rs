@@ -31,8 +31,9 @@ pub fn is_elevated() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Variables that change what text looks like or whose settings are meant. No library loads code because of them.
-const KEPT: [&str; 11] = [
+/// Variables that change what text looks like, whose settings are meant, or which connection started this process. No library loads
+/// code because of them.
+const KEPT: [&str; 12] = [
     "COLUMNS",
     "HOME",
     "LANG",
@@ -41,6 +42,7 @@ const KEPT: [&str; 11] = [
     "LC_MESSAGES",
     "LINES",
     "NO_COLOR",
+    "SSH_CONNECTION",
     "TERM",
     "TZ",
     "XDG_CONFIG_HOME",

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_agent::framing;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving, PrepareSending};
@@ -201,6 +201,47 @@ fn root_a_burst_lasts_no_longer_and_is_no_larger_than_the_agent_allows() {
     agent.call("arm", at_once(1000)).unwrap();
     agent.call("arm", arm(4, burst(500), 1)).unwrap();
     assert_eq!(agent.call("go", go(4)).unwrap()["frames"], 500);
+    agent.cut();
+}
+
+#[test]
+fn root_trials_in_a_row_send_no_more_than_the_agent_allows() {
+    let Some(_out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut agent = start(&hosts, "gen", "--max-rate 1000");
+    let at_once = |trial| {
+        let mut arm = arm(trial, json!({"rate": 1000.0}), 300);
+        arm["burst"] = 1000.into();
+        arm
+    };
+    let begun = Instant::now();
+    for trial in 1..4 {
+        agent.call("prepare", sending(&hosts)).unwrap();
+        agent.call("arm", at_once(trial)).unwrap();
+        assert_eq!(agent.call("go", go(trial)).unwrap()["frames"], 300);
+        let least = Duration::from_millis(300) * u32::from(trial);
+        assert!(begun.elapsed() >= least, "{trial} in {:?}", begun.elapsed());
+    }
+    // Nor does the next agent.
+    let (begun, before) = (Instant::now(), hosts.received());
+    agent.call("arm", at_once(4)).unwrap();
+    agent.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "go", "params": go(4)}));
+    eventually("the frames are sent", || hosts.received() >= before + 300);
+    agent.cut();
+    assert!(begun.elapsed() >= Duration::from_millis(300), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn root_a_sender_among_others_answers_when_they_have_ended_too() {
+    let Some(_out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut agent = start(&hosts, "gen", "");
+    agent.call("prepare", sending(&hosts)).unwrap();
+    // The last of the ten frames leaves 100 ms before the end.
+    agent.call("arm", arm(1, json!({"rate": 10.0}), 1000)).unwrap();
+    let begun = Instant::now();
+    agent.call("go", json!({"trial": 1, "with_others": true})).unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(1010), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -325,23 +366,40 @@ fn with_interrupts() -> Option<(String, String)> {
 }
 
 #[test]
-fn root_an_agent_names_measured_cpus_that_its_connection_interrupts() {
+fn root_an_agent_names_measured_cpus_that_its_connection_may_interrupt() {
     let Some(_out) = scratch_of_root() else { return };
-    let Some((name, address)) = with_interrupts() else { return };
-    let mut command = capbench("agent --allow send:lo --isolated lo");
-    let mut agent = Agent::start(command.env("SSH_CONNECTION", format!("192.0.2.9 40000 {address} 22")));
-    let cpus = agent.greet()["cpus"].clone();
-    let mut notes = |measured: Value| {
-        let mut asked = sending_on("lo");
-        asked["measured_cpus"] = measured;
-        agent.call("prepare", asked).unwrap()["notes"].to_string()
+    let (place, home) = (Scratch::new(), Scratch::of_nobody());
+    drop(place.capbench_of_nobody(&home));
+    run(HOST, program("setcap cap_net_raw,cap_net_admin=ep").arg(place.file("capbench"))).success();
+    let arguments = ["agent", "--allow", "send:lo", "--isolated", "lo"];
+    let notes = |mut command: Command, address: &str| {
+        let connection = format!("192.0.2.9 40000 {address} 22");
+        let mut agent = Agent::start(command.args(arguments).env("SSH_CONNECTION", connection));
+        let cpus = agent.greet()["cpus"].take();
+        [cpus, json!([])].map(|measured| {
+            let mut asked = sending_on("lo");
+            asked["measured_cpus"] = measured;
+            agent.call("prepare", asked).unwrap()["notes"].to_string()
+        })
     };
-    let found = notes(cpus);
-    assert!(
-        found.contains(&format!("interrupts of {name}, the interface of the controller's connection")),
-        "{found}"
-    );
-    assert_eq!(notes(json!([])), "[]", "nothing is measured");
+    let unknown = |why: &str| {
+        format!("interrupts of the controller's connection may go to CPUs that are measured: {why}")
+    };
+    let mut cases: Vec<_> =
+        [("127.0.0.1", "lo has no"), ("127.0.0.1%lo", "lo has no"), ("192.0.2.250", "no interface")]
+            .map(|(address, why)| (address.to_string(), unknown(why)))
+            .into();
+    cases.extend(with_interrupts().map(|(name, address)| {
+        (address, format!("interrupts of {name}, the interface of the controller's connection"))
+    }));
+    for (address, expected) in cases {
+        // The second program has file capabilities, as in docs/two-hosts.md.
+        for command in [capbench(""), place.capbench_of_nobody(&home)] {
+            let [found, of_nothing] = notes(command, &address);
+            assert!(found.contains(&expected), "{address}: {found}");
+            assert_eq!(of_nothing, "[]", "nothing is measured");
+        }
+    }
 }
 
 /// The names of a process's threads, and the CPUs where each may run.

@@ -39,8 +39,8 @@ impl TransmitEnd for End {
         self.answer("arm", ())
     }
 
-    fn go(&mut self, _: Go) -> Result<()> {
-        self.answer("go", ())
+    fn go(&mut self, go: Go) -> Result<()> {
+        self.answer(if go.with_others { "go" } else { "go alone" }, ())
     }
 
     fn sent(&mut self) -> Result<Sent> {
@@ -101,6 +101,9 @@ fn all_begin_before_the_end_of_any_is_awaited() {
     assert_eq!(run(&mut senders).unwrap(), [(0, 1000), (1, 1000), (2, 1000)]);
     assert_eq!(log.borrow()[3..], ["go 0", "go 1", "go 2", "sent 0", "sent 1", "sent 2"]);
     assert!(senders.absence().is_none());
+    let end = End { stream: 0, log: Rc::clone(&log), fails_at: None, part: None, is_lost: false };
+    run(&mut Senders::one(Box::new(end))).unwrap();
+    assert_eq!(log.borrow()[9..], ["arm 0", "go alone 0", "sent 0"]);
 }
 
 #[test]
