@@ -33,7 +33,7 @@ use crate::flags::{CaptureFlags, LayoutFlags, transmit};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = None)]
 pub struct SceneFlags {
-    /// Capture methods as `capbench methods` lists them, separated by commas; default and all are sets of them; a program of
+    /// Capture methods as `capbench methods` lists them, separated by commas; quick, default and all are sets of them; a program of
     /// yours is 'cmd:./program -i {interface}'
     #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
     pub method: Vec<String>,
