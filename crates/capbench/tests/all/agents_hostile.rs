@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::agents::{Hosts, WAITS_NAME};
 use crate::agents_lost::bench;
 use crate::support::{
-    HOST, NOBODY, PATIENCE, Running, Scratch, capbench, eventually, program, run, scratch_of_root,
+    HOST, NOBODY, PATIENCE, Running, Scratch, capbench, eventually, program, run, scratch_of_root, signal,
 };
 
 /// An agent, and the connection to it.
@@ -242,6 +242,27 @@ fn root_a_sender_among_others_answers_when_they_have_ended_too() {
     let begun = Instant::now();
     agent.call("go", json!({"trial": 1, "with_others": true})).unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(1010), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn root_an_agent_gets_no_interface_whose_setting_is_yet_to_be_restored() {
+    let Some(_out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut asked = receiving(&hosts, 1, Duration::from_millis(150));
+    asked["side"]["receive"]["is_virtual"] = true.into();
+    asked["side"]["receive"]["setup"]["transmit"] = "xdp-live".into();
+    let mut killed = start(&hosts, "dut", "");
+    killed.call("prepare", asked.clone()).unwrap();
+    let guardians: Vec<_> = hosts.agents("dut").into_iter().filter(|pid| *pid != killed.pid()).collect();
+    assert_eq!(guardians.len(), 1);
+    signal(guardians[0], "STOP");
+    drop(killed);
+    let mut next = start(&hosts, "dut", "");
+    let refused = next.call("prepare", asked.clone()).unwrap_err();
+    assert!(refused.contains("another controller uses it"), "{refused}");
+    signal(guardians[0], "CONT");
+    eventually("the setting is restored", || next.call("prepare", asked.clone()).is_ok());
+    next.cut();
 }
 
 #[test]
