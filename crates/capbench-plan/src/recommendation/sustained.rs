@@ -159,7 +159,7 @@ impl<'r> Tried<'r> {
         };
         let Some(lowest) = self.failed.iter().find(is_contrary) else { return known };
         let upper = lowest.offered_pps;
-        let below = self.held.iter().filter(|trial| trial.offered_pps < upper * (1.0 - ROUNDING)).next_back();
+        let below = self.held.iter().rfind(|trial| trial.offered_pps < upper * (1.0 - ROUNDING));
         let is_own = self.failed.iter().filter(is_contrary).any(|trial| is_its_own(trial));
         let status = match below {
             _ if !is_own => SustainedStatus::Disturbed,
