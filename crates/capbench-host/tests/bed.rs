@@ -343,8 +343,9 @@ fn interfaces_without_separate_counters() {
     assert!(NicSnapshot::take("no-such-if").unwrap_err().to_string().contains("no-such-if"));
 }
 
+/// Alone: until its guardian has closed them, it has the files that other tests write, and these cannot be started.
 #[test]
-fn root_an_interface_is_in_use_until_its_setting_is_restored() {
+fn root_alone_an_interface_is_in_use_until_its_setting_is_restored() {
     let Some(()) = privileges() else { return };
     let bed = bed(KernelWork::SenderContext);
     let side = bed.receive_side();
