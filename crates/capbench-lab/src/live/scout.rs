@@ -35,7 +35,11 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
         socket.set_promiscuous(bed.receive_side().index())?;
         Ok(socket)
     })??;
-    send(bed, layout)?;
+    let generator = match choice {
+        PlacementChoice::Custom { generator, .. } => Some(generator),
+        _ => None,
+    };
+    send(bed, layout, generator)?;
     drop(listener);
     let after = SoftnetSnapshot::read()?;
     let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| HostError::Interface {
@@ -76,8 +80,9 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     Ok(placement)
 }
 
-/// Sends frames with an unused trial id, and waits until the receiving interface has counted them.
-fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
+/// Sends frames with an unused trial id, and waits until the receiving interface has counted them. `from` is the CPU that sends:
+/// on a virtual link the kernel may do the receive work on that one.
+fn send(bed: &Bed, layout: FrameLayout, from: Option<CpuId>) -> Result<()> {
     let side = bed.transmit_side();
     let sizes = Sizes::Fixed(layout.minimum_size().max(FrameSize::LEAST));
     let plan = FramePlan::new(layout, sizes, Mtu(side.mtu()))?;
@@ -85,6 +90,9 @@ fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
     let counted = || -> Result<u64> { Ok(bed.receive_side().stats()?.map_or(0, |stats| stats.rx_packets)) };
     let before = counted()?;
     side.run(|| -> Result<()> {
+        if let Some(cpu) = from {
+            affinity::pin_current_thread(cpu)?;
+        }
         let mut opened = transmit::method("sendmmsg")?.open(&config)?;
         let job = SendJob {
             plan: &plan,
