@@ -286,14 +286,14 @@ impl BenchPlan {
     fn overload(
         &self,
         setup: &Setup,
-        progress: &mut Progress,
+        progress: &Progress,
         session: &mut Session<'_>,
     ) -> Result<Option<TrialResult>> {
         let first = session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)?;
-        if self.searching.is_none() || !first.as_ref().is_some_and(has_small_loss) {
-            return Ok(first);
-        }
-        if !progress.fits(setup, self.duration, session) {
+        let is_repeated = self.searching.is_some()
+            && first.as_ref().is_some_and(has_small_loss)
+            && progress.has_time(1, self.duration, session);
+        if !is_repeated {
             return Ok(first);
         }
         let again = session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)?;

@@ -43,12 +43,12 @@ const FAR_SLOWER: f64 = 0.5;
 const BEHIND: f64 = 0.1;
 /// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
 const CONFIRMED: u32 = 5;
-/// What a method is tried at after it did not sustain a load, by the rate at which it read frames there.
-const JUST_BELOW: f64 = 0.99;
-/// Number of such trials, if they fail.
+/// Highest number of trials that confirm the answer: each but the last one showed that the load was too high.
 const CONFIRMATIONS: usize = 5;
+/// The next load after such a trial, as a share of the rate at which the method read frames in it.
+const JUST_BELOW: f64 = 0.99;
 /// Factors by which the trials of searches are longer where the time suffices: the excess that they show is smaller.
-const LONGER: [u32; 3] = [4, 2, 1];
+const LONGER: [u32; 2] = [4, 2];
 /// Share of the time that longer trials may use by their likely number.
 const LONGER_SHARE: f64 = 0.3;
 
@@ -72,8 +72,7 @@ impl Searching {
 
     /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
     pub(super) fn plan(&self, overload: &TrialResult, coarser: u32) -> Option<SearchPlan> {
-        let is_sustained = overload.lost() == 0 && overload.buffered_frames(1) == 0;
-        if is_sustained || overload.verdict == Verdict::Invalid {
+        if is_sustained(overload) || overload.verdict == Verdict::Invalid {
             return None;
         }
         let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
@@ -257,7 +256,7 @@ impl BenchPlan {
         &self,
         at_generator: &mut [&mut Measured],
         ends_at: Duration,
-        progress: &mut Progress,
+        progress: &Progress,
         session: &mut Session<'_>,
     ) -> Result<()> {
         let Some(first) = at_generator.first() else { return Ok(()) };
@@ -267,7 +266,7 @@ impl BenchPlan {
             if is_behind
                 && session.spent + self.duration < ends_at
                 && let Some(again) = self.overload(&one.setup, progress, session)?
-                && again.lost() == 0
+                && is_sustained(&again)
             {
                 one.overload = again;
             }
@@ -302,6 +301,11 @@ impl BenchPlan {
         }
         Ok(())
     }
+}
+
+/// Whether a method read every frame of a trial in time.
+fn is_sustained(trial: &TrialResult) -> bool {
+    trial.lost() == 0 && trial.buffered_frames(1) == 0
 }
 
 /// Whether a load is the one that was tried, but for rounding, or a higher one.

@@ -5,7 +5,7 @@ use capbench_model::limit::Limit;
 use capbench_model::method_spec::{Delivery, MethodSpec, Privilege};
 
 use super::cost::equal_load;
-use super::sustained::first_failed;
+use super::sustained::{USUAL, first_failed};
 use super::{
     Because, Certainty, Conclusion, Cost, Entrant, NEARLY, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
@@ -13,8 +13,6 @@ use super::{
 
 /// Share of a load that must be sent to test it, as in [`capbench_model::trial::TrialResult::sustained_load`].
 const REACHED: f64 = 0.95;
-/// Precision that is assumed where no search states one.
-const USUAL: f64 = 0.05;
 
 /// Ranks the methods of one set-up.
 pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>]) -> Ranking {

@@ -8,8 +8,8 @@ use super::{Entrant, ROUNDING, Sustained, SustainedStatus};
 use crate::search::criteria::Class;
 use crate::search::{GoalResult, Status};
 
-/// The precision of a limit that no search found.
-const PRECISION: f64 = 0.05;
+/// Precision that is assumed where no search states one.
+pub(super) const USUAL: f64 = 0.05;
 /// Trials at maximum load are of one load if what was sent differs by less than this share.
 const SAME_LOAD: f64 = 0.05;
 /// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this factor, or if the
@@ -148,7 +148,7 @@ impl<'r> Tried<'r> {
     /// What is left of a limit after longer trials at that load: one that shows a larger excess than the precision allows counts
     /// more than short ones that did not.
     fn confirmed(&self, known: Sustained) -> Sustained {
-        let precision = known.searched_to.unwrap_or(PRECISION);
+        let precision = known.searched_to.unwrap_or(USUAL);
         let is_contrary = |trial: &&&TrialResult| {
             let is_claimed =
                 known.lower_pps.is_some_and(|lower| trial.offered_pps <= lower * (1.0 + ROUNDING));

@@ -444,7 +444,7 @@ fn root_answers_that_nobody_asked_for_fill_no_memory_and_end_with_the_wait() {
     let python = program("python3").get_program().to_string_lossy().into_owned();
     let tx = format!("exec:{python} {script} {count},eth1");
     let sent = || std::fs::metadata(&count).map_or(0, |file| file.len());
-    // Whoever stops the run does not wait for as long as for an answer.
+    // A user who stops the run does not wait for as long as for an answer.
     for (waits, is_stopped) in [("5000,500,500", false), ("500000,500,500", true)] {
         let _ = std::fs::remove_file(&count);
         let mut command = bench(&out, &[tx.clone(), hosts.location("dut")], "--repeats 0");
