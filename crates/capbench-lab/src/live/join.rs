@@ -53,6 +53,8 @@ pub(super) struct LinkFacts {
 #[derive(Clone, Copy)]
 pub(super) struct Sides<'h> {
     pub(super) link: LinkFacts,
+    /// Whether the load is in step with the timer tick ([`capbench_model::trial::Load::is_in_step_with_a_tick`]).
+    pub(super) is_in_step: bool,
     /// The halves of the generators that reported: one or more.
     pub(super) transmit: &'h [TransmitHalf],
     /// Streams whose generators run on the receiver's host. They share a CPU.
@@ -67,7 +69,7 @@ pub(super) fn join(sides: &Sides<'_>) -> Measured {
     let Sides { link, receive, .. } = *sides;
     let transmit = transmitted(sides);
     let traced = traced(&transmit, receive);
-    Halves { link, each: sides.transmit, transmit, receive, traced }.measured()
+    Halves { link, is_in_step: sides.is_in_step, each: sides.transmit, transmit, receive, traced }.measured()
 }
 
 /// All generators as one. What those that did not report sent at least is known by their frames that came; nothing else of them.
@@ -108,6 +110,7 @@ fn traced(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Option<TracedLosses
 /// Both halves of an account.
 struct Halves<'h> {
     link: LinkFacts,
+    is_in_step: bool,
     /// Of each generator.
     each: &'h [TransmitHalf],
     /// Of all generators together.

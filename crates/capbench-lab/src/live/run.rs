@@ -107,6 +107,7 @@ impl LiveTrial<'_> {
                 line_rate_pps: self.line_rate.map(Pps::get),
                 clocks: self.clocks,
             },
+            is_in_step: load.is_in_step_with_a_tick(duration),
             transmit: &transmit,
             on_its_host: &streams(|sender| sender.is_on_its_host()),
             unreported: &streams(|sender| sender.part().is_some() && sender.failure().is_some()),

@@ -79,6 +79,21 @@ impl Load {
         }
     }
 
+    /// Whether a timer tick meets the frames of a sending phase at few phases of their period only. Then it samples all of
+    /// their work in interrupts, or none.
+    pub fn is_in_step_with_a_tick(self, duration: Duration) -> bool {
+        /// The values that the kernel's CONFIG_HZ can have on x86 and Arm.
+        const TICKS_PER_SECOND: [f64; 4] = [100.0, 250.0, 300.0, 1000.0];
+        let Some(pps) = self.pps() else { return false };
+        // In step with every tick, or every second one.
+        TICKS_PER_SECOND.iter().flat_map(|hz| [pps / hz, 2.0 * pps / hz].map(|periods| (hz, periods))).any(
+            |(hz, periods)| {
+                let phases_passed = (periods - periods.round()).abs() * hz * duration.as_secs_f64();
+                phases_passed < 1.0
+            },
+        )
+    }
+
     /// The highest planned rate.
     pub(super) fn highest(self) -> Option<f64> {
         match self {
@@ -177,6 +192,16 @@ mod tests {
 
     fn shares(weights: &[u32]) -> Vec<Share> {
         Share::of_each(&weights.iter().map(|weight| NonZeroU32::new(*weight).unwrap()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn round_loads_are_in_step_with_the_tick() {
+        let at = |pps| Load::Rate(Pps::new(pps).unwrap()).is_in_step_with_a_tick(Duration::from_secs(2));
+        // Measured with CONFIG_HZ=250 and 6.9 us of kernel work a frame: at 20,000 the tick sampled 0.5, 16 or 48.5 us, at
+        // 20,500 0 us, at 20,011 6.7 to 7.2 us.
+        assert!([20_000.0, 20_500.0, 100_000.0, 3_000.0].into_iter().all(at));
+        assert!(![20_011.0, 20_123.0, 99_983.0].into_iter().any(at));
+        assert!(!Load::Maximum.is_in_step_with_a_tick(Duration::from_secs(2)));
     }
 
     #[test]

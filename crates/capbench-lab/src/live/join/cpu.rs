@@ -1,6 +1,6 @@
 //! The CPU account of a trial.
 
-use capbench_host::accounts::kernel_work::{KernelReceive, application_time, foreign_ns};
+use capbench_host::accounts::kernel_work::{ApplicationTime, KernelReceive, application_time, foreign_ns};
 use capbench_model::trial::CpuAccount;
 
 use super::Halves;
@@ -27,6 +27,12 @@ impl Halves<'_> {
             kernel.as_ref().filter(|_| is_shared),
             cpus.interrupts_excluded,
         );
+        let is_sampled =
+            |kernel: &KernelReceive| kernel.traced.is_none() && cpus.interrupts_excluded != Some(true);
+        let is_in_step = self.is_in_step && kernel.as_ref().is_some_and(is_sampled);
+        let in_step_ns = |time: ApplicationTime| ApplicationTime { own_ns: 0, ..time };
+        let own = if is_in_step && is_shared { own.map(in_step_ns) } else { own };
+        let known = kernel.as_ref().filter(|_| !is_in_step);
         if own.is_none() {
             noise.push(
                 "its application time includes receive work of the kernel, which cannot be distinguished here"
@@ -42,7 +48,7 @@ impl Halves<'_> {
             }
             cpus.kernel_busy_ns.filter(|_| !is_foreign)
         } else {
-            kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns())
+            known.map(|kernel| received.cpu_ns + kernel.total_ns())
         };
         // Independent of tick sampling: every frame was verified unless a queue refused it.
         let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);
@@ -57,8 +63,14 @@ impl Halves<'_> {
             total_ns,
             // Softirqs also interrupt other work; the application was not charged for that part.
             split_is_sampled: is_foreign || !own.is_some_and(|time| time.exact),
-            kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),
-            kernel_source: kernel.as_ref().map(KernelReceive::source).unwrap_or_default(),
+            kernel_ns: known.map(KernelReceive::total_ns),
+            kernel_source: match is_in_step {
+                true => {
+                    "unknown: the timer tick samples it (/proc/stat), and the load is in step with the tick"
+                        .into()
+                }
+                false => kernel.as_ref().map(KernelReceive::source).unwrap_or_default(),
+            },
             // The certain part of both together on a shared CPU comes in ticks, traced or not.
             kernel_resolution_ns: kernel.as_ref().map(|kernel| match is_shared {
                 true => kernel.resolution_ns,

@@ -199,6 +199,7 @@ pub(super) fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHa
     let on_its_host = receive.cpus.placement.generator.map(|_| transmit.stream);
     let sides = Sides {
         link,
+        is_in_step: true,
         transmit: std::slice::from_ref(transmit),
         on_its_host: on_its_host.as_slice(),
         unreported: &[],
@@ -257,6 +258,29 @@ fn the_cpu_account_is_that_of_the_receive_side() {
     assert_eq!(cpu.tracer_ns, Some(998 * 20 + 500 * 80));
     assert_eq!(cpu.busy_cores, Some(0.97 + 0.5));
     assert_eq!(cpu.steal_ratio, Some(0.03), "of the generator");
+}
+
+#[test]
+fn what_a_tick_samples_of_a_load_in_step_with_it_is_unknown() {
+    // `join` says that the load is in step.
+    let cpu = |placed: CpuId, excluded| {
+        let mut receive = receive();
+        let kernel = receive.cpus.kernel.map(|kernel| KernelReceive { traced: None, ..kernel });
+        receive.cpus.kernel = kernel;
+        receive.cpus.placement.application = placed;
+        receive.cpus.interrupts_excluded = Some(excluded);
+        join(VIRTUAL, &transmit(), &receive).cpu
+    };
+    let shared = cpu(receive().cpus.placement.kernel, false);
+    assert_eq!((shared.kernel_ns, shared.total_ns), (None, Some(503 * MS)), "idle time is not sampled");
+    // 990 frames were verified in 100 ns each: all that is certain of 400 ms.
+    assert_eq!(
+        (shared.app_ns, shared.app_charged_ns, shared.split_is_sampled),
+        (Some(99_000), Some(400 * MS), true)
+    );
+    let apart = cpu(CpuId::new(2), false);
+    assert_eq!((apart.app_ns, apart.kernel_ns, apart.total_ns), (Some(400 * MS), None, None));
+    assert_eq!(cpu(CpuId::new(2), true).kernel_ns, Some(200 * MS), "this kernel times its interrupts");
 }
 
 #[test]
@@ -340,8 +364,14 @@ fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_i
     let both = [transmit(), second];
     let (on_its_host, third) = ([StreamId(0), StreamId(1)], [StreamId(2)]);
     let real = LinkFacts { is_virtual: false, line_rate_pps: None, clocks: None };
-    let sides =
-        Sides { link: real, transmit: &both, on_its_host: &on_its_host, unreported: &[], receive: &receive };
+    let sides = Sides {
+        link: real,
+        is_in_step: false,
+        transmit: &both,
+        on_its_host: &on_its_host,
+        unreported: &[],
+        receive: &receive,
+    };
     let measured = super::join(&sides);
     assert_eq!((measured.intended, measured.evidence.sent), (2000, 2000));
     assert_eq!((measured.sending, measured.lateness), (Duration::from_secs(2), both[1].lateness));
