@@ -10,6 +10,9 @@ use crate::search::{GoalResult, Status};
 
 /// Precision that is assumed where no search states one.
 pub(super) const USUAL: f64 = 0.05;
+/// The coarsest precision that a bench aims at.
+const COARSEST: f64 = 0.1;
+
 /// Trials at maximum load are of one load if what was sent differs by less than this share.
 const SAME_LOAD: f64 = 0.05;
 /// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this factor, or if the
@@ -145,19 +148,24 @@ impl<'r> Tried<'r> {
         Sustained::new(status, lower_pps, upper, at_most, trials)
     }
 
-    /// What is left of a limit after longer trials at that load: one that shows a larger excess than the precision allows counts
-    /// more than short ones that did not.
+    /// What is left of a limit after longer trials at that load, which count more than short ones. A load of which the method read
+    /// nearly all is claimed as far as it read it. One that shows a larger excess than the precision allows is not claimed.
     fn confirmed(&self, known: Sustained) -> Sustained {
-        let precision = known.searched_to.unwrap_or(USUAL);
-        let is_contrary = |trial: &&&TrialResult| {
+        let precision = known.searched_to.unwrap_or(USUAL).min(COARSEST);
+        let is_short = |trial: &&&TrialResult| {
             let is_claimed =
                 known.lower_pps.is_some_and(|lower| trial.offered_pps <= lower * (1.0 + ROUNDING));
-            trial.phase == Phase::Confirmation
-                && is_claimed
-                && missing(trial) > precision
-                && !is_of_a_moment(trial)
+            trial.phase == Phase::Confirmation && is_claimed && !is_of_a_moment(trial)
         };
-        let Some(lowest) = self.failed.iter().find(is_contrary) else { return known };
+        let is_contrary = |trial: &&&TrialResult| is_short(trial) && missing(trial) > precision;
+        let Some(lowest) = self.failed.iter().find(is_contrary) else {
+            let read =
+                self.failed.iter().filter(is_short).map(|trial| trial.offered_pps * (1.0 - missing(trial)));
+            return Sustained {
+                lower_pps: known.lower_pps.into_iter().chain(read).reduce(f64::min),
+                ..known
+            };
+        };
         let upper = lowest.offered_pps;
         let below = self.held.iter().rfind(|trial| trial.offered_pps < upper * (1.0 - ROUNDING));
         let is_own = self.failed.iter().filter(is_contrary).any(|trial| is_its_own(trial));
@@ -356,7 +364,8 @@ mod tests {
         };
         let found = (SustainedStatus::Between, Some(34_150.0), Some(36_000.0), vec![2, 3]);
         assert_eq!(confirmed(34_149, 0.0), found);
-        assert_eq!(confirmed(33_000, 0.0), found, "within the precision");
+        let read = (SustainedStatus::Between, Some(33_000.0), Some(36_000.0), vec![2, 3]);
+        assert_eq!(confirmed(33_000, 0.0), read, "as far as it was read");
         let lowered = (SustainedStatus::Between, Some(33_000.0), Some(34_149.0), vec![1, 4]);
         assert_eq!(confirmed(31_000, 0.0), lowered);
         // Others took a tenth of the CPU: the limit can be higher, but this load is not claimed any more.

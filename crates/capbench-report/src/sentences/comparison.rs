@@ -2,7 +2,7 @@
 use crate::results::Results;
 use capbench_plan::comparison::{Comparison, Contrast, Judgement, Scale};
 
-use super::sentence;
+use super::{capital, sentence};
 use crate::compare::NOISY;
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
@@ -21,7 +21,7 @@ pub(crate) fn of(comparison: &Comparison) -> Sentence {
 pub(crate) fn facts(comparison: &Comparison) -> Vec<Sentence> {
     let differ = comparison.differences.iter().map(|difference| format!("The runs differ: {difference}."));
     let notes = comparison.notes.iter().filter(|note| !note.ends_with(NOISY));
-    let notes = notes.map(|note| format!("{}.", note.trim_end_matches('.')));
+    let notes = notes.map(|note| capital(&format!("{}.", note.trim_end_matches('.'))));
     differ.chain(notes).map(|text| sentence(text, [])).collect()
 }
 
@@ -47,7 +47,7 @@ fn conclusion(comparison: &Comparison) -> String {
         return "Inconclusive: the file of a run was damaged or changed; measure again.".into();
     }
     if comparison.is_inconclusive() {
-        return "Inconclusive: there are too few trials; measure both runs with --visits 8.".into();
+        return "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into();
     }
     let is_excluded = |contrast: &&Contrast| {
         let threshold = match contrast.measure.scale() {
@@ -62,7 +62,7 @@ fn conclusion(comparison: &Comparison) -> String {
         some => (many(some, "regression", "regressions"), ';'),
     };
     let few = count(Judgement::TooFewVisits);
-    let next = if few > 0 { " More trials (--visits 8 in both runs) decide." } else { "" };
+    let next = if few > 0 { " More trials (`--visits 8` in both runs) decide." } else { "" };
     let counted = [
         (count(Judgement::Improvement), "is better", "are better"),
         (

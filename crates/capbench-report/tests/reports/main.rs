@@ -247,7 +247,7 @@ fn nothing_tested_is_inconclusive() {
     for (comparison, words) in [
         (Comparison { disturbed: true, ..example() }, "Inconclusive: the host disturbed most"),
         (Comparison { damaged: true, ..example() }, "Inconclusive: the file of a run"),
-        (none, "Inconclusive: there are too few trials; measure both runs with --visits 8.\n"),
+        (none, "Inconclusive: there are too few trials; measure both runs with `--visits 8`.\n"),
     ] {
         let text = printed(&comparison, Extent::Details);
         assert!(text.contains(words), "{text}");

@@ -10,10 +10,11 @@ use crate::bench::{BenchPlan, Searching};
 use crate::for_tests::{Collected, searching_bench_plan};
 use crate::guards::{Guarded, Policy};
 use crate::recommendation::{Certainty, Conclusion, Recommendation, recommend};
-use crate::search::Ratio;
+use crate::search::{GoalResult, Ratio, SearchPlan, Stored, parse};
 use crate::simulated::{ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
-use capbench_model::laboratory::Setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::TrialResult;
 
 const HOSTS: u64 = 200;
@@ -120,6 +121,18 @@ impl Host {
         (recommended, outcome.trials)
     }
 
+    /// The lossless load of a method by `search --goal quick`.
+    fn search(&self, method: &str) -> GoalResult {
+        let policy = Policy { pause: Duration::ZERO, ..Policy::default() };
+        let mut path = Guarded::new(self.path(), policy, std::sync::Arc::default());
+        let with_method = Setup { method: MethodSpec::plain(method), ..setup(64) };
+        let mut trial = path.prepare(&with_method).unwrap();
+        let plan = SearchPlan::new(parse("quick").unwrap());
+        let finished =
+            plan.run("a host", trial.as_mut(), Stored::default(), &mut Collected::default()).unwrap();
+        finished.outcome.goals.into_iter().next().expect("quick has goals")
+    }
+
     /// The load that a method can sustain as far as the generator can show it.
     fn sustains(&self, method: &str) -> f64 {
         let known = self.methods.iter().find(|known| known.name == method).unwrap();
@@ -188,6 +201,41 @@ fn the_right_method_is_named_and_no_wrong_one_is_certain() {
     assert!(decidable > HOSTS as u32 / 2, "{decidable}");
     assert!(f64::from(named) >= 0.95 * f64::from(decidable), "{named} of {decidable}: {wrong:#?}");
     assert!(certain > decidable / 2, "{certain} of {decidable}");
+}
+
+/// On hosts that only vary. A search counts every loss of another task or a pause, and a bench leaves them out.
+#[test]
+fn a_bench_and_a_search_find_the_same_sustained_rate() {
+    let (mut pairs, mut apart) = (0, Vec::new());
+    let is_quiet = |host: &Host| host.bursts.is_none() && host.foreign.is_none();
+    for host in (SEED..SEED + HOSTS).map(Host::of).filter(is_quiet) {
+        let (recommended, _) = host.measure(&host.plan());
+        for ranked in &recommended.headline().unwrap().methods {
+            let (Some(lower), Some(upper)) = (ranked.lossless.lower_pps, ranked.lossless.upper_pps) else {
+                continue;
+            };
+            let found = host.search(&ranked.method);
+            let [Some(found_lower), Some(found_upper)] =
+                [&found.lower, &found.upper].map(|bound| bound.as_ref().map(|bound| bound.intended_pps))
+            else {
+                continue;
+            };
+            pairs += 1;
+            let precision = ranked.lossless.precision.unwrap_or(0.05);
+            // The intervals between the bounds meet within the stated precision.
+            if lower > found_upper * (1.0 + precision) || upper < found_lower * (1.0 - precision) {
+                let searched = format!("search {found_lower:.0} to {found_upper:.0}");
+                apart.push((
+                    host.seed,
+                    ranked.method.clone(),
+                    format!("bench {lower:.0} to {upper:.0}, {searched}"),
+                ));
+            }
+        }
+    }
+    println!("seeds from {SEED}: {} of {pairs} pairs agree; others {apart:#?}", pairs - apart.len());
+    assert!(pairs > HOSTS as usize / 2, "{pairs} have both bounds: the generator limits the others");
+    assert!(10 * apart.len() <= pairs, "of {pairs}: {apart:#?}");
 }
 
 #[test]
