@@ -102,7 +102,10 @@ fn text(path: &Path) -> io::Result<String> {
 fn refusal(path: &Path, error: &io::Error) -> Usage {
     use capbench_sys::host::trust::Untrusted;
     let is_untrusted = error.get_ref().is_some_and(|inner| inner.is::<Untrusted>());
-    let next =
-        if is_untrusted { "; as root, capbench uses only settings that root alone can write" } else { "" };
+    let next = if is_untrusted {
+        "; as root, capbench uses only settings that root alone can write: change its owner and mode, or XDG_CONFIG_HOME"
+    } else {
+        ""
+    };
     Usage(format!("cannot use the settings of {}: {error}{next}", path.display()))
 }

@@ -176,7 +176,8 @@ pub fn dry_run(campaign: &Campaign, folder: &Path) -> Result<Exit> {
                 }
                 let code = output.status.code().and_then(|code| code.try_into().ok());
                 codes.push(code.unwrap_or(exit::KILLED));
-                let words = row.map(|row| row.split(" (").next().unwrap_or(row).to_string());
+                let words =
+                    row.map(|row| row.split(['(', ',', ';']).next().unwrap_or(row).trim().to_string());
                 (
                     planned(&state),
                     words.unwrap_or_else(|| child::refusal(&errors).unwrap_or("it gave no plan").into()),

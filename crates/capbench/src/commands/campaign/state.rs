@@ -4,9 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use capbench_plan::search::End;
-use capbench_report::read::{self, Run};
-use capbench_report::report;
 use capbench_report::results::{Results, RunDirectory};
+use capbench_report::{read, report};
 
 use super::file::PlannedRun;
 use crate::exit::{self, RunEnd};
@@ -42,14 +41,13 @@ impl State {
             return Self::Missing;
         }
         match read::read(directory) {
-            Ok(found) => Self::of_results(found, directory, run),
+            Ok(found) => Self::of_results(&found.results, directory, run),
             // It was killed before it saved the results, or something else is there.
             Err(_) => Self::Interrupted { can_resume: false },
         }
     }
 
-    fn of_results(found: Run, directory: &Path, run: &PlannedRun) -> Self {
-        let results = &found.results;
+    fn of_results(results: &Results, directory: &Path, run: &PlannedRun) -> Self {
         if !run.is_asked_by(&results.command) {
             return Self::Changed;
         }
@@ -57,7 +55,7 @@ impl State {
         match end {
             _ if results.complete || end == Some(RunEnd::Measured) => {
                 let code = results.exit_code.unwrap_or_else(|| exit::of_saved(results).number());
-                Self::Done { code, verdict: report::report(&found).verdict.text }
+                Self::Done { code, verdict: report::verdict(results).text }
             }
             Some(RunEnd::Failed) => Self::Failed,
             _ => Self::Interrupted { can_resume: run.command == "search" && can_resume(directory, results) },
