@@ -30,7 +30,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use thiserror::Error;
 
 use crate::output::{self, print_as_is};
-use crate::{configuration, suggestion};
+use crate::{command_line, suggestion};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -350,7 +350,7 @@ fn message(error: &anyhow::Error) -> String {
     if error.chain().any(is_filter) {
         return line;
     }
-    line.push_str(&configuration::origins_in(&line));
+    line.push_str(&command_line::origins_in(&line));
     match suggestion::for_error(error) {
         Some(meant) => format!("{line}; did you mean {meant}?"),
         None => line,
@@ -393,7 +393,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         return ExitCode::from(USAGE);
     }
     let line = line_of(error);
-    let origins = configuration::origins_in(&line);
+    let origins = command_line::origins_in(&line);
     match meant(error) {
         Some(_) => tell!("capbench: {line}{origins}"),
         None => tell!("capbench: {line}{origins}; --help describes the flags"),

@@ -9,6 +9,7 @@ mod output;
 
 mod built;
 mod capture_files;
+mod command_line;
 mod commands;
 mod configuration;
 mod exit;

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::Cli;
 use crate::configuration::value::Value;
-use crate::configuration::{self, Configuration, Origin, Setting, Sources};
+use crate::command_line::Origin;
+use crate::configuration::{self, Configuration, Setting, Sources};
 use crate::exit::{Exit, Usage};
 use crate::help;
 use crate::output::{print, print_json};

@@ -18,46 +18,17 @@ pub mod value;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
-use std::sync::OnceLock;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{Arg, Command};
-use serde::Serialize;
 
 pub use self::settable::{find, shown, why_no_command};
 pub use self::sources::Sources;
 use self::value::Value;
+use crate::command_line::{Line, Origin};
 use crate::exit::{self, Usage};
 use crate::suggestion::nearest;
-
-/// Where a setting is made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
-pub enum Origin {
-    /// In a file.
-    File {
-        /// The file.
-        path: String,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// In a variable of the environment.
-    Variable {
-        /// The variable.
-        name: String,
-    },
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File { path, line } => write!(formatter, "{path}:{line}"),
-            Self::Variable { name } => formatter.write_str(name),
-        }
-    }
-}
 
 /// A value for a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,18 +214,7 @@ impl Configuration {
     }
 }
 
-/// A command line, and which of its flags are settings.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Line {
-    pub words: Vec<OsString>,
-    pub set: Vec<(String, Origin)>,
-}
-
-/// The command line of this process.
-static LINE: OnceLock<Line> = OnceLock::new();
-
-/// Completes the command line of this process with the settings of this host and user, and keeps it for [`words`] and
-/// [`origins_in`]. Help shows the settings. A configuration with a mistake is no reason to refuse help.
+/// Completes the command line of this process with the settings of this host and user, and keeps it. Help shows the settings. A configuration with a mistake is no reason to refuse help.
 pub fn complete(cli: &mut Command, line: Vec<OsString>) -> Result<Vec<OsString>> {
     let found = settable::command_of(cli, &line).map(|(_, command)| command.get_name().to_string());
     let completed = match found.filter(|name| settable::why_no_command(name).is_none()) {
@@ -267,30 +227,11 @@ pub fn complete(cli: &mut Command, line: Vec<OsString>) -> Result<Vec<OsString>>
         Some(_) => Configuration::read(cli, &Sources::of_process())?.complete(cli, line)?,
         None => Line { words: line, set: Vec::new() },
     };
-    Ok(LINE.get_or_init(|| completed).words.clone())
+    Ok(completed.of_process())
 }
 
 fn asks_for_help(cli: &Command, line: &[OsString]) -> bool {
     cli.clone().ignore_errors(true).try_get_matches_from(line).is_err_and(|error| !error.use_stderr())
-}
-
-/// The words of this process's command line, settings included.
-pub fn words() -> Vec<String> {
-    let lossy = |word: OsString| word.to_string_lossy().into_owned();
-    match LINE.get() {
-        Some(line) => line.words.iter().cloned().map(lossy).collect(),
-        None => std::env::args_os().map(lossy).collect(),
-    }
-}
-
-/// Of the flags that a message names, those that are settings, and where they are made. Empty if there is none.
-pub fn origins_in(message: &str) -> String {
-    let is_of_flag = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-    let named: Vec<&str> = message.split(|letter| !is_of_flag(letter)).collect();
-    let set = LINE.get().map(|line| line.set.as_slice()).unwrap_or_default();
-    let found = set.iter().filter(|(flag, _)| named.iter().any(|word| word.strip_prefix("--") == Some(flag)));
-    let list: Vec<_> = found.map(|(flag, origin)| format!("--{flag} is set by {origin}")).collect();
-    if list.is_empty() { String::new() } else { format!(" ({})", list.join("; ")) }
 }
 
 /// Checks that a setting's command and flag exist and that the flag can be set.

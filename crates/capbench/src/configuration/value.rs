@@ -9,7 +9,8 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Origin, Setting};
+use super::Setting;
+use crate::command_line::Origin;
 use crate::exit::Usage;
 
 /// A value.

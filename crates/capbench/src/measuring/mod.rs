@@ -35,7 +35,7 @@ use self::recorder::Recorder;
 use self::scene::Scene;
 use crate::exit::{self, Exit, Requirement, Unsupported, Usage};
 use crate::output::print;
-use crate::{configuration, recommended};
+use crate::{command_line, recommended};
 
 /// What a measuring command will do, decided once from its flags.
 pub trait Plan {
@@ -200,7 +200,7 @@ fn begun(
         RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
     let results = Results {
         schema_version: SCHEMA_VERSION,
-        command: configuration::words(),
+        command: command_line::words(),
         started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         complete: false,
         environment,
