@@ -6,8 +6,8 @@ use clap::{Args, CommandFactory, ValueEnum};
 use serde::Serialize;
 
 use crate::Cli;
-use crate::configuration::value::Value;
 use crate::command_line::Origin;
+use crate::configuration::value::Value;
 use crate::configuration::{self, Configuration, Setting, Sources};
 use crate::exit::{Exit, Usage};
 use crate::help;

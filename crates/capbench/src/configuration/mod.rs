@@ -95,7 +95,11 @@ impl Configuration {
                 self.settings.push(Setting { command, flag, value, origin, rank });
                 continue;
             }
-            let meant = nearest(&name, names.keys().map(String::as_str)).map(String::from);
+            // All have the prefix, which would make every two of them alike.
+            let without = |name: &'_ str| name.strip_prefix(settable::PREFIX).unwrap_or(name).to_string();
+            let keys: Vec<String> = names.keys().map(|name| without(name)).collect();
+            let meant = nearest(&without(&name), keys.iter().map(String::as_str));
+            let meant = meant.map(|meant| format!("{}{meant}", settable::PREFIX));
             match settable::named_command(cli, &name) {
                 // Its command leaves no doubt that a setting was meant.
                 Some(command) => {
