@@ -44,6 +44,6 @@ mod tables;
 mod tidy;
 mod trial_columns;
 
-pub use naming::recommendation;
+pub use naming::{command_line, recommendation};
 
 pub use error::{ReportError, Result};

@@ -15,13 +15,20 @@ use crate::{links, sections, sentences, tables};
 /// Number of charts that show a verdict without a ranking.
 const PICTURES: usize = 1;
 
+/// The first sentence of the report of a run.
+pub fn verdict(results: &Results) -> Sentence {
+    sentences::answers(results).into_iter().next().unwrap_or_else(nothing)
+}
+
+fn nothing() -> Sentence {
+    Sentence { text: "Nothing was measured.".into(), trials: Vec::new() }
+}
+
 /// The report of a run.
 pub fn report(run: &Run) -> Report {
     let results = &run.results;
     let mut answers = sentences::answers(results).into_iter();
-    let verdict = answers
-        .next()
-        .unwrap_or_else(|| Sentence { text: "Nothing was measured.".into(), trials: Vec::new() });
+    let verdict = answers.next().unwrap_or_else(nothing);
     let found = sentences::find(results).into_iter();
     // The section of a publication shows the answers to its claims.
     let is_claim = |finding: &Finding| {

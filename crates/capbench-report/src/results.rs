@@ -39,6 +39,10 @@ pub struct Results {
     pub started_unix_s: u64,
     /// Whether the run completed.
     pub complete: bool,
+    /// The exit code of the command, once it ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was
+    /// killed, and for runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
     /// The host.
     pub environment: Environment,
     /// Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards

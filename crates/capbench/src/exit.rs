@@ -30,7 +30,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use thiserror::Error;
 
 use crate::output::{self, print_as_is};
-use crate::suggestion;
+use crate::{command_line, suggestion};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,17 @@ pub enum Exit {
 impl Exit {
     /// Nobody reads the output any more, as a shell reports it: 128 + SIGPIPE.
     pub const READER_LEFT: Self = Self::Stopped(SIGPIPE);
+
+    /// The code of the process.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::LossOverLimit => LOSS_OVER_LIMIT,
+            Self::Inconclusive => INCONCLUSIVE,
+            Self::Stopped(signal) => 128 + signal,
+            Self::Partly(code) => code,
+        }
+    }
 }
 
 /// Share of the frames of a soak that may be unsent, or delivered only because the generator paused. Above it a soak shows
@@ -165,6 +176,56 @@ fn of_soak(record: &SoakRecord, max_loss: f64) -> Exit {
     }
 }
 
+/// How a run of a campaign ended, by its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// By itself, with results.
+    Measured,
+    /// By a signal.
+    Stopped,
+    /// Without the results that were asked for.
+    Failed,
+}
+
+impl RunEnd {
+    /// Of an exit code.
+    pub fn of(code: u8) -> Self {
+        match code {
+            0 | LOSS_OVER_LIMIT | INCONCLUSIVE => Self::Measured,
+            129.. => Self::Stopped,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Whether a code says that the command line, not the measurement, was refused.
+pub fn is_of_usage(code: u8) -> bool {
+    code == USAGE
+}
+
+/// The exit code of results whose command was killed before it saved that. Which loss was allowed is not known.
+pub fn of_saved(results: &Results) -> Exit {
+    of_measurement(results, None, &[], |_| false, 1.0)
+}
+
+/// A campaign: stopped by a signal; else the worst exit code of its runs. A failure is worse than loss, which is worse than an
+/// inconclusive run.
+pub fn of_campaign(codes: impl Iterator<Item = u8>, stopped: Option<u8>) -> Exit {
+    const BEST_TO_WORST: [u8; 8] =
+        [0, INCONCLUSIVE, LOSS_OVER_LIMIT, UNSUPPORTED, PRIVILEGE, DISK_FULL, USAGE, FAILED];
+    if let Some(signal) = stopped {
+        return Exit::Stopped(signal);
+    }
+    // What is not listed, a signal included, is the worst.
+    let badness = |code: &u8| BEST_TO_WORST.iter().position(|known| known == code).unwrap_or(usize::MAX);
+    match codes.max_by_key(badness).unwrap_or(0) {
+        0 => Exit::Done,
+        LOSS_OVER_LIMIT => Exit::LossOverLimit,
+        INCONCLUSIVE => Exit::Inconclusive,
+        code => Exit::Partly(code),
+    }
+}
+
 /// A comparison: a regression is over the stated limit; without a judgement the result is inconclusive.
 pub fn of_comparison(conclusion: Conclusion) -> Exit {
     match conclusion {
@@ -232,6 +293,11 @@ impl Failure {
     pub fn of(error: &TrialError) -> Self {
         Self { text: format!("nothing could be measured: {error}"), code: of_trial(error) }
     }
+
+    /// Its exit code.
+    pub fn code(&self) -> u8 {
+        self.code
+    }
 }
 
 /// Nothing could be measured because nothing of it runs here. Exit code 5.
@@ -239,8 +305,11 @@ impl Failure {
 #[error("{0}")]
 pub struct Unsupported(pub String);
 
+/// As a shell reports a process that SIGKILL ended.
+pub const KILLED: u8 = 128 + 9;
 const SIGPIPE: u8 = 13;
-const FAILED: u8 = 1;
+/// Failed.
+pub const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const LOSS_OVER_LIMIT: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
@@ -252,11 +321,7 @@ const DISK_FULL: u8 = 7;
 /// Prints the error, if any, and returns the exit code.
 pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
     match done {
-        Ok(Exit::Done) => ExitCode::SUCCESS,
-        Ok(Exit::LossOverLimit) => ExitCode::from(LOSS_OVER_LIMIT),
-        Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE),
-        Ok(Exit::Stopped(signal)) => ExitCode::from(128 + signal),
-        Ok(Exit::Partly(code)) => ExitCode::from(code),
+        Ok(exit) => ExitCode::from(exit.number()),
         Err(error) if reader_left(&error) => ExitCode::from(128 + SIGPIPE),
         Err(error) => {
             output::tell(&format!("capbench: {}\n", message(&error)));
@@ -285,6 +350,7 @@ fn message(error: &anyhow::Error) -> String {
     if error.chain().any(is_filter) {
         return line;
     }
+    line.push_str(&command_line::origins_in(&line));
     match suggestion::for_error(error) {
         Some(meant) => format!("{line}; did you mean {meant}?"),
         None => line,
@@ -326,15 +392,25 @@ pub fn refused(error: &clap::Error) -> ExitCode {
         output::tell(&error.render().to_string());
         return ExitCode::from(USAGE);
     }
+    let line = line_of(error);
+    let origins = command_line::origins_in(&line);
+    match meant(error) {
+        Some(_) => tell!("capbench: {line}{origins}"),
+        None => tell!("capbench: {line}{origins}; --help describes the flags"),
+    }
+    ExitCode::from(USAGE)
+}
+
+/// What clap refuses, in one line, with what the user may have meant.
+pub fn line_of(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let words: Vec<&str> = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
     let line = words.join(" ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
     match meant(error) {
-        Some(meant) => tell!("capbench: {line}; did you mean {meant}?"),
-        None => tell!("capbench: {line}; --help describes the flags"),
+        Some(meant) => format!("{line}; did you mean {meant}?"),
+        None => line.into(),
     }
-    ExitCode::from(USAGE)
 }
 
 /// The command, flag or value that the user may have meant.
@@ -381,7 +457,8 @@ fn of_plan(error: &PlanError) -> u8 {
     }
 }
 
-fn of_trial(error: &TrialError) -> u8 {
+/// The exit code of a trial that failed.
+pub fn of_trial(error: &TrialError) -> u8 {
     match error {
         TrialError::Unsupported { .. } => UNSUPPORTED,
         TrialError::Frame(_) => USAGE,

@@ -44,6 +44,13 @@ pub const GROUPS: &[Group] = &[
             ("rfc2544", &["capbench rfc2544 --quick --test throughput,latency"]),
             ("agent", &["capbench agent --allow send:eth1   # started by ssh, for --tx ssh:HOST/eth1"]),
             ("soak", &["capbench soak --rate 100k --for 10m --max-loss 0"]),
+            (
+                "campaign",
+                &[
+                    "capbench campaign examples/campaign.toml --dry-run   # every run, with its time",
+                    "capbench campaign examples/campaign.toml --out lab   # again: only what is missing",
+                ],
+            ),
         ],
     },
     Group {
@@ -75,6 +82,7 @@ pub const GROUPS: &[Group] = &[
                 ],
             ),
             ("methods", &["capbench methods   # what runs here, and what each method needs"]),
+            ("config", &["capbench config show bench   # every flag: its value, and where it is set"]),
         ],
     },
     Group {

@@ -9,7 +9,9 @@ mod output;
 
 mod built;
 mod capture_files;
+mod command_line;
 mod commands;
+mod configuration;
 mod exit;
 mod flag_values;
 mod flags;
@@ -32,7 +34,9 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{agent, compare, convert, count, generate, methods, report, send, verify, why};
+use crate::commands::{
+    agent, campaign, compare, config, convert, count, generate, methods, report, send, verify, why,
+};
 use crate::measuring::{bench, reproduce, rfc2544, search, soak, sweep};
 use crate::recording::{extcap, record};
 
@@ -78,6 +82,8 @@ enum Command {
     Soak(soak::SoakFlags),
     /// Vary one thing (work, size, ring, load ...) and see who loses.
     Sweep(sweep::SweepFlags),
+    /// Run the matrix of a file: resume, and skip what is done.
+    Campaign(campaign::CampaignFlags),
     /// Repeat the experiment of a publication, next to its tables.
     Reproduce(reproduce::ReproduceFlags),
     /// Write reports of saved runs: page, Markdown, CSV, JSON, charts.
@@ -102,6 +108,8 @@ enum Command {
     Methods(methods::MethodsFlags),
     /// Capture for Wireshark and tshark, by any method (extcap).
     Extcap(extcap::ExtcapFlags),
+    /// Show what files and variables set, and where.
+    Config(config::ConfigFlags),
     /// Make manual pages or completions for shells.
     #[command(hide = true)]
     Generate(generate::GenerateFlags),
@@ -109,8 +117,13 @@ enum Command {
 
 impl Cli {
     /// Reads a command line, without looking at the host.
+    #[cfg(any(test, fuzzing))]
     fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
-        let mut cli = help::equipped(Self::command());
+        Self::read_with(help::equipped(Self::command()), arguments)
+    }
+
+    /// The same, with a description of the command line that exists.
+    fn read_with(mut cli: clap::Command, arguments: Vec<OsString>) -> Result<Self, clap::Error> {
         let matches = cli.try_get_matches_from_mut(arguments)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut cli))
     }
@@ -123,7 +136,13 @@ pub fn main() -> ExitCode {
         return exit::code(Err(error.into()));
     }
     // Parse the flags before looking at the host, so that --help never fails.
-    let cli = match Cli::read(extcap::as_called(std::env::args_os().collect())) {
+    let mut interface = help::equipped(Cli::command());
+    let line = extcap::as_called(std::env::args_os().collect());
+    let line = match configuration::complete(&mut interface, line) {
+        Ok(line) => line,
+        Err(error) => return exit::code(Err(error)),
+    };
+    let cli = match Cli::read_with(interface, line) {
         Ok(cli) => cli,
         Err(error) => return exit::refused(&error),
     };
@@ -133,6 +152,7 @@ pub fn main() -> ExitCode {
         Command::Rfc2544(flags) => rfc2544::run(flags),
         Command::Soak(flags) => soak::run(flags),
         Command::Sweep(flags) => sweep::run(flags),
+        Command::Campaign(flags) => campaign::run(flags),
         Command::Compare(flags) => compare::run(flags),
         Command::Reproduce(flags) => reproduce::run(flags),
         Command::Send(flags) => send::run(flags),
@@ -145,6 +165,7 @@ pub fn main() -> ExitCode {
         Command::Agent(flags) => agent::run(flags),
         Command::Methods(flags) => methods::run(flags),
         Command::Extcap(flags) => extcap::run(flags),
+        Command::Config(flags) => config::run(flags),
         Command::Generate(flags) => generate::run(flags, help::equipped(Cli::command())),
     })
 }

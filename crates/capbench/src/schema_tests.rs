@@ -5,6 +5,7 @@
 use capbench_testing::schema::{self, ABSENT, LATER};
 use serde_json::Value;
 
+use crate::commands::config;
 use crate::commands::count::documents as count;
 use crate::commands::methods::document as methods;
 use crate::commands::send;
@@ -12,7 +13,7 @@ use crate::commands::verify::document as verify;
 use crate::recording::ledger::document as record;
 
 /// The files, and the schema of each.
-fn schemas() -> [(&'static str, Value); 6] {
+fn schemas() -> [(&'static str, Value); 7] {
     let says = |what: &str| format!("{what} {ABSENT} {LATER}");
     [
         (
@@ -53,6 +54,14 @@ fn schemas() -> [(&'static str, Value); 6] {
                 "capbench methods --json",
                 &says("The capture methods and the ways to transmit."),
                 methods::SCHEMA_VERSION,
+            ),
+        ),
+        (
+            "config",
+            schema::of::<config::Document>(
+                "capbench config show --json",
+                &says("What is set by files and variables, and the defaults of the command that was named."),
+                config::SCHEMA_VERSION,
             ),
         ),
         (

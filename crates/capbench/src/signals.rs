@@ -15,7 +15,7 @@ use signal_hook::iterator;
 const SAME: Duration = Duration::from_millis(300);
 
 /// SIGINT, SIGTERM and SIGHUP: the first ends the command and saves its results; a later second one ends the process at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Stop {
     wanted: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
@@ -25,6 +25,11 @@ pub struct Stop {
 impl Stop {
     /// Installs the handlers.
     pub fn install() -> Result<Self> {
+        Self::calling(|| ())
+    }
+
+    /// Installs the handlers; the first signal has a thread make this call, too.
+    pub fn calling(first: impl FnOnce() + Send + 'static) -> Result<Self> {
         let stop = Self { wanted: Arc::default(), signal: Arc::default(), interrupt: Interrupt::default() };
         let was_told = Arc::new(AtomicBool::new(false));
         // Beyond the file size limit, a write then fails instead of ending the process (setrlimit(2)).
@@ -46,6 +51,7 @@ impl Stop {
             .spawn(move || {
                 if signals.forever().next().is_some() {
                     interrupt.stop();
+                    first();
                     thread::sleep(SAME);
                     was_told.store(true, Ordering::Relaxed);
                 }

@@ -10,7 +10,7 @@ use capbench_lab::programs::Programs;
 const ALIKE: f64 = 0.75;
 
 /// The candidate that is most like a name; `None` if none is like it.
-fn nearest<'c>(asked: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+pub fn nearest<'c>(asked: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let rated = candidates.map(|candidate| (strsim::jaro(asked, candidate), candidate));
     let best =
         rated.filter(|(likeness, _)| *likeness >= ALIKE).max_by(|one, other| one.0.total_cmp(&other.0));

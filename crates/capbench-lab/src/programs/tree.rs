@@ -7,8 +7,9 @@ use capbench_sys::host::{ProcessId, ThreadId, clock};
 use capbench_host::accounts::cpu::tick_ns;
 use capbench_host::accounts::threads::ThreadTimes;
 
-/// The environment variable that identifies a program's processes that left its session.
-pub(super) const MARK: &str = "CAPBENCH_TRIAL";
+/// The environment variable that identifies a program's processes that left its session. No flag has this name: a capbench that
+/// is such a program would take the variable for a setting.
+pub(super) const MARK: &str = "CAPBENCH_PROGRAM_OF";
 
 /// A process. Its start time distinguishes it from a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

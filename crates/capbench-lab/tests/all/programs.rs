@@ -70,7 +70,7 @@ fn left_directories() -> Vec<PathBuf> {
 
 /// Processes that a trial of this process started and that still run.
 fn left_processes() -> Vec<String> {
-    let mark = format!("CAPBENCH_TRIAL={}.", std::process::id());
+    let mark = format!("CAPBENCH_PROGRAM_OF={}.", std::process::id());
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries
         .filter(|entry| {

@@ -14,9 +14,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
 use rustix::fs::{
-    fstat, fstatfs, linkat, mkdirat, openat, readlinkat, renameat, renameat_with, statat, unlinkat,
+    flock, fstat, fstatfs, linkat, mkdirat, openat, readlinkat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -122,6 +122,20 @@ impl Folder {
         let file = openat(&self.descriptor, name, how, Mode::from_raw_mode(LOCK_MODE))?;
         regular(&file)?;
         Ok(file.into())
+    }
+
+    /// Locks a file of this folder, which is made if it is missing. The lock lasts until the last copy of the descriptor is
+    /// closed, those of child processes included. `None` if another process has it.
+    ///
+    /// # Errors
+    /// Those of [`Folder::open_lock_file`]; the file system has no locks.
+    pub fn try_lock(&self, name: &OsStr) -> io::Result<Option<File>> {
+        let file = self.open_lock_file(name)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether this name in the folder refers to the open file.

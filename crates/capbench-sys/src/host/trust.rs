@@ -71,6 +71,15 @@ impl Trust {
         Self { users: Some(vec![0]), private_groups: false }
     }
 
+    /// For files that decide how a command runs. As the host's root: trusts root. Another user has no extra power there that
+    /// others could abuse, so nothing is checked.
+    pub fn for_settings() -> Self {
+        // Unknown is like the host's root.
+        let is_root = identity::effective().uid == 0;
+        let is_host = namespace::in_initial_user_namespace().unwrap_or(true);
+        if is_root && is_host { Self::root() } else { Self::everybody() }
+    }
+
     /// For folders that this process writes to. As the host's root: trusts root and the caller of sudo(8). Another user has no
     /// extra power there that others could abuse, so nothing is checked.
     pub fn for_output() -> Self {

@@ -1,7 +1,9 @@
 //! Commands that run no trials and record no packets: one file per command, with its flags.
 
 pub mod agent;
+pub mod campaign;
 pub mod compare;
+pub mod config;
 pub mod convert;
 pub mod count;
 pub mod generate;

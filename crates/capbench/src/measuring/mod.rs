@@ -10,7 +10,7 @@ mod scene;
 pub mod search;
 pub mod soak;
 pub mod sweep;
-mod words;
+pub mod words;
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ use self::recorder::Recorder;
 use self::scene::Scene;
 use crate::exit::{self, Exit, Requirement, Unsupported, Usage};
 use crate::output::print;
-use crate::recommended;
+use crate::{command_line, recommended};
 
 /// What a measuring command will do, decided once from its flags.
 pub trait Plan {
@@ -122,10 +122,12 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     let Recorder { mut directory, mut results, failures, .. } = recorder.finish();
     if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
         // What could not be measured, and why, is all that this run says.
+        results.exit_code = Some(failure.code());
         directory.save(&results)?;
         return Err(failure.clone().into());
     }
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
+    results.exit_code = failure.as_ref().map(exit::of_trial);
     conclude(&mut results, laboratory.statements());
     directory.save(&results)?;
     if scene.path.receives_here() {
@@ -146,13 +148,16 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     }
     let stopped = stopped.then(|| stop.signal());
     let is_named = |method: &str| scene.is_named(method);
-    Ok(match exit::of_measurement(&results, stopped, &failures, is_named, plan.max_loss()) {
+    let exit = match exit::of_measurement(&results, stopped, &failures, is_named, plan.max_loss()) {
         // They ask a question of their own.
         Exit::Done | Exit::Inconclusive if !plan.requirements().is_empty() => {
             exit::of_requirements(&results, plan.requirements(), plan.max_loss())
         }
         exit => exit,
-    })
+    };
+    results.exit_code = Some(exit.number());
+    directory.save(&results)?;
+    Ok(exit)
 }
 
 /// The last rows of a plan: what the agents of its path say of themselves.
@@ -195,7 +200,7 @@ fn begun(
         RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
     let results = Results {
         schema_version: SCHEMA_VERSION,
-        command: std::env::args().collect(),
+        command: command_line::words(),
         started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         complete: false,
         environment,
@@ -224,7 +229,7 @@ fn resumed(
         ))
         .into());
     }
-    let mut results = Results { searches: Vec::new(), findings: Vec::new(), ..earlier };
+    let mut results = Results { searches: Vec::new(), findings: Vec::new(), exit_code: None, ..earlier };
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
     let trials = results.trials.len();
     results.statements.push(format!("interrupted after {trials} trials and gone on with at {now}"));

@@ -41,7 +41,8 @@ fn every_command_that_help_lists_has_a_page_that_man_reads_without_a_warning() {
     let mut pages: BTreeSet<String> =
         names.map(|line| format!("capbench-{}.1", line.split_whitespace().next().unwrap())).collect();
     assert!(pages.contains("capbench-bench.1") && pages.contains("capbench-extcap.1"), "{pages:?}");
-    let references = ["goals.5", "ledger.7", "methods.7", "programs.5", "recommended.5", "results.5"];
+    let references =
+        ["campaign.5", "goals.5", "ledger.7", "methods.7", "programs.5", "recommended.5", "results.5"];
     pages.extend(references.map(|page| format!("capbench-{page}")));
     pages.insert("capbench.1".into());
     assert_eq!(folder.entries().into_iter().collect::<BTreeSet<_>>(), pages);
@@ -66,6 +67,7 @@ fn every_command_that_help_lists_has_a_page_that_man_reads_without_a_warning() {
         ("results.5", ["\\fBtrials (list of TrialResult)", ".SS \"Verdict\""]),
         ("recommended.5", ["\\fBrecommended (Recommendation)", ".SS \"Ranking\""]),
         ("programs.5", ["[programs.tcpdump\\-immediate]", "{interface}"]),
+        ("campaign.5", ["command = \"search\"", "changes\n"]),
         ("goals.5", ["\\fBexceed\\fR", "\\fBstrict\\-capture\\fR"]),
         ("methods.7", [".SS \"packet\\-v3\"", "\\fBpacket\\-tx\\fR"]),
         ("ledger.7", [".SS \"fill_ring\"", "Counter on a card"]),

@@ -29,7 +29,7 @@ fn bench(scratch: &Scratch, definitions: &Path, methods: &str, duration: &str) -
 
 /// Processes that the trials of a capbench started: they carry its number in their environment.
 fn started_by(capbench: u32) -> Vec<String> {
-    let mark = format!("CAPBENCH_TRIAL={capbench}.");
+    let mark = format!("CAPBENCH_PROGRAM_OF={capbench}.");
     let entries = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     entries
         .filter(|path| {

@@ -17,6 +17,7 @@ fn outcome(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capbench"));
     // The width of help does not follow the terminal of whoever runs the tests.
     command.current_dir(folder.path()).timeout(PATIENCE).env_remove("COLUMNS");
+    command.env("XDG_CONFIG_HOME", folder.file("no settings"));
     let output = command.args(arguments.split_whitespace()).output().unwrap();
     assert_eq!(folder.entries(), [] as [String; 0], "`capbench {arguments}` made something");
     output
@@ -107,6 +108,8 @@ fn help_of_everything() {
         "verify",
         "why",
         "methods",
+        "campaign",
+        "config",
     ];
     for command in commands {
         let name = format!("help {command}");

@@ -21,7 +21,7 @@ pub struct Page {
 }
 
 /// All of them.
-pub const PAGES: [Page; 6] = [
+pub const PAGES: [Page; 7] = [
     Page {
         name: "capbench-results",
         section: 5,
@@ -42,6 +42,13 @@ pub const PAGES: [Page; 6] = [
         about: "file that defines capture programs for capbench --programs",
         render: |page| page.example(include_str!("../../../../../examples/programs.toml")),
         see: &["capbench-bench(1)", "capbench-methods(7)"],
+    },
+    Page {
+        name: "capbench-campaign",
+        section: 5,
+        about: "file of capbench campaign: the matrix of its runs",
+        render: |page| page.example(include_str!("../../../../../examples/campaign.toml")),
+        see: &["capbench-campaign(1)", "capbench-config(1)"],
     },
     Page {
         name: "capbench-goals",

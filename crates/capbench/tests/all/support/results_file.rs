@@ -20,6 +20,8 @@ static REPORT: Schema =
     Schema::new("report.schema.json", include_str!("../../../../../docs/report.schema.json"));
 static COMPARE: Schema =
     Schema::new("compare.schema.json", include_str!("../../../../../docs/compare.schema.json"));
+static CONFIG: Schema =
+    Schema::new("config.schema.json", include_str!("../../../../../docs/config.schema.json"));
 static COUNT: Schema =
     Schema::new("count.schema.json", include_str!("../../../../../docs/count.schema.json"));
 static RECORD: Schema =
@@ -80,6 +82,7 @@ pub fn assert_valid_report(report: &Value) {
 pub fn assert_valid_output(command: &str, document: &Value) {
     let schema = match command {
         "compare" => &COMPARE,
+        "config" => &CONFIG,
         "count" => &COUNT,
         "methods" => &METHODS,
         "record" => &RECORD,
