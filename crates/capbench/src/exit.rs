@@ -251,17 +251,24 @@ const DISK_FULL: u8 = 7;
 
 /// Prints the error, if any, and returns the exit code.
 pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
+    if let Err(error) = &done
+        && !reader_left(error)
+    {
+        output::tell(&format!("capbench: {}\n", message(error)));
+    }
+    ExitCode::from(number(&done))
+}
+
+/// The number of the exit code.
+pub fn number(done: &anyhow::Result<Exit>) -> u8 {
     match done {
-        Ok(Exit::Done) => ExitCode::SUCCESS,
-        Ok(Exit::LossOverLimit) => ExitCode::from(LOSS_OVER_LIMIT),
-        Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE),
-        Ok(Exit::Stopped(signal)) => ExitCode::from(128 + signal),
-        Ok(Exit::Partly(code)) => ExitCode::from(code),
-        Err(error) if reader_left(&error) => ExitCode::from(128 + SIGPIPE),
-        Err(error) => {
-            output::tell(&format!("capbench: {}\n", message(&error)));
-            ExitCode::from(of_error(&error))
-        }
+        Ok(Exit::Done) => 0,
+        Ok(Exit::LossOverLimit) => LOSS_OVER_LIMIT,
+        Ok(Exit::Inconclusive) => INCONCLUSIVE,
+        Ok(Exit::Stopped(signal)) => 128 + signal,
+        Ok(Exit::Partly(code)) => *code,
+        Err(error) if reader_left(error) => 128 + SIGPIPE,
+        Err(error) => of_error(error),
     }
 }
 
