@@ -61,7 +61,7 @@ families! {
         "Frames that sockets accepted and did not lose, read at 10 Hz because owners reset the kernel's counters";
     SocketLost "capbench_socket_lost_frames_total" Counter SOCKET,
         "Frames that sockets lost because their buffers were full, read at 10 Hz because owners reset the kernel's counters";
-    SocketResets "capbench_socket_counter_resets_total" Counter SOCKET,
+    SocketResets "capbench_socket_statistics_resets_total" Counter SOCKET,
         "Times that owners were seen to read, and so to reset, the kernel's counters of their sockets";
     RingUsed "capbench_ring_used_ratio" Histogram INTERFACE,
         "Share of the capture's own ring that was in use, sampled at 10 Hz";

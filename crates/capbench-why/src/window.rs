@@ -9,6 +9,7 @@ use capbench_host::Result;
 use capbench_host::accounts::softnet::SoftnetSnapshot;
 use capbench_host::links::Links;
 use capbench_model::places::Place;
+use capbench_sys::host::clock;
 
 use crate::captured;
 use crate::sockets::records::KERNEL_TYPES;
@@ -18,8 +19,9 @@ use crate::watch::Watch;
 /// Length of a window.
 const WINDOW: Duration = Duration::from_millis(100);
 
-/// Pause after a window, as a multiple of the time that its reading took. With many interfaces windows become longer.
-const REST: u32 = 20;
+/// Shortest time between the beginnings of two windows, as a multiple of the CPU time that the reading took. With very many
+/// interfaces or processes windows become longer, instead of costing more than this share of a CPU.
+const REST: u32 = 10;
 
 /// The counts of a window.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -90,6 +92,7 @@ impl Sampler {
         if begin < self.next {
             return None;
         }
+        let cpu_begin = clock::thread_cpu_ns();
         let mut window = self.ledger.window(&self.source.read(), |socket| {
             let is_watched = |name: &String| watches.iter().any(|watch| watch.interface() == name);
             socket.namespace == self.namespace
@@ -103,9 +106,9 @@ impl Sampler {
             };
             window.interfaces = watches.iter_mut().filter_map(of).collect();
         }
-        // Windows keep their distance, unless one was late by more than that.
-        let next = self.next + WINDOW;
-        self.next = next.max(begin + REST * begin.elapsed());
+        let cost = Duration::from_nanos(clock::thread_cpu_ns() - cpu_begin);
+        // Windows keep their distance. After a long stall they do not follow each other at once.
+        self.next = (self.next + WINDOW).max(begin + WINDOW / 2).max(begin + REST * cost);
         Some(window)
     }
 

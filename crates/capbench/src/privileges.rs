@@ -25,7 +25,7 @@ use capbench_sys::host::confinement::{Allowed, Confinement};
 use capbench_sys::host::identity::{self, Identity};
 use capbench_sys::host::local_time::format_local;
 use capbench_sys::host::{SysfsView, privileges};
-use capbench_why::{Sampler, Watch};
+use capbench_why::{Sampler, Tracing, Watch};
 
 /// Paths that `record` still reads: counters, free memory, and the time zone.
 const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];
@@ -96,15 +96,16 @@ fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
     Ok(group)
 }
 
-/// Capabilities that `why` keeps while it watches, and takes windows for metrics. With `begins_more` it begins to watch further interfaces later.
-fn of_watches(watches: &[Watch], sampler: Option<&Sampler>, begins_more: bool) -> CapabilitySet {
+/// Capabilities that `why` keeps while it watches, and takes windows for metrics. `later` is how it traces further interfaces that
+/// it begins to watch later.
+fn of_watches(watches: &[Watch], sampler: Option<&Sampler>, later: Option<Tracing>) -> CapabilitySet {
     let any = |of: fn(&Watch) -> bool| watches.iter().any(of);
     let searches = any(Watch::searches_processes) || sampler.is_some_and(Sampler::searches_processes);
     let cases: [(bool, &[Capability]); 5] = [
         (true, &[Capability::NetAdmin]),
-        (begins_more, &[Capability::Bpf, Capability::Perfmon, Capability::Syslog]),
+        (later.is_some(), &[Capability::Bpf, Capability::Perfmon]),
         (any(Watch::reads_maps) || sampler.is_some_and(Sampler::reads_maps), &[Capability::Bpf]),
-        (any(Watch::traces), &[Capability::Syslog]),
+        (any(Watch::traces) || later == Some(Tracing::Wanted), &[Capability::Syslog]),
         (searches, &[Capability::SysPtrace, Capability::DacReadSearch]),
     ];
     let kept = cases.into_iter().filter(|(is_used, _)| *is_used);
@@ -139,11 +140,11 @@ pub fn keep_for_counting(method: &MethodSpec, files: &Files) -> Result<Option<&'
 pub fn keep_for_watching(
     watches: &[Watch],
     sampler: Option<&Sampler>,
-    begins_more: bool,
+    later: Option<Tracing>,
     files: &Files,
 ) -> Result<Option<&'static str>> {
     let sysfs = SysfsView::of_current_namespace().ok();
-    keep_only(of_watches(watches, sampler, begins_more).or(files.capabilities()?), None)?;
+    keep_only(of_watches(watches, sampler, later).or(files.capabilities()?), None)?;
     let sampler_searches = sampler.is_some_and(Sampler::searches_processes);
     if sampler_searches || watches.iter().any(Watch::searches_processes) {
         // Landlock denies ptrace(2) of other processes, and with it their descriptors in /proc.

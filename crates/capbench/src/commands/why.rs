@@ -75,8 +75,10 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
     let mut watched = Watched::new(&names, flags, exporter.is_some())?;
     let stop = Stop::install()?;
     let files = exporter.as_ref().map(Exporter::files).unwrap_or_default();
-    let kept = privileges::keep_for_watching(&watched.watches, watched.sampler.as_ref(), flags.all, &files)?;
-    if let Some(reason) = kept {
+    let later = flags.all.then_some(watched.tracing);
+    if let Some(reason) =
+        privileges::keep_for_watching(&watched.watches, watched.sampler.as_ref(), later, &files)?
+    {
         tell!("capbench: not confined to reading files: {reason}");
     }
     if let Some(exporter) = &mut exporter {

@@ -133,7 +133,7 @@ fn root_counters_that_their_owner_reset_count_each_loss_once() {
         Scrape::settled(&spaces.right);
         // It reads its counters, which resets them.
         count.signal("CONT");
-        let name = "capbench_socket_counter_resets_total";
+        let name = "capbench_socket_statistics_resets_total";
         let before = Scrape::of(&spaces.right).sum(name, &[]);
         eventually("the reset is seen", || Scrape::of(&spaces.right).sum(name, &[]) > before);
     }
