@@ -58,7 +58,11 @@ impl Access {
     /// A file that cannot be read or is wrong.
     pub(crate) fn new(file: Option<&Path>) -> Result<Self> {
         let Some(file) = file else {
-            return Ok(Self { file: None, seen: Vec::new(), rules: Arc::new(Rules { tls: None, users: None }) });
+            return Ok(Self {
+                file: None,
+                seen: Vec::new(),
+                rules: Arc::new(Rules { tls: None, users: None }),
+            });
         };
         let (rules, seen) = read(file)?;
         Ok(Self { file: Some(file.into()), seen, rules: Arc::new(rules) })
@@ -98,8 +102,10 @@ fn read(file: &Path) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
     let mut seen = vec![(file.to_path_buf(), before)];
     seen.extend(config.files().map(|path| (path.to_path_buf(), look(path))));
     let tls = config.tls_server_config.as_ref().map(acceptor).transpose()?;
-    let users = (!config.basic_auth_users.is_empty())
-        .then(|| Users { hashes: config.basic_auth_users.into_iter().collect(), known: HashSet::new().into() });
+    let users = (!config.basic_auth_users.is_empty()).then(|| Users {
+        hashes: config.basic_auth_users.into_iter().collect(),
+        known: HashSet::new().into(),
+    });
     Ok((Rules { tls, users }, seen))
 }
 
@@ -108,7 +114,8 @@ fn acceptor(tls: &TlsServerConfig) -> Result<TlsAcceptorOf> {
     let certificates = |path: &Path| -> Result<Vec<CertificateDer<'static>>> {
         let octets = fs::read(path).map_err(|source| MetricsError::File { path: path.into(), source })?;
         let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
-        let all = all.map_err(|error| wrong(path, format!("this is no PEM file of certificates: {error}")))?;
+        let all =
+            all.map_err(|error| wrong(path, format!("this is no PEM file of certificates: {error}")))?;
         if all.is_empty() {
             return Err(wrong(path, "it has no certificate (PEM)".into()));
         }
@@ -205,6 +212,8 @@ mod tests {
         ] {
             assert_eq!(users.may_read(Some(header(text).as_bytes())), is_right, "{text}");
         }
-        assert!(!users.may_read(None) && !users.may_read(Some(b"Bearer x")) && !users.may_read(Some(b"\xff")));
+        assert!(
+            !users.may_read(None) && !users.may_read(Some(b"Bearer x")) && !users.may_read(Some(b"\xff"))
+        );
     }
 }

@@ -58,7 +58,7 @@ families! {
     LossyWindows "capbench_lossy_windows_total" Counter PLACE,
         "Windows of 100 ms in which this place lost frames";
     SocketDelivered "capbench_socket_delivered_frames_total" Counter SOCKET,
-        "Frames that sockets accepted and did not lose, read at 10 Hz because owners reset the kernel's counters";
+        "Frames that sockets put into their buffers, read at 10 Hz because owners reset the kernel's counters";
     SocketLost "capbench_socket_lost_frames_total" Counter SOCKET,
         "Frames that sockets lost because their buffers were full, read at 10 Hz because owners reset the kernel's counters";
     SocketResets "capbench_socket_statistics_resets_total" Counter SOCKET,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -31,6 +31,20 @@ enum Value {
     Level(f64),
     /// Counts of samples up to each bound of [`SHARES`] and above the one before, and the sum of the samples.
     Samples([u64; SHARES.len()], f64),
+}
+
+impl Value {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+        match self {
+            Self::Count(count) => ConstCounter::new(*count).encode(encoder),
+            Self::Level(level) => ConstGauge::new(*level).encode(encoder),
+            Self::Samples(counts, sum) => {
+                let beyond = [(f64::INFINITY, 0)];
+                let buckets: Vec<_> = SHARES.into_iter().zip(*counts).chain(beyond).collect();
+                encoder.encode_histogram::<NoLabelSet>(*sum, counts.iter().sum(), &buckets, None)
+            }
+        }
+    }
 }
 
 /// The values of all metrics of this process.
@@ -134,7 +148,8 @@ impl Metrics {
     pub fn total(&self, family: Family, label: Option<(&str, &str)>) -> u64 {
         let series = self.series();
         let is_its = |(of, labels): &(Family, Labels)| {
-            *of == family && label.is_none_or(|label| labels.iter().any(|(name, value)| (*name, &**value) == label))
+            *of == family
+                && label.is_none_or(|label| labels.iter().any(|(name, value)| (*name, &**value) == label))
         };
         let counts = series.iter().filter(|(key, _)| is_its(key)).map(|(_, value)| match value {
             Value::Count(count) => *count,
@@ -178,9 +193,7 @@ impl Collector for Metrics {
             // A count is not shown while it is not known whether it is the whole one. It continues when it is known again.
             let has_place = matches!(family, Family::Lost | Family::LossyWindows);
             let is_shown = |labels: &Labels| !has_place || !is_unknown(labels);
-            let of = || {
-                series.iter().filter(|((of, labels), _)| *of == family && is_shown(labels))
-            };
+            let of = || series.iter().filter(|((of, labels), _)| *of == family && is_shown(labels));
             if of().next().is_none() {
                 continue;
             }
@@ -193,16 +206,12 @@ impl Collector for Metrics {
             };
             let mut metric = encoder.encode_descriptor(name, about.help, None, kind)?;
             for ((_, labels), value) in of() {
-                let mut one = metric.encode_family(labels)?;
-                match value {
-                    Value::Count(count) => ConstCounter::new(*count).encode(one)?,
-                    Value::Level(level) => ConstGauge::new(*level).encode(one)?,
-                    Value::Samples(counts, sum) => {
-                        let last = [(f64::INFINITY, 0)];
-                        let buckets: Vec<_> = SHARES.into_iter().zip(*counts).chain(last).collect();
-                        one.encode_histogram::<NoLabelSet>(*sum, counts.iter().sum(), &buckets, None)?;
-                    }
+                if labels.is_empty() {
+                    // Its only series.
+                    value.encode(metric)?;
+                    break;
                 }
+                value.encode(metric.encode_family(labels)?)?;
             }
         }
         Ok(())
@@ -212,9 +221,8 @@ impl Collector for Metrics {
 /// OpenMetrics as Prometheus' text format 0.0.4: there a counter's description has the name of its series, and no line ends the
 /// text.
 fn in_prometheus_text(text: &str) -> String {
-    let is_counter = |name: &str| {
-        ALL.iter().any(|family| family.about().name.strip_suffix("_total") == Some(name))
-    };
+    let is_counter =
+        |name: &str| ALL.iter().any(|family| family.about().name.strip_suffix("_total") == Some(name));
     let mut converted = String::with_capacity(text.len());
     for line in text.lines().filter(|line| *line != "# EOF") {
         let mut words = line.splitn(4, ' ');

@@ -109,7 +109,12 @@ impl Port {
 }
 
 /// Accepts connections for ever.
-async fn accept(listener: TcpListener, mut access: Access, metrics: Metrics, report: Report) -> io::Result<()> {
+async fn accept(
+    listener: TcpListener,
+    mut access: Access,
+    metrics: Metrics,
+    report: Report,
+) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
@@ -192,7 +197,8 @@ fn form(accept: Option<&[u8]>) -> Form {
     let accept = accept.and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default();
     let wants = |range: &str| {
         let mut parts = range.split(';').map(str::trim);
-        let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/openmetrics-text"));
+        let is_named =
+            parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/openmetrics-text"));
         is_named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
     };
     if accept.split(',').any(wants) { Form::OpenMetrics } else { Form::Prometheus }

@@ -33,7 +33,9 @@ impl Textfile {
     /// # Errors
     /// The folder is missing, or a file cannot be made in it.
     pub fn open(folder: &Path, command: &str, interface: &str, metrics: &Metrics) -> Result<Self> {
-        let safe = |letter: char| if letter.is_ascii_alphanumeric() || "-_.@".contains(letter) { letter } else { '-' };
+        let safe = |letter: char| {
+            if letter.is_ascii_alphanumeric() || "-_.@".contains(letter) { letter } else { '-' }
+        };
         let interface: String = interface.chars().map(safe).collect();
         let name = format!("capbench_{command}_{interface}.prom");
         let path = folder.join(&name);
@@ -101,7 +103,9 @@ mod tests {
         file.write().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(
-            text.contains("capbench_received_frames_total{command=\"why\",file=\"eth0-..-x\",interface=\"eth0\"} 7\n"),
+            text.contains(
+                "capbench_received_frames_total{command=\"why\",file=\"eth0-..-x\",interface=\"eth0\"} 7\n"
+            ),
             "{text}"
         );
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, MODE);
@@ -113,6 +117,9 @@ mod tests {
     #[test]
     fn a_missing_folder_is_named() {
         let error = Textfile::open(Path::new("/no/such"), "why", "any", &Metrics::new("1")).unwrap_err();
-        assert!(error.to_string().contains("--textfile: cannot write /no/such/capbench_why_any.prom"), "{error}");
+        assert!(
+            error.to_string().contains("--textfile: cannot write /no/such/capbench_why_any.prom"),
+            "{error}"
+        );
     }
 }

@@ -109,8 +109,8 @@ impl Watching {
 
     fn note_socket(&mut self, socket: &Socket, was_reset: bool) {
         let mut labels = self.socket_labels(socket);
-        let most = MOST_SOCKETS + self.interfaces.len();
-        if !self.per_socket && !self.sockets.contains_key(&labels) && self.sockets.len() >= most {
+        let is_known = self.per_socket || self.sockets.contains_key(&labels);
+        if !is_known && !self.has_room() {
             // Their sum stays right.
             for (name, value) in &mut labels {
                 if *name != "interface" {
@@ -121,10 +121,9 @@ impl Watching {
             self.sockets.insert(labels.clone(), self.now);
         }
         let metrics = &self.metrics;
-        // The kernel's count of accepted frames includes the lost ones.
+        // The kernel's own count, before getsockopt(2) adds the lost frames to it.
         if let Some(accepted) = socket.accepted {
-            let delivered = accepted.saturating_sub(socket.dropped.unwrap_or(0));
-            metrics.add(Family::SocketDelivered, labels.clone(), delivered);
+            metrics.add(Family::SocketDelivered, labels.clone(), accepted);
         }
         if let Some(dropped) = socket.dropped {
             metrics.add(Family::SocketLost, labels.clone(), dropped);
@@ -132,6 +131,19 @@ impl Watching {
         if was_reset || self.interfaces.len() <= FEW {
             metrics.add(Family::SocketResets, labels, u64::from(was_reset));
         }
+    }
+
+    /// Whether sockets with further labels can have a series. The one that has been closed for the longest time makes room.
+    fn has_room(&mut self) -> bool {
+        if self.sockets.len() < MOST_SOCKETS + self.interfaces.len() {
+            return true;
+        }
+        let oldest = self.sockets.iter().min_by_key(|(_, last)| **last);
+        let Some((labels, _)) = oldest.filter(|(_, last)| self.now - **last >= KEPT) else { return false };
+        let labels = labels.clone();
+        self.sockets.remove(&labels);
+        remove_socket(&self.metrics, &labels);
+        true
     }
 
     fn socket_labels(&self, socket: &Socket) -> Labels {
@@ -180,9 +192,7 @@ impl Watching {
         self.sockets.retain(|labels, last| {
             let is_kept = interfaces.contains(&labels[0].1) && (!per_socket || is_recent(last));
             if !is_kept {
-                for family in [Family::SocketDelivered, Family::SocketLost, Family::SocketResets] {
-                    metrics.remove(family, labels);
-                }
+                remove_socket(metrics, labels);
             }
             is_kept
         });
@@ -200,6 +210,12 @@ impl Watching {
 struct Begins {
     lost: Vec<String>,
     lossy: Vec<String>,
+}
+
+fn remove_socket(metrics: &Metrics, labels: &Labels) {
+    for family in [Family::SocketDelivered, Family::SocketLost, Family::SocketResets] {
+        metrics.remove(family, labels);
+    }
 }
 
 fn interface_label(interface: &str) -> Labels {

@@ -59,8 +59,8 @@ const MOST_COST: u32 = 14;
 impl WebConfig {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path)
-            .map_err(|source| MetricsError::File { path: path.into(), source })?;
+        let text =
+            fs::read_to_string(path).map_err(|source| MetricsError::File { path: path.into(), source })?;
         Self::parse(&text, path.parent().unwrap_or(Path::new("")))
             .map_err(|reason| MetricsError::Config { path: path.into(), reason })
     }
@@ -69,11 +69,16 @@ impl WebConfig {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let mut config: Self = serde_saphyr::from_str(text).map_err(|error| first_line(&error.to_string()))?;
+        let mut config: Self =
+            serde_saphyr::from_str(text).map_err(|error| first_line(&error.to_string()))?;
         for (user, hash) in &config.basic_auth_users {
-            let cost = cost(hash).ok_or_else(|| format!("basic_auth_users: {user}: this is no bcrypt hash; `htpasswd -nBC 10 \"\"` makes one"))?;
+            let cost = cost(hash).ok_or_else(|| {
+                format!("basic_auth_users: {user}: this is no bcrypt hash; `htpasswd -nBC 10 \"\"` makes one")
+            })?;
             if cost > MOST_COST {
-                return Err(format!("basic_auth_users: {user}: cost {cost} of the hash is above {MOST_COST}"));
+                return Err(format!(
+                    "basic_auth_users: {user}: cost {cost} of the hash is above {MOST_COST}"
+                ));
             }
         }
         if let Some(tls) = &mut config.tls_server_config {
@@ -93,7 +98,8 @@ impl WebConfig {
     /// The files that it names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let tls = self.tls_server_config.iter();
-        tls.flat_map(|tls| [&tls.cert_file, &tls.key_file].into_iter().chain(&tls.client_ca_file)).map(PathBuf::as_path)
+        tls.flat_map(|tls| [&tls.cert_file, &tls.key_file].into_iter().chain(&tls.client_ca_file))
+            .map(PathBuf::as_path)
     }
 }
 

@@ -32,7 +32,8 @@ impl Authority {
     /// A certificate and its key, in PEM.
     fn issue(&self, name: &str) -> (String, String) {
         let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(vec![name.into()]).unwrap().signed_by(&key, &self.0).unwrap();
+        let certificate =
+            CertificateParams::new(vec![name.into()]).unwrap().signed_by(&key, &self.0).unwrap();
         (certificate.pem(), key.serialize_pem())
     }
 
@@ -94,7 +95,10 @@ const COUNT: &str = "\ncapbench_received_frames_total{interface=\"eth0\"} 7\n";
 fn the_form_depends_on_the_client() {
     let address = serve(None);
     let plain = get(address, "");
-    assert!(plain.starts_with("HTTP/1.1 200 OK\r\n") && plain.contains("text/plain; version=0.0.4"), "{plain}");
+    assert!(
+        plain.starts_with("HTTP/1.1 200 OK\r\n") && plain.contains("text/plain; version=0.0.4"),
+        "{plain}"
+    );
     assert!(plain.contains("# TYPE capbench_received_frames_total counter\n"), "{plain}");
     assert!(plain.contains(COUNT) && !plain.contains("# EOF"), "{plain}");
     let open = get(address, "\r\nAccept: application/openmetrics-text;version=1.0.0,*/*;q=0.1");
@@ -118,7 +122,8 @@ fn a_header_of_one_mib_is_refused() {
     let address = serve(None);
     let mut stream = connect(address);
     // The server may close the connection before everything is written.
-    let _ = stream.write_all(format!("GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(1 << 20)).as_bytes());
+    let _ =
+        stream.write_all(format!("GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(1 << 20)).as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     let answer = String::from_utf8_lossy(&answer);
@@ -162,13 +167,14 @@ fn configured(folder: &Scratch, authority: &Authority, more: &str) -> PathBuf {
     }
     let text = format!("tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n{more}");
     fs::write(folder.file("web.yml"), text).unwrap();
-    folder.file("web.yml").into()
+    folder.file("web.yml")
 }
 
 #[test]
 fn over_tls_a_client_needs_the_certificate_that_the_file_asks_for() {
     let (folder, authority) = (Scratch::new(), Authority::new());
-    let more = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n  min_version: TLS13\n";
+    let more =
+        "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n  min_version: TLS13\n";
     let address = serve(Some(&configured(&folder, &authority, more)));
     let own = authority.issue("prometheus");
     let answer = get_by_tls(address, authority.client(Some(&own))).unwrap();
@@ -188,7 +194,10 @@ fn a_renewed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
     let address = serve(Some(&configured(&folder, &authority, "")));
     assert!(get_by_tls(address, authority.client(None)).unwrap().contains(COUNT));
     fs::write(folder.file("server.crt"), "broken").unwrap();
-    assert!(get_by_tls(address, authority.client(None)).unwrap().contains(COUNT), "the old one is still used");
+    assert!(
+        get_by_tls(address, authority.client(None)).unwrap().contains(COUNT),
+        "the old one is still used"
+    );
     let next = Authority::new();
     configured(&folder, &next, "");
     assert!(get_by_tls(address, next.client(None)).unwrap().contains(COUNT));

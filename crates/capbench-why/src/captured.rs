@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use capbench_host::{HostError, Result};
 use capbench_host::links::Links;
+use capbench_host::{HostError, Result};
 use capbench_sys::host::NetNamespace;
 
 use crate::sockets::records::KERNEL_TYPES;

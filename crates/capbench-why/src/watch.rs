@@ -204,8 +204,11 @@ impl Watch {
         metered.stats = stats;
         metered.refused += refused;
         metered.counted = metered.counted.plus(&since);
-        let af_xdp =
-            sockets::Socket { method: sockets::Method::AfXdp, dropped: Some(metered.refused), ..Default::default() };
+        let af_xdp = sockets::Socket {
+            method: sockets::Method::AfXdp,
+            dropped: Some(metered.refused),
+            ..Default::default()
+        };
         let sockets = sockets::Sockets { here: vec![af_xdp], ..Default::default() };
         let differences = Differences::between(&metered.origin, &now, &metered.counted);
         let seconds = (now.at - metered.origin.at).as_secs_f64().max(1e-3);
@@ -219,7 +222,8 @@ impl Watch {
         };
         // The places of frames depend on these, and a counter that went back counts from anew.
         let is_other = now.xdp != metered.origin.xdp || now.offloads.gro != metered.origin.offloads.gro;
-        self.metered = Some(if is_other || !since.went_back().is_empty() { Metered::new(now) } else { metered });
+        self.metered =
+            Some(if is_other || !since.went_back().is_empty() { Metered::new(now) } else { metered });
         Ok(window)
     }
 
@@ -339,7 +343,13 @@ impl Differences {
     }
 
     /// The losses of each place.
-    fn losses(&self, after: &Moment, stats: &LinkDeltas, sockets: &sockets::Sockets, seconds: f64) -> Vec<Lost> {
+    fn losses(
+        &self,
+        after: &Moment,
+        stats: &LinkDeltas,
+        sockets: &sockets::Sockets,
+        seconds: f64,
+    ) -> Vec<Lost> {
         let counted = places::Counted {
             link: stats,
             driver: after.nic.driver(),

@@ -150,7 +150,10 @@ impl Ledger {
         let of = |socket: &Socket| {
             let before = last.get(&socket.inode);
             let was_reset = before.is_some_and(|before| socket.was_reset_since(before));
-            SocketWindow { socket: before.map_or_else(|| socket.clone(), |before| socket.since(before)), was_reset }
+            SocketWindow {
+                socket: before.map_or_else(|| socket.clone(), |before| socket.since(before)),
+                was_reset,
+            }
         };
         Window {
             interfaces: Vec::new(),

@@ -13,7 +13,7 @@ fn socket(inode: u64, interface: &str, program: &str, lost: u64) -> SocketWindow
             interface: (!is_any).then(|| interface.into()),
             every_interface: is_any,
             receives: true,
-            accepted: Some(lost + 10),
+            accepted: Some(10),
             dropped: Some(lost),
             ..Socket::default()
         },
@@ -56,7 +56,10 @@ fn a_window_becomes_counters() {
     let lines: Vec<_> = text.lines().filter(|line| !line.contains("scrape_duration")).collect();
     insta::assert_snapshot!(lines.join("\n"));
     assert_eq!(metrics.total(Family::Lost, None), 10, "the known loss: each frame at one place");
-    assert_eq!(metrics.total(Family::Lost, Some(("place", "socket"))), metrics.total(Family::SocketLost, None));
+    assert_eq!(
+        metrics.total(Family::Lost, Some(("place", "socket"))),
+        metrics.total(Family::SocketLost, None)
+    );
 }
 
 #[test]
@@ -85,9 +88,9 @@ fn two_hundred_sockets_on_forty_interfaces_stay_within_the_budget() {
     for (interfaces, each) in [(1, 200), (2, 4), (3, 20), (5, 40), (10, 20), (40, 5)] {
         let (metrics, mut watching) = watching();
         let names: Vec<_> = (0..interfaces).map(|nth| format!("eth{nth}")).collect();
-        let sockets = names.iter().flat_map(|name| {
-            (0..each).map(move |nth| socket(nth, name, &format!("program{nth}"), 1))
-        });
+        let sockets = names
+            .iter()
+            .flat_map(|name| (0..each).map(move |nth| socket(nth, name, &format!("program{nth}"), 1)));
         let window = Window {
             interfaces: names.iter().map(|name| interface(name, 0)).collect(),
             sockets: sockets.collect(),
@@ -98,7 +101,11 @@ fn two_hundred_sockets_on_forty_interfaces_stay_within_the_budget() {
         let most = 60 + 8 * interfaces as usize;
         let count = metrics.count();
         println!("{interfaces} interfaces with {each} sockets each: {count} of {most} series");
-        assert!(count <= most, "{interfaces} interfaces, {each} sockets: {count} of {most}\n{}", text(&metrics));
+        assert!(
+            count <= most,
+            "{interfaces} interfaces, {each} sockets: {count} of {most}\n{}",
+            text(&metrics)
+        );
         let lost = 2 * interfaces as u64 * each;
         assert_eq!(metrics.total(Family::SocketLost, None), lost, "sockets that share a series count");
         assert_eq!(metrics.total(Family::Lost, Some(("place", "socket"))), lost);
@@ -117,6 +124,21 @@ fn sockets_come_and_go_and_their_counter_continues() {
     let seen = text(&metrics);
     assert!(seen.contains(&format!("capbench_socket_lost_frames_total{labels} 300\n")), "{seen}");
     assert_eq!(seen.matches("\ncapbench_socket_lost_frames_total").count(), 1, "{seen}");
+}
+
+#[test]
+fn programs_that_ended_long_ago_make_room_for_new_ones() {
+    let (metrics, mut watching) = watching();
+    let window = |sockets| Window { interfaces: vec![interface("eth0", 0)], sockets, unknown: None };
+    let old = (0..20).map(|nth| socket(nth, "eth0", &format!("old{nth}"), 1)).collect();
+    watching.note(&window(old));
+    for _ in 0..KEPT {
+        watching.note(&window(Vec::new()));
+    }
+    watching.note(&window(vec![socket(99, "eth0", "suricata", 3)]));
+    let labels = "{interface=\"eth0\",program=\"suricata\",method=\"packet-v3\",group=\"\"}";
+    let seen = text(&metrics);
+    assert!(seen.contains(&format!("capbench_socket_lost_frames_total{labels} 3\n")), "{seen}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ const TCPDUMP: &str = "program=\"tcpdump\"";
 #[test]
 fn root_the_frames_that_a_stopped_tcpdump_loses_are_counted_to_the_frame() {
     let Some((_, spaces)) = test_bed() else { return };
-    let mut tcpdump = tcpdump(&spaces);
+    let tcpdump = tcpdump(&spaces);
     let _why = serving(&spaces, "why -i right");
     assert_eq!(Scrape::settled(&spaces.right).sum(LOST, &[TCPDUMP]), 0);
     tcpdump.signal("STOP");
@@ -97,7 +97,9 @@ fn root_the_frames_that_a_stopped_tcpdump_loses_are_counted_to_the_frame() {
     let report = tcpdump.end().errors;
     println!("metrics: {lost}; tcpdump: {report}");
     assert_eq!(lost, number_before(&report, "packets dropped by kernel"), "{}", scrape.0);
-    assert!(lost > 0, "{}", scrape.0);
+    let delivered = scrape.sum("capbench_socket_delivered_frames_total", &[TCPDUMP]);
+    assert_eq!(delivered + lost, number_before(&report, "packets received by filter"), "{}", scrape.0);
+    assert!(lost > 0 && delivered > 0, "{}", scrape.0);
     let at_sockets = scrape.sum("capbench_lost_frames_total", &["interface=\"right\"", "place=\"socket\""]);
     assert_eq!(at_sockets, lost, "{}", scrape.0);
     // The counter continues after the socket is gone.
@@ -130,11 +132,10 @@ fn root_counters_that_their_owner_reset_count_each_loss_once() {
     for _ in 0..2 {
         count.signal("STOP");
         send(&spaces, "--rate 50000 -c 20000");
-        Scrape::settled(&spaces.right);
+        let name = "capbench_socket_statistics_resets_total";
+        let before = Scrape::settled(&spaces.right).sum(name, &[]);
         // It reads its counters, which resets them.
         count.signal("CONT");
-        let name = "capbench_socket_statistics_resets_total";
-        let before = Scrape::of(&spaces.right).sum(name, &[]);
         eventually("the reset is seen", || Scrape::of(&spaces.right).sum(name, &[]) > before);
     }
     let lost = Scrape::settled(&spaces.right).sum(LOST, &["program=\"capbench\""]);
@@ -151,18 +152,22 @@ fn root_all_takes_up_captures_that_begin_and_survives_interfaces_that_go() {
     let mut why = serving(&spaces, "why --all");
     let has = |name: &str| Scrape::of(&spaces.right).0.contains(&format!("interface=\"{name}\""));
     assert!(!has("right"));
-    let mut tcpdump = tcpdump(&spaces);
+    let tcpdump = tcpdump(&spaces);
     eventually("right is watched", || has("right"));
     // It is confined, and still sees the rings of sockets that were opened later.
     let scrape = Scrape::settled(&spaces.right);
-    assert!(!scrape.0.contains("capbench_place_unknown{interface=\"right\",place=\"socket\"}"), "{}", scrape.0);
+    assert!(
+        !scrape.0.contains("capbench_place_unknown{interface=\"right\",place=\"socket\"}"),
+        "{}",
+        scrape.0
+    );
     tcpdump.signal("STOP");
     send(&spaces, "--rate 50000 -c 20000");
     let lost = Scrape::settled(&spaces.right).sum(LOST, &[TCPDUMP]);
     tcpdump.signal("CONT");
     tcpdump.signal("INT");
     assert_eq!(lost, number_before(&tcpdump.end().errors, "packets dropped by kernel"));
-    spaces.right.ip("link add other type dummy");
+    spaces.right.ip("link add other type veth peer name end");
     spaces.right.ip("link set other up");
     let other = Running::start(&spaces.right, program("tcpdump -Z root -i other -w /dev/null"));
     eventually("the other one is watched", || has("other"));
@@ -179,7 +184,7 @@ fn root_count_and_record_serve_the_totals_that_they_print() {
     let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("a.pcapng").display().to_string();
     for arguments in ["count -i right".into(), format!("record -i right -w {file}")] {
-        let mut running = serving(&spaces, &arguments);
+        let running = serving(&spaces, &arguments);
         send(&spaces, "--rate 20000 -c 10000");
         let mut scrape = None;
         eventually("all frames are counted", || {
@@ -210,8 +215,8 @@ fn root_a_textfile_is_there_while_why_runs_though_it_is_confined() {
     // Without its privileges root may not write there.
     chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut why = capbench("why -i right");
-    let mut why = Running::start(&spaces.right, why.arg("--textfile").arg(&path));
+    let mut command = capbench("why -i right");
+    let why = Running::start(&spaces.right, command.arg("--textfile").arg(&path));
     let file = path.join("capbench_why_right.prom");
     let text = || std::fs::read_to_string(&file).unwrap_or_default();
     eventually("windows are in the file", || text().contains("capbench_windows_total{command=\"why\""));
@@ -235,8 +240,14 @@ fn root_the_last_result_of_a_run_stays_in_its_textfile() {
     let ended = run("soak --rate 2000 --for 1s --interval 500ms", "soak");
     let seen = text("capbench_soak_veth.prom");
     let code = ended.code.unwrap();
-    assert!(seen.contains(&format!("capbench_run_exit_code{{command=\"soak\",file=\"veth\"}} {code}.0\n")), "{seen}");
-    assert!(seen.contains("method=\"packet-v3\",frame_size=\"64\",placement=\"same\",goal=\"soak\"}"), "{seen}");
+    assert!(
+        seen.contains(&format!("capbench_run_exit_code{{command=\"soak\",file=\"veth\"}} {code}.0\n")),
+        "{seen}"
+    );
+    assert!(
+        seen.contains("method=\"packet-v3\",frame_size=\"64\",placement=\"same\",goal=\"soak\"}"),
+        "{seen}"
+    );
     // One that cannot begin leaves its exit code.
     let ended = run("search --method no-such-method --time 1s", "search");
     assert!(ended.code != Some(0), "{ended:#?}");
