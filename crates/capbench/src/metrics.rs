@@ -243,7 +243,9 @@ pub struct Run {
 impl Run {
     /// Notes the counts of a soak so far.
     pub fn note_soak(&self, record: &SoakRecord) {
-        let lost = record.ledger.iter().map(|entry| (entry.place, entry.count)).collect();
+        // A frame that was never sent is not lost.
+        let places = record.ledger.iter().filter(|entry| entry.place != Place::Unsent);
+        let lost = places.map(|entry| (entry.place, entry.count)).collect();
         let received = record.whole.as_ref().map(|whole| whole.counts.delivered + whole.lost());
         self.capturing.note(&Totals { received, lost, ring: None });
         self.write();
