@@ -199,6 +199,11 @@ impl Place {
         )
     }
 
+    /// Its key in `results.json`.
+    pub fn key(self) -> &'static str {
+        about(self).key
+    }
+
     /// One word for narrow tables.
     pub fn word(self) -> &'static str {
         about(self).word

@@ -11,6 +11,7 @@
 //! | `fidelity` | differences between captured frames and the frames on the wire |
 //! | `captured` | the interfaces on which somebody captures |
 //! | `watch` | reads all sources repeatedly |
+//! | `window` | the counts of 100 ms, for monitoring |
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +27,7 @@ pub mod sockets;
 mod tests;
 mod traced;
 mod watch;
+mod window;
 
 pub use capbench_model::places::Place;
 pub use captured::interfaces as captured_interfaces;
@@ -34,3 +36,4 @@ pub use places::Lost;
 pub use sockets::{ClosedSockets, Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 pub use traced::{Dropped, Traced, Tracing};
 pub use watch::Watch;
+pub use window::{InterfaceWindow, Sampler, SocketWindow, Window};

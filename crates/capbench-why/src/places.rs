@@ -94,6 +94,11 @@ fn row(place: Place) -> (Place, &'static str, &'static str, &'static str) {
     PLACES.into_iter().find(|row| row.0 == place).unwrap_or(PLACES[8])
 }
 
+/// The key of a place in the JSON of `why`; `None` for places that only other commands have.
+pub fn key(place: Place) -> Option<&'static str> {
+    PLACES.into_iter().find(|row| row.0 == place).map(|row| row.1)
+}
+
 /// Serializes a place as its key.
 pub(super) fn by_key<S: serde::Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(row(*place).1)

@@ -8,14 +8,18 @@ use capbench_sys::host::clock;
 use capbench_sys::host::ethtool::{self, Rings};
 use capbench_sys::host::{InterfaceIndex, NetNamespace};
 
-use capbench_host::accounts::softnet::{SoftnetSnapshot, longest_backlog};
-use capbench_host::drivers::{self, NicSnapshot};
+use capbench_host::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, longest_backlog};
+use capbench_host::drivers::{self, CounterDelta, NicSnapshot};
 use capbench_host::links::{Link, LinkDeltas, LinkStats, Links};
 use capbench_host::tracer::{InterfaceTrace, Scope as Watched, Tracer};
 use capbench_host::{HostError, Result};
 
+use capbench_model::places::Place;
+
 use crate::look::{Look, NicRing, SCHEMA_VERSION};
+use crate::places::Lost;
 use crate::traced::{Traced, Tracing};
+use crate::window::InterfaceWindow;
 use crate::{advice, fidelity, places, sockets};
 
 /// All values read at one moment.
@@ -54,6 +58,44 @@ pub struct Watch {
     counted: Option<LinkDeltas>,
     /// When to read the sockets next between looks.
     next_reading: Instant,
+    metered: Option<Metered>,
+}
+
+/// The counts of windows, which continue from one to the next. They are differences to one moment: differences of two moments
+/// that are near each other book frames twice that one counter has counted already and the other has not.
+#[derive(Debug)]
+struct Metered {
+    origin: Moment,
+    /// The link's counters at the last window.
+    stats: LinkStats,
+    /// The link's counts since the origin.
+    counted: LinkDeltas,
+    /// Frames that AF_XDP sockets refused since the origin.
+    refused: u64,
+    /// Frames that each place has lost since the origin, as far as reported.
+    reported: Vec<(Place, u64)>,
+}
+
+impl Metered {
+    fn new(origin: Moment) -> Self {
+        let (stats, counted) = (origin.stats, LinkDeltas::from(&LinkStats::default()));
+        Self { origin, stats, counted, refused: 0, reported: Vec::new() }
+    }
+
+    /// What a place lost since it was reported last. A total that went back is reported when it has grown beyond its maximum.
+    fn news(&mut self, place: Place, total: u64) -> u64 {
+        match self.reported.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, reported)) => {
+                let news = total.saturating_sub(*reported);
+                *reported += news;
+                news
+            }
+            None => {
+                self.reported.push((place, total));
+                total
+            }
+        }
+    }
 }
 
 /// Shortest time between two socket reads.
@@ -87,7 +129,19 @@ impl Watch {
         let last = first.clone();
         let tally = sockets::Tally::new(source.read());
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
-        Ok(Self { links, index, name, source, tracer, first, last, tally, counted: None, next_reading })
+        Ok(Self {
+            links,
+            index,
+            name,
+            source,
+            tracer,
+            first,
+            last,
+            tally,
+            counted: None,
+            next_reading,
+            metered: None,
+        })
     }
 
     /// Whether it reads maps of BPF programs.
@@ -111,13 +165,71 @@ impl Watch {
     }
 
     /// Reads the sockets if it is time to. Call it often between looks: frequent reads miss less of the counts that owners reset
-    /// by their own reads.
-    pub fn attend(&mut self) {
+    /// by their own reads. `watches` is how many watches share the CPU time for it.
+    pub fn attend(&mut self, watches: usize) {
         let begin = Instant::now();
         if begin >= self.next_reading {
             self.tally.add(self.source.read());
-            self.next_reading = Instant::now() + READING.max(REST * begin.elapsed());
+            let share = u32::try_from(watches).unwrap_or(u32::MAX).max(1);
+            self.next_reading = Instant::now() + READING.max(REST.saturating_mul(share) * begin.elapsed());
         }
+    }
+
+    /// The counts since the last window, without those of sockets, of which AF_XDP sockets here refused `refused` frames. The
+    /// first window begins with the first call.
+    pub(crate) fn window(&mut self, softnet: &SoftnetSnapshot, refused: u64) -> Result<InterfaceWindow> {
+        let (nic, link) = read_counters(&self.links, self.index)?;
+        let stats = counters_of(&link)?;
+        let now = Moment {
+            at: Instant::now(),
+            stats,
+            nic,
+            trace: trace(&self.tracer),
+            softnet: softnet.clone(),
+            peer: peer(&self.links, &link),
+            link,
+            // They change seldom: a look has read them within the last second.
+            namespace: self.last.namespace,
+            rings: self.last.rings,
+            xdp: self.last.xdp.clone(),
+            max_backlog: self.last.max_backlog,
+            offloads: self.last.offloads,
+            queues: self.last.queues,
+        };
+        let mut metered = match self.metered.take() {
+            Some(metered) => metered,
+            None => Metered::new(now.clone()),
+        };
+        let since = stats.each_since(&metered.stats);
+        metered.stats = stats;
+        metered.refused += refused;
+        metered.counted = metered.counted.plus(&since);
+        let af_xdp = sockets::Socket {
+            method: sockets::Method::AfXdp,
+            dropped: Some(metered.refused),
+            ..Default::default()
+        };
+        let sockets = sockets::Sockets { here: vec![af_xdp], ..Default::default() };
+        let differences = Differences::between(&metered.origin, &now, &metered.counted);
+        let seconds = (now.at - metered.origin.at).as_secs_f64().max(1e-3);
+        let losses = differences.losses(&now, &metered.counted, &sockets, seconds);
+        let losses = losses.into_iter().filter(|lost| lost.place != Place::Ring);
+        let lost = losses.map(|lost| (lost.place, lost.frames.map(|total| metered.news(lost.place, total))));
+        let window = InterfaceWindow {
+            interface: now.link.name.clone(),
+            received: since.rx_packets,
+            lost: lost.collect(),
+        };
+        // The places of frames depend on these, and a counter that went back counts from anew.
+        let is_other = now.xdp != metered.origin.xdp || now.offloads.gro != metered.origin.offloads.gro;
+        self.metered =
+            Some(if is_other || !since.went_back().is_empty() { Metered::new(now) } else { metered });
+        Ok(window)
+    }
+
+    /// The interface that it watches.
+    pub fn interface(&self) -> &str {
+        &self.name
     }
 
     /// The results since the last look.
@@ -186,6 +298,71 @@ fn trace(tracer: &std::result::Result<Tracer, String>) -> std::result::Result<In
     traces.into_iter().next().ok_or_else(|| "the tracer watches no interface".into())
 }
 
+/// The counters of a link.
+fn counters_of(link: &Link) -> Result<LinkStats> {
+    link.stats.ok_or_else(|| HostError::Interface {
+        interface: link.name.clone(),
+        reason: "the kernel reports none of its counters, so nothing is known about it".into(),
+    })
+}
+
+/// For a veth: frames that its peer could not pass on; the inner `None` means that the peer cannot be read.
+fn peer(links: &Links, link: &Link) -> Option<Option<u64>> {
+    link.kind.as_deref().filter(|kind| *kind == "veth").and(link.tied_to).map(|tie| {
+        let peer = links.tied(tie).ok()?;
+        peer.stats.map(|stats| stats.tx_dropped)
+    })
+}
+
+/// What changed between two moments, besides the link's counters and sockets.
+struct Differences {
+    softnet: Vec<SoftnetDelta>,
+    nic: Vec<CounterDelta>,
+    queue: Option<places::Queue>,
+    traced: std::result::Result<Traced, String>,
+}
+
+impl Differences {
+    fn between(before: &Moment, after: &Moment, stats: &LinkDeltas) -> Self {
+        let nic = after.nic.since(&before.nic);
+        let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
+        // GRO is not enough: frames of a peer that can segment bypass NAPI and go to a backlog, which counts its refusals here.
+        let driver = after.nic.driver();
+        let is_polled =
+            |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
+        let polled = nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name));
+        let queue = after.peer.map(|now| places::Queue {
+            refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
+            is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),
+        });
+        let traced = match (&before.trace, &after.trace) {
+            (Ok(then), Ok(now)) => Ok(Traced::new(&now.since(then))),
+            (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
+        };
+        Self { softnet: after.softnet.since(&before.softnet), nic, queue, traced }
+    }
+
+    /// The losses of each place.
+    fn losses(
+        &self,
+        after: &Moment,
+        stats: &LinkDeltas,
+        sockets: &sockets::Sockets,
+        seconds: f64,
+    ) -> Vec<Lost> {
+        let counted = places::Counted {
+            link: stats,
+            driver: after.nic.driver(),
+            nic: &self.nic,
+            softnet: &self.softnet,
+            sockets,
+            queue: self.queue.as_ref(),
+            traced: self.traced.as_ref().ok(),
+        };
+        places::losses(counted, after.xdp.as_ref(), seconds)
+    }
+}
+
 /// `known` is the XDP program of an earlier read.
 fn read(
     links: &Links,
@@ -194,10 +371,7 @@ fn read(
     known: Option<&places::Program>,
 ) -> Result<Moment> {
     let (nic, link) = read_counters(links, index)?;
-    let stats = link.stats.ok_or_else(|| HostError::Interface {
-        interface: link.name.clone(),
-        reason: "the kernel reports none of its counters, so nothing is known about it".into(),
-    })?;
+    let stats = counters_of(&link)?;
     let attached = link_state(index).ok().and_then(|state| state.attached);
     let xdp = attached.map(|mut attached| {
         // The kernel shows program names only with CAP_SYS_ADMIN, which a watch has only at its beginning.
@@ -217,10 +391,7 @@ fn read(
         let words = format!("{attached}, {by}");
         places::Program { number: attached.program, name: attached.name, words, is_in_driver, is_generic }
     });
-    let peer = link.kind.as_deref().filter(|kind| *kind == "veth").and(link.tied_to).map(|tie| {
-        let peer = links.tied(tie).ok()?;
-        peer.stats.map(|stats| stats.tx_dropped)
-    });
+    let peer = peer(links, &link);
     Ok(Moment {
         at: Instant::now(),
         namespace: NetNamespace::current()?.inode(),
@@ -247,22 +418,10 @@ fn compare(
     time: Duration,
 ) -> Look {
     let stats = counted.copied().unwrap_or_default();
-    let softnet = after.softnet.since(&before.softnet);
-    let nic = after.nic.since(&before.nic);
-    let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
-    // GRO is not enough: frames of a peer that can segment bypass NAPI and go to a backlog, which counts its refusals here.
-    let driver = after.nic.driver();
-    let is_polled = |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
-    let polled = nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name));
-    let queue = after.peer.map(|now| places::Queue {
-        refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
-        is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),
-    });
+    let differences = Differences::between(before, after, &stats);
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
-    let traced = match (&before.trace, &after.trace) {
-        (Ok(then), Ok(now)) => Ok(Traced::new(&now.since(then))),
-        (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
-    };
+    let lost = differences.losses(after, &stats, &sockets, seconds);
+    let Differences { softnet, nic, traced, .. } = differences;
     let mut look = Look {
         schema_version: SCHEMA_VERSION,
         unix_ns: clock::realtime_ns(),
@@ -278,19 +437,7 @@ fn compare(
         octets: stats.rx_bytes,
         max_backlog: after.max_backlog,
         xdp: after.xdp.as_ref().map(|xdp| xdp.words.clone()),
-        lost: places::losses(
-            places::Counted {
-                link: &stats,
-                driver: after.nic.driver(),
-                nic: &nic,
-                softnet: &softnet,
-                sockets: &sockets,
-                queue: queue.as_ref(),
-                traced: traced.as_ref().ok(),
-            },
-            after.xdp.as_ref(),
-            seconds,
-        ),
+        lost,
         traced: traced.as_ref().ok().cloned(),
         driver: after.nic.driver_name().map(Into::into),
         driver_counters: drivers::raw(after.nic.driver(), &nic),

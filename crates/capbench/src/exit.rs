@@ -320,13 +320,20 @@ const DISK_FULL: u8 = 7;
 
 /// Prints the error, if any, and returns the exit code.
 pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
+    if let Err(error) = &done
+        && !reader_left(error)
+    {
+        output::tell(&format!("capbench: {}\n", message(error)));
+    }
+    ExitCode::from(number(&done))
+}
+
+/// The number of the exit code.
+pub fn number(done: &anyhow::Result<Exit>) -> u8 {
     match done {
-        Ok(exit) => ExitCode::from(exit.number()),
-        Err(error) if reader_left(&error) => ExitCode::from(128 + SIGPIPE),
-        Err(error) => {
-            output::tell(&format!("capbench: {}\n", message(&error)));
-            ExitCode::from(of_error(&error))
-        }
+        Ok(exit) => exit.number(),
+        Err(error) if reader_left(error) => 128 + SIGPIPE,
+        Err(error) => of_error(error),
     }
 }
 

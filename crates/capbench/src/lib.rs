@@ -19,6 +19,8 @@ mod flags;
 pub mod fuzzing;
 mod help;
 mod measuring;
+#[cfg_attr(not(feature = "metrics"), path = "metrics/absent.rs")]
+mod metrics;
 mod privileges;
 mod recommended;
 mod recording;

@@ -5,9 +5,10 @@
 //! | CAP_BPF | `af-xdp`, `xdp-count`, `dpdk`; `why` | reading BPF maps: before Linux 5.19 nobody else may, where `kernel.unprivileged_bpf_disabled` is set |
 //! | CAP_NET_ADMIN | `dpdk`, `pf-ring`, `libpcap` with a library of the user's | leaving promiscuous mode at the end, which these set as a flag of the interface |
 //! | CAP_NET_ADMIN | `why` | filters of sockets, and a veth's peer in another network namespace |
+//! | CAP_PERFMON | `why --all` | BPF programs for interfaces that somebody captures on later |
 //! | CAP_SYSLOG | `why` while it traces | addresses of the kernel's functions |
 //! | CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH | `why` without its BPF program, or where `/proc` hides processes | which sockets processes of others have open |
-//! | CAP_DAC_OVERRIDE | `record` | new files in a folder where the user may not write without it |
+//! | CAP_DAC_OVERRIDE | `record`; `--textfile` | new files in a folder where the user may not write without it |
 //! | CAP_CHOWN | `record` with `--group` of which the user is no member | the group of each new file |
 //!
 //! With `-Z` nothing is kept. A capability that the process did not have is never added.
@@ -24,10 +25,35 @@ use capbench_sys::host::confinement::{Allowed, Confinement};
 use capbench_sys::host::identity::{self, Identity};
 use capbench_sys::host::local_time::format_local;
 use capbench_sys::host::{SysfsView, privileges};
-use capbench_why::Watch;
+use capbench_why::{Sampler, Tracing, Watch};
 
 /// Paths that `record` still reads: counters, free memory, and the time zone.
 const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];
+
+/// What a command opens besides its work: the folder of --textfile, and those of certificates.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Folders in which it makes files.
+    pub folders: Vec<PathBuf>,
+    /// Folders from which it reads.
+    pub read: Vec<PathBuf>,
+}
+
+impl Files {
+    /// Capabilities that making the files keeps.
+    fn capabilities(&self) -> Result<CapabilitySet> {
+        let mut kept = CapabilitySet::EMPTY;
+        for folder in &self.folders {
+            if !privileges::may_write_without(folder, CapabilitySet::of(&OF_FOLDERS))? {
+                kept = CapabilitySet::of(&[Capability::DacOverride]);
+            }
+        }
+        Ok(kept)
+    }
+}
+
+/// With these a user may write in folders of others.
+const OF_FOLDERS: [Capability; 2] = [Capability::DacOverride, Capability::DacReadSearch];
 
 /// Capabilities that an open capture of this method keeps.
 fn of_method(method: &MethodSpec) -> CapabilitySet {
@@ -49,7 +75,6 @@ fn of_recording(plan: &Plan) -> Result<CapabilitySet> {
 
 /// Capabilities that writing files keeps.
 fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
-    const OF_FOLDERS: [Capability; 2] = [Capability::DacOverride, Capability::DacReadSearch];
     let Some(folder) = Place::of(write).folder else { return Ok(CapabilitySet::EMPTY) };
     let now = i64::try_from(realtime_ns() / 1_000_000_000)?;
     // If a pattern has folders, one may belong to another user. The first one shows it.
@@ -71,14 +96,17 @@ fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
     Ok(group)
 }
 
-/// Capabilities that `why` keeps while it watches.
-fn of_watches(watches: &[Watch]) -> CapabilitySet {
+/// Capabilities that `why` keeps while it watches, and takes windows for metrics. `later` is how it traces further interfaces that
+/// it begins to watch later.
+fn of_watches(watches: &[Watch], sampler: Option<&Sampler>, later: Option<Tracing>) -> CapabilitySet {
     let any = |of: fn(&Watch) -> bool| watches.iter().any(of);
-    let cases: [(bool, &[Capability]); 4] = [
+    let searches = any(Watch::searches_processes) || sampler.is_some_and(Sampler::searches_processes);
+    let cases: [(bool, &[Capability]); 5] = [
         (true, &[Capability::NetAdmin]),
-        (any(Watch::reads_maps), &[Capability::Bpf]),
-        (any(Watch::traces), &[Capability::Syslog]),
-        (any(Watch::searches_processes), &[Capability::SysPtrace, Capability::DacReadSearch]),
+        (later.is_some(), &[Capability::Bpf, Capability::Perfmon]),
+        (any(Watch::reads_maps) || sampler.is_some_and(Sampler::reads_maps), &[Capability::Bpf]),
+        (any(Watch::traces) || later == Some(Tracing::Wanted), &[Capability::Syslog]),
+        (searches, &[Capability::SysPtrace, Capability::DacReadSearch]),
     ];
     let kept = cases.into_iter().filter(|(is_used, _)| *is_used);
     kept.fold(CapabilitySet::EMPTY, |all, (_, kept)| all.or(CapabilitySet::of(kept)))
@@ -99,48 +127,63 @@ const DPDK_OPENS_FILES: &str = "DPDK opens further files while it runs";
 
 /// Keeps the capabilities that `count` needs with this method and confines the process to reading, if the kernel has Landlock.
 /// Otherwise returns why the process is not confined.
-pub fn keep_for_counting(method: &MethodSpec) -> Result<Option<&'static str>> {
+pub fn keep_for_counting(method: &MethodSpec, files: &Files) -> Result<Option<&'static str>> {
     let sysfs = SysfsView::of_current_namespace().ok();
-    keep_only(of_method(method), None)?;
+    keep_only(of_method(method).or(files.capabilities()?), None)?;
     if method.name() == "dpdk" {
         return Ok(Some(DPDK_OPENS_FILES));
     }
-    confine(&reading(), sysfs.as_ref())
+    confine(&reading(files), sysfs.as_ref())
 }
 
 /// The same for `why`. Not confined is not reported for another user without capabilities, who can write no file of root.
-pub fn keep_for_watching(watches: &[Watch]) -> Result<Option<&'static str>> {
+pub fn keep_for_watching(
+    watches: &[Watch],
+    sampler: Option<&Sampler>,
+    later: Option<Tracing>,
+    files: &Files,
+) -> Result<Option<&'static str>> {
     let sysfs = SysfsView::of_current_namespace().ok();
-    keep_only(of_watches(watches), None)?;
-    if watches.iter().any(Watch::searches_processes) {
+    keep_only(of_watches(watches, sampler, later).or(files.capabilities()?), None)?;
+    let sampler_searches = sampler.is_some_and(Sampler::searches_processes);
+    if sampler_searches || watches.iter().any(Watch::searches_processes) {
         // Landlock denies ptrace(2) of other processes, and with it their descriptors in /proc.
         let is_root = identity::effective().uid == 0;
         return Ok(is_root.then_some("it looks in /proc for the processes of sockets, which Landlock denies"));
     }
-    confine(&reading(), sysfs.as_ref())
+    confine(&reading(files), sysfs.as_ref())
 }
 
 /// Keeps the capabilities that a recording with open captures needs and confines it to its files, if the kernel has Landlock.
 /// Otherwise returns why it is not confined.
-pub fn keep_and_confine(plan: &Plan, user: Option<(&str, Identity)>) -> Result<Option<&'static str>> {
+pub fn keep_and_confine(
+    plan: &Plan,
+    user: Option<(&str, Identity)>,
+    files: &Files,
+) -> Result<Option<&'static str>> {
     // Without privilege there is no view; captures have opened theirs.
     let sysfs = SysfsView::of_current_namespace().ok();
-    keep_only(of_recording(plan)?, user)?;
+    keep_only(of_recording(plan)?.or(files.capabilities()?), user)?;
     if plan.sources.iter().any(|source| source.method.name() == "dpdk") {
         return Ok(Some(DPDK_OPENS_FILES));
     }
     let Place { folder, file } = Place::of(&plan.write);
     // A missing folder is reported when the file is opened.
-    let folders = folder.filter(|folder| folder.is_dir()).into_iter().collect();
-    let allowed = Allowed { folders, files: file.into_iter().collect(), read: READ.map(Into::into).into() };
+    let folders = folder.filter(|folder| folder.is_dir()).into_iter();
+    let read = READ.into_iter().map(PathBuf::from);
+    let allowed = Allowed {
+        folders: folders.chain(files.folders.iter().cloned()).collect(),
+        files: file.into_iter().collect(),
+        read: read.chain(files.read.iter().cloned()).collect(),
+    };
     // The C library reads the time zone once.
     format_local("%Y".as_ref(), 0)?;
     confine(&allowed, sysfs.as_ref())
 }
 
-/// Opening files only for reading, and starting no program.
-fn reading() -> Allowed {
-    Allowed { read: vec!["/".into()], ..Allowed::default() }
+/// Opening files only for reading, except those in these folders, and starting no program.
+fn reading(files: &Files) -> Allowed {
+    Allowed { folders: files.folders.clone(), read: vec!["/".into()], ..Allowed::default() }
 }
 
 /// Lets the process open only these files from here on. Open files stay usable.

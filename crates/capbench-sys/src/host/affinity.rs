@@ -35,6 +35,14 @@ pub fn pin_current_thread(cpu: CpuId) -> Result<()> {
     restrict(0, &[cpu], || format!("sched_setaffinity(CPU {cpu})"))
 }
 
+/// Restricts the calling thread to `cpus`.
+///
+/// # Errors
+/// `EINVAL` if none of the CPUs can be used.
+pub fn restrict_current_thread(cpus: &[CpuId]) -> Result<()> {
+    restrict(0, cpus, || "sched_setaffinity".into())
+}
+
 /// Restricts the thread `thread`, of any process, to `cpu`.
 ///
 /// # Errors

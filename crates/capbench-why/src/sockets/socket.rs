@@ -26,6 +26,20 @@ pub enum Method {
     PfRing,
 }
 
+impl Method {
+    /// Its name in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Recv => "recv",
+            Self::PacketV1 => "packet-v1",
+            Self::PacketV2 => "packet-v2",
+            Self::PacketV3 => "packet-v3",
+            Self::AfXdp => "af-xdp",
+            Self::PfRing => "pf-ring",
+        }
+    }
+}
+
 impl std::fmt::Display for Method {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -136,13 +150,18 @@ impl Socket {
         }
     }
 
-    /// Its counts since `before`. If a counter went backwards, its owner has read it, which resets it.
-    fn since(&self, before: &Self) -> Self {
-        let was_read =
+    /// Whether its owner has read its counters since `before`, which resets them: one went backwards.
+    pub(crate) fn was_reset_since(&self, before: &Self) -> bool {
+        let went_back =
             |now: Option<u64>, then: Option<u64>| now.zip(then).is_some_and(|(now, then)| now < then);
-        let is_reset = was_read(self.accepted, before.accepted)
-            || was_read(self.dropped, before.dropped)
-            || was_read(self.freezes, before.freezes);
+        went_back(self.accepted, before.accepted)
+            || went_back(self.dropped, before.dropped)
+            || went_back(self.freezes, before.freezes)
+    }
+
+    /// Its counts since `before`.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let is_reset = self.was_reset_since(before);
         // A read resets all of them at once.
         let count = |now: Option<u64>, then: Option<u64>| match now.zip(then) {
             Some((now, then)) if !is_reset => Some(now - then),

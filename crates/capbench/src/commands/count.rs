@@ -16,7 +16,7 @@ use capbench_lab::programs::Programs;
 use capbench_model::counters::Counters;
 use capbench_model::direction::Direction;
 use capbench_model::units::SnapLength;
-use capbench_sys::host::clock;
+use capbench_sys::host::{CpuId, clock};
 use clap::Args;
 
 use self::lines::{Lines, Totals};
@@ -24,6 +24,7 @@ use self::tallies::{Filters, Tallies};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
 use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, own_method};
+use crate::metrics::{Exporter, MetricsFlags};
 use crate::privileges;
 use crate::recording::{interface, left_out};
 use crate::signals::{Signals, Stop};
@@ -64,6 +65,8 @@ pub struct CountFlags {
     layout: LayoutFlags,
     #[command(flatten)]
     capture: CaptureFlags,
+    #[command(flatten)]
+    metrics: MetricsFlags,
 }
 
 /// Longest wait for frames: the largest delay of a line or of the end.
@@ -71,6 +74,9 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// How often a line is printed.
 const SECOND: Duration = Duration::from_secs(1);
+
+/// Length of the windows of --metrics.
+const WINDOW: Duration = Duration::from_millis(100);
 
 /// How often the fill level of the capture is read.
 const LOOK: Duration = Duration::from_millis(20);
@@ -88,6 +94,8 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     };
     let classifier = classifier(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
+    // Its server keeps the CPUs that are allowed now.
+    let exporter = Exporter::open(&flags.metrics, "count", &flags.interface)?;
     if let Some(cpu) = flags.cpu {
         super::send::pin(cpu)?;
     }
@@ -103,6 +111,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
         signals,
         interface: &interface,
         direction: options.direction,
+        exporter,
     };
     open_with(&method, &interface, &options, counter)??;
     Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
@@ -126,13 +135,15 @@ struct Counter<'f> {
     signals: Signals,
     interface: &'f Interface,
     direction: Direction,
+    exporter: Option<Exporter>,
 }
 
 impl Visitor for Counter<'_> {
     type Output = Result<()>;
 
-    fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
-        let unconfined = privileges::keep_for_counting(&own_method(&self.flags.method)?)?;
+    fn visit<C: Capture>(mut self, mut capture: C) -> Result<()> {
+        let files = self.exporter.as_ref().map(Exporter::files).unwrap_or_default();
+        let unconfined = privileges::keep_for_counting(&own_method(&self.flags.method)?, &files)?;
         let running = capture.running().clone();
         let CountFlags { method, interface, .. } = self.flags;
         tell!("capbench: {method} on {interface}: {}; {}", running.engine, running.ring);
@@ -141,6 +152,9 @@ impl Visitor for Counter<'_> {
         }
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");
+        }
+        if let Some(exporter) = &mut self.exporter {
+            exporter.serve(&self.flags.cpu.map(CpuId::new).into_iter().collect::<Vec<_>>())?;
         }
         let metadata = FrameMetadata {
             interface: Some(self.interface.index),
@@ -155,6 +169,8 @@ impl Visitor for Counter<'_> {
             last: Totals::default(),
             next_look: Duration::ZERO,
             next_line: SECOND,
+            fill: None,
+            next_window: WINDOW,
         };
         let (tallies, failure) = self.count(&mut capture, tallies, &mut watch)?;
         watch.close(&tallies, capture.counters()?)?;
@@ -165,7 +181,7 @@ impl Visitor for Counter<'_> {
 impl Counter<'_> {
     /// Counts until the end. Returns the method's failure after what it still had was counted.
     fn count<C: Capture>(
-        &self,
+        &mut self,
         capture: &mut C,
         mut tallies: Tallies,
         watch: &mut Watch,
@@ -188,6 +204,11 @@ impl Counter<'_> {
                 || self.stop.is_wanted()
                 || self.flags.duration.is_some_and(|duration| elapsed >= duration);
             watch.look(elapsed, capture.fill());
+            if elapsed >= watch.next_window
+                && let Some(exporter) = &mut self.exporter
+            {
+                watch.note_window(exporter, &self.interface.name, &capture.counters()?, elapsed);
+            }
             let is_asked = self.signals.is_print_wanted();
             if is_over || is_asked || elapsed >= watch.next_line {
                 watch.note(&tallies, capture.counters()?, elapsed);
@@ -217,6 +238,9 @@ struct Watch {
     /// When to read the fill level next, and when to print a line, since the start.
     next_look: Duration,
     next_line: Duration,
+    /// Highest fill level of the window, and when the window ends.
+    fill: Option<Occupancy>,
+    next_window: Duration,
 }
 
 impl Watch {
@@ -224,8 +248,22 @@ impl Watch {
     fn look(&mut self, elapsed: Duration, fill: Option<Occupancy>) {
         if elapsed >= self.next_look {
             self.lines.note(fill);
+            self.fill = Occupancy::fullest([self.fill, fill]);
             self.next_look = elapsed + LOOK;
         }
+    }
+
+    /// Exports the counts so far.
+    fn note_window(
+        &mut self,
+        exporter: &mut Exporter,
+        interface: &str,
+        counters: &Counters,
+        elapsed: Duration,
+    ) {
+        let lost = counters.losses.iter().map(|loss| (loss.place, loss.count)).collect();
+        exporter.note_capture(interface, counters.accepted, lost, self.fill.take());
+        self.next_window = elapsed + WINDOW;
     }
 
     /// Notes what is counted so far.

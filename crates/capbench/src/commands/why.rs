@@ -6,11 +6,13 @@ mod text;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_why::{Look, Tracing, Watch};
+use capbench_host::HostError;
+use capbench_why::{Look, Sampler, Tracing, Watch, Window};
 use clap::Args;
 
 use crate::exit::{self, Exit};
 use crate::flag_values::positive_duration;
+use crate::metrics::{Exporter, MetricsFlags, SocketFlags};
 use crate::output::{print, print_as_is, print_json_line};
 use crate::privileges;
 use crate::signals::Stop;
@@ -24,6 +26,9 @@ pub struct WhyFlags {
     /// The same as a flag
     #[arg(short = 'i', long, value_name = "IF")]
     interface: Option<String>,
+    /// Watch every interface that somebody captures on, and those on which somebody begins to later
+    #[arg(long, conflicts_with_all = ["interface", "positional"])]
+    all: bool,
     /// Stop after this time [default: when interrupted; with --once after 1s]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_duration)]
     duration: Option<Duration>,
@@ -36,6 +41,10 @@ pub struct WhyFlags {
     /// One JSON object a second instead of text, each on one line
     #[arg(long, visible_alias = "ndjson")]
     json: bool,
+    #[command(flatten)]
+    metrics: MetricsFlags,
+    #[command(flatten)]
+    sockets: SocketFlags,
 }
 
 /// Time between two looks.
@@ -48,22 +57,32 @@ const TICK: Duration = Duration::from_millis(50);
 const ANY: &str = "any";
 
 pub fn run(flags: &WhyFlags) -> Result<Exit> {
-    let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
     let named = flags.interface.as_ref().or(flags.positional.as_ref()).filter(|name| *name != ANY);
+    let name = named.map_or(ANY, String::as_str);
+    let mut exporter = Exporter::open(&flags.metrics, "why", name)?;
+    flags.sockets.check(exporter.as_ref())?;
     let names = match named {
         Some(name) => vec![name.clone()],
         None => capbench_why::captured_interfaces()?,
     };
-    if names.is_empty() {
+    if names.is_empty() && !flags.all {
         tell!(
-            "capbench: nobody captures on an interface of this network namespace; -i watches one all the same"
+            "capbench: nobody captures on an interface of this network namespace; -i watches one all the same, --all waits for \
+             captures"
         );
         return Ok(Exit::Done);
     }
-    let mut watches = names.iter().map(|name| Watch::new(name, tracing)).collect::<Result<Vec<_>, _>>()?;
+    let mut watched = Watched::new(&names, flags, exporter.is_some())?;
     let stop = Stop::install()?;
-    if let Some(reason) = privileges::keep_for_watching(&watches)? {
+    let files = exporter.as_ref().map(Exporter::files).unwrap_or_default();
+    let later = flags.all.then_some(watched.tracing);
+    if let Some(reason) =
+        privileges::keep_for_watching(&watched.watches, watched.sampler.as_ref(), later, &files)?
+    {
         tell!("capbench: not confined to reading files: {reason}");
+    }
+    if let Some(exporter) = &mut exporter {
+        exporter.serve(&[])?;
     }
     let limit = flags.duration.unwrap_or(if flags.once { INTERVAL } else { Duration::MAX });
     let output = Output::new(flags);
@@ -72,12 +91,16 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
     loop {
         while start.elapsed() < next && !stop.is_wanted() {
             std::thread::sleep(TICK.min(next.saturating_sub(start.elapsed())));
-            watches.iter_mut().for_each(Watch::attend);
+            if let Some(window) = watched.attend()
+                && let Some(exporter) = &mut exporter
+            {
+                exporter.note_window(&window, &flags.sockets);
+            }
         }
-        match watches.iter_mut().map(Watch::look).collect::<Result<Vec<_>, _>>() {
+        match watched.look() {
             Ok(looks) => output.look(&looks)?,
             Err(error) => {
-                let seen = overall(&watches);
+                let seen = overall(&watched.watches);
                 if !has_looked {
                     output.look(&seen)?;
                 }
@@ -89,10 +112,72 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
         if stop.is_wanted() || start.elapsed() >= limit {
             break;
         }
+        watched.refresh()?;
         next = next.saturating_add(INTERVAL).min(limit);
     }
-    output.end(&overall(&watches))?;
+    output.end(&overall(&watched.watches))?;
     Ok(exit::of_watching(stop.signal(), flags.duration.is_some() || flags.once))
+}
+
+/// The interfaces that are watched.
+struct Watched {
+    watches: Vec<Watch>,
+    /// Takes windows of 100 ms for the metrics, and knows who captures where.
+    sampler: Option<Sampler>,
+    tracing: Tracing,
+    /// Whether interfaces come and go.
+    all: bool,
+}
+
+impl Watched {
+    fn new(names: &[String], flags: &WhyFlags, is_exported: bool) -> Result<Self> {
+        let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
+        let watches = names.iter().map(|name| Watch::new(name, tracing)).collect::<Result<_, _>>()?;
+        let sampler = (is_exported || flags.all).then(Sampler::new).transpose()?;
+        Ok(Self { watches, sampler, tracing, all: flags.all })
+    }
+
+    /// Reads the sockets, if it is time to, and returns a window when it has ended.
+    fn attend(&mut self) -> Option<Window> {
+        let count = self.watches.len();
+        self.watches.iter_mut().for_each(|watch| watch.attend(count));
+        self.sampler.as_mut()?.window(&mut self.watches)
+    }
+
+    /// The looks at one second. An interface that has disappeared ends the command only if it was named.
+    fn look(&mut self) -> Result<Vec<Look>, HostError> {
+        if !self.all {
+            return self.watches.iter_mut().map(Watch::look).collect();
+        }
+        let mut looks = Vec::new();
+        self.watches.retain_mut(|watch| match watch.look() {
+            Ok(look) => {
+                looks.push(look);
+                true
+            }
+            Err(error) => {
+                tell!("capbench: {error}");
+                false
+            }
+        });
+        Ok(looks)
+    }
+
+    /// With --all: begins to watch interfaces on which somebody captures now, and ends to watch those on which nobody does.
+    fn refresh(&mut self) -> Result<()> {
+        let Some(sampler) = self.sampler.as_ref().filter(|_| self.all) else { return Ok(()) };
+        let captured = sampler.captured()?;
+        self.watches.retain(|watch| captured.iter().any(|name| name == watch.interface()));
+        for name in captured {
+            // One that fails has disappeared meanwhile.
+            if self.watches.iter().all(|watch| watch.interface() != name)
+                && let Ok(watch) = Watch::new(&name, self.tracing)
+            {
+                self.watches.push(watch);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What each watch saw in the whole time.

@@ -22,6 +22,7 @@ use super::{Ended, Plan, seed, words};
 use crate::exit::{Exit, Requirement, Unsupported, Usage};
 use crate::flag_values::{positive_duration, share};
 use crate::flags::ThresholdFlags;
+use crate::metrics::TextfileFlags;
 
 /// Visits of a comparison without `--visits`: 12 pairs are enough to detect a change of one figure among 40.
 const PAIRS: u32 = 12;
@@ -69,6 +70,8 @@ pub struct BenchFlags {
     thresholds: ThresholdFlags,
     #[command(flatten)]
     scene: SceneFlags,
+    #[command(flatten)]
+    textfile: TextfileFlags,
 }
 
 struct Bench {
@@ -104,7 +107,11 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let plan = plan(&scene, flags)?;
     let requirements = requirements(flags, &scene, &plan)?;
     let (max_loss, thresholds) = (flags.max_loss.unwrap_or(0.0), flags.thresholds.thresholds());
-    super::run(scene, Bench { plan, leaves_out_other, requirements, max_loss, thresholds })
+    super::run_monitored(
+        scene,
+        Bench { plan, leaves_out_other, requirements, max_loss, thresholds },
+        &(&flags.textfile).into(),
+    )
 }
 
 /// What the user requires of methods: named loads, or with a largest loss alone, the load of the run from every method.

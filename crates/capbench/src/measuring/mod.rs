@@ -34,6 +34,7 @@ use self::path::{Path, Site};
 use self::recorder::Recorder;
 use self::scene::Scene;
 use crate::exit::{self, Exit, Requirement, Unsupported, Usage};
+use crate::metrics::{Exporter, MetricsFlags, Run as Monitor};
 use crate::output::print;
 use crate::{command_line, recommended};
 
@@ -96,11 +97,37 @@ impl From<bool> for Ended {
 }
 
 /// Measures a plan, saves the results after every trial, and prints the report.
-pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
+pub fn run<P: Plan>(scene: Scene, plan: P) -> Result<Exit> {
+    run_monitored(scene, plan, &MetricsFlags::default())
+}
+
+/// The same, with counters for monitoring.
+pub fn run_monitored<P: Plan>(scene: Scene, plan: P, flags: &MetricsFlags) -> Result<Exit> {
     if scene.run.dry_run {
         print(&(plan.describe(&scene)? + &describe_agents(&scene)?))?;
         return Ok(Exit::Done);
     }
+    let interface = scene.path.receiver();
+    let mut exporter = Exporter::open(flags, P::COMMAND, &interface)?;
+    if let Some(exporter) = &mut exporter {
+        exporter.serve(&scene.cpus())?;
+    }
+    let monitor = exporter.as_mut().map(|exporter| exporter.run(&interface));
+    let mut saved = None;
+    let done = measure(scene, plan, monitor.clone(), &mut saved);
+    if let Some(monitor) = monitor {
+        monitor.end(saved.as_ref(), exit::number(&done));
+    }
+    done
+}
+
+/// Measures; `saved` becomes the results as they were saved last.
+fn measure<P: Plan>(
+    mut scene: Scene,
+    mut plan: P,
+    monitor: Option<Monitor>,
+    saved: &mut Option<Results>,
+) -> Result<Exit> {
     let (mut laboratory, stop) = Site::open(&scene.path, &scene.programs, !scene.run.no_trace)?;
     let not_measured = preflight(&mut scene, &mut laboratory)?;
     let environment = laboratory.environment();
@@ -117,7 +144,7 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
         }
         None => begun(P::COMMAND, &scene, environment, plan.statements(&scene), not_measured)?,
     };
-    let mut recorder = Recorder::new(directory, results, trials, stop.clone())?;
+    let mut recorder = Recorder::new(directory, results, trials, stop.clone(), monitor)?;
     let Ended { stopped, failure } = plan.run(&mut laboratory, &mut recorder)?;
     let Recorder { mut directory, mut results, failures, .. } = recorder.finish();
     if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
@@ -130,6 +157,7 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     results.exit_code = failure.as_ref().map(exit::of_trial);
     conclude(&mut results, laboratory.statements());
     directory.save(&results)?;
+    *saved = Some(results.clone());
     if scene.path.receives_here() {
         remember(&results);
     }

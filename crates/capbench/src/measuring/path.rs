@@ -92,6 +92,15 @@ impl Path {
         sends && self.receives_here()
     }
 
+    /// The interface that receives; of a virtual link, its kind.
+    pub fn receiver(&self) -> String {
+        match self {
+            Self::Here(live::Path::Virtual { .. }) => "veth".into(),
+            Self::Here(live::Path::Interfaces { receive, .. }) => receive.clone(),
+            Self::Agents(AgentPath { route, .. }) => route.receive.to_string(),
+        }
+    }
+
     /// The path in words.
     pub fn describe(&self) -> String {
         match self {

@@ -21,6 +21,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{missing, soak as soaking};
 use crate::exit::Failure;
+use crate::metrics::Run as Monitor;
 use crate::output;
 use crate::signals::Stop;
 
@@ -34,6 +35,7 @@ pub struct Recorder {
     pub failures: Vec<(MethodSpec, Failure)>,
     bar: Bar,
     stop: Stop,
+    monitor: Option<Monitor>,
     /// Whether the last search in the results still runs.
     searching: bool,
 }
@@ -50,14 +52,20 @@ impl Drop for Bar {
 
 impl Recorder {
     /// Saves the first results. `trials` is the expected number of trials.
-    pub fn new(mut directory: RunDirectory, results: Results, trials: usize, stop: Stop) -> Result<Self> {
+    pub fn new(
+        mut directory: RunDirectory,
+        results: Results,
+        trials: usize,
+        stop: Stop,
+        monitor: Option<Monitor>,
+    ) -> Result<Self> {
         directory.save(&results).map_err(PlanError::observer)?;
         // Drawn on a terminal only: indicatif hides itself elsewhere and respects NO_COLOR.
         let bar = ProgressBar::new(trials as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
-        Ok(Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, searching: false })
+        Ok(Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, monitor, searching: false })
     }
 
     /// Prints on standard output while the bar is shown.
@@ -147,6 +155,9 @@ impl soak::Observer for Recorder {
             self.results.trials.clone_from(&record.kept);
             self.results.soak = Some(record.clone());
             self.save()?;
+        }
+        if let Some(monitor) = &self.monitor {
+            monitor.note_soak(record);
         }
         self.bar.0.inc(1);
         self.print(&soaking::line(interval))

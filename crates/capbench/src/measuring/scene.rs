@@ -238,6 +238,19 @@ impl Scene {
         })
     }
 
+    /// CPUs that this process measures on, as far as they are chosen before the laboratory is open.
+    pub fn cpus(&self) -> Vec<CpuId> {
+        let of = |placement: &PlacementChoice| match *placement {
+            PlacementChoice::Same => Placement::same().ok(),
+            PlacementChoice::Other => Placement::other().ok(),
+            PlacementChoice::Custom { generator, kernel, application } => {
+                Placement::custom(generator, kernel, application).ok()
+            }
+        };
+        let placements = self.placements.iter().filter_map(of);
+        placements.flat_map(|found| [found.generator, found.kernel, found.application]).collect()
+    }
+
     /// A path without methods, for a command that tests them itself.
     pub fn of_path(flags: &PathFlags, mtu: u32, run: &RunFlags) -> Result<Self, Usage> {
         let transmit: Vec<Location> = flags.tx.iter().flat_map(|Locations(all)| all).cloned().collect();

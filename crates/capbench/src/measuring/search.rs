@@ -20,6 +20,7 @@ use super::scene::{Defaults, Scene, SceneFlags, otherwise};
 use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
 use crate::flag_values::positive_duration;
+use crate::metrics::TextfileFlags;
 use crate::output::print;
 
 const DEFAULT_GOALS: &str = "ndr,pdr";
@@ -73,6 +74,8 @@ pub struct SearchFlags {
     resume: Option<PathBuf>,
     #[command(flatten)]
     scene: SceneFlags,
+    #[command(flatten)]
+    textfile: TextfileFlags,
 }
 
 /// A run is resumed with its own flags, except for the time and traffic allowed.
@@ -151,7 +154,11 @@ fn plan_and_run(flags: &SearchFlags, resumed: Option<(RunDirectory, Results)>) -
         check_link(&scene, &plan)?;
     }
     let (searches, burst) = (flags.searches, flags.burst);
-    super::run(scene, Search { plan, warnings, setups: Vec::new(), searches, burst, resumed })
+    super::run_monitored(
+        scene,
+        Search { plan, warnings, setups: Vec::new(), searches, burst, resumed },
+        &(&flags.textfile).into(),
+    )
 }
 
 fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {

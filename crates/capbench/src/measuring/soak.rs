@@ -16,6 +16,7 @@ use super::scene::{Defaults, Scene, SceneFlags, otherwise};
 use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
 use crate::flag_values::{positive_duration, share};
+use crate::metrics::MetricsFlags;
 
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -41,6 +42,8 @@ pub struct SoakFlags {
     max_loss: f64,
     #[command(flatten)]
     scene: SceneFlags,
+    #[command(flatten)]
+    metrics: MetricsFlags,
 }
 
 /// Reads the length of an interval: long compared with its pause, and planned times have to fit into the frames' stamps.
@@ -58,7 +61,7 @@ struct Soak {
 pub fn run(flags: &SoakFlags) -> Result<Exit> {
     let scene = Scene::new(&flags.scene, Defaults::default())?;
     let plan = plan(&scene, flags)?;
-    super::run(scene, Soak { plan, max_loss: flags.max_loss })
+    super::run_monitored(scene, Soak { plan, max_loss: flags.max_loss }, &flags.metrics)
 }
 
 fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {

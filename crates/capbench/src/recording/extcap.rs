@@ -254,7 +254,7 @@ fn capture(path: &Path, stop: &Stop, source: Source) -> Result<Exit> {
         }
     };
     // Print no warning if the process is not confined: Wireshark shows every output as an error.
-    privileges::keep_and_confine(opened.plan(), None)?;
+    privileges::keep_and_confine(opened.plan(), None, &privileges::Files::default())?;
     let session = opened.start()?;
     drop(held);
     super::drive(&session, stop, |_| ControlFlow::Continue(()));

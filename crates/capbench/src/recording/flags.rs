@@ -15,6 +15,7 @@ use crate::capture_files::named;
 use crate::exit::Usage;
 use crate::flag_values::{positive_duration, share};
 use crate::flags::{CaptureFlags, FilterFlags};
+use crate::metrics::MetricsFlags;
 
 #[derive(Args, Clone, Debug)]
 pub struct RecordFlags {
@@ -89,6 +90,8 @@ pub struct RecordFlags {
     pub output: OutputFlags,
     #[command(flatten)]
     pub capture: CaptureFlags,
+    #[command(flatten)]
+    pub metrics: MetricsFlags,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -20,6 +20,7 @@ pub use super::flags::RecordFlags;
 use super::ledger::document::Document;
 use super::{ledger, plan, progress};
 use crate::exit::{self, Exit, Usage};
+use crate::metrics::Exporter;
 use crate::output::{self, print};
 use crate::signals::{Signals, Stop};
 use crate::{capture_files, privileges};
@@ -44,6 +45,9 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     // The user is looked up before anything is opened; the process becomes that user afterwards.
     let user = flags.user.as_deref().map(user).transpose()?;
     let plan = plan::of(flags)?;
+    let mut exporter = Exporter::open(&flags.metrics, "record", &flags.interface.join("-"))?;
+    let files = exporter.as_ref().map(Exporter::files).unwrap_or_default();
+    let pinned = plan.cpus.clone();
     let file = flags.output.file.as_deref();
     if let Some(contradiction) = file.and_then(|file| capture_files::contradiction(flags.output.format, file))
     {
@@ -61,7 +65,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     }
     let opened = Opened::open(plan)?;
     // Here the captures are open, and nothing is written yet.
-    let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
+    let unconfined = privileges::keep_and_confine(opened.plan(), user, &files)?;
     for note in plan::left_out(opened.plan()) {
         tell!("capbench: {note}");
     }
@@ -90,7 +94,10 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if let Some(reason) = unconfined {
         tell!("capbench: not confined to its files: {reason}");
     }
-    watch(flags, &session, &stop, &signals);
+    if let Some(exporter) = &mut exporter {
+        exporter.serve(&pinned)?;
+    }
+    watch(flags, &session, &stop, &signals, exporter.as_mut());
     close(flags, &stop, session.finish(), folder, &write)
 }
 
@@ -166,7 +173,13 @@ fn reader(path: &Path, flags: &RecordFlags, stop: &Stop) -> Result<Option<File>>
 }
 
 /// Runs until the recording ends or is to end.
-fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals) {
+fn watch(
+    flags: &RecordFlags,
+    session: &Session,
+    stop: &Stop,
+    signals: &Signals,
+    mut exporter: Option<&mut Exporter>,
+) {
     let start = Instant::now();
     let mut status = progress::Status::new(session);
     let mut asked = None;
@@ -192,6 +205,9 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
         for failure in session.take_failures() {
             status.clear();
             tell!("capbench: {failure}");
+        }
+        if let Some(exporter) = exporter.as_deref_mut() {
+            exporter.note_account(&session.account());
         }
         if is_second {
             status.show(session);

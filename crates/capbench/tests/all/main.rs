@@ -22,6 +22,8 @@ mod generators;
 mod hostile;
 mod libpcap;
 mod memory_limits;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod privileges;
 mod programs;
 mod record;

@@ -216,6 +216,8 @@ fn root_count_why_and_extcap_can_write_no_file_of_root() {
         "count -i right --method xdp-count+generic --json",
         "why -i right --json",
         "why -i right --no-trace",
+        "why -i right --metrics 9873",
+        "count -i right --metrics 9873",
         &extcap,
     ];
     for arguments in commands {
@@ -252,12 +254,16 @@ fn root_count_and_why_keep_only_the_capabilities_that_they_use() {
     let count: &[Capability] = &[];
     let traced = &[Capability::NetAdmin, Capability::Syslog, Capability::Bpf];
     let untraced = &[Capability::NetAdmin, Capability::Bpf];
-    let cases: [(&str, &[Capability]); 5] = [
+    let later = &[Capability::NetAdmin, Capability::Syslog, Capability::Perfmon, Capability::Bpf];
+    let cases: [(&str, &[Capability]); 8] = [
         ("count -i right --method packet-v3", count),
         ("count -i right --method libpcap", count),
         ("count -i right --method xdp-count+generic", &[Capability::Bpf]),
         ("why -i right", traced),
         ("why -i right --no-trace", untraced),
+        ("why -i right --metrics 9873", traced),
+        ("count -i right --metrics 9873", count),
+        ("why --all --metrics 9873", later),
     ];
     for (arguments, kept) in cases {
         let running = Running::start(&spaces.right, capbench("").args(arguments.split(' ')));

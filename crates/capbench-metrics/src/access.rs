@@ -1,0 +1,219 @@
+//! Who may read the metrics: TLS certificates and passwords, read again when their files have changed.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, ServerConfig};
+use sha2::{Digest, Sha256};
+use tokio_rustls::TlsAcceptor;
+
+use crate::error::{MetricsError, Result};
+use crate::web_config::{ClientAuth, TlsServerConfig, TlsVersion, WebConfig};
+
+/// What a file looked like when it was read: inode, size, and time of change.
+type Seen = Option<(u64, u64, i64, i64)>;
+
+/// The rules of one state of the files.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// Absent: plain HTTP.
+    pub(crate) tls: Option<TlsAcceptorOf>,
+    /// Absent: everybody may read.
+    pub(crate) users: Option<Users>,
+}
+
+/// An acceptor that can be printed.
+#[derive(Clone)]
+pub(crate) struct TlsAcceptorOf(pub(crate) TlsAcceptor);
+
+impl std::fmt::Debug for TlsAcceptorOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TlsAcceptor")
+    }
+}
+
+/// The rules, and the files that they were read from.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// Absent: no file, so plain HTTP for everybody.
+    file: Option<PathBuf>,
+    seen: Vec<(PathBuf, Seen)>,
+    rules: Arc<Rules>,
+}
+
+impl Access {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is wrong.
+    pub(crate) fn new(file: Option<&Path>) -> Result<Self> {
+        let Some(file) = file else {
+            return Ok(Self {
+                file: None,
+                seen: Vec::new(),
+                rules: Arc::new(Rules { tls: None, users: None }),
+            });
+        };
+        let (rules, seen) = read(file)?;
+        Ok(Self { file: Some(file.into()), seen, rules: Arc::new(rules) })
+    }
+
+    /// The rules now. If a file has changed and is wrong, the rules before are kept, and the error is passed to `report` once a change.
+    pub(crate) fn rules(&mut self, report: impl Fn(&MetricsError)) -> Arc<Rules> {
+        if let Some(file) = &self.file
+            && self.seen.iter().any(|(path, seen)| look(path) != *seen)
+        {
+            match read(file) {
+                Ok((rules, seen)) => (self.rules, self.seen) = (Arc::new(rules), seen),
+                Err(error) => {
+                    report(&error);
+                    self.seen.iter_mut().for_each(|(path, seen)| *seen = look(path));
+                }
+            }
+        }
+        Arc::clone(&self.rules)
+    }
+
+    /// The folders of all files that it reads, which a confined process must still be able to read.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        self.seen.iter().map(|(path, _)| path.parent().unwrap_or(Path::new("/")).into()).collect()
+    }
+}
+
+fn look(path: &Path) -> Seen {
+    let of = |found: Metadata| (found.ino(), found.size(), found.mtime(), found.mtime_nsec());
+    fs::metadata(path).ok().map(of)
+}
+
+fn read(file: &Path) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
+    // What is seen before reading: a change meanwhile is then read at the next connection.
+    let before = look(file);
+    let config = WebConfig::read(file)?;
+    let mut seen = vec![(file.to_path_buf(), before)];
+    seen.extend(config.files().map(|path| (path.to_path_buf(), look(path))));
+    let tls = config.tls_server_config.as_ref().map(acceptor).transpose()?;
+    let users = (!config.basic_auth_users.is_empty()).then(|| Users {
+        hashes: config.basic_auth_users.into_iter().collect(),
+        known: HashSet::new().into(),
+    });
+    Ok((Rules { tls, users }, seen))
+}
+
+fn acceptor(tls: &TlsServerConfig) -> Result<TlsAcceptorOf> {
+    let wrong = |path: &Path, reason: String| MetricsError::Config { path: path.into(), reason };
+    let certificates = |path: &Path| -> Result<Vec<CertificateDer<'static>>> {
+        let octets = fs::read(path).map_err(|source| MetricsError::File { path: path.into(), source })?;
+        let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
+        let all =
+            all.map_err(|error| wrong(path, format!("this is no PEM file of certificates: {error}")))?;
+        if all.is_empty() {
+            return Err(wrong(path, "it has no certificate (PEM)".into()));
+        }
+        Ok(all)
+    };
+    let key = fs::read(&tls.key_file)
+        .map_err(|source| MetricsError::File { path: tls.key_file.clone(), source })?;
+    let key = PrivateKeyDer::from_pem_slice(&key)
+        .map_err(|error| wrong(&tls.key_file, format!("this is no PEM file of a private key: {error}")))?;
+    let provider = Arc::new(ring::default_provider());
+    let versions: &[_] = match tls.min_version {
+        TlsVersion::TLS12 => &[&TLS12, &TLS13],
+        TlsVersion::TLS13 => &[&TLS13],
+    };
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(versions)
+        .map_err(|error| wrong(&tls.cert_file, error.to_string()))?;
+    let builder = match &tls.client_ca_file {
+        None => builder.with_no_client_auth(),
+        Some(path) => {
+            let mut roots = RootCertStore::empty();
+            for certificate in certificates(path)? {
+                roots.add(certificate).map_err(|error| wrong(path, error.to_string()))?;
+            }
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
+            let verifier = match tls.client_auth_type {
+                ClientAuth::VerifyClientCertIfGiven => verifier.allow_unauthenticated(),
+                ClientAuth::NoClientCert | ClientAuth::RequireAndVerifyClientCert => verifier,
+            };
+            let verifier = verifier.build().map_err(|error| wrong(path, error.to_string()))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let mut config = builder
+        .with_single_cert(certificates(&tls.cert_file)?, key)
+        .map_err(|error| wrong(&tls.cert_file, error.to_string()))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptorOf(TlsAcceptor::from(Arc::new(config))))
+}
+
+/// Users and their passwords.
+#[derive(Debug)]
+pub(crate) struct Users {
+    hashes: Vec<(String, String)>,
+    /// Digests of credentials that were right: bcrypt is slow on purpose, and a scraper comes every few seconds.
+    known: std::sync::Mutex<HashSet<[u8; 32]>>,
+}
+
+/// The hash of no password: an unknown user takes as long as a wrong password.
+const NOBODY: &str = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi";
+
+impl Users {
+    /// Whether the value of an Authorization header is that of a user (RFC 7617).
+    pub(crate) fn may_read(&self, authorization: Option<&[u8]>) -> bool {
+        let Some(credentials) = authorization.and_then(credentials) else { return false };
+        let digest: [u8; 32] = Sha256::digest(&credentials).into();
+        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if known.contains(&digest) {
+            return true;
+        }
+        let Some((user, password)) = credentials.split_once(':') else { return false };
+        let hash = self.hashes.iter().find(|(known, _)| known == user).map(|(_, hash)| hash.as_str());
+        let is_right = bcrypt::verify(password, hash.unwrap_or(NOBODY)).unwrap_or(false) && hash.is_some();
+        if is_right {
+            known.insert(digest);
+        }
+        is_right
+    }
+}
+
+/// User and password of a header's value.
+fn credentials(value: &[u8]) -> Option<String> {
+    let (scheme, code) = std::str::from_utf8(value).ok()?.split_once(' ')?;
+    let octets = BASE64_STANDARD.decode(code.trim()).ok()?;
+    scheme.eq_ignore_ascii_case("basic").then(|| String::from_utf8(octets).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_users_own_password_is_right() {
+        let hash = bcrypt::hash("secret", 4).unwrap();
+        let users = Users { hashes: vec![("alice".into(), hash)], known: HashSet::new().into() };
+        let header = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
+        for (text, is_right) in [
+            ("alice:secret", true),
+            ("alice:secret", true),
+            ("alice:Secret", false),
+            ("bob:secret", false),
+            ("alice", false),
+            ("", false),
+        ] {
+            assert_eq!(users.may_read(Some(header(text).as_bytes())), is_right, "{text}");
+        }
+        assert!(
+            !users.may_read(None) && !users.may_read(Some(b"Bearer x")) && !users.may_read(Some(b"\xff"))
+        );
+    }
+}
