@@ -218,7 +218,7 @@ def sockets():
     labels = "instance, interface, program, method, group"
     delivered = f"capbench_socket_delivered_frames_total{{{ON_INTERFACES}}}"
     losses = f"capbench_socket_lost_frames_total{{{ON_INTERFACES}}}"
-    resets = f"capbench_socket_counter_resets_total{{{ON_INTERFACES}}}"
+    resets = f"capbench_socket_statistics_resets_total{{{ON_INTERFACES}}}"
     yield dashboard.Row("Sockets: which program loses?")
     yield columns(
         "Sockets by program",
