@@ -33,15 +33,20 @@ else:
 # %% One table
 LABELS = {
     "captured": ("captured, % of the sent frames", 100),
-    "packets_per_second": ("packets/s", 1),
+    "packets_per_second": ("thousand packets/s", 1e-3),
     "bits_per_second": ("Gbit/s", 1e-9),
     "load": ("CPU time, % of one CPU", 100),
     "nanoseconds_per_packet": ("CPU time, ns/packet", 1),
 }
 
+HOLLOW = "hollow: the generator did not reach the published load, or buffers absorbed it"
+
 
 def draw(table: results.Comparison2, source: str, file: Path) -> None:
-    """Published columns are dashed, those of this host solid with the range of their visits."""
+    """Published columns are dashed, those of this host solid with the range of their visits.
+
+    A hollow point has a mark in the table: it does not show what the method can do under the published load.
+    """
     quantity = table["curves"]
     label, factor = LABELS.get(quantity, (quantity.replace("_", " "), 1))
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
@@ -63,7 +68,12 @@ def draw(table: results.Comparison2, source: str, file: Path) -> None:
             low = [cell.get("low", cell["value"]) * factor for _, cell in known]
             high = [cell.get("high", cell["value"]) * factor for _, cell in known]
             axes.fill_between(at, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+            line.set_markevery([index for index, (_, cell) in enumerate(known) if "mark" not in cell])
+            marked = [index for index, (_, cell) in enumerate(known) if "mark" in cell]
+            hollow = {"markerfacecolor": "white", "color": line.get_color(), "linestyle": "", "zorder": 3}
+            axes.plot([at[index] for index in marked], [values[index] for index in marked], "o", markersize=4, **hollow)
     axes.set(title=table["caption"], xlabel=table["rows_are"]["heading"], ylabel=label)
+    axes.annotate(HOLLOW, (0, -0.13), xycoords="axes fraction", fontsize="small", verticalalignment="top")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
