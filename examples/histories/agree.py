@@ -1,4 +1,4 @@
-"""Checks that Apache Otava and jumpavg name the same date in synthetic histories, and how often each alarms without a change.
+"""Checks that Apache Otava and jumpavg name the same date of a change, and how often each alarms without a change.
 
 python examples/histories/agree.py [--histories 100]
 

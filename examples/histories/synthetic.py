@@ -19,7 +19,7 @@ Row = tuple[str, int, str, str, datetime.date, float, float]
 def rows(seed: int, change: float, at: datetime.date, dates: int, hosts: int, trials: int) -> list[Row]:
     """The trials.
 
-    CPU time differs by up to a factor of 2 between hosts, by 1 % (standard deviation) between the nights of a host, and by 3 %
+    CPU time differs by up to a factor of 2 between hosts, by 1 % (standard deviation) between nights of a host, and by 3 %
     between the trials of a run. A host is missing in one of ten nights.
     """
     chance = random.Random(seed)

@@ -3,19 +3,20 @@
 python examples/python/published.py                 # measures dain-2004 in about five minutes, saves dain-2004-*.png
 python examples/python/published.py --run RUN       # draws a run of `capbench reproduce` that is already there
 
-Needs the packages capbench (folder python/) and matplotlib. The cells (# %%) also run one by one in an editor with notebooks.
+Needs the packages capbench (folder python/) and matplotlib. The cells (# %%) also run one by one in a notebook.
 """
 
 # %% What to draw
 import argparse
 from pathlib import Path
 
-import capbench
 import matplotlib
+
+import capbench
 from capbench import results
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 flags.add_argument("publication", nargs="?", default="dain-2004", help="a key of `capbench reproduce` [dain-2004]")
@@ -51,27 +52,28 @@ def draw(table: results.Comparison2, source: str, file: Path) -> None:
     label, factor = LABELS.get(quantity, (quantity.replace("_", " "), 1))
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     for index, column in enumerate(table["columns"]):
-        cells = [(row["at"], row["cells"][index]) for row in table["rows"] if "at" in row]
         # An unknown value leaves a gap. It is not 0.
-        known = [(at, cell) for at, cell in cells if cell["value"] is not None]
-        if column["quantity"] != quantity or column["side"] == "given" or not known:
+        points = [
+            (row["at"], value, row["cells"][index])
+            for row in table["rows"]
+            if "at" in row and (value := row["cells"][index]["value"]) is not None
+        ]
+        if column["quantity"] != quantity or column["side"] == "given" or not points:
             continue
         here = column["side"] == "here"
-        at = [place for place, _ in known]
-        values = [cell["value"] * factor for _, cell in known]
-        name = " ".join(filter(None, [column["method"], column["what"]]))
-        line = axes.plot(
-            at, values, marker="o" if here else "s", linestyle="-" if here else "--", markersize=4,
-            label=f"here: {name}" if here else f"{source}: {name}",
-        )[0]  # fmt: skip
+        at = [place for place, _, _ in points]
+        values = [value * factor for _, value, _ in points]
+        name = " ".join(filter(None, ["here:" if here else f"{source}:", column["method"], column["what"]]))
+        line = axes.plot(at, values, "o-" if here else "s--", markersize=4, label=name)[0]
         if here:
-            low = [cell.get("low", cell["value"]) * factor for _, cell in known]
-            high = [cell.get("high", cell["value"]) * factor for _, cell in known]
+            low = [cell.get("low", value) * factor for _, value, cell in points]
+            high = [cell.get("high", value) * factor for _, value, cell in points]
             axes.fill_between(at, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-            line.set_markevery([index for index, (_, cell) in enumerate(known) if "mark" not in cell])
-            marked = [index for index, (_, cell) in enumerate(known) if "mark" in cell]
-            hollow = {"markerfacecolor": "white", "color": line.get_color(), "linestyle": "", "zorder": 3}
-            axes.plot([at[index] for index in marked], [values[index] for index in marked], "o", markersize=4, **hollow)
+        marked = [(place, value * factor) for place, value, cell in points if "mark" in cell]
+        if marked:
+            axes.plot(
+                *zip(*marked, strict=True), "o", markersize=4, markerfacecolor="white", color=line.get_color(), zorder=3
+            )
     axes.set(title=table["caption"], xlabel=table["rows_are"]["heading"], ylabel=label)
     axes.annotate(HOLLOW, (0, -0.13), xycoords="axes fraction", fontsize="small", verticalalignment="top")
     axes.set_ylim(bottom=0)

@@ -5,11 +5,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import capbench
 import polars
 import pyarrow
 import pytest
 from pyarrow import parquet
+
+import capbench
 
 OLD = {"run_id": "a", "number": 1, "method": "recv", "delivered": 2**53 + 1, "app_ns_per_packet": 80.5, "noise": ["slow"]}
 NEW = {**OLD, "run_id": "b", "app_ns_per_packet": None, "later": 7}
@@ -94,8 +95,9 @@ def test_what_is_no_dataset_is_named(tmp_path: Path) -> None:
 def test_a_real_export_has_the_trials_of_its_run(program: str, tmp_path: Path) -> None:
     if subprocess.run([program, "export", "--help"], check=False, capture_output=True).returncode != 0:
         pytest.skip(f"{program} has no command export")
-    flags = {"method": "recv", "rate": "5k", "duration": "50ms", "quiet": "50ms"}
-    run = capbench.run("bench", out=tmp_path / "run", quick=True, size=64, placement="same", **flags)
+    run = capbench.run(
+        "bench", out=tmp_path / "run", quick=True, size=64, placement="same", method="recv", rate="5k", duration="50ms"
+    )
     to = tmp_path / "dataset"
     subprocess.run([program, "export", run.folder, "--to", to, "--label", "campaign=c"], check=True, capture_output=True)
     trials = capbench.read_dataset(to).filter(polars.col("kept") == "result").sort("number").collect()

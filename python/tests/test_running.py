@@ -172,8 +172,17 @@ def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_a_real_run_has_the_frames_of_its_tidy_rows(program: str, tmp_path: Path) -> None:
     """What `capbench report` writes of a run is what this package reads of it."""
-    flags = {"method": ["packet-v3", "recv"], "rate": "5k", "duration": "50ms", "quiet": "50ms"}
-    run = capbench.run("bench", out=tmp_path / "run", quick=True, size=64, placement="same", **flags)
+    run = capbench.run(
+        "bench",
+        out=tmp_path / "run",
+        quick=True,
+        size=64,
+        placement="same",
+        method=["packet-v3", "recv"],
+        rate="5k",
+        duration="50ms",
+        quiet="50ms",
+    )
     assert run.outcome in (capbench.Outcome.DONE, capbench.Outcome.INCONCLUSIVE)
     assert run.text
     subprocess.run(
