@@ -39,7 +39,7 @@ def write_history(dataset: Path, setup: dict[str, object], file: Path) -> int:
 def changes_of_otava(folder: Path, config: Path = HERE / "otava.yaml") -> dict[str, Changes]:
     """The changes of each metric of folder/history.csv that has any, by `otava analyze`."""
     otava = Path(sys.executable).with_name("otava")
-    flags = ["--config-file", config, "--output", "json", "--magnitude", str(SMALLEST)]
+    flags = ["--config-file", str(config.resolve()), "--output", "json", "--magnitude", str(SMALLEST)]
     done = subprocess.run([otava, "analyze", "capbench", *flags], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not done.stdout.strip():
         raise SystemExit(f"otava failed:\n{done.stderr}")
