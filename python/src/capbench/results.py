@@ -1,0 +1,3007 @@
+"""The types of results.json. Made of docs/results.schema.json by write-types: do not edit."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypeAlias, TypedDict
+
+
+class Across(TypedDict):
+    """A figure over all trials."""
+
+    max_ns: int
+    """The maximum."""
+    median_ns: int
+    """Its median, the lower one of two."""
+    min_ns: int
+    """The minimum."""
+
+
+Answer: TypeAlias = Literal['holds', 'changed', 'cannot_be_told', 'not_testable']
+"""The answer to a claim."""
+
+
+class Apart(TypedDict):
+    """Whether chance explains the difference between a goal's bounds."""
+
+    by_chance: float
+    """The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact test, one-sided). The real probability is higher, because the same trials selected the bounds."""
+    nearest: NotRequired[list[float]]
+    """If the bounds are not distinguished: the nearest loads around them that are, lower one first; absent if there are none."""
+
+
+class AttachedProgram(TypedDict):
+    """An XDP program on an interface."""
+
+    attached: str
+    """`driver`, `generic`, `hardware` or `several`."""
+    interface: str
+    """The interface."""
+
+
+AxisKind: TypeAlias = Literal['work', 'size', 'ring', 'placement', 'load', 'coalesce']
+"""The varied parameter."""
+
+
+class Backlogged(TypedDict):
+    """Frames that were still in buffers when sending ended. A longer trial loses them."""
+
+    frames: int
+    """These frames, summed over all high-loss trials of the load."""
+    of: int
+    """All frames that made these trials high-loss: backlogged, lost and unsent ones."""
+
+
+Because: TypeAlias = Literal['only_one', 'rate', 'application_time', 'total_time', 'privilege', 'equal']
+"""Why a method is recommended and not the next one."""
+
+
+class Benchmark(TypedDict):
+    """The benchmark of RFC 9004 section 6 over all searches."""
+
+    average_frames: float
+    """Mean length in frames: the benchmark."""
+    corrected_buffer_s: float
+    """The same, minus what was read from the buffer meanwhile."""
+    implied_buffer_s: float
+    """Seconds that the mean length lasts at the theoretical rate."""
+    max_frames: int
+    """The longest."""
+    min_frames: int
+    """The shortest."""
+    offered_percent: float | None
+    """The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst."""
+    stdev_frames: float | None
+    """Standard deviation in frames; absent with a single search."""
+
+
+Bucket = TypedDict(
+    'Bucket',
+    {
+        'count': int,
+        'from': int,
+    },
+)
+
+
+class Buffered(TypedDict):
+    """Trials that lost nothing, at loads above the rate at which frames were read."""
+
+    behind_s: float
+    """Seconds for which the application kept reading after sending ended, in the trial where that was longest."""
+    from_pps: float
+    """The lowest load of such a trial, frames per second."""
+    taken_pps: float
+    """The highest rate at which frames were read in any of them."""
+    to_pps: float
+    """The highest."""
+    trials: list[int]
+    """Their numbers."""
+
+
+BurstEnd: TypeAlias = Literal['found', 'none-held', 'never-fills', 'at-limit', 'generator-limited', 'invalid', 'not-run']
+"""How a search for a burst ended."""
+
+
+class Cache(TypedDict):
+    """Identical caches of one kind."""
+
+    count: int
+    """Number of these caches in the host."""
+    kind: str
+    """`Data`, `Instruction` or `Unified`."""
+    level: int
+    """1 is nearest to the CPU."""
+    line_bytes: NotRequired[int]
+    """Cache line size in bytes."""
+    shared_by_cpus: NotRequired[int]
+    """Largest number of CPUs that share one."""
+    size_bytes: NotRequired[int]
+    """Size of each cache in bytes."""
+    ways: NotRequired[int]
+    """Associativity: lines in which an address can be cached."""
+
+
+class Cell(TypedDict):
+    """A cell."""
+
+    at_least: NotRequired[bool]
+    """Whether the value is a minimum: the load, or the generator, was the limit."""
+    high: NotRequired[float]
+    """Upper limit."""
+    low: NotRequired[float]
+    """Lower limit of the interval of several visits."""
+    mark: NotRequired[str]
+    """A letter that a note of the table explains."""
+    trials: NotRequired[list[int]]
+    """Trials that support it."""
+    value: float | None
+    """The published number, or the median of the measured values; absent if there is none."""
+
+
+Certainty: TypeAlias = Literal['certain', 'likely']
+"""How certain a statement is."""
+
+
+class Change(TypedDict):
+    """The change of a figure: relative to the earlier value; for shares, the difference."""
+
+    high: NotRequired[float]
+    """Upper limit of the change."""
+    low: NotRequired[float]
+    """Lower limit of the change, at the level of `LEVEL`; absent if there are too few trials."""
+    middle: float
+    """The change that makes both sides equal (Hodges and Lehmann)."""
+
+
+Clock: TypeAlias = Literal['planned_send_time', 'generator_time']
+"""Meaning of a frame's time."""
+
+
+ClockClass: TypeAlias = Literal['none', 'relative', 'absolute']
+"""What the clocks of a trial's hosts allowed to be known."""
+
+
+class ClockDrift(TypedDict):
+    """Changes of the clocks between two moments, relative to CLOCK_MONOTONIC."""
+
+    realtime_step_ns: int
+    """Step of CLOCK_REALTIME, in nanoseconds. Negative if it was set back."""
+    slew_ppm: float
+    """How much faster CLOCK_MONOTONIC ran than the hardware clock, in ppm: the correction by NTP."""
+    suspended_ns: int
+    """Duration of system suspend, in nanoseconds."""
+
+
+class ConclusionUse(TypedDict):
+    """Use this method."""
+
+    answer: Literal['use']
+    because: Because
+    """What puts it above the next one."""
+    certainty: Certainty
+    """How certain it is that no method outside `equal` is better."""
+    equal: list[str]
+    """Methods whose limits and costs are known, and equal to its own within their errors."""
+    method: str
+    """The method."""
+
+
+class ConclusionOneOf(TypedDict):
+    """The trials leave several methods."""
+
+    answer: Literal['one_of']
+    best: NotRequired[str]
+    """The one of them to use meanwhile: it sustains a load without loss and costs least. Empty in old files."""
+    methods: list[str]
+    """All of them, the one with the highest known load first."""
+    settle: list[str]
+    """Words of a capbench command, without the program, that would settle it."""
+    worse: list[str]
+    """Methods that are worse all the same."""
+
+
+class ConclusionNotSent(TypedDict):
+    """The generator did not send the load in question, so no method was tested at it."""
+
+    answer: Literal['not_sent']
+    sent_pps: float
+    """The load that it sent, frames per second."""
+
+
+class ConclusionNothing(TypedDict):
+    """No trial shows anything about a method."""
+
+    answer: Literal['nothing']
+
+
+class CoreSpeed(TypedDict):
+    """Time per iteration of a loop that keeps a core's arithmetic units busy, while all CPUs of the trial run it, in nanoseconds."""
+
+    after_ns: float
+    """Right after the trial."""
+    before_ns: float
+    """Right before the trial."""
+    fastest_ns: float
+    """The fastest time that the run had measured by then."""
+
+
+class Cost(TypedDict):
+    """CPU time per packet at the equal load, in nanoseconds. Medians of the visits."""
+
+    app_error_ns: float
+    """Half the width of the interval that contains it, by clocks and visits."""
+    app_ns: NotRequired[float]
+    """Time of the application: the middle of the interval that contains it. Absent if unknown."""
+    disturbed: bool
+    """Whether the host disturbed one of them."""
+    total_error_ns: float
+    """Half the width of the interval that contains it, by clocks and visits."""
+    total_ns: NotRequired[float]
+    """Time of application and kernel; absent if unknown."""
+    trials: list[int]
+    """Numbers of the trials."""
+
+
+class CpuAccount(TypedDict):
+    """CPU time of a trial. Absent if the platform cannot measure it."""
+
+    app_charged_ns: int | None
+    """Run time that the scheduler charged to the application thread."""
+    app_ns: int | None
+    """Run time of the application thread, without the softirq work that interrupted it."""
+    app_ns_per_packet: float | None
+    """Application time per frame read, verification included; a lower bound if `split_is_sampled`."""
+    app_ns_per_packet_at_most: float | None
+    """Upper bound of the application time per frame read; differs only if `split_is_sampled`."""
+    batches: int
+    """Batches that the method delivered."""
+    busy_cores: float | None
+    """Busy CPUs of the whole host while frames were sent, the generator's included."""
+    empty_waits: int
+    """Waits that ended without a frame."""
+    frames_per_batch: float | None
+    """Frames per batch, mean."""
+    frames_per_wakeup: float | None
+    """Frames per voluntary context switch, mean: the batch per wake-up. Absent if the application never slept."""
+    involuntary_switches: int | None
+    """Context switches of the application thread because others ran."""
+    kernel_ns: int | None
+    """Softirq, interrupt and NAPI-thread time on the CPU that does the kernel's receive work."""
+    kernel_ns_per_packet: float | None
+    """The kernel's receive work per frame that reached the capture point."""
+    kernel_resolution_ns: int | None
+    """Resolution of `kernel_ns`."""
+    kernel_source: NotRequired[str]
+    """Source of `kernel_ns`: timing of the receive softirq at its beginning and end, or ticks of /proc/stat."""
+    split_is_sampled: bool
+    """Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and the kernel only samples at the timer tick which of the two runs: their sum is exact. Or other work ran there, which the kernel's work may have interrupted instead."""
+    steal_ratio: float | None
+    """Share of the host's CPU time that the hypervisor stole while frames were sent."""
+    total_ns: int | None
+    """Application and kernel time together."""
+    total_ns_per_packet: float | None
+    """Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one, else the sum of the two. Absent if other work ran on the CPU."""
+    tracer_ns: NotRequired[int]
+    """Time of the tracer's own programs."""
+    tracer_ns_per_packet: NotRequired[float]
+    """Time of the tracer's own programs per frame that reached the capture point. Part of the kernel's time, or of the generator's if the generator's CPU does the kernel's work. Absent without a tracer."""
+    verify_ns_per_packet: float
+    """Cost of verifying a frame on this CPU, measured before the run; part of `app_ns_per_packet`."""
+    voluntary_switches: int | None
+    """Context switches of the application thread because it waited."""
+    wait_ns_per_iteration: NotRequired[float]
+    """Time of one iteration of the wait loop on the idle application CPU, measured before the run; absent if the work is not such a loop."""
+    waits: int
+    """System calls that could sleep until frames arrived."""
+
+
+class Cpus(TypedDict):
+    """The CPUs of a trial."""
+
+    application: int
+    """Where the application ran."""
+    generator: int
+    """Where the generator ran."""
+    kernel: int | None
+    """Where the kernel was to do its receive work."""
+
+
+class Departed(TypedDict):
+    """When the frames of a trial had left for the link. The last frame leaves later than the generator passes it to the kernel."""
+
+    after_s: float
+    """Seconds from the start of sending until all frames but `under_way` had left."""
+    under_way: int
+    """Frames that may still have been in queues."""
+
+
+class Emptying(TypedDict):
+    """How long the application went on reading frames after sending ended."""
+
+    after_s: float
+    """Seconds from when the application saw the end of sending, after its current batch, until it read the last frame."""
+    holds_s: float
+    """Seconds for which the method may delay a frame although the application waits for it."""
+
+
+class EndComplete(TypedDict):
+    """Every goal has its final result."""
+
+    how: Literal['complete']
+
+
+class EndStopped(TypedDict):
+    """The user stopped it, or its process ended and this is its intermediate outcome."""
+
+    how: Literal['stopped']
+
+
+class EndTimeUp(TypedDict):
+    """The time allowed was used up."""
+
+    how: Literal['time_up']
+
+
+class EndTrafficUp(TypedDict):
+    """The traffic allowed was used up."""
+
+    how: Literal['traffic_up']
+
+
+class EndInvalid(TypedDict):
+    """A trial is invalid, and was invalid again when repeated."""
+
+    because: NotRequired[str]
+    """Why; empty in results of early versions."""
+    how: Literal['invalid']
+    trials: list[int]
+    """Its number."""
+
+
+class EndAboveLineRate(TypedDict):
+    """A rate above the capacity of the link: counts or clock are wrong."""
+
+    how: Literal['above_line_rate']
+    trial: int
+    """The trial."""
+
+
+class EndFailed(TypedDict):
+    """A trial could not be run."""
+
+    how: Literal['failed']
+    reason: str
+    """Why, in one line."""
+
+
+End: TypeAlias = EndComplete | EndStopped | EndTimeUp | EndTrafficUp | EndInvalid | EndAboveLineRate | EndFailed
+"""How a search ended."""
+
+
+class EndedComplete(TypedDict):
+    """It completed."""
+
+    how: Literal['complete']
+
+
+class EndedStopped(TypedDict):
+    """The user stopped it."""
+
+    how: Literal['stopped']
+
+
+class EndedNotRun(TypedDict):
+    """A trial could not run; the observer got the reason."""
+
+    how: Literal['not_run']
+
+
+class EndedInvalid(TypedDict):
+    """A trial is invalid, and was invalid again when repeated."""
+
+    because: NotRequired[str]
+    """Why; empty in results of early versions."""
+    how: Literal['invalid']
+    trials: list[int]
+    """Its number."""
+
+
+Ended: TypeAlias = EndedComplete | EndedStopped | EndedNotRun | EndedInvalid
+"""How a test ended. The outcome contains all measurements up to then."""
+
+
+class Engine(TypedDict):
+    """What receives the frames, as detected."""
+
+    name: str
+    """A mechanism of the kernel, or a library or program with its version."""
+    properties: NotRequired[list[str]]
+    """Its properties, for example the mode of XDP."""
+
+
+class Estimate(TypedDict):
+    """Repeats of one quantity."""
+
+    high: NotRequired[float]
+    """Its upper end."""
+    level: NotRequired[float]
+    """Lower bound of the probability that the interval contains the true median."""
+    low: NotRequired[float]
+    """The interval's lower end. Absent with one repeat."""
+    median: float
+    """The median."""
+    repeats: int
+    """Number of repeats."""
+
+
+class Finding(TypedDict):
+    """A sentence and its evidence."""
+
+    scene: NotRequired[str]
+    """Frame size and placement that it concerns, if it concerns one."""
+    text: str
+    """The sentence."""
+    trials: list[int]
+    """Numbers of the trials that support it."""
+
+
+class FlowLoss(TypedDict):
+    """The loss of a flow."""
+
+    flow: int
+    """Its number."""
+    lost: int
+    """Sent frames that were lost."""
+    sent: int
+    """Frames sent in it."""
+
+
+class Frequency(TypedDict):
+    """How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst)."""
+
+    drivers: list[str]
+    """Drivers in use, one unless CPUs differ."""
+    energy_preferences: NotRequired[list[str]]
+    """Hints to CPUs that choose their frequency themselves (`energy_performance_preference`)."""
+    governors: list[str]
+    """Governors in use."""
+    least_mhz: NotRequired[int]
+    """Lowest frequency that can be set, in MHz."""
+    most_mhz: NotRequired[int]
+    """Highest frequency that can be set, in MHz."""
+    turbo: NotRequired[bool]
+    """Whether CPUs may exceed that frequency for a while (turbo, boost)."""
+
+
+class Held(TypedDict):
+    """A sustained load, and the goal that decides it."""
+
+    at_least: bool
+    """Whether no higher load showed the path's limit: the maximum is sustained, or the generator left frames unsent."""
+    by: str
+    """The goal whose attributes decide."""
+    pps: float | None
+    """Offered load of the lower bound; absent if the trials decide no load."""
+    seconds: float
+    """Seconds of trials at `pps`."""
+    trials: list[int]
+    """Their numbers."""
+    upper_pps: NotRequired[float]
+    """Intended load of the upper bound: the lowest unsustained load. Absent if the trials decide no load."""
+
+
+class HighLoss(TypedDict):
+    """High-loss trials among the full-length ones of a load."""
+
+    high: float
+    """The upper limit."""
+    low: float
+    """The lower limit of the share of such trials (Clopper and Pearson, level 0.95)."""
+    of: int
+    """All full-length trials."""
+    trials: int
+    """High-loss trials."""
+
+
+class HugePages(TypedDict):
+    """A pool of huge pages."""
+
+    free_pages: NotRequired[int]
+    """Pages that were free at the start of the run."""
+    page_bytes: int
+    """Page size in bytes."""
+    pages: NotRequired[int]
+    """Reserved pages."""
+
+
+class IdleState(TypedDict):
+    """A state in which an idle CPU sleeps."""
+
+    disabled: NotRequired[bool]
+    """Whether the state is disabled."""
+    exit_latency_us: NotRequired[int]
+    """Microseconds until the CPU runs again after an interrupt."""
+    name: str
+    """Its name: `POLL`, `C1`, `C6`."""
+
+
+class Interrupt(TypedDict):
+    """An interrupt of an interface."""
+
+    allowed_cpus: NotRequired[str]
+    """CPUs allowed for it, as a list."""
+    effective_cpus: NotRequired[str]
+    """CPUs that receive it."""
+    name: NotRequired[str]
+    """The driver's name of it: `eth0-TxRx-0`."""
+    number: int
+    """The kernel's number of it, which can change at the next boot."""
+
+
+class Interval(TypedDict):
+    """A part of a soak: one segment, or several in succession."""
+
+    app_ns_per_packet: float | None
+    """Mean CPU time of the application per frame; absent if unknown."""
+    began_unix_s: float
+    """The same as a time of day, seconds since the epoch."""
+    behind_s: NotRequired[float]
+    """Longest time that the application was behind at the end of a segment, seconds."""
+    buffered: NotRequired[int]
+    """Segments at whose end the buffers contained more frames than batches explain."""
+    corrupt: int
+    """Frames damaged."""
+    delivered: int
+    """Distinct frames that the application received intact."""
+    disturbed: int
+    """Segments that the host disturbed."""
+    drain_s: float
+    """The following pause of the generator, until every frame was accounted for."""
+    duplicates: int
+    """Duplicate frames."""
+    foreign: int
+    """Frames of other senders."""
+    from_s: float
+    """Its start, in seconds of sending since the soak began."""
+    intended: int
+    """Frames to send."""
+    invalid: int
+    """Segments whose ledger contradicts itself."""
+    latest_ns: int | None
+    """Maximum lateness of a frame of the generator, in nanoseconds."""
+    lossy: int
+    """Segments that lost frames."""
+    lost: dict[str, int]
+    """Lost frames by the name of the place."""
+    reordered: int
+    """Frames that arrived after a later one."""
+    resident_bytes: int | None
+    """Resident memory of the process at its end, in bytes; absent if the system does not report it."""
+    segments: int
+    """Number of segments."""
+    sending_s: float
+    """Time of sending."""
+    sent: int
+    """Frames passed to the kernel."""
+    truncated: int
+    """Frames cut short."""
+    unexplained: int
+    """Sent frames that no place in the ledger accounts for."""
+    untaken: NotRequired[int]
+    """Frames delivered only because the buffer had room until the generator paused. Without pauses they would be lost in the end."""
+    worst_100ms_lost: int | None
+    """Most frames that were lost within 100 ms; absent if frames were not inspected one by one."""
+
+
+class IrqAccounting(TypedDict):
+    """How the kernel accounts CPU time. `None` means that the configuration could not be read."""
+
+    excluded_from_threads: bool | None
+    """Whether a thread's CPU time excludes interrupts and softirqs that ran during it (CONFIG_IRQ_TIME_ACCOUNTING). Otherwise the interrupted thread is charged for them. A kernel built with it can still have it off, on x86 with `tsc=noirqtime` or an unstable TSC."""
+    hz: int | None
+    """Timer ticks per second (CONFIG_HZ)."""
+    measured_at_context_changes: bool | None
+    """Whether times in `/proc/stat` are measured at each context change instead of sampled at the timer tick (CONFIG_VIRT_CPU_ACCOUNTING_GEN; in effect only on CPUs of `nohz_full`)."""
+
+
+Judgement: TypeAlias = Literal['regression', 'improvement', 'below_threshold', 'not_shown', 'too_few_visits']
+"""The judgement of a change."""
+
+
+class Judgement2(TypedDict):
+    """A claim of the publication, and its answer."""
+
+    answer: Answer
+    """The answer."""
+    chance: NotRequired[float]
+    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
+    claim: str
+    """The claim."""
+    text: str
+    """The evidence, in words."""
+    trials: list[int]
+    """Trials that support it."""
+    visits: NotRequired[int]
+    """Visits that support it: the minimum over its points; absent if nothing was measured."""
+
+
+class Kernel(TypedDict):
+    """Build and boot settings of the running kernel."""
+
+    clocksource: NotRequired[str]
+    """The clock source: `tsc`, `kvm-clock` and others."""
+    clocksources: NotRequired[list[str]]
+    """The available clock sources."""
+    command_line: NotRequired[list[str]]
+    """Words of its command line that matter for capturing, in order (`/proc/cmdline`)."""
+    options: NotRequired[dict[str, str]]
+    """Build options that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` if the configuration says that it is off. Options that it does not mention are left out. Absent if it cannot be read (`/proc/config.gz`, `/boot/config-RELEASE`)."""
+    preemption: NotRequired[str]
+    """The preemption model, if it can be chosen at run time (`sched/preempt` in debugfs, for root)."""
+
+
+class LatenessSummary(TypedDict):
+    """Percentiles of the lateness in nanoseconds, for a results file."""
+
+    max_ns: int
+    """Lateness of the latest frame."""
+    p50_ns: int
+    """Median: half of the frames were up to this late."""
+    p99_ns: int
+    """99 % of the frames were up to this late."""
+
+
+class LeftOut(TypedDict):
+    """Trials that were not compared."""
+
+    because: str
+    """Why."""
+    of: str
+    """The set-up or method of these trials."""
+    trials: int
+    """Number of trials."""
+
+
+class Leg(TypedDict):
+    """A leg over all trials, in nanoseconds."""
+
+    mean_ns: float
+    """Mean of the means."""
+    pdv: Across
+    """Packet delay variation of the trials."""
+    typical: Across
+    """Typical latency: over the trials' medians."""
+    worst: Across
+    """Worst latency: over the trials' 99.9th percentiles."""
+
+
+class LimitGenerator(TypedDict):
+    """The generator."""
+
+    what: Literal['generator']
+
+
+class LimitNic(TypedDict):
+    """The link, the NIC or its driver."""
+
+    what: Literal['nic']
+
+
+class LimitBacklog(TypedDict):
+    """The kernel's receive work."""
+
+    what: Literal['backlog']
+
+
+class LimitRing(TypedDict):
+    """The ring's size."""
+
+    what: Literal['ring']
+
+
+class LimitRingOrApplication(TypedDict):
+    """The ring's size or the application's speed."""
+
+    what: Literal['ring_or_application']
+
+
+class LimitApplication(TypedDict):
+    """The application's speed."""
+
+    what: Literal['application']
+
+
+class Livelock(TypedDict):
+    """The trial of the same set-up that delivered most. The livelocked trial was offered more and delivered less."""
+
+    against: int
+    """Number of that trial."""
+    delivered_pps: float
+    """Its delivered rate in packets per second."""
+    offered_pps: float
+    """Its offered load in packets per second."""
+
+
+class Burst1(TypedDict):
+    frames: int
+    """Number of frames."""
+
+
+class LoadShapeBurst(TypedDict):
+    """`Load::Burst`."""
+
+    burst: Burst1
+
+
+class Step(TypedDict):
+    after_pps: float
+    """Frames per second after the change."""
+    at_s: float
+    """Time of the change, in seconds since the start."""
+    before_pps: float
+    """Frames per second before the change."""
+
+
+class LoadShapeStep(TypedDict):
+    """`Load::Step`."""
+
+    step: Step
+
+
+LoadShape: TypeAlias = LoadShapeBurst | LoadShapeStep
+"""A load that is not a constant rate, as stored."""
+
+
+class Longest(TypedDict):
+    """The longest burst of loss."""
+
+    frames: int
+    """Frames."""
+    ns: int
+    """Time from the first of them to the next received frame."""
+
+
+class LossEvent(TypedDict):
+    """Consecutive lost frames."""
+
+    at_s: float
+    """Planned time of the first, in seconds of sending since the soak began."""
+    frames: int
+    """Number of frames."""
+    length_s: float
+    """Time until the next received frame."""
+    unix_s: float
+    """The same as a time of day, seconds since the epoch."""
+
+
+class LossEvents(TypedDict):
+    """Loss at loads below overload. Overload begins at the lowest load at which at least half of the trials lose frames in most 100 ms windows, or did not receive frames as fast as they arrived."""
+
+    at_least: bool
+    """Whether there may have been more events, in lossy trials that were not inspected."""
+    events: int
+    """Number of 100 ms windows with a loss. The loss of one stall of the host falls in one or two of them. A lossy trial that was not inspected counts as one. Early versions counted bursts, and only up to the lower bound of NDR."""
+    longest: NotRequired[Longest]
+    """The longest run of consecutive lost frames and its duration; absent if nothing was lost, or no trial was inspected."""
+    lossy_trials: int
+    """Trials among them that lost frames."""
+    per_second: float
+    """Events per second."""
+    per_second_limits: NotRequired[list[float]]
+    """Confidence limits of that rate if events are independent: exact, at level 0.95. Without an event the second limit is the upper limit of the rate. Absent in results of early versions."""
+    seconds: float
+    """Seconds of those trials."""
+    set_aside: NotRequired[int]
+    """Attempts that were retried because the host disturbed them. They decide no load; here they count. 0 in early versions."""
+    set_aside_lossy: NotRequired[int]
+    """Retried attempts that lost frames."""
+    trials: int
+    """Number of these trials."""
+    up_to_pps: float
+    """The highest intended load of the trials that were evaluated."""
+
+
+class LossInTime(TypedDict):
+    """Lost frames of each interval of a trial; all intervals have the same length."""
+
+    length_ns: int
+    """Length of an interval in nanoseconds: 100 ms in the first minute; it doubles whenever 600 intervals are full."""
+    lost: list[int]
+    """Frames lost in each interval, from the beginning of the trial to its end; their sum is all lost frames."""
+
+
+class LossNumbers(TypedDict):
+    """The numbers of a search, computed only from its trials."""
+
+    loss_events: LossEvents | None
+    """How often frames were lost at loads below overload."""
+    ndr: Held
+    """The no-drop rate: frames may be lost only in a share of the time, set by the goal's exceed ratio."""
+    pdr: Held
+    """The partial-drop rate."""
+    strict_lossless: Held
+    """The highest load below all lossy ones. Its value as evidence depends on its seconds."""
+
+
+class Machine(TypedDict):
+    """The machine as its firmware describes it. Serial numbers are not kept."""
+
+    board: NotRequired[str]
+    """The model of its mainboard."""
+    container: NotRequired[str]
+    """The container of this process, for example `docker`. Absent if none was detected."""
+    firmware: NotRequired[str]
+    """Version of its firmware."""
+    firmware_date: NotRequired[str]
+    """Date of its firmware."""
+    hypervisor: NotRequired[str]
+    """The hypervisor, for example `kvm` or `xen`. Absent if none was detected."""
+    product: NotRequired[str]
+    """Its model: `product_name` of DMI, or of the device tree."""
+    vendor: NotRequired[str]
+    """Its vendor (`sys_vendor` of DMI)."""
+
+
+class MarkedLoss(TypedDict):
+    """Loss marks (`TP_STATUS_LOSING`) compared with the missing numbers. A full ring marks what it delivers next, and everything after it until its counters are read. TPACKET_V3 loses frames only between blocks, and marks blocks; V1 and V2 mark frames. So a burst that the ring lost ends at a mark, and a burst that ends elsewhere was lost elsewhere. A mark without a burst proves nothing: the counters were read too late to clear it."""
+
+    blocks: int | None
+    """Blocks read; absent if frames are marked."""
+    bursts: int
+    """Bursts that end at a mark."""
+    bursts_elsewhere: int
+    """Bursts that end without a mark, except those at the end of the trial."""
+    cleared: int
+    """Bursts among these whose mark was cleared by a counter read while the kernel was about to set it: up to one per read, if the counters cover it."""
+    drops_without_mark: int | None
+    """Ring drops that are neither before a mark nor after the last received frame. Then marks and counter contradict each other, or the ring lost frames that did not belong to the trial."""
+    frames: int
+    """Frames of the bursts that end at a mark."""
+    frames_beyond_drops: int | None
+    """Frames before marks that the ring did not count: they were lost elsewhere, next to frames that the ring counted."""
+    frames_elsewhere: int
+    """Frames of the bursts that end without a mark."""
+    marked_blocks: int | None
+    """Blocks with a mark."""
+    readings: int
+    """Number of counter reads because of a mark."""
+    ring_drops: int | None
+    """Frames lost in the ring, by its own counter."""
+
+
+MaximumSource: TypeAlias = Literal['generator', 'generator_and_receiver', 'line_rate', 'given']
+"""The origin of a maximum load."""
+
+
+Measure: TypeAlias = Literal['delivered_rate', 'loss_ratio', 'throughput', 'total_cost', 'application_cost', 'median_latency', 'worst_latency']
+"""A figure of a trial, or of a search."""
+
+
+class Moderation(TypedDict):
+    """Interrupt moderation (`ethtool -c`)."""
+
+    receive_adaptive: bool
+    """Whether the driver adapts these to the traffic."""
+    receive_frames: int
+    """Number of received frames that trigger it; 0: no limit."""
+    receive_us: int
+    """Delay of the interrupt after a received frame, in microseconds."""
+    transmit_adaptive: bool
+    """Whether the driver adapts these to the traffic."""
+    transmit_frames: int
+    """Number of sent frames that trigger it; 0: no limit."""
+    transmit_us: int
+    """Delay of the interrupt after a sent frame, in microseconds."""
+
+
+class Moderation2Fixed(TypedDict):
+    """By this many microseconds; 0 means no delay. Some drivers round, and e1000e uses 1, 3 and 4 for special modes."""
+
+    fixed: int
+
+
+Moderation2: TypeAlias = Moderation2Fixed | Literal['adaptive']
+"""How to delay receive interrupts."""
+
+
+class Moments(TypedDict):
+    """The times of the losses, in windows of 100 ms."""
+
+    longest_frames: int
+    """The longest run of consecutive lost frames."""
+    longest_ns: int
+    """Time from the first of them to the next received frame."""
+    lossy_windows: int
+    """Windows with a loss."""
+    windows: int
+    """All windows."""
+
+
+class NumaNode(TypedDict):
+    """A NUMA node with its CPUs."""
+
+    cpus: NotRequired[str]
+    """Its CPUs as a list such as `0-15,32-47`. Empty if it has only memory."""
+    distances: NotRequired[list[int]]
+    """Distances to the memory of each node, in order. 10 is the distance to itself."""
+    node: int
+    """The kernel's number."""
+
+
+class Others(TypedDict):
+    """Other programs at the start of the run."""
+
+    irqbalance_running: NotRequired[bool]
+    """Whether irqbalance runs, which moves interrupts between CPUs. Absent if other processes are not visible."""
+    packet_sockets: NotRequired[int]
+    """Packet sockets in the host's network namespace, without those of capbench (`/proc/net/packet`). Each socket for all protocols adds cost to every packet of its interface. Those on the run's interfaces are recorded with these."""
+    packet_sockets_of_all_protocols: NotRequired[int]
+    """Sockets among them for all protocols (ETH_P_ALL)."""
+    xdp_programs: NotRequired[list[AttachedProgram]]
+    """Interfaces of that namespace with an XDP program, and where it is attached."""
+
+
+class PacketSockets(TypedDict):
+    """Packet sockets that receive from an interface (`/proc/net/packet`), without those of other network namespaces and of capbench."""
+
+    of_all_protocols: int
+    """Sockets for all protocols (ETH_P_ALL), as of tcpdump and other captures."""
+    of_one_protocol: int
+    """Sockets for one protocol, as of lldpd."""
+
+
+class PauseFrames(TypedDict):
+    """Settings of pause frames, which make a sender wait instead of a receiver losing frames (`ethtool -a`)."""
+
+    negotiated: bool
+    """Whether both ends negotiate it."""
+    obeys: bool
+    """Whether the interface waits on received pause frames."""
+    sends: bool
+    """Whether it sends pause frames."""
+
+
+Percent: TypeAlias = float
+"""A share in percent: finite, above 0."""
+
+
+Phase: TypeAlias = Literal['best-effort', 'common-load', 'confirmation', 'fixed-load', 'search', 'self-test', 'soak', 'probe', 'set-aside', 'sweep', 'latency', 'frame-loss', 'back-to-back', 'recovery']
+"""The purpose of a trial."""
+
+
+Place: TypeAlias = Literal['unsent', 'transmit', 'link_queue', 'path', 'link', 'driver', 'backlog', 'xdp', 'stack', 'filter', 'fill_ring', 'ring', 'method_queue', 'application_queue', 'unread', 'truncated', 'corrupt']
+"""A place on a frame's path where it can be lost, in the order of the path."""
+
+
+class PointRecord(TypedDict):
+    """A point."""
+
+    at: NotRequired[float]
+    """Its coordinate on the axis; absent for names."""
+    label: str
+    """Its name in reports."""
+    refined: NotRequired[bool]
+    """Whether it was added because the curve bends there."""
+
+
+Position: TypeAlias = Literal['start', 'steady', 'end']
+"""A part of a trial."""
+
+
+Pps: TypeAlias = float
+"""Frames per second: finite, above 0."""
+
+
+class Program(TypedDict):
+    """The build of the program. Absent values were unknown at build time."""
+
+    features: NotRequired[list[str]]
+    """Its features: `bpf`, `dpdk`, `parquet`."""
+    git_commit: NotRequired[str]
+    """The commit, if it was built from a repository. `-dirty` follows if the source had uncommitted changes."""
+    profile: NotRequired[str]
+    """The profile: `release` or `debug`."""
+    rustc: NotRequired[str]
+    """The compiler: `rustc 1.88.0 (6b00bc388 2025-06-23)`."""
+    source_hash: NotRequired[str]
+    """A hash of the source (64 bits of FNV-1a, hexadecimal). It distinguishes builds of uncommitted changes."""
+    target: NotRequired[str]
+    """The target: `x86_64-unknown-linux-gnu`."""
+
+
+class ProgramReport(TypedDict):
+    """Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported."""
+
+    captured: int | None
+    """Frames that it reports as captured."""
+    dropped: int | None
+    """Frames that it reports as dropped because it had no room."""
+    in_file: int | None
+    """Frames of any kind in its capture file; absent if it writes none."""
+    received: int | None
+    """Frames that it reports as received, dropped ones included."""
+
+
+Quantity: TypeAlias = Literal['name', 'captured', 'packets_per_second', 'bits_per_second', 'load', 'nanoseconds_per_packet', 'count', 'frame_bytes', 'iterations', 'nanoseconds', 'slots']
+"""The quantity of a column."""
+
+
+class QuestionHighestRate(TypedDict):
+    """Which method sustains the highest load without loss?"""
+
+    what: Literal['highest_rate']
+
+
+class QuestionCheapestAt(TypedDict):
+    """Which of the methods that sustain this load costs the least CPU time?"""
+
+    pps: float
+    """The load in frames per second."""
+    what: Literal['cheapest_at']
+
+
+Question: TypeAlias = QuestionHighestRate | QuestionCheapestAt
+"""The question that a bench answers."""
+
+
+class QueueLoss(TypedDict):
+    """The loss of a queue."""
+
+    delivered: int
+    """Frames that came through it."""
+    lost: int
+    """Lost frames of flows that come through it."""
+    queue: int
+    """Its number."""
+
+
+class Queues(TypedDict):
+    """The driver's numbers of queues (`ethtool -l`)."""
+
+    combined: int
+    """Combined queues: pairs with one interrupt."""
+    most_combined: int
+    """Limit of combined queues."""
+    most_receive: int
+    """Limit of receive-only queues."""
+    most_transmit: int
+    """Limit of transmit-only queues."""
+    receive: int
+    """Receive-only queues."""
+    transmit: int
+    """Transmit-only queues."""
+
+
+Ratio: TypeAlias = float
+"""A ratio from 0 to below 1. Written as `0.005` or `0.5%`."""
+
+
+class ReasonMaximumLoad(TypedDict):
+    """The maximum load is sustained."""
+
+    limit: MaximumSource
+    """The origin of that limit."""
+    why: Literal['maximum_load']
+
+
+class ReasonGeneratorFellShort(TypedDict):
+    """At the upper bound the generator left frames unsent. The path did not lose too many of the sent frames."""
+
+    why: Literal['generator_fell_short']
+
+
+class ReasonGeneratorAndReceiverFellShort(TypedDict):
+    """The same on a path where the offered load depends on the receiver: the receiver may have slowed down the generator."""
+
+    why: Literal['generator_and_receiver_fell_short']
+
+
+class ReasonLeastLoadNotHeld(TypedDict):
+    """The minimum load of the search is not sustained."""
+
+    why: Literal['least_load_not_held']
+
+
+class ReasonEnded(TypedDict):
+    """The search ended before the bounds were close enough."""
+
+    end: End
+    """How it ended."""
+    why: Literal['ended']
+
+
+Reason: TypeAlias = ReasonMaximumLoad | ReasonGeneratorFellShort | ReasonGeneratorAndReceiverFellShort | ReasonLeastLoadNotHeld | ReasonEnded
+"""Why a result is not regular."""
+
+
+class ReceiveQueue(TypedDict):
+    """A receive queue."""
+
+    queue: int
+    """Its number."""
+    rps_cpus: NotRequired[str]
+    """CPUs that process its packets (receive packet steering), as a list such as `0-3`. Empty without steering."""
+    rps_flows: NotRequired[int]
+    """Size of the flow table that steers packets to the application's CPU (receive flow steering). 0 without it."""
+
+
+Recorded: TypeAlias = str
+"""A histogram of nanoseconds, stored as the text that tools of HdrHistogram exchange: format V2, deflated, in base64."""
+
+
+class Recovery2Recovered(TypedDict):
+    """Frames were lost, and then none."""
+
+    after_s: float
+    """From the change of the rate to the last lost frame, in seconds; 0 if none was lost after the change."""
+    how: Literal['recovered']
+
+
+class Recovery2NothingLost(TypedDict):
+    """No frame was lost: there was no overload."""
+
+    how: Literal['nothing_lost']
+
+
+class Recovery2NotRecovered(TypedDict):
+    """Frames were lost until the end, or nearly."""
+
+    at_least_s: float
+    """From the change of the rate to the last lost frame, in seconds."""
+    how: Literal['not_recovered']
+
+
+class Recovery2Unknown(TypedDict):
+    """The trial does not show it."""
+
+    because: str
+    """Why."""
+    how: Literal['unknown']
+
+
+Recovery2: TypeAlias = Recovery2Recovered | Recovery2NothingLost | Recovery2NotRecovered | Recovery2Unknown
+"""The result of an overload."""
+
+
+class Repetition(TypedDict):
+    """One overload and the time after it."""
+
+    generator_late_ns: int | None
+    """Maximum lateness of the generator, in nanoseconds: the uncertainty of the recovery time."""
+    recovery: Recovery2
+    """Its result."""
+    trial: int
+    """Number of the trial."""
+
+
+class RingGeometryReceiveBuffer(TypedDict):
+    """The receive buffer of a socket."""
+
+    bytes: int
+    """Memory for frames and what the kernel keeps with each."""
+    frames_per_call: int
+    """Most frames that one call returns."""
+    kind: Literal['receive_buffer']
+
+
+class RingGeometrySlots(TypedDict):
+    """A ring of slots, each with one frame."""
+
+    bytes: int
+    """Size of the ring."""
+    kind: Literal['slots']
+    slot_bytes: int
+    """Size of a slot."""
+    slots: int
+    """Number of slots."""
+
+
+class RingGeometryBlocks(TypedDict):
+    """A ring of blocks, each with many frames."""
+
+    block_bytes: int
+    """Size of a block."""
+    blocks: int
+    """Number of blocks."""
+    bytes: int
+    """Size of the ring."""
+    kind: Literal['blocks']
+    retire_ms: int
+    """Time after which the kernel passes a block that is not full."""
+
+
+class RingGeometryUmem(TypedDict):
+    """Rings of AF_XDP: entries of each queue, and the buffers of all."""
+
+    buffer_bytes: int
+    """Size of a buffer."""
+    buffers: int
+    """Buffers of all queues."""
+    bytes: int
+    """Memory of all buffers."""
+    fill_entries: int
+    """Entries of the fill ring of a queue."""
+    first_queue: int
+    """First receive queue."""
+    kind: Literal['umem']
+    last_queue: int
+    """Last receive queue."""
+    receive_entries: int
+    """Entries of the receive ring of a queue."""
+
+
+class RingGeometryDescribed(TypedDict):
+    """Buffers of a library or a card, as it describes them."""
+
+    kind: Literal['described']
+    sizes: str
+    """The description."""
+
+
+class RingGeometryProgram(TypedDict):
+    """Those of a program, chosen by its command line. `{interface}` in it is the name of the interface."""
+
+    command: str
+    """The command line."""
+    interface: str
+    """Name of the interface."""
+    kind: Literal['program']
+
+
+RingGeometry: TypeAlias = RingGeometryReceiveBuffer | RingGeometrySlots | RingGeometryBlocks | RingGeometryUmem | RingGeometryDescribed | RingGeometryProgram
+"""Buffers of a capture as granted, sizes in bytes."""
+
+
+class Rings(TypedDict):
+    """Descriptors in each ring (`ethtool -g`)."""
+
+    most_receive_descriptors: int
+    """Size limit of a receive ring."""
+    most_transmit_descriptors: int
+    """Size limit of a transmit ring."""
+    receive_descriptors: int
+    """Size of a receive ring."""
+    transmit_descriptors: int
+    """Size of a transmit ring."""
+
+
+Role: TypeAlias = Literal['transmit', 'receive']
+"""The role of an interface."""
+
+
+class Row(TypedDict):
+    """A row."""
+
+    at: NotRequired[float]
+    """Its coordinate on an axis; absent for names."""
+    cells: list[Cell]
+    """One cell per column, in their order."""
+    label: str
+    """Its label."""
+
+
+class RowHeader(TypedDict):
+    """The subject of the rows of a table."""
+
+    heading: str
+    """The heading."""
+    quantity: Quantity
+    """The quantity of the row labels."""
+
+
+class Searched(TypedDict):
+    """One search."""
+
+    end: NotRequired[BurstEnd]
+    """How it ended; `found` in results of early versions."""
+    frames: int
+    """The longest burst without loss; 0 if the shortest one lost frames."""
+    offered_pps: float | None
+    """The rate at which the longest burst was sent, frames per second."""
+    step_frames: int | None
+    """The next tried length minus this one: the resolution of the result. Absent if the limit was reached without loss."""
+    trials: list[int]
+    """Numbers of its trials."""
+
+
+class Setup(TypedDict):
+    """A set-up with its load. Absent fields may differ, or do not apply."""
+
+    capture: NotRequired[str]
+    """Ring, blocks and other granted capture settings; present if a run has several values in set-ups that are otherwise equal: their median would represent none of them."""
+    frame_size: NotRequired[str]
+    """The frame size, or the name of a mix."""
+    load: NotRequired[str]
+    """The load in words: a rate, maximum load, the common load of a bench, a goal of a search, a point of a sweep."""
+    method: NotRequired[str]
+    """The capture method."""
+    placement: NotRequired[str]
+    """The placement."""
+    traffic: NotRequired[str]
+    """Headers and flows."""
+    transmit: NotRequired[str]
+    """The transmit method."""
+    work: NotRequired[str]
+    """Work per packet."""
+
+
+class Sharing(TypedDict):
+    """Distribution of received frames to queues (`ethtool -x`, `ethtool -n rx-flow-hash`)."""
+
+    function: str
+    """Hash function: `toeplitz`, `xor`, `crc32`, `other`."""
+    queues_in_table: int
+    """Queues in the table."""
+    symmetric_key: NotRequired[bool]
+    """Whether both directions of a connection have the same hash because the key repeats itself; `None` without a key."""
+    table_entries: int
+    """Entries of the table from hash to queue."""
+    udp4_by_addresses: NotRequired[bool]
+    """Whether the hash includes the addresses of UDP over IPv4."""
+    udp4_by_ports: NotRequired[bool]
+    """Whether it includes the ports. Otherwise all flows between two hosts share a queue."""
+
+
+class Side(TypedDict):
+    """One side of a contrast."""
+
+    lossy: NotRequired[int]
+    """Trials that lost sent frames, if the figure is loss."""
+    median: NotRequired[float]
+    """Their median; absent if several set-ups are compared together."""
+    trials: list[int]
+    """The trials, in the order in which they ran."""
+
+
+Side2: TypeAlias = Literal['published', 'here', 'given']
+"""The origin of a column's numbers."""
+
+
+SizeLabel: TypeAlias = int | str
+"""A frame size, or the name of a mix of sizes."""
+
+
+class Skew(TypedDict):
+    """The difference of two clocks' rates, as the delays of a generator's frames show it."""
+
+    error_ppm: float | None
+    """How uncertain that is; absent if there are too few frames to say it."""
+    ppm: float
+    """By how many parts per million the smallest delays grew during the trial."""
+    removed: bool
+    """Whether it was removed from the delays. It was not if it is within its uncertainty, and if clocks cannot differ that much: then a queue filled or emptied."""
+    stream: int
+    """The generator's stream."""
+
+
+class Spread(TypedDict):
+    """The distribution of a quantity."""
+
+    buckets: list[Bucket]
+    """Number of values between two powers of two; without empty buckets."""
+    count: int
+    """Number of values."""
+    max: int | None
+    """The largest value, exactly."""
+    p50: int | None
+    """Median: half of the values are less than or equal to this, with a resolution of 1 %; absent without values."""
+    p99: int | None
+    """99 % of the values are less than or equal to this, with a resolution of 1 %."""
+    total: int
+    """Their sum."""
+
+
+class Stall(TypedDict):
+    """A stall: the CPU ran no work of the trial and no interrupt. The hypervisor preempted it, or interrupts were off."""
+
+    at_least_ns: int
+    """Lower bound of its duration: the delay of the CPU's timer tick."""
+    at_most_ns: int
+    """Upper bound of its duration: the time since the CPU was last seen running."""
+    until_ns: int
+    """End of the stall, in nanoseconds since sending began."""
+
+
+Status: TypeAlias = Literal['regular', 'at_least', 'irregular']
+"""The quality of a goal's result."""
+
+
+Strategy: TypeAlias = Literal['mlr', 'binary']
+"""How loads are chosen for a goal."""
+
+
+SustainedStatus: TypeAlias = Literal['between', 'at_least', 'disturbed', 'not_reached', 'unknown']
+"""What is known of a sustained load."""
+
+
+class TestedLatency(TypedDict):
+    """RFC 2544 26.2."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    method: str
+    """The method."""
+    placement: str
+    """The placement."""
+    throughput_status: NotRequired[Status]
+    """The quality of the throughput on which it depends; absent if the user gave the throughput."""
+    trials: list[int]
+    """Numbers of its trials, in the order in which they ran."""
+    work: str
+    """The work per packet."""
+    duration_s: float
+    """Length of a trial in seconds."""
+    ended: Ended
+    """How it ended."""
+    from_s: float
+    """Start of recording, in seconds."""
+    lossy: list[int]
+    """Numbers of the trials that lost frames: their rate was above the throughput, and their latency is that of full buffers."""
+    rate_pps: Pps
+    """The rate, frames per second."""
+    relative_to_kernel: NotRequired[Leg]
+    """Between two hosts: from planned send time to the kernel's timestamp, less its minimum; absent unless every trial has it."""
+    relative_total: NotRequired[Leg]
+    """Between two hosts: from planned send time to delivery, less its minimum; absent unless every trial has it."""
+    repetitions: int
+    """Number of trials in these figures."""
+    test: Literal['latency']
+    to_application: Leg | None
+    """From the kernel's timestamp to delivery; absent unless every trial has it."""
+    to_kernel: Leg | None
+    """From planned send time to the kernel's timestamp; absent unless every trial has it."""
+    total: Leg | None
+    """From planned send time to delivery; absent unless every trial has it."""
+
+
+class Thresholds(TypedDict):
+    """Minimum changes to report."""
+
+    loss: float
+    """Minimum change of loss, in lost frames per sent frame. Loss where there was none before is always reported."""
+    relative: float
+    """Minimum change of rates and times, relative to the earlier value."""
+
+
+class TimeSourceKernel(TypedDict):
+    """The kernel: `CLOCK_REALTIME` when the frame was in its receive path."""
+
+    clock: Literal['kernel']
+    how: str
+
+
+class TimeSourceUnknown(TypedDict):
+    """An adapter or a library, with an unknown clock."""
+
+    clock: Literal['unknown']
+    how: str
+
+
+class TimeSourceUserSpace(TypedDict):
+    """User space: when the method returned the batch."""
+
+    clock: Literal['user_space']
+    how: str
+
+
+class TimeSourceNone(TypedDict):
+    """Frames have no times."""
+
+    clock: Literal['none']
+
+
+TimeSource: TypeAlias = TimeSourceKernel | TimeSourceUnknown | TimeSourceUserSpace | TimeSourceNone
+"""Source of the frame times, with a description."""
+
+
+class TrafficControl(TypedDict):
+    """A queueing discipline of an interface."""
+
+    discipline: str
+    """Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`."""
+    filters: NotRequired[list[str]]
+    """Its filters for both directions, each by its kind, a BPF program with its name. Only those of `clsact` and `ingress`."""
+
+
+class TransmitQueue(TypedDict):
+    """A transmit queue."""
+
+    queue: int
+    """Its number."""
+    xps_cpus: NotRequired[str]
+    """CPUs that send on it (transmit packet steering), as a list. Empty if not set."""
+
+
+class Try(TypedDict):
+    """A trial of the self-test."""
+
+    asked_pps: float | None
+    """Frames per second that the plan requested; absent if there was no plan."""
+    held: bool
+    """Whether the generator sent everything requested."""
+    offered_pps: float
+    """Frames per second that were sent."""
+    trial: int
+    """Its number."""
+
+
+Verdict: TypeAlias = Literal['lossless', 'lossy', 'generator_limited', 'invalid']
+"""How a trial ended."""
+
+
+class WidthRelative(TypedDict):
+    """As a share of the upper bound."""
+
+    relative: Ratio
+
+
+class WidthOfMaximum(TypedDict):
+    """As a share of the maximum load of the search. Only for `Strategy::Binary`."""
+
+    of_maximum: Ratio
+
+
+Width: TypeAlias = WidthRelative | WidthOfMaximum
+"""The maximum distance between the bounds of a regular result."""
+
+
+class Window(TypedDict):
+    """An interval of time and its frames."""
+
+    from_ns: int
+    """Its beginning, nanoseconds since the trial started."""
+    length_ns: int
+    """Its length: 100 ms, or the whole of a shorter trial in steps of 10 ms."""
+    lost: int
+    """Frames sent in it that were lost."""
+    sent: int
+    """Frames sent in it."""
+
+
+class XdpProgram(TypedDict):
+    """An XDP program on an interface."""
+
+    attached: str
+    """Where it runs: `driver`, `generic`, `hardware`, `several`."""
+    id: NotRequired[int]
+    """The kernel's id of it."""
+    program: NotRequired[str]
+    """Its name; absent without CAP_SYS_ADMIN."""
+
+
+class Burst(TypedDict):
+    """Consecutive lost frames."""
+
+    first: int
+    """Number of the first lost frame, from 0."""
+    frames: int
+    """Number of lost frames."""
+    from_ns: int
+    """Time of the first lost frame."""
+    marked: bool | None
+    """Whether the method marked the place; absent if it has no marks, or if no received frame could have the mark."""
+    position: Position
+    """The part of the trial in which it began."""
+    to_ns: int
+    """Time of the next received frame; the end of sending if there is none."""
+
+
+class CaptureFacts(TypedDict):
+    """What captured the frames of a trial, as results keep it."""
+
+    engine: Engine
+    """What received the frames."""
+    moderation: NotRequired[Moderation2]
+    """Interrupt moderation of the interface, as the driver granted it; absent if the set-up asks for none."""
+    ring: RingGeometry
+    """Buffers as granted."""
+    shortfalls: NotRequired[list[str]]
+    """Requested properties that the capture did not get."""
+    time_source: NotRequired[TimeSource]
+    """Source of the timestamps; absent for programs."""
+
+
+class Column(TypedDict):
+    """A column."""
+
+    method: str
+    """The method, by its name in the publication, or here."""
+    quantity: Quantity
+    """Its quantity."""
+    side: Side2
+    """Its origin."""
+    what: str
+    """What the column shows."""
+
+
+class Comparison2(TypedDict):
+    """A published table next to the measured values."""
+
+    caption: str
+    """What the table shows."""
+    columns: list[Column]
+    """Columns, published and measured ones."""
+    curves: NotRequired[Quantity]
+    """The quantity of its curves, if it has curves: columns of this quantity over the rows."""
+    id: str
+    """Identifier, unique in its run, of letters, digits and `-`."""
+    notes: list[str]
+    """Notes below the table: known flaws, explanations of marks."""
+    rows: list[Row]
+    """Rows, with one cell per column."""
+    rows_are: RowHeader
+    """The subject of the rows."""
+
+
+class Contrast(TypedDict):
+    """One figure on both sides."""
+
+    by_chance: NotRequired[float]
+    """The probability that chance distributes the figures this unevenly or more; absent if there are too few."""
+    change: Change
+    """The change."""
+    corrected: NotRequired[float]
+    """The same, corrected after Holm for all tests."""
+    judgement: Judgement
+    """The judgement."""
+    measure: Measure
+    """The figure."""
+    now: Side
+    """The current side."""
+    setup: Setup
+    """The compared set-up, or the common properties of several."""
+    setups: int
+    """Number of set-ups."""
+    then: Side
+    """The earlier side."""
+
+
+class CpuDisturbance(TypedDict):
+    """Disturbances of one CPU."""
+
+    cpu: int
+    """Its number."""
+    foreign_ns: int
+    """Time of other work in the window: a lower bound. Where the kernel charges interrupts to the running thread, some of it counts as the trial's time."""
+    pace: NotRequired[CoreSpeed]
+    """Its speed right before and after the trial. Absent if not measured, as between the segments of a soak."""
+    stalls: NotRequired[list[Stall]]
+    """The last 64 stalls while frames were sent. Absent if not monitored."""
+    steal_ns: int
+    """Time that the hypervisor stole while frames were sent (steal). Counted in ticks, so it can be off by one tick."""
+    unaccounted_ns: NotRequired[int]
+    """Time of the window that the kernel's CPU accounting does not report. That accounting is sampled and counts ticks."""
+    window_ns: int
+    """Observation window of the threads on it, in nanoseconds of CLOCK_MONOTONIC: while frames were sent, and on CPUs other than the generator's until all frames were read."""
+
+
+class Delays(TypedDict):
+    """The distribution of delays, in nanoseconds. Minimum, mean and maximum are exact, quantiles have a resolution of 0.1 %."""
+
+    below_zero: int
+    """Frames with a computed delay below zero, because clocks are read or synchronised with an error. Between two hosts they are as they are; on one host they count as 0."""
+    frames: int
+    """Number of frames."""
+    histogram: Recorded
+    """All delays."""
+    histogram_from_ns: NotRequired[int]
+    """What to add to each value of `histogram`: the shortest delay if it is negative."""
+    max_ns: int
+    """The longest delay."""
+    mean_ns: float
+    """Mean delay."""
+    min_ns: int
+    """The shortest delay."""
+    p50_ns: int
+    """Delay not exceeded by half of the frames: typical latency of RFC 8219 7.2."""
+    p90_ns: int
+    """Delay not exceeded by 90 % of the frames."""
+    p99_9_ns: int
+    """Delay not exceeded by 99.9 % of the frames: worst-case latency of RFC 8219 7.2."""
+    p99_ns: int
+    """Delay not exceeded by 99 % of the frames."""
+    pdv_ns: int
+    """Packet delay variation of RFC 8219 7.3.1 (RFC 5481 4.2): `p99_9_ns - min_ns`."""
+
+
+class Disturbance(TypedDict):
+    """Disturbances by the host during a trial."""
+
+    backlog_lasts_ns: NotRequired[int]
+    """How long the kernel's backlog can hold the offered frames, in nanoseconds: it overflows if a CPU stalls for longer. Absent at maximum load, where the path has no backlog, and where the backlog's size is unknown."""
+    clocks: ClockDrift
+    """Steps and slew of the clocks."""
+    cpus: list[CpuDisturbance]
+    """The CPUs of generator, kernel and application, each once."""
+    sending_ns: NotRequired[int]
+    """Duration of sending, in nanoseconds of CLOCK_MONOTONIC: the reference of all shares."""
+    start_spread_ns: NotRequired[int]
+    """How far apart the generators began, in nanoseconds of the receiver's clock. Absent with one generator, and where frames were not examined one by one."""
+    tick_ns: int
+    """The unit of steal and of the kernel's other CPU times, in nanoseconds."""
+
+
+class Entry(TypedDict):
+    """One line of the ledger."""
+
+    count: int | None
+    """Number of frames. `None` if no counter here reports it."""
+    place: Place
+    """The place."""
+    source: str
+    """The counter, or why there is none."""
+
+
+class Goal(TypedDict):
+    """A search goal with all its attributes."""
+
+    duration_sum_s: float
+    """Goal Duration Sum: the maximum trial time that decides a load."""
+    exceed_ratio: Ratio
+    """Goal Exceed Ratio: the allowed share of the time in high-loss trials."""
+    final_trial_duration_s: float
+    """Goal Final Trial Duration."""
+    initial_trial_duration_s: float
+    """Goal Initial Trial Duration: length of the first trials. `Strategy::Binary` ignores it."""
+    loss_ratio: Ratio
+    """Goal Loss Ratio: a trial that loses more is a high-loss trial."""
+    name: str
+    """The user's name for it."""
+    preceding_targets: int
+    """Number of coarser targets before the goal itself. `Strategy::Binary` ignores it."""
+    strategy: Strategy
+    """How loads are chosen."""
+    width: Width
+    """Goal Width."""
+
+
+class Idle(TypedDict):
+    """How idle CPUs sleep (Documentation/admin-guide/pm/cpuidle.rst)."""
+
+    driver: NotRequired[str]
+    """Driver in use: `intel_idle`, `acpi_idle`, `haltpoll`; `none` if CPUs are only halted."""
+    governor: NotRequired[str]
+    """Governor in use: `menu`, `teo`, `haltpoll`."""
+    states: NotRequired[list[IdleState]]
+    """States of the first CPU, lightest sleep first."""
+
+
+class LatencyOutcome(TypedDict):
+    """The outcome of the test."""
+
+    duration_s: float
+    """Length of a trial in seconds."""
+    ended: Ended
+    """How it ended."""
+    from_s: float
+    """Start of recording, in seconds."""
+    lossy: list[int]
+    """Numbers of the trials that lost frames: their rate was above the throughput, and their latency is that of full buffers."""
+    rate_pps: Pps
+    """The rate, frames per second."""
+    relative_to_kernel: NotRequired[Leg]
+    """Between two hosts: from planned send time to the kernel's timestamp, less its minimum; absent unless every trial has it."""
+    relative_total: NotRequired[Leg]
+    """Between two hosts: from planned send time to delivery, less its minimum; absent unless every trial has it."""
+    repetitions: int
+    """Number of trials in these figures."""
+    to_application: Leg | None
+    """From the kernel's timestamp to delivery; absent unless every trial has it."""
+    to_kernel: Leg | None
+    """From planned send time to the kernel's timestamp; absent unless every trial has it."""
+    total: Leg | None
+    """From planned send time to delivery; absent unless every trial has it."""
+
+
+class LimitElsewhere(TypedDict):
+    """A place that does not identify the cause."""
+
+    place: Place
+    """The place."""
+    what: Literal['elsewhere']
+
+
+Limit: TypeAlias = LimitGenerator | LimitNic | LimitBacklog | LimitRing | LimitRingOrApplication | LimitApplication | LimitElsewhere
+"""The limiting component."""
+
+
+class LossByFlow(TypedDict):
+    """Loss by flow. A flow's count is exact for received and lost frames: a frame's number determines its flow."""
+
+    flows: int
+    """Number of flows with sent frames."""
+    lossy_flows: int
+    """Number of flows that lost frames."""
+    lost: Spread
+    """Distribution of the lost frames per lossy flow."""
+    worst: list[FlowLoss]
+    """The flows that lost most, up to eight."""
+
+
+class LossByQueue(TypedDict):
+    """Loss by receive queue, for methods that know the queue of a frame. A lost frame is assigned to the queue of its flow, if all sampled frames of the flow (the last one of each batch) came through one queue."""
+
+    lost_elsewhere: int
+    """Lost frames of flows that were not sampled, or that came through several queues."""
+    queues: list[QueueLoss]
+    """The queues of received frames."""
+
+
+class LossPattern(TypedDict):
+    """When and how frames of a trial were lost."""
+
+    after_last: int
+    """Frames lost after the last received one."""
+    before_first: int
+    """Frames lost before the first received one."""
+    bursts: Spread
+    """Consecutive frames lost per burst."""
+    clock: Clock
+    """Meaning of the times."""
+    damaged: int
+    """Damaged and truncated frames that arrived; they are among the lost ones."""
+    flows: LossByFlow | None
+    """Loss by flow; absent if there was only one."""
+    gaps: Spread
+    """Frames received between two bursts."""
+    gaps_ns: Spread
+    """Time between two bursts in nanoseconds."""
+    in_time: NotRequired[LossInTime]
+    """Lost frames over time; absent if none was lost, and in results of versions that did not store it."""
+    last_lost: NotRequired[int | None]
+    """Number of the last lost frame, from 0; absent if none was lost."""
+    longest: list[Burst]
+    """The longest bursts, up to eight, in descending order."""
+    lossy_windows: int
+    """Number of windows with loss."""
+    lost: int
+    """Sent frames that never arrived, or arrived damaged."""
+    lost_at_end: int
+    """Frames lost in the last 100 ms, if that is not also the start."""
+    lost_at_start: int
+    """Frames lost in the first 100 ms."""
+    lost_steadily: int
+    """Frames lost between start and end."""
+    marks: MarkedLoss | None
+    """The method's own loss marks; absent if it has none."""
+    queues: LossByQueue | None
+    """Loss by receive queue; absent if the method does not know the queue of a frame."""
+    sent: int
+    """Frames passed to the kernel."""
+    windows: int
+    """Number of 100 ms windows from the beginning, including the last partial one."""
+    worst_window: Window | None
+    """The 100 ms window that lost most frames; absent if none was lost."""
+
+
+class LossPoint(TypedDict):
+    """A point of the curve."""
+
+    delivered: int
+    """Frames delivered."""
+    generator_limited: NotRequired[bool]
+    """Whether the generator left frames unsent, so that the point does not represent this load."""
+    intended: int
+    """Frames to send."""
+    load_percent: float
+    """Intended load in percent of the maximum rate."""
+    loss_percent: float
+    """`(sent - delivered) * 100 / sent`."""
+    offered_percent: float
+    """Offered load in percent of the maximum rate; lower than the intended load if the generator fell short."""
+    sent: int
+    """Frames sent."""
+    trial: int
+    """Number of the trial."""
+    verdict: Verdict
+    """How its trial ended."""
+
+
+class LostAt(TypedDict):
+    """Frames lost at a place."""
+
+    frames: int
+    """How many."""
+    place: Place
+    """The place."""
+
+
+class MaximumRate(TypedDict):
+    """The highest rate of a test: the line rate (RFC 2544 appendix B), or the generator's maximum on a link without a rate."""
+
+    pps: Pps
+    """Frames per second."""
+    source: MaximumSource
+    """Its origin."""
+
+
+class Memory(TypedDict):
+    """The memory of the host, except its total size."""
+
+    available_bytes: NotRequired[int]
+    """Bytes that could be allocated without swapping at the start of the run."""
+    huge_pages: NotRequired[list[HugePages]]
+    """Pools of huge pages. Empty if the kernel has none."""
+    numa_nodes: NotRequired[list[NumaNode]]
+    """NUMA nodes: memory that is nearer to some CPUs than to others. One node on hosts without NUMA."""
+    swap_bytes: NotRequired[int]
+    """Swap space in bytes."""
+    transparent_huge_pages: NotRequired[str]
+    """Which memory gets transparent huge pages: `always`, `madvise`, `never`."""
+    transparent_huge_pages_defrag: NotRequired[str]
+    """Which allocations wait for a huge page: `always`, `defer`, `defer+madvise`, `madvise`, `never`."""
+
+
+class NotMeasured(TypedDict):
+    """A set-up that could not be measured."""
+
+    frame_size: SizeLabel | None
+    """The frame size; absent if it concerns all."""
+    method: str
+    """The method."""
+    placement: str | None
+    """The placement; absent if it concerns all."""
+    reason: str
+    """The reason, in one line."""
+    test: NotRequired[str]
+    """The RFC 2544 test that it concerns, as in `rfc2544`; absent if it concerns the run."""
+
+
+class Overload(TypedDict):
+    """A trial at maximum load of the same set-up. No self-test runs then: the generator's rate there is the maximum load of the search, unless the user gives one."""
+
+    load_depends: bool
+    """Whether the offered load depended on the receiver."""
+    offered_pps: Pps
+    """The offered load in frames per second."""
+    read_pps: Pps
+    """The rate at which the method read frames, in frames per second."""
+    trial: int
+    """Its number."""
+
+
+class PathInterface(TypedDict):
+    """An interface that a run found or created. Absent values are not reported by its driver or the kernel."""
+
+    bus_address: NotRequired[str]
+    """Its bus address: `0000:3b:00.0`."""
+    deferred_interrupt_polls: NotRequired[int]
+    """Empty polls before its interrupts are enabled again (`napi_defer_hard_irqs`)."""
+    device_id: NotRequired[str]
+    """Vendor and device numbers on its bus: `8086:1572` on PCI, `1af4:0001` of a virtio card."""
+    driver: NotRequired[str]
+    """The kernel's name of its driver."""
+    driver_switches: NotRequired[dict[str, bool]]
+    """The driver's private flags, and whether they are on (`ethtool --show-priv-flags`)."""
+    driver_version: NotRequired[str]
+    """Version of the driver. For a driver of the kernel tree it is the kernel's version."""
+    duplex: NotRequired[str]
+    """`full` or `half`."""
+    firmware: NotRequired[str]
+    """Version of its firmware."""
+    gro_flush_timeout_ns: NotRequired[int]
+    """Nanoseconds after which a timer polls it while its interrupts are deferred (`gro_flush_timeout`)."""
+    interrupts: NotRequired[list[Interrupt]]
+    """Its interrupts and their CPUs. Absent for virtual interfaces, which have none."""
+    made_by_capbench: bool
+    """Whether the run created it: an end of a veth pair, which is removed after the run."""
+    moderation: NotRequired[Moderation]
+    """How interrupts are delayed."""
+    mtu_bytes: NotRequired[int]
+    """Largest payload of a frame in bytes."""
+    name: str
+    """Its name."""
+    numa_node: NotRequired[int]
+    """The nearest NUMA node. Absent if there is only one node."""
+    offloads_on: NotRequired[list[str]]
+    """Enabled offloads and other features, by their names in `ethtool -k` or in the kernel."""
+    packet_sockets: NotRequired[PacketSockets]
+    """Packet sockets that received from it before the run."""
+    pause_frames: NotRequired[PauseFrames]
+    """Its pause frame settings."""
+    pci_link_lanes: NotRequired[int]
+    """Current number of lanes of that link."""
+    pci_link_speed: NotRequired[str]
+    """Current speed of its PCI Express link: `8.0 GT/s PCIe`."""
+    placements: list[str]
+    """The placements for which these facts hold. capbench's test bed is set up for each placement; the host's interfaces stay unchanged."""
+    queues: NotRequired[Queues]
+    """Queues as the driver counts them."""
+    receive_queues: NotRequired[list[ReceiveQueue]]
+    """Receive queues and their settings."""
+    rings: NotRequired[Rings]
+    """Rings between driver and card."""
+    role: Role
+    """Its role."""
+    sharing: NotRequired[Sharing]
+    """How received frames are distributed to queues (RSS)."""
+    speed_mbit_per_s: NotRequired[int]
+    """Speed of the link in Mbit/s. On a virtual interface it may limit nothing."""
+    threaded_napi: NotRequired[bool]
+    """Whether threads poll it, instead of the receive softirq."""
+    traffic_control: NotRequired[list[TrafficControl]]
+    """Queueing disciplines and their filters, including BPF programs of tc. Programs attached as tcx links (Linux 6.6) are not listed."""
+    transmit_queue_packets: NotRequired[int]
+    """Packets that its queueing discipline holds, if that discipline has no other limit (`txqueuelen`)."""
+    transmit_queues: NotRequired[list[TransmitQueue]]
+    """Transmit queues and their settings."""
+    xdp_program: NotRequired[XdpProgram]
+    """An XDP program attached before the run. Absent if there was none, or if it could not be queried."""
+
+
+class RecoveryOutcome(TypedDict):
+    """The outcome of the test."""
+
+    after_pps: Pps
+    """The rate after it, frames per second."""
+    average_s: float | None
+    """Mean of the recovery times; absent unless every repetition has one."""
+    ended: Ended
+    """How it ended."""
+    maximum: MaximumRate
+    """The maximum rate."""
+    observed_s: float
+    """Duration of that rate, in seconds."""
+    overload_pps: Pps
+    """The overload, frames per second."""
+    overloaded_s: float
+    """Duration of the overload, in seconds."""
+    repetitions: list[Repetition]
+    """Each repetition."""
+    throughput_pps: Pps
+    """The highest rate without loss, frames per second."""
+
+
+class Relative(TypedDict):
+    """One-way times between two hosts, less their minimum (RFC 5481 4.2)."""
+
+    one_in: int
+    """One frame in so many is in these figures, chosen at random."""
+    skew: list[Skew]
+    """The difference of the clocks' rates, for each generator."""
+    to_kernel: Delays | None
+    """From planned send time to the kernel's timestamp."""
+    total: Delays | None
+    """From planned send time to delivery."""
+
+
+class Reproduction(TypedDict):
+    """A repeated experiment."""
+
+    complete: bool
+    """Whether it completed."""
+    findings: list[Judgement2]
+    """Claims that hold, have changed, are inconclusive, or cannot be tested."""
+    here: list[str]
+    """How this run measured."""
+    key: str
+    """The publication."""
+    source: str
+    """Where it was published."""
+    tables: list[Comparison2]
+    """Tables."""
+    then: str
+    """How the publication measured."""
+    title: str
+    """Its authors and its subject."""
+    trials: list[int]
+    """Its trials."""
+
+
+class SearchPlan(TypedDict):
+    """A search: its goals and its limits. All other properties of its trials are constant and not part of the plan."""
+
+    burst_frames: int
+    """Number of frames that the traffic sends at once; 1 if it is evenly spaced."""
+    goals: list[Goal]
+    """The goals, which share one set of trials."""
+    least_pps: Pps
+    """The minimum load of the search."""
+    line_rate_pps: Pps | None
+    """The maximum load of the link, if it has a speed."""
+    maximum_pps: Pps | None
+    """The maximum load of the search. If absent, the self-test determines the generator's maximum."""
+    overload: NotRequired[Overload]
+    """A trial at maximum load that ran before the search; absent if none did."""
+    quiet_s: NotRequired[float]
+    """How long a trial waits for missing frames, as in its set-up. Only the estimate uses it."""
+    self_test_s: float
+    """Length of the self-test's trials."""
+    starts_at_pps: NotRequired[Pps]
+    """The load of the first trial after that one; absent if it is the rate that the method delivered there."""
+    time_allowed_s: float | None
+    """Time allowed for trials, including drains. A trial does not begin if its sending alone would exceed the remaining time."""
+    traffic_allowed_s: NotRequired[float]
+    """Sending time allowed for trials, without drains and other overhead. A trial does not begin if it would exceed the rest."""
+
+
+class SelfTest(TypedDict):
+    """The capability of the generator."""
+
+    held: bool
+    """Whether the generator sent everything at that rate. If not, the maximum load is the rate of its best try by plan."""
+    paced_pps: float
+    """Frames per second in the best try at the rate that became the maximum load."""
+    tries: NotRequired[list[Try]]
+    """Every trial, in order. They are not evidence for any goal."""
+    unpaced_pps: float
+    """Frames per second without a plan, in the best try."""
+
+
+class Sustained(TypedDict):
+    """The highest load that a method sustains, frames per second."""
+
+    at_most_pps: NotRequired[float]
+    """The lowest load at which it lost more frames than the host's disturbances explain: its limit is certainly below. Equal to `upper_pps` on a quiet host."""
+    lower_pps: NotRequired[float]
+    """The highest load that it sustained; absent if it sustained none of the loads that were tried."""
+    precision: NotRequired[float]
+    """Distance of the bounds as a share of the upper one; absent unless both are known."""
+    searched_to: NotRequired[float]
+    """The distance of the bounds that its search aimed at, as a share of the upper one. Absent without a search."""
+    status: SustainedStatus
+    """What is known of it."""
+    trials: list[int]
+    """Numbers of the trials at both bounds."""
+    upper_pps: NotRequired[float]
+    """The lowest load that it did not sustain; absent if no load showed its limit."""
+
+
+class TestedFrameLoss(TypedDict):
+    """RFC 2544 26.3."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    method: str
+    """The method."""
+    placement: str
+    """The placement."""
+    throughput_status: NotRequired[Status]
+    """The quality of the throughput on which it depends; absent if the user gave the throughput."""
+    trials: list[int]
+    """Numbers of its trials, in the order in which they ran."""
+    work: str
+    """The work per packet."""
+    duration_s: float
+    """Length of a trial in seconds."""
+    ended: Ended
+    """How it ended."""
+    ends_without_loss: bool
+    """Whether the last two trials sent everything and lost nothing, as the standard requires. If not, no lower load was left."""
+    maximum: MaximumRate
+    """100 %."""
+    points: list[LossPoint]
+    """The curve, the highest load first."""
+    step_percent: Percent
+    """Difference of successive loads, as a share of the maximum rate."""
+    test: Literal['frame-loss']
+
+
+class TestedBackToBack(TypedDict):
+    """RFC 2544 26.4, RFC 9004."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    method: str
+    """The method."""
+    placement: str
+    """The placement."""
+    throughput_status: NotRequired[Status]
+    """The quality of the throughput on which it depends; absent if the user gave the throughput."""
+    trials: list[int]
+    """Numbers of its trials, in the order in which they ran."""
+    work: str
+    """The work per packet."""
+    benchmark: Benchmark | None
+    """The benchmark computed from them; absent without a search."""
+    depletion_s: float
+    """Minimum idle time of the path between bursts, in seconds."""
+    ended: Ended
+    """How it ended."""
+    invalid_because: NotRequired[str]
+    """Why the benchmark is invalid; absent if it is valid."""
+    limit_frames: int
+    """The maximum length of a burst."""
+    maximum: MaximumRate
+    """The rate of a burst: the theoretical rate of the formulas."""
+    resolution_percent: Percent
+    """The resolution of the length, as a share of it."""
+    searches: list[Searched]
+    """Each completed search."""
+    test: Literal['back-to-back']
+    throughput_pps: Pps
+    """The highest rate without loss, frames per second."""
+    verifications: int
+    """How many times a lossy length was tried again."""
+
+
+class TestedRecovery(TypedDict):
+    """RFC 2544 26.5."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    method: str
+    """The method."""
+    placement: str
+    """The placement."""
+    throughput_status: NotRequired[Status]
+    """The quality of the throughput on which it depends; absent if the user gave the throughput."""
+    trials: list[int]
+    """Numbers of its trials, in the order in which they ran."""
+    work: str
+    """The work per packet."""
+    after_pps: Pps
+    """The rate after it, frames per second."""
+    average_s: float | None
+    """Mean of the recovery times; absent unless every repetition has one."""
+    ended: Ended
+    """How it ended."""
+    maximum: MaximumRate
+    """The maximum rate."""
+    observed_s: float
+    """Duration of that rate, in seconds."""
+    overload_pps: Pps
+    """The overload, frames per second."""
+    overloaded_s: float
+    """Duration of the overload, in seconds."""
+    repetitions: list[Repetition]
+    """Each repetition."""
+    test: Literal['recovery']
+    throughput_pps: Pps
+    """The highest rate without loss, frames per second."""
+
+
+Tested: TypeAlias = TestedLatency | TestedFrameLoss | TestedBackToBack | TestedRecovery
+"""A test with its set-up. Its trials are in the list of all trials."""
+
+
+class BackToBackOutcome(TypedDict):
+    """The outcome of the test."""
+
+    benchmark: Benchmark | None
+    """The benchmark computed from them; absent without a search."""
+    depletion_s: float
+    """Minimum idle time of the path between bursts, in seconds."""
+    ended: Ended
+    """How it ended."""
+    invalid_because: NotRequired[str]
+    """Why the benchmark is invalid; absent if it is valid."""
+    limit_frames: int
+    """The maximum length of a burst."""
+    maximum: MaximumRate
+    """The rate of a burst: the theoretical rate of the formulas."""
+    resolution_percent: Percent
+    """The resolution of the length, as a share of it."""
+    searches: list[Searched]
+    """Each completed search."""
+    throughput_pps: Pps
+    """The highest rate without loss, frames per second."""
+    verifications: int
+    """How many times a lossy length was tried again."""
+
+
+class Burst2(TypedDict):
+    """One search."""
+
+    because: NotRequired[str]
+    """Why a trial of it is invalid, if that ended the search."""
+    burst_pps: float
+    """The rate of the burst."""
+    drained_pps: float
+    """The rate at which the application read frames under that load, once its buffer was full."""
+    end: BurstEnd
+    """How it ended."""
+    frames: int | None
+    """Frames of the longest burst without loss. If `end` is `at-limit`, the longest burst has at least that length."""
+    lost: NotRequired[list[LostAt]]
+    """Where the shortest burst that lost frames lost them, most first."""
+    trials: list[int]
+    """Trials of the search, the overload first."""
+
+
+class Comparison(TypedDict):
+    """The result of a comparison."""
+
+    contrasts: list[Contrast]
+    """All contrasts: set-up by set-up, then several set-ups together."""
+    damaged: NotRequired[bool]
+    """Whether a run's file is not as written: cut off, damaged, or with ledgers that do not sum up. It may hide a regression."""
+    differences: list[str]
+    """Differences of the two other than the measured figures."""
+    disturbed: NotRequired[bool]
+    """Whether the host disturbed most trials of a run, unless they took turns. It may then cause differences that no test detects."""
+    false_alarms: float
+    """The probability of a false statement in the whole comparison."""
+    left_out: list[LeftOut]
+    """Trials that were not compared, with the reason."""
+    notes: list[str]
+    """Notes to read before the figures."""
+    now: str
+    """The compared run or method."""
+    only_now: list[Setup]
+    """Set-ups that only the second has."""
+    only_then: list[Setup]
+    """Set-ups that only the first has."""
+    paired: bool
+    """Whether trials were compared in pairs that ran one after the other."""
+    tested: int
+    """Number of tested contrasts, for which the probabilities are corrected."""
+    then: str
+    """The reference: the earlier run, or a method."""
+    thresholds: Thresholds
+    """The minimum changes to report."""
+    visits_needed: NotRequired[int]
+    """Visits per set-up and side with which each contrast could become significant; absent if each could already."""
+
+
+class ConclusionNoneLossless(TypedDict):
+    """No method sustained any load, or the load asked for, without loss."""
+
+    answer: Literal['none_lossless']
+    best: str | None
+    """The method that comes closest; absent if no trial shows one."""
+    limit: Limit | None
+    """What limits that method."""
+    place: Place | None
+    """The place that loses most of its frames."""
+
+
+Conclusion: TypeAlias = ConclusionUse | ConclusionOneOf | ConclusionNoneLossless | ConclusionNotSent | ConclusionNothing
+"""What follows from the order of the methods of a set-up."""
+
+
+class Cpu(TypedDict):
+    """The processors of the host. Absent values are unknown, or do not exist on the architecture."""
+
+    cores: NotRequired[int]
+    """Cores with online CPUs, in all sockets."""
+    family: NotRequired[str]
+    """Family on x86, architecture on Arm."""
+    frequency: NotRequired[Frequency]
+    """How frequencies are chosen. Absent if the host does not control them, as in most virtual machines."""
+    idle: NotRequired[Idle]
+    """How idle CPUs sleep. Absent if the host does not control it."""
+    isolated_cpus: NotRequired[str]
+    """CPUs excluded from the scheduler (`isolcpus=`), as a list such as `2-7`. Empty if there are none."""
+    least_mhz_now: NotRequired[int]
+    """Current frequency of the slowest CPU, in MHz."""
+    microcode: NotRequired[str]
+    """Version of the microcode (x86)."""
+    model: NotRequired[str]
+    """Model number on x86, part number on Arm."""
+    most_mhz_now: NotRequired[int]
+    """Current frequency of the fastest CPU, in MHz."""
+    quota_us_per_s: NotRequired[int]
+    """Limit of the process's CPU time, in microseconds per second, set by a control group (`cpu.max`, as in containers). Absent without a limit."""
+    smt_control: NotRequired[str]
+    """The SMT setting: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`."""
+    smt_in_use: NotRequired[bool]
+    """Whether more than one thread of a core is in use (simultaneous multithreading)."""
+    sockets: NotRequired[int]
+    """Sockets with online CPUs."""
+    stepping: NotRequired[str]
+    """Stepping on x86, revision on Arm."""
+    tickless_cpus: NotRequired[str]
+    """CPUs whose tick stops while one thread runs (`nohz_full=`), as a list. Absent if the kernel does not support it."""
+    vendor: NotRequired[str]
+    """Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`)."""
+
+
+class FrameLossOutcome(TypedDict):
+    """The outcome of the test."""
+
+    duration_s: float
+    """Length of a trial in seconds."""
+    ended: Ended
+    """How it ended."""
+    ends_without_loss: bool
+    """Whether the last two trials sent everything and lost nothing, as the standard requires. If not, no lower load was left."""
+    maximum: MaximumRate
+    """100 %."""
+    points: list[LossPoint]
+    """The curve, the highest load first."""
+    step_percent: Percent
+    """Difference of successive loads, as a share of the maximum rate."""
+
+
+class Generator(TypedDict):
+    """What one generator did whose interface was named by a location, and what came of it. Counts that nobody reported are absent."""
+
+    cpu: NotRequired[int | None]
+    """Its CPU, on its host."""
+    cpu_ns: NotRequired[int | None]
+    """CPU time of its thread in nanoseconds."""
+    delivered: NotRequired[int | None]
+    """Its frames that reached the application intact, counted once each."""
+    duplicates: NotRequired[int | None]
+    """Repetitions of its frames."""
+    failure: NotRequired[str]
+    """Why it did not report, if it ended while it sent. The sums of the trial then count the frames that it sent at least."""
+    intended: NotRequired[int | None]
+    """Frames that it should send."""
+    lateness: NotRequired[LatenessSummary]
+    """Lateness of its frames; absent if nothing was planned."""
+    location: str
+    """The location of its interface, as the user named it."""
+    loss_shape: NotRequired[LossPattern]
+    """When and how its frames were lost; absent if it was the only generator, as the trial has it then. `damaged` counts those of all generators: nobody knows whose a damaged frame was."""
+    lost: NotRequired[int | None]
+    """Its sent frames that did not."""
+    reordered: NotRequired[int | None]
+    """Its frames that arrived after a later one of it."""
+    sent: NotRequired[int | None]
+    """Frames that it passed to its kernel."""
+    start_ns: NotRequired[int | None]
+    """When it began, in nanoseconds after the first of the generators, by the receiver's clock: its first frame that came, less that frame's planned time."""
+    stream: int
+    """The stream in its frames' stamps."""
+    unsent: NotRequired[int | None]
+    """Frames that it did not send before the phase ended."""
+
+
+class Latency(TypedDict):
+    """The delay of a trial's frames."""
+
+    absent_because: NotRequired[str]
+    """Why a part of it is absent; absent if all parts exist."""
+    clock: Clock
+    """Meaning of planned times."""
+    clock_error_ns: int | None
+    """Largest error of `to_kernel` and `to_application`, with opposite signs, because their clocks cannot be read at once. Between two hosts: the largest error of `to_kernel` and `total`, as the hosts state it."""
+    from_ns: int
+    """Frames planned earlier than this are excluded, in nanoseconds since the start."""
+    relative: NotRequired[Relative]
+    """Between two hosts: the same one-way times less their minimum, without the difference of the clocks' rates."""
+    to_application: Delays | None
+    """From the kernel's timestamp to delivery."""
+    to_kernel: Delays | None
+    """From planned send time to the kernel's timestamp. Between two hosts only if their clocks are synchronised well enough."""
+    total: Delays | None
+    """From planned send time to delivery. Between two hosts only if their clocks are synchronised well enough."""
+
+
+class Losses(TypedDict):
+    """The losses of all trials of one load."""
+
+    lost: list[LostAt]
+    """The places of the losses, most first."""
+    moments: NotRequired[Moments]
+    """The times of the losses; absent if frames were not inspected one by one."""
+    most_of_a_trial: float
+    """The highest loss of a single trial, as a share of its sent frames."""
+
+
+class MaximumLoad(TypedDict):
+    """The maximum load."""
+
+    load_pps: Pps
+    """Frames per second."""
+    self_test: SelfTest | None
+    """The generator's self-test; absent if the user gave the load, and if a trial at maximum load ran before the search."""
+    source: MaximumSource
+    """Its origin."""
+
+
+class Ranked(TypedDict):
+    """One method in a ranking."""
+
+    below: NotRequired[Certainty]
+    """How certain it is that its limit is below that of the first rank. Absent for that rank, which also has the methods whose limit is unknown."""
+    cost: NotRequired[Cost]
+    """CPU time per packet at the equal load; absent if it was not measured there."""
+    disturbed: int
+    """How many of them the host disturbed."""
+    limited_by: NotRequired[Limit]
+    """What limits it without loss; the generator if no load showed its own limit."""
+    lossless: Sustained
+    """The highest load that it sustains without loss."""
+    lost_at: NotRequired[Place]
+    """The place that loses most frames just above its limit; absent if it lost none, or at an unknown place."""
+    method: str
+    """The method."""
+    nearly_lossless: Sustained
+    """The highest load at which it loses up to 0.1 % of the frames."""
+    rank: int
+    """Its rank by sustained load, from 1. The limits of methods with the same rank are not distinguished."""
+    trials: int
+    """Number of trials that support these figures."""
+
+
+class Ranking(TypedDict):
+    """The methods of one set-up, the recommended one first."""
+
+    conclusion: Conclusion
+    """What follows from the order."""
+    equal_load_pps: NotRequired[float]
+    """The load at which CPU time is compared, in frames per second. Absent if no load was sustained by all that were measured."""
+    frame_size: SizeLabel
+    """The frame size with FCS, or the name of a mix."""
+    methods: list[Ranked]
+    """The methods, best first."""
+    placement: str
+    """The placement."""
+    precision: NotRequired[float]
+    """The precision to which the methods of the first rank were searched, or if none was, the finest of the others. Methods whose limits differ by more than twice this share are distinguished on a quiet host. Absent if no search ran."""
+    work: str
+    """Work per packet."""
+
+
+class Recommendation(TypedDict):
+    """Which method to use on this host."""
+
+    certainty: NotRequired[Certainty]
+    """How certain it is that no other method is better; absent if its trials leave several methods, or name none."""
+    method: NotRequired[str]
+    """The method to use, by the first ranking; absent if its trials name none."""
+    question: Question
+    """The question that it answers."""
+    rankings: list[Ranking]
+    """One ranking per set-up. The first one answers the question: it has the smallest frames, in the first placement."""
+
+
+class BackToBack(TypedDict):
+    """All searches at one point."""
+
+    corrected_buffer_s: NotRequired[float | None]
+    """What early versions called `drain_corrected_buffer_s`."""
+    deviation_frames: float | None
+    """Their standard deviation."""
+    drain_corrected_buffer_s: NotRequired[float | None]
+    """The same minus the frames delivered meanwhile: `implied x (1 - drained / burst rate)`, seconds."""
+    implied_buffer_s: float | None
+    """`mean_frames` divided by the rate of the burst, seconds."""
+    least_frames: int | None
+    """The minimum."""
+    mean_frames: float | None
+    """Mean frames of the searches that found a burst: the benchmark."""
+    most_frames: int | None
+    """The maximum."""
+    searches: list[Burst2]
+    """The searches."""
+
+
+class Bound(TypedDict):
+    """A load that is sustained, or is not."""
+
+    achieved_pps: float
+    """The lowest offered load of the trials that count for it: a lower bound is valid up to this load."""
+    disturbed: NotRequired[list[int]]
+    """Trials that the host disturbed. They count, because repeats were used up, or because a slow CPU causes none."""
+    high_loss: NotRequired[HighLoss]
+    """High-loss trials among its full-length ones, which lost or left unsent more than allowed. Absent in the first versions."""
+    intended_pps: float
+    """Intended load, frames per second."""
+    losses: NotRequired[Losses]
+    """The losses of these trials; absent if they lost nothing."""
+    seconds: float
+    """Seconds of trials at this load."""
+    trials: list[int]
+    """Their numbers."""
+    untaken: NotRequired[Backlogged]
+    """Frames that high-loss trials delivered only because the buffer had room; absent if there were none."""
+
+
+class Reading(TypedDict):
+    """One method at one point."""
+
+    back_to_back: NotRequired[BackToBack]
+    """Searches for the longest burst, if the user requested them."""
+    delivered_pps: Estimate
+    """Offered load times the delivered share."""
+    invalid: NotRequired[list[int]]
+    """Trials that contradict themselves and do not count."""
+    lossless: int
+    """Trials that lost none of the sent frames."""
+    lost: NotRequired[list[LostAt]]
+    """Where frames were lost, in all trials together, most first."""
+    offered_pps: Estimate
+    """Offered load, frames per second."""
+    point: int
+    """Index of the point, from 0."""
+    sent_loss_ratio: Estimate
+    """Share of the sent frames that was lost."""
+    taken_pps: Estimate
+    """The rate at which the application read frames as long as there were any; too high by up to one batch. Above the sustainable rate, `delivered_pps` also counts frames that were only buffered."""
+    total_ns_per_packet: NotRequired[Estimate]
+    """CPU time of application and kernel per received frame; absent if a trial does not know it."""
+    trials: list[int]
+    """Trials that count, in the order in which they ran. For bursts, the overload."""
+
+
+class Series(TypedDict):
+    """One method over the axis."""
+
+    load: NotRequired[str]
+    """The load in words; absent if it is the axis."""
+    method: str
+    """The method."""
+    placement: NotRequired[str]
+    """The placement; absent if it is the axis."""
+    readings: list[Reading]
+    """The readings, in the order of the axis, without points that could not be measured."""
+    unit_ns: NotRequired[float]
+    """Time of one unit of work on an idle application CPU, ns; absent if it is unknown, or if the points are not work."""
+
+
+class SoFar(TypedDict):
+    """Bounds by a coarser target of the search, which requires less trial time than the goal."""
+
+    duration_sum_s: float
+    """Maximum trial time that decides a load."""
+    lower: Bound
+    """Its Relevant Lower Bound."""
+    relative_width: float
+    """Their distance as a share of the upper one."""
+    trial_duration_s: float
+    """Length of its full-length trials."""
+    upper: Bound
+    """Its Relevant Upper Bound."""
+
+
+class SweepOutcome(TypedDict):
+    """The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number."""
+
+    axis: AxisKind
+    """The varied parameter."""
+    interval: str
+    """The kind of interval given with medians."""
+    points: list[PointRecord]
+    """The points, in the order of the axis."""
+    quiet_s: float
+    """How long trials waited for missing frames, seconds."""
+    repeats: int
+    """Planned number of visits per point."""
+    seed: int
+    """The seed of the order."""
+    series: list[Series]
+    """One series per method, placement and load."""
+    stopped: bool
+    """Whether it ended early: the user stopped it, or its process ended. Then points have fewer repeats, or none."""
+    unit: NotRequired[str]
+    """Unit of the points; absent if they are names."""
+
+
+class GoalResult(TypedDict):
+    """The result of a search for one goal."""
+
+    apart: NotRequired[Apart]
+    """Whether the trials distinguish its bounds; absent unless both are known."""
+    conditional_throughput_pps: float | None
+    """Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent for "at least"."""
+    goal: Goal
+    """The goal with all its attributes."""
+    limit: NotRequired[Limit]
+    """The limiting component, by losses and backlog at the upper bound; absent without either."""
+    lower: Bound | None
+    """Relevant Lower Bound."""
+    reason: Reason | None
+    """Why it is not regular; absent if it is."""
+    relative_width: float | None
+    """Distance of the bounds as a share of the upper one."""
+    so_far: NotRequired[SoFar]
+    """If the search ended before the goal had both bounds: those of the finest coarser target that has both."""
+    status: Status
+    """The quality of the result."""
+    upper: Bound | None
+    """Relevant Upper Bound."""
+
+
+class SearchOutcome(TypedDict):
+    """A search and its outcome. Its trials are in the list of all trials."""
+
+    buffered: NotRequired[Buffered]
+    """Trials that lost nothing at loads above the rate at which frames were read; absent if there are none."""
+    ended: End
+    """How the search ended."""
+    frame_size: SizeLabel | None
+    """Their frame size."""
+    goals: list[GoalResult]
+    """A result for each goal."""
+    maximum: MaximumLoad | None
+    """The highest load of the search, and its origin; absent if it was not determined."""
+    method: str | None
+    """The method of its trials; this and the next fields are absent if no trial was run."""
+    nth: NotRequired[int]
+    """The number of this search among those of this set-up, from 1; absent if there is only one."""
+    numbers: LossNumbers
+    """Strict, NDR, PDR and loss events."""
+    placement: str | None
+    """Their placement."""
+    plan: SearchPlan
+    """The plan of the search. A resumed search needs it."""
+    sending_s: float
+    """Seconds of traffic."""
+    spent_s: float
+    """Total seconds, including drains."""
+    trials: list[int]
+    """Numbers of its trials, in the order in which they were requested."""
+    warnings: list[str]
+    """Warnings about the result."""
+    work: str | None
+    """Their work per packet."""
+
+
+class Results(TypedDict):
+    """What a run saves. Null, or absent where that is allowed, is unknown; it is not 0. Units are in the names of members, or in their descriptions. `schema_version` is raised when a reader of older documents would misunderstand newer ones; a later version of capbench can add members without that, and brings its own schema."""
+
+    command: list[str]
+    """The command, word by word."""
+    comparisons: NotRequired[list[Comparison]]
+    """Comparisons of methods with the reference method that alternated with them."""
+    complete: bool
+    """Whether the run completed."""
+    environment: Environment
+    """The host."""
+    findings: list[Finding]
+    """Findings from these results."""
+    not_measured: NotRequired[list[NotMeasured]]
+    """Set-ups that the user requested and that could not be measured."""
+    recommended: NotRequired[Recommendation]
+    """Which method to use, by the trials and searches of a bench. Absent for other runs, for benches of earlier versions, and for a bench whose trials show nothing."""
+    reproductions: NotRequired[list[Reproduction]]
+    """Repeated experiments of publications, with the published tables next to the measured ones."""
+    rfc2544: NotRequired[list[Tested]]
+    """Outcomes of RFC 2544 tests other than throughput. Their trials are in `trials`."""
+    schema_version: Literal[1]
+    """`SCHEMA_VERSION` of the writer."""
+    searches: NotRequired[list[SearchOutcome]]
+    """Outcomes of searches. Their trials are in `trials`."""
+    soak: NotRequired[SoakRecord]
+    """The record of a soak, instead of trials."""
+    started_unix_s: int
+    """When the run started, seconds since the epoch."""
+    statements: list[str]
+    """Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards require."""
+    sweeps: NotRequired[list[SweepOutcome]]
+    """One sweep per varied parameter. Their trials are in `trials`."""
+    trials: list[TrialResult]
+    """The trials, in the order in which they ran."""
+
+
+class Environment(TypedDict):
+    """Facts about the host and the process, as written into the results. An absent or null value could not be determined. An absent group was not collected by the version that wrote it."""
+
+    caches: NotRequired[list[Cache]]
+    """Their caches."""
+    capbench_version: str
+    """Version of capbench."""
+    cpu: NotRequired[Cpu]
+    """The processors."""
+    cpu_model: str | None
+    """Model of the first CPU (`/proc/cpuinfo`)."""
+    cpus_allowed: int
+    """CPUs that this process may use."""
+    cpus_online: int
+    """Online CPUs."""
+    hardware: NotRequired[Machine]
+    """The machine as its firmware describes it, and its hypervisor or container."""
+    hosts: NotRequired[list[RunHost]]
+    """The hosts of a run whose interfaces were named by locations, with the facts about each. The other facts are then those of the host that receives. Empty if both interfaces were of capbench's own process."""
+    in_user_namespace: bool
+    """Whether the process is in a separate user namespace, without access to the host."""
+    interfaces: NotRequired[list[PathInterface]]
+    """The interfaces of the run."""
+    irq_accounting: IrqAccounting
+    """How the kernel accounts CPU time of interrupts."""
+    kernel: NotRequired[Kernel]
+    """Build and boot settings of the kernel."""
+    kernel_release: str | None
+    """Release of the kernel, as `uname -r` shows it."""
+    kernel_version: str | None
+    """Build of the kernel, as `uname -v` shows it."""
+    machine: str
+    """Machine architecture that capbench was built for, for example `x86_64`."""
+    memory: NotRequired[Memory]
+    """Memory: nodes, huge pages."""
+    memory_bytes: int
+    """Memory of the host in bytes."""
+    missing_capabilities: list[str]
+    """Capabilities that capbench can use and the process lacks."""
+    mitigations: NotRequired[dict[str, str]]
+    """CPU vulnerabilities and the kernel's mitigations, in the kernel's words."""
+    netdev_max_backlog: int | None
+    """Packets that a CPU's backlog holds (`net.core.netdev_max_backlog`)."""
+    others: NotRequired[Others]
+    """Other programs on this host that read packets or move interrupts."""
+    program: NotRequired[Program]
+    """Its build."""
+    rmem_max_bytes: int | None
+    """Largest receive buffer of a socket in bytes without CAP_NET_ADMIN (`net.core.rmem_max`)."""
+    sysctls: NotRequired[dict[str, str]]
+    """Kernel settings by name (sysctl(8)), with the kernel's values."""
+    uid: int
+    """Effective user id, in the user namespace of the process."""
+    virtual_machine: bool | None
+    """Whether the CPU reports that it is virtual (flag `hypervisor`, x86 only)."""
+
+
+class Guarding(TypedDict):
+    """Actions of guards before a trial was accepted."""
+
+    attempt: int
+    """Number of the accepted attempt, from 1."""
+    recovery: NotRequired[Recovery]
+    """Recovery between an overload and this trial; absent if no overload came before it."""
+    set_aside: NotRequired[list[Retried]]
+    """Discarded attempts before it, with their disturbances."""
+
+
+class Recovery(TypedDict):
+    """Findings at low load after an overload."""
+
+    after: int
+    """Number of the trial that overloaded the path."""
+    probes: list[TrialResult]
+    """The probes in order."""
+    recovered: bool
+    """Whether the last probe was clean."""
+
+
+class Retried(TypedDict):
+    """A discarded attempt."""
+
+    because: list[str]
+    """Its disturbances."""
+    trial: TrialResult
+    """The attempt."""
+
+
+class RunHost(TypedDict):
+    """A host of a run over locations."""
+
+    environment: Environment
+    """The facts about it."""
+    host_id: NotRequired[str]
+    """Identifies the host: a hash of its machine-id(5); absent if it has none."""
+    location: str
+    """The location of its interface, as the user named it."""
+    role: Role
+    """What it did."""
+
+
+class SoakRecord(TypedDict):
+    """A soak."""
+
+    bursts: int
+    """Number of bursts."""
+    events: list[LossEvent]
+    """The largest bursts of loss, by time."""
+    further_noise: NotRequired[int]
+    """Number of reports of other reasons, after the maximum number was stored."""
+    intended_pps: float
+    """Intended load."""
+    intervals: list[Interval]
+    """Intervals, earliest first, with equal numbers of segments except the last."""
+    kept: list[TrialResult]
+    """The complete trials of the first segment and of the one that lost most."""
+    ledger: list[Entry]
+    """The ledger of the total. A place that was unknown in one segment is unknown."""
+    noise: dict[str, int]
+    """Noise reasons, with the number of segments that reported each."""
+    planned_s: float
+    """Planned time of sending."""
+    segment_s: float
+    """Intended length of a segment."""
+    segments: int
+    """Completed segments."""
+    segments_per_interval: int
+    """Number of segments per interval."""
+    whole: Interval | None
+    """The total of all segments."""
+    worst: Interval | None
+    """The segment that lost most; absent if no segment lost frames."""
+
+
+class TrialResult(TypedDict):
+    """One trial as stored: counts first, then ratios computed from them."""
+
+    capture: NotRequired[CaptureFacts]
+    """The facts of `engine` and `running`; absent in files of versions that did not record them."""
+    clock_class: NotRequired[ClockClass]
+    """What the clocks of two hosts allowed to be known of one-way times; absent if sender and receiver had one clock."""
+    clock_error_ns: NotRequired[int]
+    """The largest error of one-way times between two hosts, as these state it, in nanoseconds; absent if they state none."""
+    corrupt: int
+    """Damaged frames."""
+    counters: dict[str, int]
+    """Counter differences over the trial, by name."""
+    cpu: CpuAccount
+    """CPU time."""
+    cpus: Cpus
+    """Its CPUs."""
+    delivered: int
+    """Frames that reached the application intact, counted once each."""
+    delivered_pps: float
+    """Offered load times the share delivered."""
+    departed: NotRequired[Departed]
+    """When the trial's frames had left for the link; absent if unknown, or if the link has no speed."""
+    disturbance: NotRequired[Disturbance]
+    """Disturbances by the host that the trial did not cause."""
+    drain_s: float
+    """Seconds from the end of sending until the application had read everything or frames stopped arriving."""
+    duplicates: int
+    """Repeated frames."""
+    duration_s: float
+    """Intended length of the sending phase in seconds."""
+    emptying: NotRequired[Emptying]
+    """How long the application went on reading frames after sending ended; absent if nobody saw when it read the last one."""
+    engine: NotRequired[str]
+    """The engine that did the work, as detected: a library with its version, the mode of XDP, a program with its version."""
+    foreign: int
+    """Frames that do not belong to this trial."""
+    frame_size: SizeLabel
+    """The frame size with FCS, or the name of a mix."""
+    generator: str
+    """The generator as it ran."""
+    generators: NotRequired[list[Generator]]
+    """The account of each generator in another process or on another host; empty if the generator was in capbench's own process."""
+    guarding: NotRequired[Guarding]
+    """Actions of guards before the trial was accepted; absent if there were none."""
+    intended: int
+    """Frames that the generator should send."""
+    intended_pps: float | None
+    """Intended load in frames per second; absent if it is not a constant rate."""
+    invalid_because: NotRequired[str]
+    """Why the trial is invalid; absent if it is valid."""
+    kernel_work_share: float | None
+    """Share of the kernel's receive work that ran on the CPU chosen for it."""
+    latency: NotRequired[Latency]
+    """The delay of the frames; absent if it was not recorded."""
+    lateness: LatenessSummary | None
+    """Lateness of the generator, of several the largest of each figure; absent at maximum load, which has no plan."""
+    ledger: list[Entry]
+    """Lost frames by place."""
+    line_rate_pps: NotRequired[float]
+    """Highest rate of frames of this size on the link, in frames per second; absent if it has no speed, as virtual links."""
+    livelock: NotRequired[Livelock]
+    """A trial of the same set-up that delivered more at a lower load; absent if there is none."""
+    load: NotRequired[LoadShape]
+    """Shape of a load that is neither a constant rate nor maximum load."""
+    load_depends_because: str | None
+    """Why the offered load depends on the receiver; absent if it does not."""
+    load_independent: bool
+    """Whether the offered load is independent of the receiver."""
+    loss_ratio: float
+    """1 - delivered / intended: unsent frames count as lost."""
+    loss_shape: NotRequired[LossPattern]
+    """When frames were lost and how many in a row; absent if frames were not examined one by one, and with several generators: `generators` has it for each."""
+    mean_frame_size: float
+    """Mean frame size in octets, FCS included."""
+    method: str
+    """The capture method."""
+    noise: list[str]
+    """Reasons for care with the trial's numbers; empty if there are none."""
+    number: int
+    """Running number within its run, from 1."""
+    offered_pps: float
+    """Offered load in frames per second: sent frames divided by the length of the sending phase."""
+    phase: Phase
+    """The purpose of the trial."""
+    placement: str
+    """Name of the placement."""
+    reordered: int
+    """Frames that arrived after a later one."""
+    report: NotRequired[ProgramReport]
+    """The counts that the program under test reported; absent for methods of capbench."""
+    running: str
+    """Sizes as granted, and the source of timestamps."""
+    search: NotRequired[int]
+    """Number of the search of its set-up to which the trial belongs, from 1; absent if there was one or none."""
+    sending_s: float
+    """Actual length of the sending phase in seconds."""
+    sent: int
+    """Frames passed to the kernel."""
+    taken_on_trust: NotRequired[str]
+    """Why capbench did not verify the trial's frames one by one; absent if it did."""
+    traffic: str
+    """Headers, flows and the sequence of sizes, as text."""
+    transmit: str
+    """The transmit method."""
+    truncated: int
+    """Truncated frames."""
+    unexplained: int
+    """Sent frames that no place explains."""
+    verdict: Verdict
+    """The trial's verdict."""
+    work: str
+    """Work per packet."""

@@ -1,0 +1,207 @@
+"""The tables of a run. The types of results files define the columns: the tables of all runs have the same ones."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from capbench.results import Finding, GoalResult, Results, SearchOutcome, SizeLabel, TrialResult
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+#: The tables: a row is a trial, a place of a trial, a goal of a search, or a finding.
+Table = Literal["trials", "ledger", "searches", "findings"]
+
+Record = Mapping[str, Any]
+
+
+class LedgerRow(TypedDict):
+    """The frames of a trial at one place."""
+
+    #: The trial.
+    number: int
+    method: str
+    frame_size: SizeLabel
+    placement: str
+    work: str
+    #: The place, `delivered` or `unexplained`.
+    place: str
+    #: Number of frames; `None` if no counter reports it.
+    count: int | None
+    #: The counter, or why there is none.
+    source: str
+
+
+def ledger(results: Results) -> list[LedgerRow]:
+    """The rows of all trials, as `tidy.csv` of `capbench report` has them."""
+    return [
+        LedgerRow(
+            number=trial["number"],
+            method=trial["method"],
+            frame_size=trial["frame_size"],
+            placement=trial["placement"],
+            work=trial["work"],
+            place=place,
+            count=count,
+            source=source,
+        )
+        for trial in results["trials"]
+        for place, count, source in _places(trial)
+    ]
+
+
+def _places(trial: TrialResult) -> Iterator[tuple[str, int | None, str]]:
+    for entry in trial["ledger"]:
+        yield entry["place"], entry["count"], entry["source"]
+    yield "delivered", trial["delivered"], "the application, frame by frame"
+    yield "unexplained", trial["unexplained"], "sent, less delivered and what places have"
+
+
+class Kind(Enum):
+    """The type of a column."""
+
+    TEXT = auto()
+    COUNT = auto()
+    NUMBER = auto()
+    FLAG = auto()
+    TEXTS = auto()
+    COUNTS = auto()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: where its value is in a record."""
+
+    keys: tuple[str, ...]
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        """The keys of results.json, with a dot between them."""
+        return ".".join(self.keys)
+
+    def value(self, record: Record) -> Any:
+        """The value in this record; `None` if it is unknown."""
+        found: Any = record
+        for key in self.keys:
+            found = found.get(key)
+            if found is None:
+                return None
+        return _CONVERSIONS[self.kind](found)
+
+
+_CONVERSIONS: dict[Kind, Callable[[Any], Any]] = {
+    Kind.TEXT: str,
+    Kind.COUNT: int,
+    Kind.NUMBER: float,
+    Kind.FLAG: bool,
+    Kind.TEXTS: list,
+    Kind.COUNTS: list,
+}
+
+
+@cache
+def columns(record: type) -> tuple[Column, ...]:
+    """The columns of a type: its numbers and texts, and those of the records in it.
+
+    Lists of records, maps, and records of several kinds are no columns.
+    """
+    return tuple(_columns(record, ()))
+
+
+def _columns(record: type, above: tuple[str, ...]) -> Iterator[Column]:
+    for key, hint in get_type_hints(record).items():
+        keys = (*above, key)
+        alternatives = [each for each in _alternatives(hint) if each is not types.NoneType]
+        if len(alternatives) == 1 and is_typeddict(alternatives[0]):
+            yield from _columns(alternatives[0], keys)
+        elif (kind := _kind(alternatives)) is not None:
+            yield Column(keys, kind)
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    """The types of a union; of a list of words the type of the words."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return [each for part in get_args(hint) for each in _alternatives(part)]
+    return [type(word) for word in get_args(hint)] if get_origin(hint) is Literal else [hint]
+
+
+def _kind(alternatives: Iterable[Any]) -> Kind | None:
+    simple = {
+        frozenset({str}): Kind.TEXT,
+        # A frame size, or the name of a mix of sizes.
+        frozenset({int, str}): Kind.TEXT,
+        frozenset({int}): Kind.COUNT,
+        frozenset({float}): Kind.NUMBER,
+        frozenset({bool}): Kind.FLAG,
+        frozenset({list[str]}): Kind.TEXTS,
+        frozenset({list[int]}): Kind.COUNTS,
+    }
+    return simple.get(frozenset(alternatives))
+
+
+def _rows(results: Results, table: Table) -> tuple[tuple[Column, ...], list[Record]]:
+    """The columns and the records of a table."""
+    match table:
+        case "trials":
+            return columns(TrialResult), list(results["trials"])
+        case "ledger":
+            return columns(LedgerRow), list(ledger(results))
+        case "findings":
+            return columns(Finding), list(results.get("findings", []))
+        case "searches":
+            of_search = tuple(column for column in columns(SearchOutcome) if len(column.keys) == 1)
+            goals = tuple(column for column in columns(GoalResult))
+            rows = [{**search, **goal} for search in results.get("searches", []) for goal in search["goals"]]
+            return (*of_search, *goals), list(rows)
+    raise ValueError(f"there is no table {table!r}; the tables are trials, ledger, searches and findings")
+
+
+def _values(results: Results, table: Table) -> Iterator[tuple[Column, list[Any]]]:
+    found, records = _rows(results, table)
+    for column in found:
+        yield column, [column.value(record) for record in records]
+
+
+def to_pandas(results: Results, table: Table) -> pandas.DataFrame:
+    """A table with types of Arrow: unknown is `NA`, and a count stays an integer."""
+    import pandas
+    import pyarrow
+
+    types_of_arrow = {
+        Kind.TEXT: pyarrow.string(),
+        Kind.COUNT: pyarrow.int64(),
+        Kind.NUMBER: pyarrow.float64(),
+        Kind.FLAG: pyarrow.bool_(),
+        Kind.TEXTS: pyarrow.list_(pyarrow.string()),
+        Kind.COUNTS: pyarrow.list_(pyarrow.int64()),
+    }
+    return pandas.DataFrame(
+        {
+            column.name: pandas.Series(values, dtype=pandas.ArrowDtype(types_of_arrow[column.kind]))
+            for column, values in _values(results, table)
+        }
+    )
+
+
+def to_polars(results: Results, table: Table) -> polars.DataFrame:
+    """A table: unknown is `null`."""
+    import polars
+
+    types_of_polars = {
+        Kind.TEXT: polars.String(),
+        Kind.COUNT: polars.Int64(),
+        Kind.NUMBER: polars.Float64(),
+        Kind.FLAG: polars.Boolean(),
+        Kind.TEXTS: polars.List(polars.String()),
+        Kind.COUNTS: polars.List(polars.Int64()),
+    }
+    return polars.DataFrame(
+        [polars.Series(column.name, values, types_of_polars[column.kind]) for column, values in _values(results, table)]
+    )
