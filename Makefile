@@ -12,6 +12,7 @@ BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+UNITS := $(notdir $(wildcard packaging/*.service))
 # The system's Wireshark has one folder, wherever its packager put it; a user's own is below their own prefix.
 EXTCAPDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(or $(firstword $(wildcard \
   /usr/libexec/wireshark/extcap /usr/lib/*/wireshark/extcap /usr/lib64/wireshark/extcap /usr/lib/wireshark/extcap)),\
@@ -27,7 +28,7 @@ help:
 	@echo 'make docs    build the documentation as a site, target/docs/index.html'
 	@echo 'make setup   install what building and testing need and this host lacks'
 	@echo 'make install put what was built below PREFIX ($(PREFIX)): program, manual pages,'
-	@echo '             completions, systemd unit, and a link for Wireshark; uninstall removes them'
+	@echo '             completions, systemd units, and a link for Wireshark; uninstall removes them'
 	@echo 'make deb     make a Debian package of what was built'
 	@echo 'make sbom    list the crates that the program is made of (CycloneDX)'
 
@@ -58,22 +59,24 @@ install:
 	@set -e; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
 	$(CAPBENCH) generate man "$$made/man"; \
 	$(CAPBENCH) generate completions "$$made/completions"; \
-	sed 's,^ExecStart=/usr/bin/,ExecStart=$(BINDIR)/,' packaging/capbench-record@.service >"$$made/unit"; \
 	put() { install -D -m "$$1" "$$2" "$(DESTDIR)$$3"; echo "$(DESTDIR)$$3"; }; \
 	put 755 $(CAPBENCH) $(BINDIR)/capbench; \
 	for page in "$$made"/man/*; do put 644 "$$page" "$(MANDIR)/man$${page##*.}/$${page##*/}"; done; \
 	put 644 "$$made/completions/capbench.bash" $(BASHDIR)/capbench; \
 	put 644 "$$made/completions/_capbench" $(ZSHDIR)/_capbench; \
 	put 644 "$$made/completions/capbench.fish" $(FISHDIR)/capbench.fish; \
-	put 644 "$$made/unit" $(UNITDIR)/capbench-record@.service; \
+	for unit in $(UNITS); do \
+	  sed 's,^ExecStart=/usr/bin/,ExecStart=$(BINDIR)/,' "packaging/$$unit" >"$$made/unit"; \
+	  put 644 "$$made/unit" "$(UNITDIR)/$$unit"; \
+	done; \
 	mkdir -p $(DESTDIR)$(EXTCAPDIR); \
-	ln -sfn $(BINDIR)/capbench $(DESTDIR)$(EXTCAPDIR)/capbench-extcap; \
+	ln -sfnr $(DESTDIR)$(BINDIR)/capbench $(DESTDIR)$(EXTCAPDIR)/capbench-extcap; \
 	echo "$(DESTDIR)$(EXTCAPDIR)/capbench-extcap"
 
 # Folders in which others have files stay; below DESTDIR that is nobody, once they are empty.
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(BINDIR)/capbench $(MANDIR)/man1/capbench.1 $(MANDIR)/man[157]/capbench-*.[157] $(BASHDIR)/capbench \
-	  $(ZSHDIR)/_capbench $(FISHDIR)/capbench.fish $(UNITDIR)/capbench-record@.service $(EXTCAPDIR)/capbench-extcap)
+	  $(ZSHDIR)/_capbench $(FISHDIR)/capbench.fish $(addprefix $(UNITDIR)/,$(UNITS)) $(EXTCAPDIR)/capbench-extcap)
 	@for folder in $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR) $(EXTCAPDIR); do \
 	  if [ -n "$(DESTDIR)" ] && [ -d "$(DESTDIR)$$folder" ]; then \
 	    (cd "$(DESTDIR)" && rmdir -p --ignore-fail-on-non-empty "$${folder#/}"); \
