@@ -167,12 +167,26 @@ impl Watch {
     /// Reads the sockets if it is time to. Call it often between looks: frequent reads miss less of the counts that owners reset
     /// by their own reads. `watches` is how many watches share the CPU time for it.
     pub fn attend(&mut self, watches: usize) {
+        self.attend_by(watches, |watch| watch.source.read());
+    }
+
+    /// The same, with a reading of all sockets that was just made.
+    pub(crate) fn attend_to(&mut self, sockets: &sockets::Sockets, watches: usize) {
+        self.attend_by(watches, |watch| watch.view(sockets));
+    }
+
+    fn attend_by(&mut self, watches: usize, read: impl FnOnce(&Self) -> sockets::Sockets) {
         let begin = Instant::now();
         if begin >= self.next_reading {
-            self.tally.add(self.source.read());
+            self.tally.add(read(self));
             let share = u32::try_from(watches).unwrap_or(u32::MAX).max(1);
             self.next_reading = Instant::now() + READING.max(REST.saturating_mul(share) * begin.elapsed());
         }
+    }
+
+    /// All sockets as this interface sees them.
+    fn view(&self, sockets: &sockets::Sockets) -> sockets::Sockets {
+        sockets.seen_from(&self.name, self.last.namespace)
     }
 
     /// The counts since the last window, without those of sockets, of which AF_XDP sockets here refused `refused` frames. The
@@ -237,11 +251,20 @@ impl Watch {
     /// # Errors
     /// If the interface has disappeared; the counts of its sockets until then are part of [`Self::overall`].
     pub fn look(&mut self) -> Result<Look> {
+        self.look_by(|watch| watch.source.read())
+    }
+
+    /// The same, with a reading of all sockets that was just made.
+    pub(crate) fn look_at(&mut self, sockets: &sockets::Sockets) -> Result<Look> {
+        self.look_by(|watch| watch.view(sockets))
+    }
+
+    fn look_by(&mut self, read_sockets: impl FnOnce(&Self) -> sockets::Sockets) -> Result<Look> {
         let now = match read(&self.links, self.index, &self.tracer, self.last.xdp.as_ref()) {
             Ok(now) => now,
             Err(error) => return Err(self.gone().unwrap_or(error)),
         };
-        self.tally.add(self.source.read());
+        self.tally.add(read_sockets(self));
         let sockets = self.tally.take();
         self.name.clone_from(&now.link.name);
         let before = std::mem::replace(&mut self.last, now);

@@ -12,6 +12,7 @@ use capbench_model::places::Place;
 use capbench_sys::host::clock;
 
 use crate::captured;
+use crate::look::Look;
 use crate::sockets::records::KERNEL_TYPES;
 use crate::sockets::{Method, Socket, Sockets, Source, are_processes_hidden};
 use crate::watch::Watch;
@@ -86,14 +87,18 @@ impl Sampler {
         !self.source.has_program() || are_processes_hidden()
     }
 
-    /// The counts since the last window, if it is time for one. An interface that has disappeared is left out.
+    /// The counts since the last window, if it is time for one. An interface that has disappeared is left out. The watches attend
+    /// to the same reading of the sockets.
     pub fn window(&mut self, watches: &mut [Watch]) -> Option<Window> {
         let begin = Instant::now();
         if begin < self.next {
             return None;
         }
         let cpu_begin = clock::thread_cpu_ns();
-        let mut window = self.ledger.window(&self.source.read(), |socket| {
+        let sockets = self.source.read();
+        let count = watches.len();
+        watches.iter_mut().for_each(|watch| watch.attend_to(&sockets, count));
+        let mut window = self.ledger.window(&sockets, |socket| {
             let is_watched = |name: &String| watches.iter().any(|watch| watch.interface() == name);
             socket.namespace == self.namespace
                 && socket.receives
@@ -110,6 +115,12 @@ impl Sampler {
         // Windows keep their distance. After a long stall they do not follow each other at once.
         self.next = (self.next + WINDOW).max(begin + WINDOW / 2).max(begin + REST * cost);
         Some(window)
+    }
+
+    /// The looks of watches at this moment, with one reading of the sockets for all of them.
+    pub fn looks(&self, watches: &mut [Watch]) -> Vec<Result<Look>> {
+        let sockets = self.source.read();
+        watches.iter_mut().map(|watch| watch.look_at(&sockets)).collect()
     }
 
     /// The interfaces on which a socket captures, by the sockets of the last window.

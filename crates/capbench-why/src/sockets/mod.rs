@@ -83,6 +83,23 @@ impl Sockets {
         }
     }
 
+    /// The same sockets, seen from another interface of the namespace `space`.
+    pub(super) fn seen_from(&self, interface: &str, space: u64) -> Self {
+        let is_here = |socket: &&Socket| {
+            let is_on = socket.every_interface || socket.interface.as_deref() == Some(interface);
+            socket.namespace == space && socket.receives && is_on
+        };
+        let (here, elsewhere): (Vec<_>, Vec<_>) = self.all().partition(is_here);
+        let owned = |list: Vec<&Socket>| list.into_iter().cloned().collect();
+        Self {
+            here: owned(here),
+            elsewhere: owned(elsewhere),
+            closed: self.closed.clone(),
+            scope: self.scope,
+            unknown: self.unknown.clone(),
+        }
+    }
+
     /// The sockets of both lists.
     pub fn all(&self) -> impl Iterator<Item = &Socket> {
         self.here.iter().chain(&self.elsewhere)

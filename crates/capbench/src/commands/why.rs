@@ -139,28 +139,39 @@ impl Watched {
 
     /// Reads the sockets, if it is time to, and returns a window when it has ended.
     fn attend(&mut self) -> Option<Window> {
-        let count = self.watches.len();
-        self.watches.iter_mut().for_each(|watch| watch.attend(count));
-        self.sampler.as_mut()?.window(&mut self.watches)
+        match &mut self.sampler {
+            Some(sampler) => sampler.window(&mut self.watches),
+            None => {
+                let count = self.watches.len();
+                self.watches.iter_mut().for_each(|watch| watch.attend(count));
+                None
+            }
+        }
     }
 
     /// The looks at one second. An interface that has disappeared ends the command only if it was named.
     fn look(&mut self) -> Result<Vec<Look>, HostError> {
+        let looks = match &self.sampler {
+            Some(sampler) => sampler.looks(&mut self.watches),
+            None => self.watches.iter_mut().map(Watch::look).collect(),
+        };
         if !self.all {
-            return self.watches.iter_mut().map(Watch::look).collect();
+            return looks.into_iter().collect();
         }
-        let mut looks = Vec::new();
-        self.watches.retain_mut(|watch| match watch.look() {
-            Ok(look) => {
-                looks.push(look);
+        let mut kept = Vec::new();
+        let mut looks = looks.into_iter();
+        self.watches.retain(|_| match looks.next() {
+            Some(Ok(look)) => {
+                kept.push(look);
                 true
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 tell!("capbench: {error}");
                 false
             }
+            None => false,
         });
-        Ok(looks)
+        Ok(kept)
     }
 
     /// With --all: begins to watch interfaces on which somebody captures now, and ends to watch those on which nobody does.
