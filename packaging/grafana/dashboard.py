@@ -295,7 +295,7 @@ def recorder():
     )
     yield lines(
         "Time since the last write",
-        "It grows while the recorder stands still, and while no frame arrives.",
+        "It grows while the recorder writes nothing, and while no frame arrives.",
         "s",
         query(
             f"time() - capbench_recorder_last_write_timestamp_seconds{{{ON_INTERFACES}}}", "{{instance}} {{interface}}"
