@@ -3,7 +3,7 @@
 python examples/histories/changes.py DATASET --method packet-v3 --frame-size 64 --placement other --intended-pps 100000
 
 Writes history.csv and prints for each program the dates on which a new level begins. Needs duckdb, apache-otava and jumpavg.
-Exit code 0: both name the same dates. 4: they do not agree.
+Exit code 0: both name the same dates. 4: they do not agree, or the history is too short.
 """
 
 import argparse
@@ -22,6 +22,9 @@ import jumpavg
 HERE = Path(__file__).parent
 #: Changes of the mean below this share are not named: a new level of jumpavg can be a new spread around the same mean.
 SMALLEST = 0.01
+
+#: A shorter history shows nothing.
+FEWEST_DATES = 10
 
 #: The date of a change, and its share of the level before.
 Changes = list[tuple[str, float]]
@@ -101,6 +104,9 @@ def main() -> int:
         raise SystemExit(
             f"{dataset}: no trial has this set-up; `SELECT DISTINCT method, frame_size, placement, intended_pps` lists them"
         )
+    if number < FEWEST_DATES:
+        print(f"The history has {number} of at least {FEWEST_DATES} dates: wait for more nights.")
+        return 4
     dates, metrics, unknown = read_history(out / "history.csv")
     print(f"{number} dates from {dates[0]} to {dates[-1]}")
     for metric in unknown:
