@@ -29,7 +29,7 @@ def history(folder: Path, seed: int, change: float, at: datetime.date) -> Histor
     synthetic.make(dataset, seed, change, at)
     file = dataset / "history.csv"
     changes.write_history(dataset, dict(synthetic.SETUP), file)
-    dates, metrics = changes.read_history(file)
+    dates, metrics, _ = changes.read_history(file)
     return dates, metrics["app_percent"]
 
 
@@ -44,7 +44,7 @@ def named(folder: Path, histories: list[History]) -> list[tuple[list[str], list[
     config = folder / "otava.yaml"
     metrics = ", ".join(names)
     config.write_text(f"tests: {{capbench: {{type: csv, file: history.csv, time_column: time, metrics: [{metrics}]}}}}\n")
-    by_otava = changes.changes_of_otava(folder, config)
+    by_otava = changes.changes_of_otava(folder, names, config)
     return [
         (_dates(by_otava.get(name, [])), _dates(changes.changes_of_jumpavg(dates, values)))
         for name, (dates, values) in zip(names, histories, strict=True)

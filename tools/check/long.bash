@@ -74,6 +74,20 @@ interpreter() {
   export "$2=$found"
 }
 
+# The Python package and the examples in Python, with the program that the other steps build.
+python() {
+  local code=0
+  cargo build --package capbench --locked --quiet
+  CAPBENCH=$capbench python/check >"$work/run" 2>"$work/err" || code=$?
+  cat "$work/run"
+  case $code in
+    0) grep -E '^[0-9]+ passed' "$work/run" >"$work/note" ;;
+    77 | 78) sed -n 's/^skipped: //p' "$work/err" >"$work/note" ;;
+    *) cat "$work/err" >&2 ;;
+  esac
+  return "$code"
+}
+
 # What `make bench` builds and packages have.
 release() {
   cargo build --release --locked --package capbench --quiet
