@@ -3,8 +3,8 @@
 use capbench_model::environment::program::Program;
 
 /// Optional features, and whether this build has them.
-const fn features() -> [(&'static str, bool); 3] {
-    [("bpf", cfg!(feature = "bpf")), ("dpdk", cfg!(feature = "dpdk")), ("parquet", cfg!(feature = "parquet"))]
+const fn features() -> [(&'static str, bool); 2] {
+    [("bpf", cfg!(feature = "bpf")), ("dpdk", cfg!(feature = "dpdk"))]
 }
 
 /// The build, for the results.

@@ -240,7 +240,8 @@ impl Failure {
 pub struct Unsupported(pub String);
 
 const SIGPIPE: u8 = 13;
-const FAILED: u8 = 1;
+/// Something failed that is no usage error and no measurement.
+pub const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const LOSS_OVER_LIMIT: u8 = 3;
 const INCONCLUSIVE: u8 = 4;

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{agent, compare, convert, count, generate, methods, report, send, verify, why};
+use crate::commands::{agent, compare, convert, count, export, generate, methods, report, send, verify, why};
 use crate::measuring::{bench, reproduce, rfc2544, search, soak, sweep};
 use crate::recording::{extcap, record};
 
@@ -84,6 +84,8 @@ enum Command {
     Report(report::ReportFlags),
     /// Compare two saved runs: what changed by more than chance.
     Compare(compare::CompareFlags),
+    /// Export saved runs as Parquet for DuckDB, Spark and other engines.
+    Export(export::ExportFlags),
     /// Generate traffic with exact counts, and a line per second.
     Send(send::SendFlags),
     /// Count what arrives, per second and per filter.
@@ -134,6 +136,7 @@ pub fn main() -> ExitCode {
         Command::Soak(flags) => soak::run(flags),
         Command::Sweep(flags) => sweep::run(flags),
         Command::Compare(flags) => compare::run(flags),
+        Command::Export(flags) => export::run(flags),
         Command::Reproduce(flags) => reproduce::run(flags),
         Command::Send(flags) => send::run(flags),
         Command::Count(flags) => count::run(flags),

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod compare;
 pub mod convert;
 pub mod count;
+pub mod export;
 pub mod generate;
 pub mod methods;
 pub mod report;
