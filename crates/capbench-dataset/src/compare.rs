@@ -126,12 +126,17 @@ pub(crate) fn of_figures(
 fn chosen(figures: &Figures, by: &str, values: [String; 2]) -> Result<[usize; 2]> {
     let find = |value: &String| {
         figures.values.iter().position(|known| known == value).ok_or_else(|| {
-            DatasetError::Comparison(format!("--values: no run has {by} {value}; there are {}", listed(figures)))
+            DatasetError::Comparison(format!(
+                "--values: no run has {by} {value}; there are {}",
+                listed(figures)
+            ))
         })
     };
     let [then, now] = &values;
     if then == now {
-        return Err(DatasetError::Comparison(format!("--values: {then} is named twice; name two values of {by}")));
+        return Err(DatasetError::Comparison(format!(
+            "--values: {then} is named twice; name two values of {by}"
+        )));
     }
     Ok([find(then)?, find(now)?])
 }
@@ -148,7 +153,9 @@ fn only_two(figures: &Figures, by: &str) -> Result<[usize; 2]> {
     values.sort_by_key(|value| (first[value], *value));
     match values[..] {
         [then, now] => Ok([then, now]),
-        [] => Err(DatasetError::Comparison(format!("--by {by}: no trial that can be compared has a value of it"))),
+        [] => Err(DatasetError::Comparison(format!(
+            "--by {by}: no trial that can be compared has a value of it"
+        ))),
         [only] => Err(DatasetError::Comparison(format!(
             "--by {by}: all runs have {}; a comparison needs two values",
             figures.values[only]
@@ -197,7 +204,9 @@ impl<'f> Sides<'f> {
         let mut places: HashMap<Key<'f>, usize> = HashMap::new();
         let mut without = BTreeSet::new();
         for figure in figures.of_runs() {
-            let Some(side) = values.iter().position(|value| Some(*value) == figure.value_of) else { continue };
+            let Some(side) = values.iter().position(|value| Some(*value) == figure.value_of) else {
+                continue;
+            };
             let Some(host) = figures.runs[figure.run].host.as_deref() else {
                 without.insert(figure.run);
                 continue;
@@ -233,14 +242,16 @@ impl<'f> Sides<'f> {
     /// Hosts that have one side only.
     fn only(&self, paired: &BTreeSet<&str>) -> [usize; 2] {
         [0, 1].map(|side| {
-            let own = self.own.iter().filter(|(_, sides)| !sides[side].is_empty()).map(|((host, ..), _)| *host);
+            let own =
+                self.own.iter().filter(|(_, sides)| !sides[side].is_empty()).map(|((host, ..), _)| *host);
             own.filter(|host| !paired.contains(host)).collect::<BTreeSet<_>>().len()
         })
     }
 
     fn described(&self, names: [&str; 2]) -> String {
         let [then, now] = self.only(&BTreeSet::new());
-        let hosts = |count: usize| if count == 1 { "1 host has".into() } else { format!("{count} hosts have") };
+        let hosts =
+            |count: usize| if count == 1 { "1 host has".into() } else { format!("{count} hosts have") };
         format!("{} {}, and {} {}", hosts(then), names[0], hosts(now), names[1])
     }
 }
@@ -297,9 +308,15 @@ fn matched(strata: &[Stratum<'_>]) -> Vec<Matched> {
 /// What to know before the figures.
 fn notes(figures: &Figures, runs: &BTreeSet<usize>) -> Vec<String> {
     let own = || runs.iter().map(|run| &figures.runs[*run]);
-    let (noisy, trials): (u64, u64) = own().fold((0, 0), |(noisy, all), run| (noisy + run.noisy, all + run.trials));
+    let (noisy, trials): (u64, u64) =
+        own().fold((0, 0), |(noisy, all), run| (noisy + run.noisy, all + run.trials));
     let is_noisy = noisy > 0;
-    is_noisy.then(|| format!("{noisy} of {trials} trials of the compared runs are noisy; the column `noise` says why")).into_iter().collect()
+    is_noisy
+        .then(|| {
+            format!("{noisy} of {trials} trials of the compared runs are noisy; the column `noise` says why")
+        })
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]

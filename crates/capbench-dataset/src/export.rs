@@ -1,13 +1,12 @@
 //! Writes runs into a dataset.
 //!
-//! Each table of a run is one file, which never changes afterwards. It is written under a name that no reader takes for data, and
-//! renamed in the same folder when it is complete. Nothing else is shared, so hosts export into one dataset without waiting for
+//! Each table of a run is one file, which never changes afterwards. It is written under a name that no reader takes for data.
+//! When all files of the export are on the disk, each is renamed in its folder. Nothing else is shared, so hosts export into one dataset without waiting for
 //! each other. The same run always gives the same names and octets, so an export can be repeated.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use capbench_report::read::{self, Run};
@@ -19,8 +18,6 @@ use crate::layout::{self, Labels};
 use crate::run_id;
 use crate::tables::{ExportedRun, TABLES, saved_host_id, trials};
 
-/// Runs whose files are renamed together, after one wait for the disk.
-const BATCH: usize = 64;
 /// The lock of exports: shared while files are written, exclusive while leftovers are removed.
 const LOCK: &str = ".capbench-export.lock";
 /// Files of results below a folder.
@@ -69,26 +66,26 @@ pub struct Exported {
     pub leftovers: usize,
 }
 
-/// An export into a dataset.
+/// An export into a dataset. Dropping it before [`Export::finish`] removes what it wrote.
 #[derive(Debug)]
 pub struct Export {
     dataset: PathBuf,
     labels: Labels,
     host_id: Option<String>,
-    pending: Vec<PendingFile>,
-    pending_runs: usize,
+    /// The folders of files, by their partition.
+    folders: BTreeMap<PathBuf, Folder>,
+    unnamed: Vec<UnnamedFile>,
     done: Exported,
-    /// Held until the export ends.
+    /// Locked until the export ends.
     _lock: File,
 }
 
-/// A file that is not written yet.
+/// A file that is written and has a temporary name.
 #[derive(Debug)]
-struct PendingFile {
+struct UnnamedFile {
     partition: PathBuf,
+    temporary: OsString,
     name: String,
-    content: Vec<u8>,
-    is_last_of_run: bool,
 }
 
 impl Export {
@@ -110,8 +107,8 @@ impl Export {
             dataset: dataset.into(),
             labels,
             host_id,
-            pending: Vec::new(),
-            pending_runs: 0,
+            folders: BTreeMap::new(),
+            unnamed: Vec::new(),
             done,
             _lock: lock,
         })
@@ -134,21 +131,32 @@ impl Export {
         self.refuse_other_campaign(path, &id, &date)?;
         let host_id = self.host_id.clone().or_else(|| saved_host_id(results));
         let exported = ExportedRun { id, host_id, results, labels: &self.labels.others };
-        let mut files = Vec::new();
-        for table in &TABLES {
-            let is_last_of_run = table.name == trials::NAME;
-            files.push(PendingFile {
-                partition: layout::partition(table.name, &self.labels.campaign, &date),
-                name: layout::file_name(&exported.id),
-                content: (table.file)(&exported)?,
-                is_last_of_run,
-            });
+        // All tables are made before one is written.
+        let made = TABLES.iter().map(|table| Ok((table.name, (table.file)(&exported)?)));
+        let made = made.collect::<Result<Vec<_>>>()?;
+        let name = layout::file_name(&exported.id);
+        for (table, content) in made {
+            let partition = layout::partition(table, &self.labels.campaign, &date);
+            self.write(partition, name.clone(), &content)?;
         }
-        self.pending.extend(files);
-        self.pending_runs += 1;
         self.done.runs += 1;
         self.done.trials += results.trials.len();
-        if self.pending_runs >= BATCH { self.publish() } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Writes a file under a temporary name.
+    fn write(&mut self, partition: PathBuf, name: String, content: &[u8]) -> Result<()> {
+        let path = self.dataset.join(&partition);
+        let unwritable = |source| DatasetError::Unwritable(path.join(&name), source);
+        if !self.folders.contains_key(&partition) {
+            let folder = Folder::create(&path, &Trust::for_output()).map_err(unwritable)?;
+            self.folders.insert(partition.clone(), folder);
+        }
+        let written =
+            self.folders[&partition].temporary(FILE_MODE).and_then(|temporary| temporary.with(content));
+        let temporary = written.map_err(unwritable)?.keep();
+        self.unnamed.push(UnnamedFile { partition, temporary, name });
+        Ok(())
     }
 
     /// The same run in two campaigns would count twice.
@@ -164,50 +172,41 @@ impl Export {
         Ok(())
     }
 
-    /// Writes what is pending: all files, then one wait for the disk, then all names.
-    fn publish(&mut self) -> Result<()> {
-        self.pending_runs = 0;
-        let files = std::mem::take(&mut self.pending);
-        let trust = Trust::for_output();
-        let mut folders: BTreeMap<&Path, Folder> = BTreeMap::new();
-        for file in &files {
-            if !folders.contains_key(file.partition.as_path()) {
-                let path = self.dataset.join(&file.partition);
-                let folder = Folder::create(&path, &trust);
-                folders.insert(&file.partition, folder.map_err(|source| DatasetError::Unwritable(path, source))?);
-            }
-        }
-        let failed = |file: &PendingFile, source: io::Error| {
-            DatasetError::Unwritable(self.dataset.join(&file.partition).join(&file.name), source)
-        };
-        let mut written = Vec::new();
-        for file in &files {
-            let folder = &folders[file.partition.as_path()];
-            let temporary = folder.temporary(FILE_MODE).and_then(|temporary| temporary.with(&file.content));
-            written.push((file, temporary.map_err(|source| failed(file, source))?));
-        }
-        self.wait_for_disk()?;
-        // With the file of its trials, the last one, a run is in the dataset.
-        written.sort_by_key(|(file, _)| file.is_last_of_run);
-        for (file, temporary) in written {
-            temporary.name_synced(OsStr::new(&file.name)).map_err(|source| failed(file, source))?;
-        }
-        Ok(())
-    }
-
     fn wait_for_disk(&self) -> Result<()> {
         let unwritable = |source| DatasetError::Unwritable(self.dataset.clone(), source);
-        Folder::open(&self.dataset, &Trust::for_output()).and_then(|folder| folder.sync_file_system()).map_err(unwritable)
+        Folder::open(&self.dataset, &Trust::for_output())
+            .and_then(|folder| folder.sync_file_system())
+            .map_err(unwritable)
     }
 
-    /// Writes the rest, waits until all names are on the disk, and returns what was exported.
+    /// Waits until all files are on the disk, names them, and waits until the names are there. With the file of its trials, named
+    /// last, a run is in the dataset.
     ///
     /// # Errors
-    /// A file cannot be written; the runs before it may be in the dataset.
+    /// A file cannot be named; those before it are in the dataset.
     pub fn finish(mut self) -> Result<Exported> {
-        self.publish()?;
+        self.wait_for_disk()?;
+        let is_of_trials = |file: &UnnamedFile| file.partition.starts_with(trials::NAME);
+        // The next one is taken from the end.
+        self.unnamed.sort_by_key(|file| !is_of_trials(file));
+        while let Some(UnnamedFile { partition, temporary, name }) = self.unnamed.last() {
+            let renamed = self.folders[partition].rename(temporary, OsStr::new(name));
+            renamed.map_err(|source| {
+                DatasetError::Unwritable(self.dataset.join(partition).join(name), source)
+            })?;
+            self.unnamed.pop();
+        }
         self.wait_for_disk()?;
         Ok(self.done)
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        for file in &self.unnamed {
+            // What stays is no data for any reader, and the next export removes it.
+            let _ = self.folders[&file.partition].remove(&file.temporary);
+        }
     }
 }
 

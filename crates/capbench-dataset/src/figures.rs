@@ -79,7 +79,8 @@ fn usable() -> impl Iterator<Item = &'static str> {
     const OTHERS: [&str; 8] =
         ["run_id", "kept", "command", "phase", "host_id", "clock_class", "verdict", "invalid_because"];
     let columns = trials::columns();
-    let names: Vec<_> = columns.iter().filter(|column| column.of.kind() == "string").map(|column| column.name).collect();
+    let names: Vec<_> =
+        columns.iter().filter(|column| column.of.kind() == "string").map(|column| column.name).collect();
     names.into_iter().filter(|name| !OTHERS.contains(name))
 }
 
@@ -146,10 +147,34 @@ pub struct Figures {
 
 /// Columns of text of a set-up and of a trial that are read.
 const COLUMNS: [&str; 28] = [
-    "run_id", "number", "started_at", "kept", "command", "phase", "labels", "host_id", "kernel_release", "method",
-    "frame_size", "traffic", "placement", "work", "transmit", "intended_pps", "delivered_pps", "intended", "sent",
-    "delivered", "app_ns_per_packet", "total_ns_per_packet", "latency_total_p50_ns", "latency_total_p99_9_ns",
-    "verdict", "noise", "load_independent", "offered_pps",
+    "run_id",
+    "number",
+    "started_at",
+    "kept",
+    "command",
+    "phase",
+    "labels",
+    "host_id",
+    "kernel_release",
+    "method",
+    "frame_size",
+    "traffic",
+    "placement",
+    "work",
+    "transmit",
+    "intended_pps",
+    "delivered_pps",
+    "intended",
+    "sent",
+    "delivered",
+    "app_ns_per_packet",
+    "total_ns_per_packet",
+    "latency_total_p50_ns",
+    "latency_total_p99_9_ns",
+    "verdict",
+    "noise",
+    "load_independent",
+    "offered_pps",
 ];
 
 /// Purposes of trials that are compared: their load is that of the user, the maximum, or the common one. The points of sweeps are
@@ -243,7 +268,8 @@ impl Reading {
     fn add(&mut self, file: &DataFile, by: &By, rows: &[Record], goals: &[Goal]) {
         let results: Vec<&Record> = rows.iter().filter(|row| row.text("kept") == Some("result")).collect();
         let Some(first) = results.first() else { return };
-        let sum = |column: &str| results.iter().filter_map(|row| row.whole(column)).sum::<i64>().unsigned_abs();
+        let sum =
+            |column: &str| results.iter().filter_map(|row| row.whole(column)).sum::<i64>().unsigned_abs();
         let run = self.figures.runs.len();
         self.figures.runs.push(RunFacts {
             id: first.text("run_id").unwrap_or_default().into(),
@@ -254,25 +280,36 @@ impl Reading {
             command: first.text("command").unwrap_or_default().into(),
             kernel_release: first.text("kernel_release").unwrap_or_default().into(),
             trials: results.len() as u64,
-            noisy: results.iter().filter(|row| row.length("noise").is_some_and(|reasons| reasons > 0)).count() as u64,
+            noisy: results.iter().filter(|row| row.length("noise").is_some_and(|reasons| reasons > 0)).count()
+                as u64,
             intended: sum("intended"),
             delivered: sum("delivered"),
         });
         let common = common_loads(&results);
         for row in results {
-            let value_of = by.of(file, row).map(|value| number(&mut self.values, &mut self.figures.values, value));
+            let value_of =
+                by.of(file, row).map(|value| number(&mut self.values, &mut self.figures.values, value));
             let mut add = |load: String, measure, value, is_at_least| {
                 let mut setup = Setup { load: Some(load), ..setup(row) };
                 by.without(&mut setup);
                 let setup = number(&mut self.setups, &mut self.figures.setups, setup);
                 let intended_pps = row.number("intended_pps");
-                self.figures.all.push(Figure { run, setup, value_of, measure, value, intended_pps, is_at_least });
+                self.figures.all.push(Figure {
+                    run,
+                    setup,
+                    value_of,
+                    measure,
+                    value,
+                    intended_pps,
+                    is_at_least,
+                });
             };
             for goal in goals.iter().filter(|goal| Some(goal.first_trial) == row.whole("number")) {
                 add(format!("goal {}", goal.name), Measure::Throughput, goal.achieved_pps, false);
             }
             if is_usable(row, &common) {
-                let lost_nothing = row.whole("sent") == row.whole("delivered") && row.flag("load_independent") == Some(true);
+                let lost_nothing =
+                    row.whole("sent") == row.whole("delivered") && row.flag("load_independent") == Some(true);
                 for (measure, value) in measured(row) {
                     add(load(row), measure, value, lost_nothing && measure == Measure::DeliveredRate);
                 }
@@ -284,7 +321,11 @@ impl Reading {
 }
 
 /// The index of an item in a list without duplicates.
-fn number<T: Clone + Eq + std::hash::Hash>(known: &mut HashMap<T, usize>, all: &mut Vec<T>, item: T) -> usize {
+fn number<T: Clone + Eq + std::hash::Hash>(
+    known: &mut HashMap<T, usize>,
+    all: &mut Vec<T>,
+    item: T,
+) -> usize {
     *known.entry(item).or_insert_with_key(|item| {
         all.push(item.clone());
         all.len() - 1

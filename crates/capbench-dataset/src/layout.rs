@@ -154,7 +154,9 @@ mod tests {
         let found = labels(&["campaign=2026w47", "site=A=B"]).unwrap();
         assert_eq!((found.campaign.as_str(), found.others["site"].as_str()), ("2026w47", "A=B"));
         assert_eq!(labels(&[]).unwrap().campaign, "none");
-        for wrong in [&["campaign=../x"][..], &["campaign="], &["campaign=.x"], &["site"], &["=x"], &["a=1", "a=2"]] {
+        for wrong in
+            [&["campaign=../x"][..], &["campaign="], &["campaign=.x"], &["site"], &["=x"], &["a=1", "a=2"]]
+        {
             let text = labels(wrong).unwrap_err().to_string();
             assert!(text.starts_with("--label "), "{text}");
         }

@@ -6,9 +6,12 @@ use std::path::Path;
 
 use capbench_model::figures::{grouped, many, percent};
 use capbench_model::statistics::interval::Estimate;
-use capbench_plan::comparison::{Comparison, Contrast, Judgement, Measure, Scale as Compared, Setup, Thresholds};
+use capbench_plan::comparison::{
+    Comparison, Contrast, Judgement, Measure, Scale as Compared, Setup, Thresholds,
+};
 use capbench_report::model::{
-    Axis, Cell, Chart, Column, Kind, Narrow, Point, Report, Role, Row, Scale, Section, Sentence, Series, Table, Unit,
+    Axis, Cell, Chart, Column, Kind, Narrow, Point, Report, Role, Row, Scale, Section, Sentence, Series,
+    Table, Unit,
 };
 use capbench_report::report as reports;
 
@@ -52,13 +55,19 @@ pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
          day change it, too: the comparison of days uses each host with itself.",
     )];
     if more_charts > 0 {
-        text.push(sentence(&format!("{more_charts} further charts are left out here; examples/sql has the questions as SQL.")));
+        text.push(sentence(&format!(
+            "{more_charts} further charts are left out here; examples/sql has the questions as SQL."
+        )));
     }
     if all_days > days.len() {
-        text.push(sentence(&format!("Charts and comparisons have the last {} of {all_days} days.", days.len())));
+        text.push(sentence(&format!(
+            "Charts and comparisons have the last {} of {all_days} days.",
+            days.len()
+        )));
     }
     let picture: Vec<Chart> = if charts.is_empty() { Vec::new() } else { vec![charts.remove(0)] };
-    let mut sections = vec![Section { id: "trends".into(), heading: "Trends".into(), text, charts, tables: Vec::new() }];
+    let mut sections =
+        vec![Section { id: "trends".into(), heading: "Trends".into(), text, charts, tables: Vec::new() }];
     sections.extend(changes.section());
     Ok(Report {
         title: "capbench dataset".into(),
@@ -91,7 +100,10 @@ pub fn of_comparison(dataset: &Path, by: &str, compared: &HostsCompared) -> Repo
     if !compared.comparison.is_inconclusive() {
         report.verdict.text = format!("{by} {now} against {then} on {paired}: {}", report.verdict.text);
     }
-    report.findings.splice(0..0, compared.comparison.judged(Judgement::Regression).filter_map(|one| which_hosts(one, compared)));
+    report.findings.splice(
+        0..0,
+        compared.comparison.judged(Judgement::Regression).filter_map(|one| which_hosts(one, compared)),
+    );
     if let Some(section) = report.sections.first_mut() {
         section.tables.extend(table_of_hosts(compared));
     }
@@ -130,7 +142,10 @@ fn which_hosts(contrast: &Contrast, compared: &HostsCompared) -> Option<Sentence
     Some(sentence(&text))
 }
 
-fn worst_first<'c>(compared: &'c HostsCompared, contrast: &'c Contrast) -> impl Iterator<Item = &'c HostChange> {
+fn worst_first<'c>(
+    compared: &'c HostsCompared,
+    contrast: &'c Contrast,
+) -> impl Iterator<Item = &'c HostChange> {
     let is_own = |change: &&HostChange| change.setup == contrast.setup && change.measure == contrast.measure;
     let mut own: Vec<&HostChange> = compared.changes.iter().filter(is_own).collect();
     own.sort_by(|a, b| b.worse().total_cmp(&a.worse()).then_with(|| a.host.cmp(&b.host)));
@@ -163,7 +178,9 @@ fn table_of_hosts(compared: &HostsCompared) -> Option<Table> {
     }
     (!rows.is_empty()).then(|| Table {
         id: "hosts".into(),
-        caption: "Hosts in the figures that changed, the worst first; the change of a single host is not tested".into(),
+        caption:
+            "Hosts in the figures that changed, the worst first; the change of a single host is not tested"
+                .into(),
         columns: vec![
             column("measure", "figure", Unit::None),
             column("setup", "set-up", Unit::None),
@@ -198,7 +215,10 @@ fn trends(figures: &Figures, runs: &[Figure], days: &[String]) -> Vec<Chart> {
         let lines = charts.entry((rank, setup.scene())).or_default();
         lines.entry(method).or_default().entry(day).or_default().push(figure.value);
     }
-    let chart = |(nth, ((rank, scene), lines)): (usize, ((usize, Setup), BTreeMap<String, BTreeMap<usize, Vec<f64>>>))| {
+    let chart = |(nth, ((rank, scene), lines)): (
+        usize,
+        ((usize, Setup), BTreeMap<String, BTreeMap<usize, Vec<f64>>>),
+    )| {
         let (measure, unit) = SHOWN[rank];
         let line = |(name, by_day): (String, BTreeMap<usize, Vec<f64>>)| Series {
             name,
@@ -258,7 +278,9 @@ impl DayByDay {
         for (judgement, words) in kinds {
             for days in &self.pairs {
                 let level = days.comparison.false_alarms / self.pairs.len() as f64;
-                let is_shown = |contrast: &&Contrast| contrast.setups == 1 && contrast.corrected.is_some_and(|p| p <= level);
+                let is_shown = |contrast: &&Contrast| {
+                    contrast.setups == 1 && contrast.corrected.is_some_and(|p| p <= level)
+                };
                 let own = days.comparison.judged(judgement).filter(is_shown);
                 shown.extend(own.map(|contrast| DayChange { words, days, contrast }));
             }
@@ -360,8 +382,11 @@ impl DayByDay {
 }
 
 fn noisy(figures: &Figures) -> Option<Sentence> {
-    let (noisy, all) = figures.runs.iter().fold((0, 0), |(noisy, all), run| (noisy + run.noisy, all + run.trials));
-    (noisy > 0).then(|| sentence(&format!("{noisy} of {all} trials are noisy; the column `noise` of `trials` says why.")))
+    let (noisy, all) =
+        figures.runs.iter().fold((0, 0), |(noisy, all), run| (noisy + run.noisy, all + run.trials));
+    (noisy > 0).then(|| {
+        sentence(&format!("{noisy} of {all} trials are noisy; the column `noise` of `trials` says why."))
+    })
 }
 
 fn table_of_runs(figures: &Figures) -> Table {
@@ -399,7 +424,10 @@ fn table_of_runs(figures: &Figures) -> Table {
             column("run_id", "run", Unit::None),
         ],
         rows: rows.collect(),
-        notes: (left_out > 0).then(|| format!("{left_out} earlier runs are left out here.")).into_iter().collect(),
+        notes: (left_out > 0)
+            .then(|| format!("{left_out} earlier runs are left out here."))
+            .into_iter()
+            .collect(),
         is_main: false,
     }
 }

@@ -26,7 +26,8 @@ pub fn of(results: &Results) -> std::result::Result<String, String> {
 /// run keeps: command, host, and counts and times of the first trial.
 fn derived(results: &Results) -> String {
     let host = &results.environment;
-    let mut facts = format!("{:?} {:?} {:?} {}", results.command, host.kernel_version, host.cpu_model, host.memory_bytes);
+    let mut facts =
+        format!("{:?} {:?} {:?} {}", results.command, host.kernel_version, host.cpu_model, host.memory_bytes);
     if let Some(first) = results.trials.first() {
         let (sent, delivered, method) = (first.sent, first.delivered, &first.profile.method);
         // Writing to a string does not fail.

@@ -15,7 +15,8 @@ pub const FORMAT: Format = Format {
     purpose: "tidy rows with types, tidy.parquet",
     write: |source| {
         let content = tidy(source.runs);
-        let failed = |error: crate::DatasetError| ReportError::Format { format: "parquet", reason: error.to_string() };
+        let failed =
+            |error: crate::DatasetError| ReportError::Format { format: "parquet", reason: error.to_string() };
         Ok(vec![Written::new("tidy.parquet", content.map_err(failed)?)])
     },
 };

@@ -32,7 +32,8 @@ pub fn file<R>(table: &'static str, columns: &[Column<'_, R>], rows: &[R]) -> Re
 
 fn written<R>(columns: &[Column<'_, R>], rows: &[R]) -> Attempt<Vec<u8>> {
     let schema = Arc::new(parse_message_type(&schema(columns))?);
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
+    let properties =
+        WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     if !rows.is_empty() {
         let mut group = file.next_row_group()?;
@@ -69,9 +70,13 @@ fn add<R>(group: &mut Group<'_>, of: &Of<'_, R>, rows: &[R]) -> Attempt<()> {
     let octets = |text: String| ByteArray::from(text.into_bytes());
     match of {
         Of::Text(of) => optional::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(octets))),
-        Of::Octets(of) => optional::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(ByteArray::from))),
+        Of::Octets(of) => {
+            optional::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(ByteArray::from)))
+        }
         // `file` has refused what does not fit.
-        Of::Count(of) => optional::<Int64Type>(group, rows.iter().map(|row| of(row).map(|count| count as i64))),
+        Of::Count(of) => {
+            optional::<Int64Type>(group, rows.iter().map(|row| of(row).map(|count| count as i64)))
+        }
         Of::Signed(of) | Of::Time(of) => optional::<Int64Type>(group, rows.iter().map(of)),
         Of::Number(of) => optional::<DoubleType>(group, rows.iter().map(of)),
         Of::Flag(of) => optional::<BoolType>(group, rows.iter().map(of)),

@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use capbench_report::figures::many;
 use capbench_dataset::tidy;
+use capbench_report::figures::many;
 use capbench_report::formats::{self, Format, Written};
 use capbench_report::save;
 use clap::Args;

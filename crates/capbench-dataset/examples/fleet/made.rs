@@ -53,7 +53,6 @@ pub fn save(results: &Results, folder: &Path) {
     RunDirectory::create(folder).unwrap().save(results).unwrap();
 }
 
-
 /// Saves a fleet in which the second kernel is slower by 3 % on a third of the hosts.
 pub fn save_all(folder: &Path, hosts: usize, runs: usize) {
     for host in 0..hosts {

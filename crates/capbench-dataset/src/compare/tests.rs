@@ -120,7 +120,9 @@ fn a_regression_of_3_percent_on_a_third_of_the_hosts_is_found() {
     let mut rates: Vec<&HostChange> = compared
         .changes
         .iter()
-        .filter(|change| change.measure == Measure::DeliveredRate && change.setup.method.as_deref() == Some("recv"))
+        .filter(|change| {
+            change.measure == Measure::DeliveredRate && change.setup.method.as_deref() == Some("recv")
+        })
         .collect();
     rates.sort_by(|a, b| b.worse().total_cmp(&a.worse()));
     let worst: BTreeSet<&str> = rates.iter().take(8).map(|change| change.host.as_str()).collect();
@@ -173,7 +175,9 @@ fn values_are_named_or_there_are_two_and_the_earlier_one_is_the_first() {
     assert!(refused(&figures, Some(["a", "a"])).contains("named twice"));
     figures.values.push("c".into());
     figures.all[0].value_of = Some(2);
-    assert!(refused(&figures, None).contains("there are 3 values; name two of them with --values A,B: b, a, c"));
+    assert!(
+        refused(&figures, None).contains("there are 3 values; name two of them with --values A,B: b, a, c")
+    );
     assert_eq!(of(&figures, Some(["a", "c"])).hosts, Some(1));
     figures.all.iter_mut().for_each(|figure| figure.value_of = Some(0));
     assert!(refused(&figures, None).contains("all runs have b"));
@@ -186,10 +190,15 @@ fn a_common_load_that_differs_is_not_compared() {
         setup.load = Some(COMMON_LOAD.into());
     }
     for figure in &mut figures.all {
-        let is_unlike = figures.runs[figure.run].host.as_deref() == Some("host0") && figure.value_of == Some(1);
+        let is_unlike =
+            figures.runs[figure.run].host.as_deref() == Some("host0") && figure.value_of == Some(1);
         figure.intended_pps = Some(if is_unlike { 1.2e5 } else { 1e5 });
     }
     let compared = of_figures(&figures, "kernel_release", None, Thresholds::default()).unwrap();
     assert_eq!(compared.paired, 5);
-    assert!(compared.comparison.left_out[0].because.contains("common loads"), "{:?}", compared.comparison.left_out);
+    assert!(
+        compared.comparison.left_out[0].because.contains("common loads"),
+        "{:?}",
+        compared.comparison.left_out
+    );
 }

@@ -19,7 +19,13 @@ pub struct HostRow<'r> {
 pub fn rows<'r>(run: &'r ExportedRun<'r>) -> Vec<HostRow<'r>> {
     let environment = &run.results.environment;
     if environment.hosts.is_empty() {
-        return vec![HostRow { run, role: "both".into(), location: None, host_id: run.host_id.clone(), environment }];
+        return vec![HostRow {
+            run,
+            role: "both".into(),
+            location: None,
+            host_id: run.host_id.clone(),
+            environment,
+        }];
     }
     let of = |host: &'r capbench_model::environment::RunHost| HostRow {
         run,
@@ -42,22 +48,36 @@ pub fn columns<'r>() -> Vec<Hosts<'r>> {
             Some(row.role.clone())
         }),
         Hosts::text("location", "`environment.hosts[].location`", |row| row.location.map(String::from)),
-        Hosts::text("host_id", "`environment.hosts[].host_id`; of one host as in `trials`", |row| row.host_id.clone()),
+        Hosts::text("host_id", "`environment.hosts[].host_id`; of one host as in `trials`", |row| {
+            row.host_id.clone()
+        }),
         Hosts::text("clock_source", "`environment.kernel.clocksource`", |row| {
             row.environment.kernel.as_ref()?.clocksource.clone()
         }),
-        Hosts::text("kernel_release", "`environment.kernel_release`", |row| row.environment.kernel_release.clone()),
-        Hosts::text("kernel_version", "`environment.kernel_version`", |row| row.environment.kernel_version.clone()),
+        Hosts::text("kernel_release", "`environment.kernel_release`", |row| {
+            row.environment.kernel_release.clone()
+        }),
+        Hosts::text("kernel_version", "`environment.kernel_version`", |row| {
+            row.environment.kernel_version.clone()
+        }),
         Hosts::text("machine", "`environment.machine`", |row| word(&row.environment.machine)),
         Hosts::text("cpu_model", "`environment.cpu_model`", |row| row.environment.cpu_model.clone()),
-        Hosts::text("microcode", "`environment.cpu.microcode`", |row| row.environment.cpu.as_ref()?.microcode.clone()),
-        Hosts::count("cpus_online", "`environment.cpus_online`", |row| Some(row.environment.cpus_online as u64)),
+        Hosts::text("microcode", "`environment.cpu.microcode`", |row| {
+            row.environment.cpu.as_ref()?.microcode.clone()
+        }),
+        Hosts::count("cpus_online", "`environment.cpus_online`", |row| {
+            Some(row.environment.cpus_online as u64)
+        }),
         Hosts::count("memory_bytes", "`environment.memory_bytes`", |row| Some(row.environment.memory_bytes)),
-        Hosts::flag("virtual_machine", "`environment.virtual_machine`", |row| row.environment.virtual_machine),
+        Hosts::flag("virtual_machine", "`environment.virtual_machine`", |row| {
+            row.environment.virtual_machine
+        }),
         Hosts::text("hypervisor", "`environment.hardware.hypervisor`", |row| {
             row.environment.hardware.as_ref()?.hypervisor.clone()
         }),
-        Hosts::text("vendor", "`environment.hardware.vendor`", |row| row.environment.hardware.as_ref()?.vendor.clone()),
+        Hosts::text("vendor", "`environment.hardware.vendor`", |row| {
+            row.environment.hardware.as_ref()?.vendor.clone()
+        }),
         Hosts::text("product", "`environment.hardware.product`", |row| {
             row.environment.hardware.as_ref()?.product.clone()
         }),

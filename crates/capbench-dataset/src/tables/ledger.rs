@@ -52,10 +52,14 @@ pub fn columns<'r>() -> Vec<Ledger<'r>> {
             "`trials[].generators[].stream`; NULL: all together. Sums need `WHERE stream IS NULL`",
             |row| row.stream.map(u64::from),
         ),
-        Ledger::text("place", "`trials[].ledger[].place`, `delivered` or `unexplained`; of a stream `unsent`, `lost`, `delivered`", |row| {
-            Some(row.booked.place.clone())
+        Ledger::text(
+            "place",
+            "`trials[].ledger[].place`, `delivered` or `unexplained`; of a stream `unsent`, `lost`, `delivered`",
+            |row| Some(row.booked.place.clone()),
+        ),
+        Ledger::signed("count", "`trials[].ledger[].count`; NULL if no counter reports it", |row| {
+            row.booked.count
         }),
-        Ledger::signed("count", "`trials[].ledger[].count`; NULL if no counter reports it", |row| row.booked.count),
         Ledger::text("source", "`trials[].ledger[].source`", |row| Some(row.booked.source.into())),
     ]
 }

@@ -55,7 +55,8 @@ pub fn saved_host_id(results: &Results) -> Option<String> {
 /// The receiving interface in this placement. The test bed is made anew for each placement.
 fn receiving<'e>(environment: &'e Environment, placement: Option<&str>) -> Option<&'e InterfaceFacts> {
     let is_of = |placements: &[String]| {
-        placement.is_none_or(|placement| placements.is_empty() || placements.iter().any(|own| own == placement))
+        placement
+            .is_none_or(|placement| placements.is_empty() || placements.iter().any(|own| own == placement))
     };
     let all = environment.interfaces.iter().flatten();
     let own = all.filter(|interface| interface.role == Role::Receive && is_of(&interface.placements));

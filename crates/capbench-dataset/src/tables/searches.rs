@@ -25,7 +25,9 @@ type Searches<'r> = Column<'r, SearchRow<'r>>;
 pub fn columns<'r>() -> Vec<Searches<'r>> {
     vec![
         Searches::text("run_id", "as in `trials`", |row| Some(row.run.id.clone())),
-        Searches::count("nth", "`searches[].nth`; NULL if its set-up has one search", |row| row.search.nth.map(u64::from)),
+        Searches::count("nth", "`searches[].nth`; NULL if its set-up has one search", |row| {
+            row.search.nth.map(u64::from)
+        }),
         Searches::text("goal", "`searches[].goals[].goal.name`", |row| Some(row.goal.goal.name.to_string())),
         Searches::text("status", "`searches[].goals[].status`", |row| word(row.goal.status)),
         Searches::number("lower_pps", "`searches[].goals[].lower.intended_pps`", |row| {
@@ -37,7 +39,9 @@ pub fn columns<'r>() -> Vec<Searches<'r>> {
         Searches::number("achieved_pps", "`searches[].goals[].lower.achieved_pps`", |row| {
             Some(row.goal.lower.as_ref()?.achieved_pps)
         }),
-        Searches::count("trials", "the number of `searches[].trials`", |row| Some(row.search.trials.len() as u64)),
+        Searches::count("trials", "the number of `searches[].trials`", |row| {
+            Some(row.search.trials.len() as u64)
+        }),
         Searches::number("seconds", "`searches[].spent_s`", |row| Some(row.search.spent_s)),
         Searches::text("limit", "`searches[].goals[].limit.what`", |row| {
             let limit = serde_json::to_value(row.goal.limit.as_ref()?).ok()?;

@@ -28,9 +28,11 @@ type Trials<'r> = Column<'r, TrialRow<'r>>;
 /// The columns, in order.
 pub fn columns<'r>() -> Vec<Trials<'r>> {
     let mut columns = vec![
-        Trials::text("run_id", "`run_id`; of older files derived from start and content", |row: &TrialRow<'_>| {
-            Some(row.run.id.clone())
-        }),
+        Trials::text(
+            "run_id",
+            "`run_id`; of older files derived from start and content",
+            |row: &TrialRow<'_>| Some(row.run.id.clone()),
+        ),
         of_trial("number", "`trials[].number`"),
         Column {
             name: "started_at",
@@ -40,9 +42,11 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         Trials::text("kept", "`result`; `set_aside` and `probe` are no results", |row| {
             Some(row.saved.kept.into())
         }),
-        Trials::count("belongs_to", "the `number` of the result that an attempt or a probe belongs to", |row| {
-            Some(row.saved.belongs_to.into())
-        }),
+        Trials::count(
+            "belongs_to",
+            "the `number` of the result that an attempt or a probe belongs to",
+            |row| Some(row.saved.belongs_to.into()),
+        ),
         Trials::text("command", "the second word of `command`", |row| row.run.command()),
         of_trial("phase", "`trials[].phase`"),
         Column {
@@ -73,10 +77,14 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         of_trial("corrupt", "`trials[].corrupt`"),
         of_trial("unexplained", "`trials[].unexplained`"),
         of_trial("loss_ratio", "`trials[].loss_ratio`"),
-        Trials::number("app_ns_per_packet", "`trials[].cpu.app_ns_per_packet`; NULL if only a range is known", |row| {
-            let cpu = &row.saved.trial.cpu;
-            cpu.app_ns_per_packet.filter(|_| !cpu.split_is_sampled)
-        }),
+        Trials::number(
+            "app_ns_per_packet",
+            "`trials[].cpu.app_ns_per_packet`; NULL if only a range is known",
+            |row| {
+                let cpu = &row.saved.trial.cpu;
+                cpu.app_ns_per_packet.filter(|_| !cpu.split_is_sampled)
+            },
+        ),
         of_trial("kernel_ns_per_packet", "`trials[].cpu.kernel_ns_per_packet`"),
         of_trial("busy_cores", "`trials[].cpu.busy_cores`"),
     ]);
@@ -90,9 +98,11 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         Trials::count("lossy_windows", "`trials[].loss_shape.lossy_windows`", |row| {
             Some(row.saved.trial.loss_pattern.as_ref()?.lossy_windows)
         }),
-        Trials::count("generators", "the number of `trials[].generators`; 1 in capbench's own process", |row| {
-            Some(row.saved.trial.generators.len().max(1) as u64)
-        }),
+        Trials::count(
+            "generators",
+            "the number of `trials[].generators`; 1 in capbench's own process",
+            |row| Some(row.saved.trial.generators.len().max(1) as u64),
+        ),
         Trials::count("start_spread_ns", "the largest `trials[].generators[].start_ns`", |row| {
             start_spread(row.saved.trial)
         }),
@@ -123,13 +133,17 @@ fn of_host<'r>() -> [Trials<'r>; 7] {
         Trials::text("kernel_release", "`environment.kernel_release`", |row| {
             row.run.results.environment.kernel_release.clone()
         }),
-        Trials::text("cpu_model", "`environment.cpu_model`", |row| row.run.results.environment.cpu_model.clone()),
+        Trials::text("cpu_model", "`environment.cpu_model`", |row| {
+            row.run.results.environment.cpu_model.clone()
+        }),
         Trials::text("driver", "`environment.interfaces[].driver` of the receiving interface", move |row| {
             facts(row)?.driver
         }),
-        Trials::text("firmware", "`environment.interfaces[].firmware` of the receiving interface", move |row| {
-            facts(row)?.firmware
-        }),
+        Trials::text(
+            "firmware",
+            "`environment.interfaces[].firmware` of the receiving interface",
+            move |row| facts(row)?.firmware,
+        ),
         Trials::text("capbench_version", "`environment.capbench_version`", |row| {
             word(&row.run.results.environment.capbench_version)
         }),
@@ -150,7 +164,9 @@ fn latencies<'r>() -> Vec<Trials<'r>> {
     vec![
         of("latency_to_application_p50_ns", part, |latency| Some(latency.to_application.as_ref()?.p50_ns)),
         of("latency_to_application_p99_ns", part, |latency| Some(latency.to_application.as_ref()?.p99_ns)),
-        of("latency_to_application_p99_9_ns", part, |latency| Some(latency.to_application.as_ref()?.p99_9_ns)),
+        of("latency_to_application_p99_9_ns", part, |latency| {
+            Some(latency.to_application.as_ref()?.p99_9_ns)
+        }),
         of("latency_pdv_p50_ns", variation, |latency| above_least(latency, |delays| delays.p50_ns)),
         of("latency_pdv_p99_ns", variation, |latency| above_least(latency, |delays| delays.p99_ns)),
         of("latency_pdv_p99_9_ns", variation, |latency| above_least(latency, |delays| delays.p99_9_ns)),

@@ -54,7 +54,9 @@ fn sums_of(results: &Results) -> BTreeMap<String, (i128, u32)> {
             sum.0 += i128::from(booked.count.unwrap_or(0));
             sum.1 += u32::from(booked.count.is_none());
         }
-        for (name, count) in [("intended", trial.intended), ("sent", trial.sent), ("received", trial.delivered)] {
+        for (name, count) in
+            [("intended", trial.intended), ("sent", trial.sent), ("received", trial.delivered)]
+        {
             sums.entry(name.into()).or_default().0 += i128::from(count);
         }
     }
@@ -110,18 +112,33 @@ fn unknown_is_null_and_labels_are_a_map() {
     let trials = read(&dataset, "trials");
     assert_eq!(trials.len(), results.trials.len());
     let first = &trials[0];
-    assert_eq!((first.whole("number"), first.text("method")), (Some(1), Some(results.trials[0].profile.method.as_str())));
+    assert_eq!(
+        (first.whole("number"), first.text("method")),
+        (Some(1), Some(results.trials[0].profile.method.as_str()))
+    );
     assert_eq!(first.whole("started_at"), Some(1_700_000_000_000_000));
-    assert_eq!((first.text("cpu_model"), first.text("firmware"), first.number("app_ns_per_packet")), (None, None, None));
+    assert_eq!(
+        (first.text("cpu_model"), first.text("firmware"), first.number("app_ns_per_packet")),
+        (None, None, None)
+    );
     assert_eq!((first.text("host_id"), first.text("command")), (Some("host0"), Some("bench")));
     assert_eq!((first.entry("labels", "site"), first.entry("labels", "campaign")), (Some("a"), None));
-    assert_eq!((first.length("noise"), trials[1].length("noise")), (Some(results.trials[0].noise.len()), Some(2)));
+    assert_eq!(
+        (first.length("noise"), trials[1].length("noise")),
+        (Some(results.trials[0].noise.len()), Some(2))
+    );
     assert_eq!(trials[1].number("app_ns_per_packet"), Some(200.0));
     let is_maximum = |row: &&Record| row.number("intended_pps").is_none();
-    assert_eq!(trials.iter().filter(is_maximum).count(), results.trials.iter().filter(|trial| trial.intended_pps.is_none()).count());
+    assert_eq!(
+        trials.iter().filter(is_maximum).count(),
+        results.trials.iter().filter(|trial| trial.intended_pps.is_none()).count()
+    );
     assert_eq!(read(&dataset, "searches").len(), 0);
     let hosts = read(&dataset, "hosts");
-    assert_eq!((hosts.len(), hosts[0].text("role"), hosts[0].text("kernel_release")), (1, Some("both"), Some("6.1.0")));
+    assert_eq!(
+        (hosts.len(), hosts[0].text("role"), hosts[0].text("kernel_release")),
+        (1, Some("both"), Some("6.1.0"))
+    );
     let environment: Environment = serde_json::from_str(hosts[0].text("environment").unwrap()).unwrap();
     assert_eq!(environment, results.environment);
 }
@@ -132,7 +149,10 @@ fn exporting_twice_changes_nothing_and_folders_of_runs_are_searched() {
     let dataset = scratch.file("dataset");
     for (nth, name) in ["runs/a", "runs/deep/er/b"].into_iter().enumerate() {
         fs::create_dir_all(scratch.file(name)).unwrap();
-        save(&run(Made { started: FIRST.started + nth as u64, seed: nth as u64, ..FIRST }), &scratch.file(name));
+        save(
+            &run(Made { started: FIRST.started + nth as u64, seed: nth as u64, ..FIRST }),
+            &scratch.file(name),
+        );
     }
     let exported = export(&scratch.file("runs"), &dataset, &[]).unwrap();
     assert_eq!((exported.runs, exported.trials), (2, 2 * run(FIRST).trials.len()));
@@ -210,11 +230,16 @@ fn a_slower_kernel_on_a_third_of_the_hosts_is_found_in_files() {
     assert_eq!((compared.comparison.then.as_str(), compared.comparison.now.as_str()), ("6.1.0", "6.2.0"));
     assert_eq!((compared.paired, compared.only, compared.runs), (12, [0, 0], 96));
     let report = page::of_comparison(&dataset, "kernel_release", &compared);
-    assert!(report.verdict.text.starts_with("kernel_release 6.2.0 against 6.1.0 on 12 hosts: "), "{}", report.verdict.text);
+    assert!(
+        report.verdict.text.starts_with("kernel_release 6.2.0 against 6.1.0 on 12 hosts: "),
+        "{}",
+        report.verdict.text
+    );
     assert!(report.verdict.text.contains("regression"), "{}", report.verdict.text);
     let error = compare::of_dataset(&dataset, "kernel", None, thresholds).unwrap_err().to_string();
     assert!(error.contains("--by kernel: name a column of trials: campaign, date, labels.NAME"), "{error}");
-    let error = compare::of_dataset(&scratch.file("runs"), "campaign", None, thresholds).unwrap_err().to_string();
+    let error =
+        compare::of_dataset(&scratch.file("runs"), "campaign", None, thresholds).unwrap_err().to_string();
     assert!(error.contains("there is no dataset here"), "{error}");
     // The same runs over the days.
     let report = page::of_dataset(&dataset, thresholds).unwrap();
@@ -235,7 +260,31 @@ fn tidy_rows_have_types_and_the_same_sums() {
     let found = reader::rows(&file, &["place", "count", "kept", "sent", "load_independent"]).unwrap();
     let sum: i64 = found.iter().filter_map(|row| row.whole("count")).sum();
     assert_eq!(sum, results.trials.iter().map(|trial| trial.intended as i64).sum::<i64>());
-    assert!(found.iter().all(|row| row.text("kept") == Some("result") && row.flag("load_independent").is_some()));
+    assert!(
+        found.iter().all(|row| row.text("kept") == Some("result") && row.flag("load_independent").is_some())
+    );
+}
+
+/// `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
+#[test]
+fn engines_read_the_sums_of_the_results() {
+    let Some(python) = std::env::var_os("CAPBENCH_NOTEBOOKS_PYTHON") else {
+        return capbench_testing::other_step("peers");
+    };
+    let scratch = Scratch::new();
+    fleet::save_all(&scratch.file("runs"), 3, 2);
+    export(&scratch.file("runs"), &scratch.file("dataset"), &["site=a"]).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sql/engines.py");
+    let mut command = std::process::Command::new(python);
+    command.arg(script).arg(scratch.file("dataset")).arg("--results").arg(scratch.file("runs"));
+    let output = command
+        .args(["--engine", "duckdb", "--engine", "datafusion", "--engine", "polars"])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("4 answers are the same"), "{printed}");
+    println!("{printed}");
 }
 
 /// The tables of columns in docs/dataset.md. `CAPBENCH_WRITE_SCHEMA=1` writes them anew.
@@ -247,8 +296,11 @@ fn the_documentation_has_every_column() {
         let [begin, end] = ["columns", "end"].map(|word| format!("<!-- {word} of {} -->\n", table.name));
         let from = text.find(&begin).unwrap_or_else(|| panic!("{begin}")) + begin.len();
         let to = text.find(&end).unwrap_or_else(|| panic!("{end}"));
-        let rows = (table.columns)().into_iter().map(|[name, kind, from]| format!("| `{name}` | {kind} | {from} |\n"));
-        let expected = format!("| column | type | from results.json |\n|---|---|---|\n{}", rows.collect::<String>());
+        let rows = (table.columns)()
+            .into_iter()
+            .map(|[name, kind, from]| format!("| `{name}` | {kind} | {from} |\n"));
+        let expected =
+            format!("| column | type | from results.json |\n|---|---|---|\n{}", rows.collect::<String>());
         if std::env::var_os("CAPBENCH_WRITE_SCHEMA").is_some() {
             text.replace_range(from..to, &expected);
         } else {

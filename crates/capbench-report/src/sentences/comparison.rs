@@ -48,7 +48,9 @@ fn conclusion(comparison: &Comparison) -> String {
     }
     if comparison.is_inconclusive() {
         return match comparison.hosts {
-            Some(_) => "Inconclusive: too few runs of the same hosts; measure each host several times.".into(),
+            Some(_) => {
+                "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
+            }
             None => "Inconclusive: there are too few trials; measure both runs with --visits 8.".into(),
         };
     }

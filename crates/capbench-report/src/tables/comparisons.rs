@@ -171,7 +171,9 @@ fn power(comparison: &Comparison) -> Vec<String> {
         ));
     }
     if comparison.hosts.is_some() {
-        lines.push("A figure of a run is the median of its trials. Hosts are compared with themselves only.".into());
+        lines.push(
+            "A figure of a run is the median of its trials. Hosts are compared with themselves only.".into(),
+        );
     } else if !comparison.paired {
         lines.push(
             "Two runs are two points in time: every figure includes what changed on the host between them. Trials that take turns exclude that: bench --against METHOD."

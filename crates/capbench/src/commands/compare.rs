@@ -121,7 +121,10 @@ fn write(flags: &CompareFlags, report: &Report, runs: &[Run]) -> Result<()> {
 }
 
 /// The comparison of two runs with their paths. Problems of the files come first in its notes.
-fn compared(flags: &CompareFlags, [(then_path, then), (now_path, now)]: [(&Path, &Run); 2]) -> Result<Comparison> {
+fn compared(
+    flags: &CompareFlags,
+    [(then_path, then), (now_path, now)]: [(&Path, &Run); 2],
+) -> Result<Comparison> {
     let found = of_runs(&then.results, &now.results, &flags.across, flags.thresholds.thresholds());
     let sides = [("A", then_path, then), ("B", now_path, now)];
     let mut comparison = found.inspect_err(|_| {

@@ -63,7 +63,10 @@ pub fn run(flags: &ExportFlags) -> Result<Exit> {
         many(trials as u64, "trial", "trials")
     );
     if leftovers > 0 {
-        text += &format!("Removed {} of an export that was killed.\n", many(leftovers as u64, "unfinished file", "unfinished files"));
+        text += &format!(
+            "Removed {} of an export that was killed.\n",
+            many(leftovers as u64, "unfinished file", "unfinished files")
+        );
     }
     print(&text)?;
     Ok(if failed > 0 { Exit::Partly(exit::FAILED) } else { Exit::Done })

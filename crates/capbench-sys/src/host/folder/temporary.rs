@@ -82,15 +82,10 @@ impl Temporary<'_> {
         self.publish(|folder, from| folder.rename_new(from, name))
     }
 
-    /// Gives the file its final name without waiting for the disk: the caller has synced its content, for example by
-    /// [`Folder::sync_file_system`], and syncs the name. Replaces an existing file of that name.
-    ///
-    /// # Errors
-    /// The kernel's reason; an existing file is then unchanged.
-    pub fn name_synced(mut self, name: &OsStr) -> io::Result<()> {
-        self.folder.rename(&self.name, name)?;
-        self.name.clear();
-        Ok(())
+    /// Closes the file under its temporary name and returns that. The caller syncs it, for example with many others by
+    /// [`Folder::sync_file_system`], and renames or removes it.
+    pub fn keep(mut self) -> OsString {
+        std::mem::take(&mut self.name)
     }
 
     fn publish(mut self, rename: impl FnOnce(&Folder, &OsStr) -> io::Result<()>) -> io::Result<()> {
