@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -125,11 +126,11 @@ fn keyed(folder: &Path, key: &str) -> Result<Vec<(String, PathBuf)>> {
     Ok(entries(folder)?.into_iter().filter_map(value).collect())
 }
 
-/// What is in a folder, by name; nothing in one that does not exist.
+/// What is in a folder, by name; nothing in one that does not exist, or that is a file.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let unreadable = |source| DatasetError::Unreadable(folder.into(), source);
     let found = match fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
         found => found.map_err(unreadable)?,
     };
     let mut entries = Vec::new();

