@@ -16,7 +16,12 @@ def session(master=None):
     # Days of the partitions are text, as in other engines; files of older versions may lack columns.
     builder = builder.config("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     builder = builder.config("spark.sql.session.timeZone", "UTC")
-    return (builder.master(master) if master else builder).getOrCreate()
+    if master:
+        builder = builder.master(master)
+    else:
+        # On one host 200 parts, Spark's default, are slower than few. A cluster's own configuration stays.
+        builder = builder.config("spark.sql.shuffle.partitions", "8")
+    return builder.getOrCreate()
 
 
 def rows(dataset, sql, master=None):

@@ -112,12 +112,17 @@ pub(crate) fn of_figures(
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();
     let own: BTreeSet<usize> = strata.iter().flat_map(|stratum| stratum.runs()).collect();
     let notes = notes(figures, &own);
-    let comparison = Comparison {
+    let mut comparison = Comparison {
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
         notes,
         visits_needed: None,
         ..Comparison::of(names, false, &matched, thresholds, left_out)
     };
+    // The median over hosts of unlike speed says nothing of the change of each.
+    for contrast in &mut comparison.contrasts {
+        contrast.then.median = None;
+        contrast.now.median = None;
+    }
     let paired = hosts.len();
     Ok(HostsCompared { comparison, changes, paired, only: sides.only(&hosts), runs: own.len() })
 }

@@ -64,7 +64,9 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
         .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
         .with(Column::named("change_ratio", "by"), |(_, contrast)| change(contrast));
     let trials = |(_, contrast): &(&str, &Contrast)| trials(comparison, contrast);
-    columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials)
+    let table = columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials);
+    // Of hosts together there are no figures.
+    table.map(|table| if comparison.hosts.is_some() { table.without_empty_columns() } else { table })
 }
 
 /// The contrasts with this judgement: single set-ups, and several together, which have no figures.
