@@ -39,7 +39,7 @@ pub struct CompareFlags {
     #[arg(long, value_name = "COLUMN", requires = "dataset")]
     by: Option<String>,
     /// The two values of this column, the earlier one first. Without it the column must have two
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 2, requires = "dataset")]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "dataset")]
     values: Option<Vec<String>>,
     /// In what set-ups may differ, separated by commas, where each run has one only: method, placement, size, traffic,
     /// transmit, work, load
