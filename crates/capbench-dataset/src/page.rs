@@ -1,5 +1,5 @@
-//! The report over a dataset: how rates, costs and losses changed over the days, which days were worse than the day before on
-//! the same hosts, and every run. It is the same page as that of a run.
+//! The report over a dataset: how rates, costs and losses changed over the days, from which day on the same hosts were
+//! worse, and every run. It is the same page as that of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -246,10 +246,13 @@ fn point(day: usize, values: Vec<f64>) -> Point {
     Point { x: day as f64, y, interval, is_at_least: false, trials: Vec::new() }
 }
 
-/// Each day against the one before, on the hosts that both have.
+/// Days on each side of a day that are compared. A host has one run a day, and a test needs several.
+const WINDOW: usize = 3;
+
+/// Each day and those after it against those before, on the hosts that both have.
 struct DayByDay {
     pairs: Vec<HostsCompared>,
-    /// Pairs of days without a host in common.
+    /// Days without a host in common with those before.
     without: usize,
 }
 
@@ -261,28 +264,54 @@ struct DayChange<'d> {
 }
 
 fn day_by_day(figures: &Figures, days: &[String], thresholds: Thresholds) -> DayByDay {
-    let compared = |pair: &[String]| {
-        let values = Some([pair[0].clone(), pair[1].clone()]);
-        compare::of_figures(figures, "date", values, thresholds).ok()
+    let compared = |nth: usize| {
+        let before = &days[nth.saturating_sub(WINDOW)..nth];
+        let after = &days[nth..days.len().min(nth + WINDOW)];
+        let side = |value: Option<usize>| {
+            let day = figures.values.get(value?)?;
+            if before.contains(day) { Some(0) } else { after.contains(day).then_some(1) }
+        };
+        let values = [format!("before {}", days[nth]), format!("from {}", days[nth])];
+        let own = Figures {
+            runs: figures.runs.clone(),
+            setups: figures.setups.clone(),
+            values: values.to_vec(),
+            all: figures.all.iter().map(|one| Figure { value_of: side(one.value_of), ..*one }).collect(),
+            left_out: figures.left_out,
+        };
+        compare::of_figures(&own, "date", Some(values), thresholds).ok()
     };
-    let all: Vec<_> = days.windows(2).map(compared).collect();
+    let all: Vec<_> = (1..days.len()).map(compared).collect();
     let without = all.iter().filter(|pair| pair.is_none()).count();
     DayByDay { pairs: all.into_iter().flatten().collect(), without }
 }
 
 impl DayByDay {
-    /// The changes that are shown, if all pairs of days are one family of tests.
+    /// The changes that are shown, if all days are one family of tests. Of a change that several days show, the day of which
+    /// chance explains it least.
     fn shown(&self) -> Vec<DayChange<'_>> {
         let kinds = [(Judgement::Regression, "worse"), (Judgement::Improvement, "better")];
-        let mut shown = Vec::new();
+        let mut shown: Vec<DayChange<'_>> = Vec::new();
         for (judgement, words) in kinds {
             for days in &self.pairs {
                 let level = days.comparison.false_alarms / self.pairs.len() as f64;
                 let is_shown = |contrast: &&Contrast| {
                     contrast.setups == 1 && contrast.corrected.is_some_and(|p| p <= level)
                 };
-                let own = days.comparison.judged(judgement).filter(is_shown);
-                shown.extend(own.map(|contrast| DayChange { words, days, contrast }));
+                for contrast in days.comparison.judged(judgement).filter(is_shown) {
+                    let is_same = |known: &&mut DayChange<'_>| {
+                        let other = known.contrast;
+                        known.words == words
+                            && other.setup == contrast.setup
+                            && other.measure == contrast.measure
+                    };
+                    let found = DayChange { words, days, contrast };
+                    match shown.iter_mut().find(is_same) {
+                        Some(known) if contrast.by_chance < known.contrast.by_chance => *known = found,
+                        Some(_) => {}
+                        None => shown.push(found),
+                    }
+                }
             }
         }
         shown
@@ -300,9 +329,9 @@ impl DayByDay {
             (0, pairs) if pairs.iter().all(is_inconclusive) => {
                 format!("Inconclusive: too few runs of each host and day for a test; {of}.")
             }
-            (0, _) => format!("No regression shown from day to day: {days} with the day before; {of}."),
+            (0, _) => format!("No regression shown over the days: {days} with those before; {of}."),
             (some, _) => format!(
-                "{} from day to day: {days} with the day before; {of}.",
+                "{} over the days: {days} with those before; {of}.",
                 many(some as u64, "regression", "regressions")
             ),
         }
@@ -311,10 +340,10 @@ impl DayByDay {
     fn findings(&self) -> Vec<Sentence> {
         const MOST: usize = 8;
         let said = |change: &DayChange<'_>| {
-            let Comparison { then, now, .. } = &change.days.comparison;
             let by = percent(change.contrast.change.middle.abs());
             sentence(&format!(
-                "{now}: {} of {} is {} than on {then}, by {by} over {}.",
+                "{}: {} of {} is {} than on the days before, by {by} over {}.",
+                change.days.comparison.now,
                 change.contrast.measure.words(),
                 change.contrast.setup,
                 change.words,
@@ -334,7 +363,6 @@ impl DayByDay {
                 row([
                     Cell::Text((*words).into()),
                     Cell::Text(days.comparison.now.clone()),
-                    Cell::Text(days.comparison.then.clone()),
                     Cell::Text(contrast.measure.words().into()),
                     Cell::Text(contrast.setup.to_string()),
                     match interval {
@@ -347,11 +375,10 @@ impl DayByDay {
             .collect();
         (!rows.is_empty()).then(|| Table {
             id: "summary".into(),
-            caption: "Changes from day to day beyond the threshold, on hosts that both days have".into(),
+            caption: "Changes beyond the threshold against the days before, on hosts that both have".into(),
             columns: vec![
                 column("judgement", "change", Unit::None),
                 column("day", "day", Unit::None),
-                column("before", "against", Unit::None),
                 column("measure", "figure", Unit::None),
                 column("setup", "set-up", Unit::None),
                 column("change_ratio", "by (95 %)", Unit::Ratio),
@@ -359,10 +386,10 @@ impl DayByDay {
             ],
             rows,
             notes: vec![format!(
-                "Each of {} is tested at {}, so that all together name a change that is not there in one dataset of {:.0}.",
-                many(self.pairs.len() as u64, "pair of days", "pairs of days"),
-                percent(0.05 / self.pairs.len().max(1) as f64),
-                20.0
+                "Up to {WINDOW} days before and from a day on are compared. Each of {} is tested at {}, so that all together name \
+                 a change that is not there in one dataset of 20. Of a change that several days show, the clearest day is listed.",
+                many(self.pairs.len() as u64, "day", "days"),
+                percent(0.05 / self.pairs.len().max(1) as f64)
             )],
             is_main: true,
         })
@@ -372,8 +399,8 @@ impl DayByDay {
         let text = match self.without {
             0 => return None,
             some => sentence(&format!(
-                "{} no host and set-up in common, so nothing was compared there.",
-                many(some as u64, "pair of days has", "pairs of days have")
+                "{} no host and set-up in common with those before, so nothing was compared there.",
+                many(some as u64, "day has", "days have")
             )),
         };
         let (id, heading) = ("days".into(), "Days that cannot be compared".into());
