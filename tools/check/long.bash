@@ -38,13 +38,11 @@ dpdk() {
   accounted "$work/dpdk"
 }
 
-# Built as the unit tests are, so that only what the feature changes is built again.
 peers() {
-  local test code=0 tests=(formats::parquet every_format_of_every_run pandas_and_duckdb search::tests::reference)
+  local test code=0 tests=(pandas_and_duckdb engines_read search::tests::reference)
   interpreter notebooks CAPBENCH_NOTEBOOKS_PYTHON || code=$?
   interpreter search CAPBENCH_MLRSEARCH_PYTHON || code=$?
-  cargo clippy -p capbench-report -p capbench --all-targets --features capbench/parquet --locked -- -D warnings
-  judged "$work/run" --workspace --features capbench/parquet --locked --no-fail-fast --lib --test reports \
+  judged "$work/run" -p capbench-report -p capbench-plan -p capbench-dataset --locked --no-fail-fast --lib --test reports --test all \
     -- --show-output "${tests[@]}"
   grep -E ' frames by | paths: ' "$work/run"
   for test in "${tests[@]}"; do

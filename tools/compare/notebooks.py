@@ -1,6 +1,6 @@
-"""The tidy rows of a report as notebooks read them: pandas and DuckDB, from CSV and from Parquet.
+"""The tidy rows of a report as notebooks read them: pandas and DuckDB.
 
-Usage: notebooks.py FOLDER; FOLDER has tidy.csv, and tidy.parquet where it was written. Prints a line for each reader, method
+Usage: notebooks.py FOLDER; FOLDER has tidy.csv. Prints a line for each reader, method
 and place: `READER METHOD PLACE FRAMES UNKNOWN`, of the trials that stand.
 """
 
@@ -34,10 +34,3 @@ def of_duckdb(reader, source):
 csv = folder / "tidy.csv"
 of_pandas("pandas-csv", pandas.read_csv(csv, dtype={"count": "Int64"}))
 of_duckdb("duckdb-csv", f"read_csv('{csv}', header = true, all_varchar = false)")
-parquet = folder / "tidy.parquet"
-if parquet.exists():
-    of_pandas("pandas-parquet", pandas.read_parquet(parquet, dtype_backend="numpy_nullable"))
-    of_duckdb("duckdb-parquet", f"read_parquet('{parquet}')")
-    kinds = duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet('{parquet}'))").fetchall()
-    for name, kind in kinds:
-        print("type", name, kind.replace(" ", "_"))

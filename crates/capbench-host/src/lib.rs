@@ -9,6 +9,7 @@ pub mod environment;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+pub mod host_id;
 pub mod links;
 pub mod time_service;
 pub mod tracer;

@@ -10,7 +10,7 @@
 //! | [`mod@compare`] | compares two runs |
 //! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | `sections`, `tables` | charts; tables of every measurement |
-//! | `trial_columns`, `tidy` | the columns of a trial; the rows of files for notebooks |
+//! | [`trial_columns`], [`tidy`] | the columns of a trial; the rows of files for notebooks |
 //! | [`formats`], `palette` | writers; colours of charts |
 //! | [`printable`] | escapes control characters in foreign text |
 //! | [`save`] | files of a report |
@@ -41,8 +41,8 @@ mod schema_tests;
 mod sections;
 pub mod sentences;
 mod tables;
-mod tidy;
-mod trial_columns;
+pub mod tidy;
+pub mod trial_columns;
 
 pub use naming::{command_line, recommendation};
 

@@ -81,6 +81,25 @@ fn warnings(run: &Run) -> Vec<String> {
     run.warnings.iter().cloned().chain((!results.complete).then_some(stopped)).collect()
 }
 
+/// The report of a comparison, without what is known of its runs.
+pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
+    let mut section = sections::comparisons::section("comparison", comparison);
+    Report {
+        title: "capbench compare".into(),
+        subtitle,
+        verdict: sentences::comparison::of(comparison),
+        warnings: Vec::new(),
+        picture: section.charts.drain(..PICTURES.min(section.charts.len())).collect(),
+        summary: tables::comparisons::changes(comparison),
+        findings: sentences::comparison::facts(comparison),
+        caveats: Vec::new(),
+        sections: vec![section],
+        environment: Vec::new(),
+        statements: Vec::new(),
+        trials: Table::default(),
+    }
+}
+
 /// The comparison report of two runs, `A` and `B`, named by their paths.
 pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Report {
     let runs = [("A", sides[0].1), ("B", sides[1].1)];
@@ -89,7 +108,6 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
         format!("{name} is {}, {}, {started}", path.display(), command_line(&results.command))
     };
     let subtitle: Vec<String> = runs.into_iter().zip(sides).map(run).collect();
-    let mut section = sections::comparisons::section("comparison", comparison);
     let host = |(name, results): (&str, &Results)| {
         let named = |table: Table| Table {
             id: format!("{name}-{}", table.id),
@@ -102,18 +120,11 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
         results.statements.iter().map(|statement| format!("{name}: {statement}")).collect::<Vec<_>>()
     };
     let mut report = Report {
-        title: "capbench compare".into(),
-        subtitle: subtitle.join("; "),
-        verdict: sentences::comparison::of(comparison),
-        warnings: Vec::new(),
-        picture: section.charts.drain(..PICTURES.min(section.charts.len())).collect(),
-        summary: tables::comparisons::changes(comparison),
-        findings: sentences::comparison::facts(comparison),
         caveats: sentences::caveats::of_both(runs).into_iter().collect(),
-        sections: vec![section],
         environment: runs.into_iter().flat_map(host).collect(),
         statements: runs.into_iter().flat_map(said).collect(),
         trials: tables::trials::of_both(runs),
+        ..of_comparison(subtitle.join("; "), comparison)
     };
     links::name_once(&mut report);
     report

@@ -37,6 +37,12 @@ pub struct Results {
     pub command: Vec<String>,
     /// When the run started, seconds since the epoch.
     pub started_unix_s: u64,
+    /// Identifies the run: a UUID of version 7. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// Identifies the host of `environment`: a keyed hash of its machine-id(5). Absent if it has none, or as `run_id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<String>,
     /// Whether the run completed.
     pub complete: bool,
     /// The exit code of the command, once it ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was

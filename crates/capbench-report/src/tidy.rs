@@ -6,26 +6,82 @@
 use capbench_model::trial::TrialResult;
 
 use crate::read::Run;
+use crate::results::Results;
 use crate::trial_columns::{COLUMNS, Of, key};
 
-/// A row of a trial at a place of its ledger, `delivered` or `unexplained`.
-pub(crate) struct TidyRow<'r> {
-    run: &'r str,
-    pub(crate) trial: &'r TrialResult,
+/// A trial that a run saved, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct SavedTrial<'r> {
+    /// The trial.
+    pub trial: &'r TrialResult,
     /// `result`, `set_aside` or `probe`.
-    kept: &'static str,
+    pub kept: &'static str,
     /// The trial that this one belongs to; itself if it is a result.
-    belongs_to: u32,
-    place: String,
+    pub belongs_to: u32,
+}
+
+/// Every trial of a run, each result before its discarded attempts and its probes.
+pub fn saved(results: &Results) -> Vec<SavedTrial<'_>> {
+    let mut all = Vec::new();
+    for result in &results.trials {
+        let mut add = |trial, kept| all.push(SavedTrial { trial, kept, belongs_to: result.number });
+        add(result, "result");
+        if let Some(guarding) = &result.guarding {
+            guarding.discarded.iter().for_each(|attempt| add(&attempt.trial, "set_aside"));
+            let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
+            probes.for_each(|probe| add(probe, "probe"));
+        }
+    }
+    all
+}
+
+/// Where frames of a trial went: a place of its ledger, `delivered` or `unexplained`.
+#[derive(Clone, Debug)]
+pub struct Booked<'r> {
+    /// The place.
+    pub place: String,
     /// Frames there; `None` if unknown.
-    count: Option<i64>,
+    pub count: Option<i64>,
     /// The counter behind `count`, or why there is none.
-    source: &'r str,
+    pub source: &'r str,
+}
+
+/// All places of a trial.
+pub fn booked(trial: &TrialResult) -> impl Iterator<Item = Booked<'_>> {
+    // Counts are signed in this column because of one place; a larger count saturates.
+    let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let known = trial.ledger.iter().map(move |entry| Booked {
+        place: key(entry.place),
+        count: entry.count.map(signed),
+        source: &entry.source,
+    });
+    let rest = |place: &str, count, source| Booked { place: place.into(), count: Some(count), source };
+    known.chain([
+        rest("delivered", signed(trial.delivered), "the application, frame by frame"),
+        rest("unexplained", trial.unexplained, "sent, less delivered and what places have"),
+    ])
+}
+
+/// A row of a trial at a place.
+#[derive(Debug)]
+pub struct TidyRow<'r> {
+    run: &'r str,
+    saved: SavedTrial<'r>,
+    booked: Booked<'r>,
+}
+
+impl<'r> TidyRow<'r> {
+    /// The trial.
+    pub fn trial(&self) -> &'r TrialResult {
+        self.saved.trial
+    }
 }
 
 /// A column of tidy rows: of the row itself, or of its trial.
-pub(crate) enum Column<'r> {
+pub enum Column<'r> {
+    /// Of the row itself.
     Row(Of<TidyRow<'r>>),
+    /// Of its trial.
     Trial(&'static Of<TrialResult>),
 }
 use Column::{Row, Trial};
@@ -35,7 +91,7 @@ impl<'r> Column<'r> {
     pub(crate) fn field(&self, row: &TidyRow<'r>) -> String {
         match self {
             Row(of) => of.field(row),
-            Trial(of) => of.field(row.trial),
+            Trial(of) => of.field(row.trial()),
         }
     }
 }
@@ -67,50 +123,28 @@ const OF_TRIAL: [&str; 22] = [
 ];
 
 /// All columns, in order, by their names.
-pub(crate) fn columns<'r>() -> Vec<(&'static str, Column<'r>)> {
+pub fn columns<'r>() -> Vec<(&'static str, Column<'r>)> {
     let of = |wanted: &str| COLUMNS.iter().find(|(key, _)| *key == wanted).map(|(key, of)| (*key, Trial(of)));
     let mut columns: Vec<(&str, Column<'r>)> = vec![("run", Row(Of::Text(|row| row.run.into())))];
     columns.extend(of("number"));
-    columns.push(("kept", Row(Of::Text(|row| row.kept.into()))));
-    columns.push(("belongs_to", Row(Of::Count(|row| Some(row.belongs_to.into())))));
+    columns.push(("kept", Row(Of::Text(|row| row.saved.kept.into()))));
+    columns.push(("belongs_to", Row(Of::Count(|row| Some(row.saved.belongs_to.into())))));
     columns.extend(["phase", "method"].into_iter().filter_map(of));
-    columns.push(("engine", Row(Of::Text(|row| row.trial.engine.clone()))));
+    columns.push(("engine", Row(Of::Text(|row| row.trial().engine.clone()))));
     columns.extend(OF_TRIAL.into_iter().filter_map(of));
-    columns.push(("place", Row(Of::Text(|row| row.place.clone()))));
-    columns.push(("count", Row(Of::Signed(|row| row.count))));
-    columns.push(("source", Row(Of::Text(|row| row.source.into()))));
+    columns.push(("place", Row(Of::Text(|row| row.booked.place.clone()))));
+    columns.push(("count", Row(Of::Signed(|row| row.booked.count))));
+    columns.push(("source", Row(Of::Text(|row| row.booked.source.into()))));
     columns
 }
 
 /// The rows of runs.
-pub(crate) fn rows(runs: &[Run]) -> Vec<TidyRow<'_>> {
+pub fn rows(runs: &[Run]) -> Vec<TidyRow<'_>> {
     let mut rows = Vec::new();
-    for (run, trial) in runs.iter().flat_map(|run| run.results.trials.iter().map(move |trial| (run, trial))) {
-        let mut add = |own, kept| of_trial(&mut rows, &run.name, own, kept, trial.number);
-        add(trial, "result");
-        if let Some(guarding) = &trial.guarding {
-            guarding.discarded.iter().for_each(|attempt| add(&attempt.trial, "set_aside"));
-            let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
-            probes.for_each(|probe| add(probe, "probe"));
+    for run in runs {
+        for saved in saved(&run.results) {
+            rows.extend(booked(saved.trial).map(|booked| TidyRow { run: &run.name, saved, booked }));
         }
     }
     rows
-}
-
-fn of_trial<'r>(
-    rows: &mut Vec<TidyRow<'r>>,
-    run: &'r str,
-    trial: &'r TrialResult,
-    kept: &'static str,
-    belongs_to: u32,
-) {
-    // Counts are signed in this column because of one place; a larger count saturates.
-    let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let known = trial.ledger.iter().map(|entry| (key(entry.place), entry.count.map(signed), &*entry.source));
-    let rest = [
-        ("delivered".into(), Some(signed(trial.delivered)), "the application, frame by frame"),
-        ("unexplained".into(), Some(trial.unexplained), "sent, less delivered and what places have"),
-    ];
-    let row = |(place, count, source)| TidyRow { run, trial, kept, belongs_to, place, count, source };
-    rows.extend(known.chain(rest).map(row));
 }

@@ -7,11 +7,16 @@ use capbench_model::places::{self, Place};
 use capbench_model::trial::TrialResult;
 
 /// The type of a column, and the function that returns its value in a row. `None` is unknown; text and flags are always known.
-pub(crate) enum Of<R> {
+pub enum Of<R> {
+    /// Text; empty where there is none.
     Text(fn(&R) -> String),
+    /// A count.
     Count(fn(&R) -> Option<u64>),
+    /// A number that can be negative.
     Signed(fn(&R) -> Option<i64>),
+    /// A measured or computed number.
     Number(fn(&R) -> Option<f64>),
+    /// A yes or no.
     Flag(fn(&R) -> bool),
 }
 use Of::{Count, Flag, Number, Signed, Text};
@@ -34,7 +39,7 @@ impl<R> Of<R> {
 
 /// All columns besides the places of the ledger, in order, by their names.
 #[rustfmt::skip]
-pub(crate) const COLUMNS: [(&str, Of<TrialResult>); 55] = [
+pub const COLUMNS: [(&str, Of<TrialResult>); 55] = [
     ("number", Count(|trial| Some(trial.number.into()))),
     ("phase", Text(|trial| key(trial.phase))),
     ("method", Text(|trial| trial.profile.method.clone())),
@@ -112,7 +117,7 @@ pub(crate) fn lost(trial: &TrialResult) -> impl Iterator<Item = Option<u64>> {
 }
 
 /// The name of a value in results files.
-pub(crate) fn key<T: serde::Serialize>(value: T) -> String {
+pub fn key<T: serde::Serialize>(value: T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(text)) => text,
         Ok(other) => other.to_string(),

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use capbench_agent::AgentError;
 use capbench_agent::message::Kind;
 use capbench_capture::CaptureError;
+use capbench_dataset::DatasetError;
 use capbench_frames::{FrameError, Pps};
 use capbench_host::HostError;
 use capbench_lab::LabError;
@@ -433,9 +434,10 @@ fn meant(error: &clap::Error) -> Option<&str> {
 
 fn of_error(error: &anyhow::Error) -> u8 {
     let of = |cause: &(dyn std::error::Error + 'static)| {
-        let is_comparison = matches!(cause.downcast_ref(), Some(ReportError::Comparison { .. }));
+        let is_of_flags = matches!(cause.downcast_ref(), Some(ReportError::Comparison { .. }))
+            || matches!(cause.downcast_ref(), Some(DatasetError::Comparison(_) | DatasetError::Label(..)));
         let fixed = [
-            (cause.is::<Usage>() || cause.is::<FrameError>() || is_comparison, USAGE),
+            (cause.is::<Usage>() || cause.is::<FrameError>() || is_of_flags, USAGE),
             (cause.is::<Unsupported>(), UNSUPPORTED),
         ];
         let fixed = fixed.into_iter().find_map(|(is_so, code)| is_so.then_some(code));

@@ -222,9 +222,10 @@ impl LayoutFlags {
 /// From which change on a difference is worth saying.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ThresholdFlags {
-    /// Rates and times that change by less are no regression and no improvement, however certain it is
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
-    pub threshold: f64,
+    /// Rates and times that change by less are no regression and no improvement, however certain it is [default: 5%; with
+    /// --dataset 0.5%]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    threshold: Option<f64>,
     /// The same for loss: the difference of the shares lost. If most trials of the later run lose frames and none of the earlier
     /// run does, any loss counts
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]
@@ -232,9 +233,14 @@ pub struct ThresholdFlags {
 }
 
 impl ThresholdFlags {
-    /// As comparisons take them.
+    /// As comparisons of runs and of methods take them.
     pub fn thresholds(self) -> Thresholds {
-        Thresholds { relative: self.threshold, loss: self.loss_threshold }
+        self.thresholds_or(Thresholds::default().relative)
+    }
+
+    /// The same with this one for rates and times, unless the user set it.
+    pub fn thresholds_or(self, relative: f64) -> Thresholds {
+        Thresholds { relative: self.threshold.unwrap_or(relative), loss: self.loss_threshold }
     }
 }
 

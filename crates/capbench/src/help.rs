@@ -29,6 +29,13 @@ pub const GROUPS: &[Group] = &[
                 &[
                     "capbench compare monday tuesday   # two folders of --out",
                     "capbench compare monday tuesday --format html --out compared   # a page with a chart",
+                    "capbench compare --dataset fleet --by kernel_release   # on every host of the dataset",
+                ],
+            ),
+            (
+                "export",
+                &[
+                    "capbench export results/ --to fleet --label campaign=2026w47   # runs of a host, as Parquet",
                 ],
             ),
         ],
@@ -90,7 +97,13 @@ pub const GROUPS: &[Group] = &[
         commands: &[
             ("verify", &["capbench verify --trial 7 --frames 100000 packets.pcapng   # frames of `send`"]),
             ("convert", &["capbench convert blocks.verbatim packets.pcapng"]),
-            ("report", &["capbench report capbench-results/bench-2026-11-20T12-00-00Z --format html"]),
+            (
+                "report",
+                &[
+                    "capbench report capbench-results/bench-2026-11-20T12-00-00Z --format html",
+                    "capbench report --dataset fleet --out page   # trends over the days",
+                ],
+            ),
         ],
     },
     Group {

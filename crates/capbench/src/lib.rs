@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    agent, campaign, compare, config, convert, count, generate, methods, report, send, verify, why,
+    agent, campaign, compare, config, convert, count, export, generate, methods, report, send, verify, why,
 };
 use crate::measuring::{bench, reproduce, rfc2544, search, soak, sweep};
 use crate::recording::{extcap, record};
@@ -92,6 +92,8 @@ enum Command {
     Report(report::ReportFlags),
     /// Compare two saved runs: what changed by more than chance.
     Compare(compare::CompareFlags),
+    /// Export saved runs as Parquet for DuckDB, Spark and other engines.
+    Export(export::ExportFlags),
     /// Generate traffic with exact counts, and a line per second.
     Send(send::SendFlags),
     /// Count what arrives, per second and per filter.
@@ -156,6 +158,7 @@ pub fn main() -> ExitCode {
         Command::Sweep(flags) => sweep::run(flags),
         Command::Campaign(flags) => campaign::run(flags),
         Command::Compare(flags) => compare::run(flags),
+        Command::Export(flags) => export::run(flags),
         Command::Reproduce(flags) => reproduce::run(flags),
         Command::Send(flags) => send::run(flags),
         Command::Count(flags) => count::run(flags),

@@ -5,12 +5,13 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use capbench_dataset::tidy;
 use capbench_report::figures::many;
 use capbench_report::formats::{self, Format, Written};
 use capbench_report::save;
 use clap::Args;
 
-use crate::exit::{Unsupported, Usage};
+use crate::exit::Usage;
 use crate::output::{print, print_as_is};
 
 /// What `--help` says about the formats.
@@ -31,10 +32,15 @@ pub struct FileFlags {
     pub stdout: bool,
 }
 
+/// The format of this name: of capbench-report, or Parquet of capbench-dataset.
+fn named(name: &str) -> Option<&'static Format> {
+    formats::named(name).or(Some(&tidy::FORMAT).filter(|format| format.name == name))
+}
+
 fn format(text: &str) -> Result<&'static str, String> {
-    formats::named(text).map(|format| format.name).ok_or_else(|| {
-        let names: Vec<_> = formats::FORMATS.iter().map(|format| format.name).collect();
-        format!("there is no format {text:?}; there are {}", names.join(", "))
+    named(text).map(|format| format.name).ok_or_else(|| {
+        let names = formats::FORMATS.iter().chain([&tidy::FORMAT]).map(|format| format.name);
+        format!("there is no format {text:?}; there are {}", names.collect::<Vec<_>>().join(", "))
     })
 }
 
@@ -49,14 +55,7 @@ impl FileFlags {
         let mut names = if self.has_formats() { self.format.clone() } else { vec!["html"] };
         let mut known = BTreeSet::new();
         names.retain(|name| known.insert(*name));
-        let formats: Vec<_> = names.into_iter().filter_map(formats::named).collect();
-        if let Some(absent) = formats.iter().find(|format| format.write.is_none()) {
-            let why = format!(
-                "--format {0}: this capbench was built without it; build with --features {0}, or name another format",
-                absent.name
-            );
-            return Err(Unsupported(why).into());
-        }
+        let formats: Vec<_> = names.into_iter().filter_map(named).collect();
         let refuse = |why: &str| Err(Usage(format!("--stdout: {why}")).into());
         match &self.format[..] {
             _ if !self.stdout => Ok(formats),

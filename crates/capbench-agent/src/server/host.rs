@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use capbench_host::bed::Side;
 use capbench_host::environment::interface;
+use capbench_host::host_id::{hashed, hashed_file, host_id};
 use capbench_host::links::{Link, Tie};
 use capbench_lab::LabError;
 use capbench_lab::live::line_rate;
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::Role;
 use capbench_sys::host::CpuId;
-use sha2::{Digest, Sha256};
 
 use super::{Rules, lock, refusal};
 use crate::message::{Build, Hello, Kind, PROTOCOL, Port, PortState, PortStatus};
@@ -36,8 +36,8 @@ pub(super) fn hello(
     };
     Ok(Hello {
         protocol: PROTOCOL,
-        host_id: hashed("/etc/machine-id"),
-        boot_id: hashed(BOOT_ID).unwrap_or_default(),
+        host_id: host_id(),
+        boot_id: hashed_file(BOOT_ID).unwrap_or_default(),
         clock_id: clock_id(),
         environment: environment.clone(),
         cpus,
@@ -85,16 +85,5 @@ fn clock_id() -> Option<String> {
     let kernel = std::fs::read_to_string(BOOT_ID).ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/time")
         .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned());
-    Some(hash(&format!("{} {namespace}", kernel.trim())))
-}
-
-/// A hash of an identifier in a file. machine-id(5) asks for a keyed one, so that nobody learns the id.
-fn hashed(file: &str) -> Option<String> {
-    let id = std::fs::read_to_string(file).ok().filter(|id| !id.trim().is_empty())?;
-    Some(hash(id.trim()))
-}
-
-fn hash(id: &str) -> String {
-    let digest = Sha256::digest(format!("capbench host {id}"));
-    digest.iter().take(8).map(|octet| format!("{octet:02x}")).collect()
+    Some(hashed(&format!("{} {namespace}", kernel.trim())))
 }

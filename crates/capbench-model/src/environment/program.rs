@@ -13,7 +13,7 @@ facts! {
         pub target: Option<String>,
         /// The profile: `release` or `debug`.
         pub profile: Option<String>,
-        /// Its features: `bpf`, `dpdk`, `parquet`.
+        /// Its features: `bpf`, `dpdk`; of older versions `parquet`.
         pub features: Option<Vec<String>>,
         /// The compiler: `rustc 1.88.0 (6b00bc388 2025-06-23)`.
         pub rustc: Option<String>,

@@ -125,6 +125,11 @@ impl Delays {
         positive
     }
 
+    /// The same histogram in format V2 of HdrHistogram, deflated.
+    pub fn positive_octets(&self) -> Vec<u8> {
+        stored::to_octets(&self.positive())
+    }
+
     /// The distribution of delays that may be negative.
     pub fn signed(delays: &[i64]) -> Option<Self> {
         let from_ns = delays.iter().copied().min()?.min(0);

@@ -22,13 +22,18 @@ const HEADER: usize = 40;
 /// Upper bound of the octets of a histogram's counts up to [`LONGEST_NS`].
 const MOST_COUNTS: usize = 9 * 33 * 1024;
 
-/// A histogram as text.
-pub(super) fn to_text(histogram: &Histogram<u64>) -> String {
+/// A histogram in format V2, deflated.
+pub(super) fn to_octets(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut octets = Vec::new();
     V2DeflateSerializer::new()
         .serialize(histogram, &mut octets)
         .expect("memory takes every octet, and counts of frames are below 2^63");
-    STANDARD.encode(octets)
+    octets
+}
+
+/// A histogram as text.
+pub(super) fn to_text(histogram: &Histogram<u64>) -> String {
+    STANDARD.encode(to_octets(histogram))
 }
 
 /// The histogram of a text, if it has the kind that capbench writes.

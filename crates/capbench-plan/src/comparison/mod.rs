@@ -64,6 +64,10 @@ pub struct Comparison {
     pub now: String,
     /// Whether trials were compared in pairs that ran one after the other.
     pub paired: bool,
+    /// The number of hosts, if runs of a dataset were compared: a host with one set-up is a stratum, and the median of a run is a
+    /// figure. The numbers of trials are then places of runs in the dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<u32>,
     /// The minimum changes to report.
     pub thresholds: Thresholds,
     /// The probability of a false statement in the whole comparison.
@@ -108,6 +112,7 @@ impl Comparison {
             then: then.into(),
             now: now.into(),
             paired,
+            hosts: None,
             thresholds,
             false_alarms: FALSE_ALARMS,
             differences: Vec::new(),

@@ -1,10 +1,10 @@
-//! Writers: convert a report to files. A format is a file here and a row in [`FORMATS`].
+//! Writers: convert a report to files. A format is a file here and a row in [`FORMATS`]; capbench-dataset adds Parquet.
 //!
 //! | file | what |
 //! |---|---|
 //! | `html` | one page for a browser |
 //! | `markdown` | for an issue or a paper |
-//! | `csv`, `parquet` | tidy rows for notebooks; each table |
+//! | `csv` | tidy rows for notebooks; each table |
 //! | `json` | the report itself |
 //! | `svg` | each chart |
 //! | `text` | verdict and summary for a terminal |
@@ -13,8 +13,6 @@ pub mod csv;
 pub mod html;
 pub mod json;
 pub mod markdown;
-#[cfg(feature = "parquet")]
-pub mod parquet;
 pub mod svg;
 pub mod text;
 
@@ -35,7 +33,8 @@ pub struct Written {
 }
 
 impl Written {
-    fn new(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
+    /// A file of this content.
+    pub fn new(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), content: content.into() }
     }
 }
@@ -52,7 +51,7 @@ pub struct Source<'r> {
 }
 
 /// Makes the files of a format.
-type Write = fn(&Source<'_>) -> Result<Vec<Written>>;
+pub type Write = fn(&Source<'_>) -> Result<Vec<Written>>;
 
 /// A format.
 pub struct Format {
@@ -60,52 +59,44 @@ pub struct Format {
     pub name: &'static str,
     /// Purpose in one line.
     pub purpose: &'static str,
-    /// Makes its files, the main file first. `None` if this build does not include the format.
-    pub write: Option<Write>,
+    /// Makes its files, the main file first.
+    pub write: Write,
 }
 
-/// All formats.
-pub const FORMATS: [Format; 6] = [
+/// The formats of this crate.
+pub const FORMATS: [Format; 5] = [
     Format {
         name: "html",
         purpose: "one page for a browser, report.html",
-        write: Some(|source| Ok(vec![Written::new("report.html", html::html(source.report))])),
+        write: |source| Ok(vec![Written::new("report.html", html::html(source.report))]),
     },
     Format {
         name: "markdown",
         purpose: "for an issue or a paper, report.md",
-        write: Some(|source| {
+        write: |source| {
             let charts = source.with_charts.then_some(CHARTS);
             Ok(vec![Written::new("report.md", markdown::markdown(source.report, charts))])
-        }),
+        },
     },
     Format {
         name: "csv",
         purpose: "tidy rows for notebooks, tidy.csv, and each table, tables/*.csv",
-        write: Some(csv::files),
+        write: csv::files,
     },
     Format {
         name: "json",
         purpose: "the report as data, report.json",
-        write: Some(|source| Ok(vec![Written::new("report.json", json::json(source.report)?)])),
+        write: |source| Ok(vec![Written::new("report.json", json::json(source.report)?)]),
     },
     Format {
         name: "svg",
         purpose: "each chart, charts/*.svg",
-        write: Some(|source| {
+        write: |source| {
             let palette = Palette::of(source.report.charts());
             let charts = source.report.charts();
             let file = charts.map(|chart| (format!("{CHARTS}/{}.svg", chart.id), svg::svg(chart, &palette)));
             Ok(file.map(|(path, drawing)| Written::new(path, drawing)).collect())
-        }),
-    },
-    Format {
-        name: "parquet",
-        purpose: "tidy rows with types, tidy.parquet",
-        #[cfg(feature = "parquet")]
-        write: Some(parquet::files),
-        #[cfg(not(feature = "parquet"))]
-        write: None,
+        },
     },
 ];
 

@@ -47,7 +47,12 @@ fn conclusion(comparison: &Comparison) -> String {
         return "Inconclusive: the file of a run was damaged or changed; measure again.".into();
     }
     if comparison.is_inconclusive() {
-        return "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into();
+        return match comparison.hosts {
+            Some(_) => {
+                "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
+            }
+            None => "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into(),
+        };
     }
     let is_excluded = |contrast: &&Contrast| {
         let threshold = match contrast.measure.scale() {
@@ -62,7 +67,8 @@ fn conclusion(comparison: &Comparison) -> String {
         some => (many(some, "regression", "regressions"), ';'),
     };
     let few = count(Judgement::TooFewVisits);
-    let next = if few > 0 { " More trials (`--visits 8` in both runs) decide." } else { "" };
+    let is_few = few > 0 && comparison.hosts.is_none();
+    let next = if is_few { " More trials (`--visits 8` in both runs) decide." } else { "" };
     let counted = [
         (count(Judgement::Improvement), "is better", "are better"),
         (

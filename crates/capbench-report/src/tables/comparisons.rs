@@ -25,15 +25,16 @@ pub(crate) const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
 /// The tables of a comparison.
 pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     let Comparison { then, now, .. } = comparison;
-    let heading = match comparison.paired {
-        true => format!("{now} against {then}, in pairs that ran side by side"),
-        false => format!("{now} against {then}"),
+    let heading = match (comparison.hosts, comparison.paired) {
+        (Some(hosts), _) => format!("{now} against {then}, on {}", many(hosts.into(), "host", "hosts")),
+        (None, true) => format!("{now} against {then}, in pairs that ran side by side"),
+        (None, false) => format!("{now} against {then}"),
     };
     let mut tables: Vec<Table> =
         JUDGEMENTS.iter().flat_map(|kind| judged(id, comparison, kind)).flatten().collect();
     let mut text = comparison.notes.clone();
     text.extend(comparison.differences.iter().map(|difference| format!("They differ: {difference}.")));
-    if comparison.differences.is_empty() && !comparison.paired {
+    if comparison.differences.is_empty() && !comparison.paired && comparison.hosts.is_none() {
         text.push("Differences between the runs: none that they report.".into());
     }
     let closing = remainder(comparison).chain(power(comparison));
@@ -63,7 +64,9 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
         .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
         .with(Column::named("change_ratio", "by"), |(_, contrast)| change(contrast));
     let trials = |(_, contrast): &(&str, &Contrast)| trials(comparison, contrast);
-    columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials)
+    let table = columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials);
+    // Of hosts together there are no figures.
+    table.map(|table| if comparison.hosts.is_some() { table.without_empty_columns() } else { table })
 }
 
 /// The contrasts with this judgement: single set-ups, and several together, which have no figures.
@@ -146,8 +149,9 @@ fn power(comparison: &Comparison) -> Vec<String> {
     };
     let mut lines = vec![
         format!(
-            "{tested} of {} figures could be tested{unchanged}. p is the probability that chance alone gives such a difference, by permutation of the trials of each set-up, corrected after Holm for all that were tested. Below {false_alarms}, up to one comparison in {:.0} names a change that is not there{}.",
+            "{tested} of {} figures could be tested{unchanged}. p is the probability that chance alone gives such a difference, by permutation of the {}, corrected after Holm for all that were tested. Below {false_alarms}, up to one comparison in {:.0} names a change that is not there{}.",
             contrasts.len(),
+            if comparison.hosts.is_some() { "runs of each host and set-up" } else { "trials of each set-up" },
             1.0 / false_alarms,
             if comparison.paired { "" } else { ", as far as nothing drifts between the runs" }
         ),
@@ -168,7 +172,11 @@ fn power(comparison: &Comparison) -> Vec<String> {
              set-up takes {how}; fewer set-ups need fewer. Several set-ups together need less."
         ));
     }
-    if !comparison.paired {
+    if comparison.hosts.is_some() {
+        lines.push(
+            "A figure of a run is the median of its trials. Hosts are compared with themselves only.".into(),
+        );
+    } else if !comparison.paired {
         lines.push(
             "Two runs are two points in time: every figure includes what changed on the host between them. Trials that take turns exclude that: bench --against METHOD."
                 .into(),

@@ -196,7 +196,7 @@ fn every_format_of_a_comparison_can_be_made_and_tidy_rows_name_the_run() {
     let report = compared(&runs::compared::example());
     let runs = [("A", runs::small_bench()), ("B", runs::bench())];
     let runs = runs.map(|(name, results)| Run { name: name.into(), ..run(results) });
-    let all: Vec<_> = formats::FORMATS.iter().filter(|format| format.write.is_some()).collect();
+    let all: Vec<_> = formats::FORMATS.iter().collect();
     let files = save::files_of(&report, &runs, &all).unwrap();
     let content = |path: &str| {
         let file = files.iter().find(|file| file.path == Path::new(path));
@@ -717,7 +717,7 @@ fn what_a_trial_contradicts_is_a_warning() {
 
 #[test]
 fn every_format_of_every_run_can_be_made() {
-    let all: Vec<_> = formats::FORMATS.iter().filter(|format| format.write.is_some()).collect();
+    let all: Vec<_> = formats::FORMATS.iter().collect();
     for (name, results) in runs::all() {
         let files = save::files(&run(results), &all).unwrap();
         let paths: BTreeSet<_> = files.iter().map(|file| &file.path).collect();

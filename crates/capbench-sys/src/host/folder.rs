@@ -184,6 +184,11 @@ impl Folder {
         }
     }
 
+    /// Waits until everything written to the folder's file system is on the disk (syncfs(2)): one wait for many files.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(self.readable()?)?)
+    }
+
     /// Replaces a file atomically: readers see the old or the new content, also after a power loss.
     ///
     /// # Errors

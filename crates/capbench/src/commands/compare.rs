@@ -1,12 +1,14 @@
-//! `capbench compare`: two saved runs, set-up by set-up.
+//! `capbench compare`: two saved runs, set-up by set-up; or two values of a column of a dataset, host by host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use capbench_dataset::{compare as datasets, page};
 use capbench_plan::comparison::{Comparison, Field};
 use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_report::formats::text::{self, Extent};
+use capbench_report::model::Report;
 use capbench_report::read::Run;
 use capbench_report::{report, save};
 use clap::Args;
@@ -25,11 +27,20 @@ runs cannot be compared. docs/compare.md says what is compared and how.";
 #[command(after_help = format!("{FORMATS} Files replace the printed text and need --out; csv has the tidy rows of both runs.\n\n{EXITS}"))]
 pub struct CompareFlags {
     /// The earlier run: its directory, or its results.json
-    #[arg(value_name = "A")]
-    then: PathBuf,
+    #[arg(value_name = "A", required_unless_present = "dataset", conflicts_with = "dataset")]
+    then: Option<PathBuf>,
     /// The later run
-    #[arg(value_name = "B")]
-    now: PathBuf,
+    #[arg(value_name = "B", required_unless_present = "dataset")]
+    now: Option<PathBuf>,
+    /// Instead of two runs, compare all runs of a dataset of `capbench export`: each host with itself
+    #[arg(long, value_name = "DIR", requires = "by", conflicts_with_all = ["json", "across"])]
+    dataset: Option<PathBuf>,
+    /// The column of trials that distinguishes the runs of a dataset: kernel_release, driver, campaign, labels.NAME ...
+    #[arg(long, value_name = "COLUMN", requires = "dataset")]
+    by: Option<String>,
+    /// The two values of this column, the earlier one first. Without it the column must have two
+    #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "dataset")]
+    values: Option<Vec<String>>,
     /// In what set-ups may differ, separated by commas, where each run has one only: method, placement, size, traffic,
     /// transmit, work, load
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -47,45 +58,75 @@ pub struct CompareFlags {
 }
 
 pub fn run(flags: &CompareFlags) -> Result<Exit> {
-    if is_one(&flags.then, &flags.now) {
-        let path = flags.then.display();
-        return Err(Usage(format!("{path} is named twice; name two runs")).into());
-    }
-    let FileFlags { out, stdout, .. } = &flags.files;
-    let has_files = out.is_some() || *stdout;
+    let has_files = flags.files.out.is_some() || flags.files.stdout;
     if flags.files.has_formats() && !has_files {
         return Err(Usage("--format: name a directory for the files with --out".into()).into());
     }
-    let formats = flags.files.formats()?;
-    // Tables and rows of both runs call them by these names.
-    let [then, now] =
-        [Run { name: "A".into(), ..read(&flags.then)? }, Run { name: "B".into(), ..read(&flags.now)? }];
-    let comparison = compared(flags, &then, &now)?;
-    let exit = exit::of_comparison(comparison.conclusion());
-    if flags.json {
-        let name = |path: &Path, run: &Run| NamedRun::new(path.display().to_string(), &run.results);
-        let document = Document::new([name(&flags.then, &then), name(&flags.now, &now)], comparison);
-        print_json(&document)?;
-        return Ok(exit);
+    match (&flags.dataset, &flags.by, &flags.then, &flags.now) {
+        (Some(dataset), Some(by), ..) => hosts(flags, dataset, by),
+        (.., Some(then), Some(now)) => runs(flags, then, now),
+        _ => Err(Usage("name two runs, or a dataset with --dataset DIR --by COLUMN".into()).into()),
     }
-    let sides = [(flags.then.as_path(), &then.results), (flags.now.as_path(), &now.results)];
-    let report = report::compared(sides, &comparison);
-    if !has_files {
-        print(&text::text(&report, Extent::with(flags.details)))?;
-        return Ok(exit);
-    }
-    let files = save::files_of(&report, &[then, now], &formats)?;
-    match out {
-        Some(folder) => report_files::write(&files, folder)?,
-        None => report_files::print_first(&files)?,
-    }
+}
+
+/// Two values of a column over the hosts of a dataset.
+fn hosts(flags: &CompareFlags, dataset: &Path, by: &str) -> Result<Exit> {
+    let values = match flags.values.as_deref() {
+        None => None,
+        Some([then, now]) => Some([then.clone(), now.clone()]),
+        Some(_) => return Err(Usage("--values: name two, as in --values 6.1,6.18".into()).into()),
+    };
+    let thresholds = flags.thresholds.thresholds_or(datasets::THRESHOLD);
+    let compared = datasets::of_dataset(dataset, by, values, thresholds)?;
+    let exit = exit::of_comparison(compared.comparison.conclusion());
+    write(flags, &page::of_comparison(dataset, by, &compared), &[])?;
     Ok(exit)
 }
 
-/// The comparison. Problems of the files come first in its notes.
-fn compared(flags: &CompareFlags, then: &Run, now: &Run) -> Result<Comparison> {
+/// Two runs.
+fn runs(flags: &CompareFlags, then_path: &Path, now_path: &Path) -> Result<Exit> {
+    if is_one(then_path, now_path) {
+        let path = then_path.display();
+        return Err(Usage(format!("{path} is named twice; name two runs")).into());
+    }
+    // Before the runs are read, as their mistakes are those of the command line.
+    flags.files.formats()?;
+    // Tables and rows of both runs call them by these names.
+    let [then, now] =
+        [Run { name: "A".into(), ..read(then_path)? }, Run { name: "B".into(), ..read(now_path)? }];
+    let comparison = compared(flags, [(then_path, &then), (now_path, &now)])?;
+    let exit = exit::of_comparison(comparison.conclusion());
+    if flags.json {
+        let name = |path: &Path, run: &Run| NamedRun::new(path.display().to_string(), &run.results);
+        let document = Document::new([name(then_path, &then), name(now_path, &now)], comparison);
+        print_json(&document)?;
+        return Ok(exit);
+    }
+    let sides = [(then_path, &then.results), (now_path, &now.results)];
+    write(flags, &report::compared(sides, &comparison), &[then, now])?;
+    Ok(exit)
+}
+
+/// Prints the report, or writes its files.
+fn write(flags: &CompareFlags, report: &Report, runs: &[Run]) -> Result<()> {
+    let FileFlags { out, stdout, .. } = &flags.files;
+    if out.is_none() && !stdout {
+        return print(&text::text(report, Extent::with(flags.details)));
+    }
+    let files = save::files_of(report, runs, &flags.files.formats()?)?;
+    match out {
+        Some(folder) => report_files::write(&files, folder),
+        None => report_files::print_first(&files),
+    }
+}
+
+/// The comparison of two runs with their paths. Problems of the files come first in its notes.
+fn compared(
+    flags: &CompareFlags,
+    [(then_path, then), (now_path, now)]: [(&Path, &Run); 2],
+) -> Result<Comparison> {
     let found = of_runs(&then.results, &now.results, &flags.across, flags.thresholds.thresholds());
-    let sides = [("A", &flags.then, then), ("B", &flags.now, now)];
+    let sides = [("A", then_path, then), ("B", now_path, now)];
     let mut comparison = found.inspect_err(|_| {
         for (_, path, run) in sides {
             run.warnings.iter().for_each(|warning| tell!("capbench: {}: {warning}", path.display()));

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod config;
 pub mod convert;
 pub mod count;
+pub mod export;
 pub mod generate;
 pub mod methods;
 pub mod report;

@@ -1,10 +1,13 @@
-//! `capbench report`: reports on saved runs, from their files only.
+//! `capbench report`: reports on saved runs, or on a dataset of many, from their files only.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use capbench_dataset::compare::THRESHOLD;
+use capbench_dataset::page;
+use capbench_plan::comparison::Thresholds;
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::formats::{Format, Written};
 use capbench_report::read::{self, Run};
@@ -21,8 +24,11 @@ use crate::report_files::{self, FORMATS, FileFlags};
 pub struct ReportFlags {
     /// Directories of runs, or their results.json. Without --format: prints verdict and summary, and writes html. Without
     /// --out: writes next to each results.json. With --out, each of several RESULTS gets a subdirectory
-    #[arg(value_name = "RESULTS", required = true)]
+    #[arg(value_name = "RESULTS", required_unless_present = "dataset", conflicts_with = "dataset")]
     results: Vec<PathBuf>,
+    /// Instead of runs, a dataset of `capbench export`: trends and regressions over the days
+    #[arg(long, value_name = "DIR")]
+    dataset: Option<PathBuf>,
     #[command(flatten)]
     files: FileFlags,
     /// Print every finding and the main tables, too
@@ -32,6 +38,9 @@ pub struct ReportFlags {
 
 pub fn run(flags: &ReportFlags) -> Result<Exit> {
     let formats = flags.files.formats()?;
+    if let Some(dataset) = &flags.dataset {
+        return of_dataset(flags, dataset, &formats);
+    }
     if flags.files.stdout {
         return to_stdout(flags, &formats);
     }
@@ -47,6 +56,27 @@ pub fn run(flags: &ReportFlags) -> Result<Exit> {
         }
         let files = beside(save::files(run, &formats)?, flags, run, &flags.results[nth]);
         report_files::write(&files, folder)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The report on a dataset. Without `--out` it is only printed: the dataset has files of data only.
+fn of_dataset(flags: &ReportFlags, dataset: &Path, formats: &[&Format]) -> Result<Exit> {
+    let out = flags.files.out.as_deref();
+    if flags.files.has_formats() && out.is_none() && !flags.files.stdout {
+        return Err(Usage("--format: name a directory for the files with --out".into()).into());
+    }
+    let thresholds = Thresholds { relative: THRESHOLD, ..Thresholds::default() };
+    let report = page::of_dataset(dataset, thresholds)?;
+    if flags.files.stdout {
+        report_files::print_first(&save::files_of(&report, &[], formats)?)?;
+        return Ok(Exit::Done);
+    }
+    if !flags.files.has_formats() {
+        print(&text::text(&report, Extent::with(flags.details)))?;
+    }
+    if let Some(folder) = out {
+        report_files::write(&save::files_of(&report, &[], formats)?, folder)?;
     }
     Ok(Exit::Done)
 }

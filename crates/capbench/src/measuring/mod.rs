@@ -17,6 +17,8 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use capbench_dataset::{run_id, tables};
+use capbench_host::host_id;
 use capbench_model::TrialError;
 use capbench_model::environment::Environment;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -230,13 +232,19 @@ fn begun(
         schema_version: SCHEMA_VERSION,
         command: command_line::words(),
         started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        run_id: Some(run_id::new()),
         complete: false,
         environment,
         statements,
         not_measured,
         ..Results::default()
     };
-    Ok((directory, results))
+    // Between locations, the facts are those of the host that receives.
+    let host_id = match results.environment.hosts.is_empty() {
+        true => host_id::host_id(),
+        false => tables::saved_host_id(&results),
+    };
+    Ok((directory, Results { host_id, ..results }))
 }
 
 /// The results of an interrupted run, to be continued. Its conclusions are computed anew at the end. Trials of two environments

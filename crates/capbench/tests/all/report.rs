@@ -10,7 +10,6 @@ use serde_json::Value;
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
-const UNSUPPORTED: i32 = 5;
 
 /// Saves a run into a directory, as its command would.
 fn saved(directory: &Path, results: &capbench_report::results::Results) {
@@ -117,9 +116,6 @@ fn files_that_are_none_are_refused_in_one_line() {
     fs::write(folder.file("foreign.json"), "{\"runs\": []}").unwrap();
     refused(&report(&folder, &["foreign.json"]), FAILED, &["foreign.json", "not a results file of capbench"]);
     refused(&report(&folder, &["x", "--format", "pdf"]), USAGE, &["pdf", "markdown", "parquet"]);
-    if !cfg!(feature = "parquet") {
-        refused(&report(&folder, &["x", "--format", "parquet"]), UNSUPPORTED, &["parquet", "--features"]);
-    }
     let mut entries = folder.entries();
     entries.sort();
     assert_eq!(entries, ["empty", "foreign.json"]);

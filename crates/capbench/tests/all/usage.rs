@@ -102,6 +102,7 @@ fn help_of_everything() {
         "rfc2544",
         "soak",
         "compare",
+        "export",
         "report",
         "send",
         "count",

@@ -9,6 +9,9 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::Folder;
 
 const TRIES: usize = 8;
+/// How names of such files begin and end: hidden, and with no ending that a reader of files knows.
+const BEGIN: &str = ".capbench-";
+const END: &str = ".part";
 
 /// A new file with a random name. Dropping it removes the file, unless it has its final name.
 #[derive(Debug)]
@@ -20,13 +23,27 @@ pub struct Temporary<'f> {
 }
 
 impl Folder {
+    /// Removes the files that processes left which were killed while they wrote, and returns how many. The caller makes sure that
+    /// none of the files is being written.
+    pub fn remove_temporaries(&self) -> io::Result<usize> {
+        let mut removed = 0;
+        for name in self.names()? {
+            let text = name.to_string_lossy();
+            if text.starts_with(BEGIN) && text.ends_with(END) {
+                self.remove(&name)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
     /// A new file in this folder with an unpredictable name. The umask applies to `mode`.
     pub fn temporary(&self, mode: u32) -> io::Result<Temporary<'_>> {
         let mut tries = 0;
         loop {
             let mut random = [0; 8];
             getrandom(&mut random, GetRandomFlags::empty())?;
-            let name = OsString::from(format!(".capbench-{:016x}.part", u64::from_ne_bytes(random)));
+            let name = OsString::from(format!("{BEGIN}{:016x}{END}", u64::from_ne_bytes(random)));
             tries += 1;
             match self.create_file(&name, mode) {
                 Ok(file) => return Ok(Temporary { folder: self, file, name }),
@@ -63,6 +80,12 @@ impl Temporary<'_> {
     /// `AlreadyExists`; otherwise the kernel's reason.
     pub fn publish_new(self, name: &OsStr) -> io::Result<()> {
         self.publish(|folder, from| folder.rename_new(from, name))
+    }
+
+    /// Closes the file under its temporary name and returns that. The caller syncs it, for example with many others by
+    /// [`Folder::sync_file_system`], and renames or removes it.
+    pub fn keep(mut self) -> OsString {
+        std::mem::take(&mut self.name)
     }
 
     fn publish(mut self, rename: impl FnOnce(&Folder, &OsStr) -> io::Result<()>) -> io::Result<()> {

@@ -1,0 +1,224 @@
+//! Writes runs into a dataset.
+//!
+//! Each table of a run is one file, which never changes afterwards. It is written under a name that no reader takes for data.
+//! When all files of the export are on the disk, each is renamed in its folder. Nothing else is shared, so hosts export into one dataset without waiting for
+//! each other. The same run always gives the same names and octets, so an export can be repeated.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use capbench_report::read::{self, Run};
+use capbench_sys::host::folder::{FILE_MODE, Folder};
+use capbench_sys::host::trust::Trust;
+
+use crate::error::{DatasetError, Result};
+use crate::layout::{self, Labels};
+use crate::run_id;
+use crate::tables::{ExportedRun, TABLES, saved_host_id, trials};
+
+/// The lock of exports: shared while files are written, exclusive while leftovers are removed.
+const LOCK: &str = ".capbench-export.lock";
+/// Files of results below a folder.
+const RESULTS: &str = "results.json";
+
+/// The runs in a folder and in those below it; a file or a run's directory is itself.
+///
+/// # Errors
+/// A folder cannot be read, or there is no run.
+pub fn runs_in(path: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    if fs::metadata(path).map_err(|source| DatasetError::Unreadable(path.into(), source))?.is_dir() {
+        below(path, &mut found)?;
+    } else {
+        found.push(path.into());
+    }
+    if found.is_empty() { Err(DatasetError::NoRuns(path.into())) } else { Ok(found) }
+}
+
+fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    if folder.join(RESULTS).is_file() {
+        found.push(folder.into());
+        return Ok(());
+    }
+    let unreadable = |source| DatasetError::Unreadable(folder.into(), source);
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        // A symbolic link can lead back up.
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    folders.sort();
+    folders.iter().try_for_each(|folder| below(folder, found))
+}
+
+/// What was exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Runs.
+    pub runs: usize,
+    /// Trials that are results.
+    pub trials: usize,
+    /// Files of killed exports that were removed.
+    pub leftovers: usize,
+}
+
+/// An export into a dataset. Dropping it before [`Export::finish`] removes what it wrote.
+#[derive(Debug)]
+pub struct Export {
+    dataset: PathBuf,
+    labels: Labels,
+    host_id: Option<String>,
+    /// The folders of files, by their partition.
+    folders: BTreeMap<PathBuf, Folder>,
+    unnamed: Vec<UnnamedFile>,
+    done: Exported,
+    /// Locked until the export ends.
+    _lock: File,
+}
+
+/// A file that is written and has a temporary name.
+#[derive(Debug)]
+struct UnnamedFile {
+    partition: PathBuf,
+    temporary: OsString,
+    name: String,
+}
+
+impl Export {
+    /// Opens a dataset, or creates it, and removes what killed exports left. `host_id` replaces the saved identifier of hosts.
+    ///
+    /// # Errors
+    /// The folder cannot be created or read. For root this includes a folder that another user controls.
+    pub fn open(dataset: &Path, labels: Labels, host_id: Option<String>) -> Result<Self> {
+        let unwritable = |source| DatasetError::Unwritable(dataset.into(), source);
+        let folder = Folder::create(dataset, &Trust::for_output()).map_err(unwritable)?;
+        let lock = folder.open_lock_file(OsStr::new(LOCK)).map_err(unwritable)?;
+        let mut done = Exported::default();
+        // Another export that runs now may own such files.
+        if lock.try_lock().is_ok() {
+            done.leftovers = remove_leftovers(dataset)?;
+        }
+        lock.lock_shared().map_err(unwritable)?;
+        Ok(Self {
+            dataset: dataset.into(),
+            labels,
+            host_id,
+            folders: BTreeMap::new(),
+            unnamed: Vec::new(),
+            done,
+            _lock: lock,
+        })
+    }
+
+    /// Adds a saved run, and returns the problems of its file. It is in the dataset after [`Export::finish`].
+    ///
+    /// # Errors
+    /// The run cannot be read or exported; others still can.
+    pub fn add(&mut self, path: &Path) -> Result<Vec<String>> {
+        let run = read::read(path)?;
+        self.add_run(&run, path)?;
+        Ok(run.warnings)
+    }
+
+    fn add_run(&mut self, run: &Run, path: &Path) -> Result<()> {
+        let results = &run.results;
+        let id = run_id::of(results).map_err(|saved| DatasetError::RunId(path.into(), saved))?;
+        let date = layout::date(results.started_unix_s);
+        self.refuse_other_campaign(path, &id, &date)?;
+        let host_id = self.host_id.clone().or_else(|| saved_host_id(results));
+        let exported = ExportedRun { id, host_id, results, labels: &self.labels.others };
+        // All tables are made before one is written.
+        let made = TABLES.iter().map(|table| Ok((table.name, (table.file)(&exported)?)));
+        let made = made.collect::<Result<Vec<_>>>()?;
+        let name = layout::file_name(&exported.id);
+        for (table, content) in made {
+            let partition = layout::partition(table, &self.labels.campaign, &date);
+            self.write(partition, name.clone(), &content)?;
+        }
+        self.done.runs += 1;
+        self.done.trials += results.trials.len();
+        Ok(())
+    }
+
+    /// Writes a file under a temporary name.
+    fn write(&mut self, partition: PathBuf, name: String, content: &[u8]) -> Result<()> {
+        let path = self.dataset.join(&partition);
+        let unwritable = |source| DatasetError::Unwritable(path.join(&name), source);
+        if !self.folders.contains_key(&partition) {
+            let folder = Folder::create(&path, &Trust::for_output()).map_err(unwritable)?;
+            self.folders.insert(partition.clone(), folder);
+        }
+        let written =
+            self.folders[&partition].temporary(FILE_MODE).and_then(|temporary| temporary.with(content));
+        let temporary = written.map_err(unwritable)?.keep();
+        self.unnamed.push(UnnamedFile { partition, temporary, name });
+        Ok(())
+    }
+
+    /// The same run in two campaigns would count twice.
+    fn refuse_other_campaign(&self, path: &Path, id: &str, date: &str) -> Result<()> {
+        let campaigns = layout::campaigns(&self.dataset, trials::NAME)?;
+        for campaign in campaigns.into_iter().filter(|campaign| *campaign != self.labels.campaign) {
+            let partition = layout::partition(trials::NAME, &campaign, date);
+            let file = self.dataset.join(partition).join(layout::file_name(id));
+            if file.exists() {
+                return Err(DatasetError::OtherCampaign(path.into(), campaign, file));
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for_disk(&self) -> Result<()> {
+        let unwritable = |source| DatasetError::Unwritable(self.dataset.clone(), source);
+        Folder::open(&self.dataset, &Trust::for_output())
+            .and_then(|folder| folder.sync_file_system())
+            .map_err(unwritable)
+    }
+
+    /// Waits until all files are on the disk, names them, and waits until the names are there. With the file of its trials, named
+    /// last, a run is in the dataset.
+    ///
+    /// # Errors
+    /// A file cannot be named; those before it are in the dataset.
+    pub fn finish(mut self) -> Result<Exported> {
+        self.wait_for_disk()?;
+        let is_of_trials = |file: &UnnamedFile| file.partition.starts_with(trials::NAME);
+        // The next one is taken from the end.
+        self.unnamed.sort_by_key(|file| !is_of_trials(file));
+        while let Some(UnnamedFile { partition, temporary, name }) = self.unnamed.last() {
+            let renamed = self.folders[partition].rename(temporary, OsStr::new(name));
+            renamed.map_err(|source| {
+                DatasetError::Unwritable(self.dataset.join(partition).join(name), source)
+            })?;
+            self.unnamed.pop();
+        }
+        self.wait_for_disk()?;
+        Ok(self.done)
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        for file in &self.unnamed {
+            // What stays is no data for any reader, and the next export removes it.
+            let _ = self.folders[&file.partition].remove(&file.temporary);
+        }
+    }
+}
+
+/// Removes files that killed exports were writing.
+fn remove_leftovers(dataset: &Path) -> Result<usize> {
+    let mut removed = 0;
+    for table in &TABLES {
+        for (_, _, folder) in layout::partitions(dataset, table.name)? {
+            let failed = |source| DatasetError::Unwritable(folder.clone(), source);
+            let opened = Folder::open(&folder, &Trust::for_output()).map_err(failed)?;
+            removed += opened.remove_temporaries().map_err(failed)?;
+        }
+    }
+    Ok(removed)
+}

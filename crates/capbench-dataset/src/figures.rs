@@ -1,0 +1,400 @@
+//! The compared figures of the trials in a dataset, those of [`Measure`], read from its files.
+//!
+//! `examples/sql/regressions.sql` has the same rules in SQL, for datasets that are larger than one machine.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+
+use capbench_plan::comparison::setup::COMMON_LOAD;
+use capbench_plan::comparison::{Measure, Setup};
+
+use crate::error::{DatasetError, Result};
+use crate::layout::{self, DataFile};
+use crate::reader::{self, Record};
+use crate::tables::trials;
+
+/// A column by which runs are distinguished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A partition: the campaign.
+    Campaign,
+    /// A partition: the day.
+    Date,
+    /// A label.
+    Label(String),
+    /// A column of `trials` with text.
+    Column(&'static str),
+}
+
+/// How a label is written as a column.
+const LABELS: &str = "labels.";
+
+impl By {
+    /// The column of this name.
+    ///
+    /// # Errors
+    /// `trials` has no such column, or runs cannot be distinguished by it.
+    pub fn parse(text: &str) -> Result<Self> {
+        match (text, text.strip_prefix(LABELS)) {
+            ("campaign", _) => Ok(Self::Campaign),
+            ("date", _) => Ok(Self::Date),
+            (_, Some(label)) if !label.is_empty() => Ok(Self::Label(label.into())),
+            _ => usable().find(|name| *name == text).map(Self::Column).ok_or_else(|| {
+                let names: Vec<_> = usable().collect();
+                DatasetError::Comparison(format!(
+                    "--by {text}: name a column of trials: campaign, date, labels.NAME, {}",
+                    names.join(", ")
+                ))
+            }),
+        }
+    }
+
+    fn of(&self, file: &DataFile, row: &Record) -> Option<String> {
+        match self {
+            Self::Campaign => Some(file.campaign.clone()),
+            Self::Date => Some(file.date.clone()),
+            Self::Label(name) => row.entry("labels", name).map(String::from),
+            Self::Column(name) => row.text(name).map(String::from),
+        }
+    }
+
+    /// The set-up without what it may differ in.
+    fn without(&self, setup: &mut Setup) {
+        let Self::Column(name) = self else { return };
+        match *name {
+            "method" => setup.method = None,
+            "placement" => setup.placement = None,
+            "frame_size" => setup.frame_size = None,
+            "traffic" => setup.traffic = None,
+            "transmit" => setup.transmit = None,
+            "work" => setup.work = None,
+            _ => {}
+        }
+    }
+}
+
+/// Columns of text that say how a trial was made, not how it ended.
+fn usable() -> impl Iterator<Item = &'static str> {
+    const OTHERS: [&str; 8] =
+        ["run_id", "kept", "command", "phase", "host_id", "clock_class", "verdict", "invalid_because"];
+    let columns = trials::columns();
+    let names: Vec<_> =
+        columns.iter().filter(|column| column.of.kind() == "string").map(|column| column.name).collect();
+    names.into_iter().filter(|name| !OTHERS.contains(name))
+}
+
+/// A run of the dataset.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunFacts {
+    /// What identifies it.
+    pub id: String,
+    /// What identifies its host; `None` if unknown.
+    pub host: Option<String>,
+    /// Its day.
+    pub date: String,
+    /// Its campaign.
+    pub campaign: String,
+    /// Its start, microseconds since 1970.
+    pub started_us: i64,
+    /// Its command.
+    pub command: String,
+    /// Its kernel.
+    pub kernel_release: String,
+    /// Trials that are results.
+    pub trials: u64,
+    /// Those of them that are noisy.
+    pub noisy: u64,
+    /// Their intended frames.
+    pub intended: u64,
+    /// Their delivered frames.
+    pub delivered: u64,
+}
+
+/// A figure of a trial, or of a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Index of its run.
+    pub run: usize,
+    /// Index of its set-up.
+    pub setup: usize,
+    /// Index of the value by which runs are distinguished; `None` if unknown.
+    pub value_of: Option<usize>,
+    /// Which figure it is.
+    pub measure: Measure,
+    /// Its value.
+    pub value: f64,
+    /// The intended load; `None` at maximum load.
+    pub intended_pps: Option<f64>,
+    /// Whether the method may sustain more: it lost nothing at the generator's maximum.
+    pub is_at_least: bool,
+}
+
+/// All figures of a dataset.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// The runs, by day.
+    pub runs: Vec<RunFacts>,
+    /// The set-ups.
+    pub setups: Vec<Setup>,
+    /// The values by which runs are distinguished.
+    pub values: Vec<String>,
+    /// The figures.
+    pub all: Vec<Figure>,
+    /// Results without a figure: invalid, of a search, of a sweep, or below their load.
+    pub left_out: u64,
+}
+
+/// Columns of text of a set-up and of a trial that are read.
+const COLUMNS: [&str; 28] = [
+    "run_id",
+    "number",
+    "started_at",
+    "kept",
+    "command",
+    "phase",
+    "labels",
+    "host_id",
+    "kernel_release",
+    "method",
+    "frame_size",
+    "traffic",
+    "placement",
+    "work",
+    "transmit",
+    "intended_pps",
+    "delivered_pps",
+    "intended",
+    "sent",
+    "delivered",
+    "app_ns_per_packet",
+    "total_ns_per_packet",
+    "latency_total_p50_ns",
+    "latency_total_p99_9_ns",
+    "verdict",
+    "noise",
+    "load_independent",
+    "offered_pps",
+];
+
+/// Purposes of trials that are compared: their load is that of the user, the maximum, or the common one. The points of sweeps are
+/// not in the dataset, and steps of searches are no results.
+const COMPARED: [&str; 5] = ["best-effort", "common-load", "fixed-load", "latency", "frame-loss"];
+const AT_COMMON_LOAD: &str = "common-load";
+
+impl Figures {
+    /// Reads the figures of a dataset.
+    ///
+    /// # Errors
+    /// There is no dataset, or a file cannot be read.
+    pub fn read(dataset: &Path, by: &By) -> Result<Self> {
+        let files = layout::files(dataset, trials::NAME)?;
+        if files.is_empty() {
+            return Err(DatasetError::NoDataset(dataset.into()));
+        }
+        let mut columns = COLUMNS.to_vec();
+        if let By::Column(name) = by {
+            columns.push(name);
+        }
+        let mut reading = Reading::default();
+        for file in &files {
+            let rows = reader::rows(&file.path, &columns)?;
+            let goals = goals(dataset, file)?;
+            reading.add(file, by, &rows, &goals);
+        }
+        Ok(reading.figures)
+    }
+
+    /// The medians of the runs in each set-up: within a run, trials share what chance did to it, so a run is one figure.
+    pub fn of_runs(&self) -> Vec<Figure> {
+        let mut groups: Vec<(Figure, Vec<Figure>)> = Vec::new();
+        let mut places: HashMap<(usize, usize, Option<usize>, Measure), usize> = HashMap::new();
+        for figure in &self.all {
+            let key = (figure.run, figure.setup, figure.value_of, figure.measure);
+            match places.entry(key) {
+                Entry::Occupied(place) => groups[*place.get()].1.push(*figure),
+                Entry::Vacant(place) => {
+                    place.insert(groups.len());
+                    groups.push((*figure, vec![*figure]));
+                }
+            }
+        }
+        let median = |of: &mut dyn Iterator<Item = f64>| capbench_model::statistics::median(of);
+        let one = |(first, own): (Figure, Vec<Figure>)| {
+            let at_least = own.iter().filter(|figure| figure.is_at_least).count();
+            Figure {
+                value: median(&mut own.iter().map(|figure| figure.value)).unwrap_or(first.value),
+                is_at_least: 2 * at_least > own.len(),
+                ..first
+            }
+        };
+        groups.into_iter().map(one).collect()
+    }
+}
+
+/// A goal of a search with a regular result: its first trial, its name and its rate.
+struct Goal {
+    first_trial: i64,
+    name: String,
+    achieved_pps: f64,
+}
+
+/// The regular goals of a run's searches.
+fn goals(dataset: &Path, trials: &DataFile) -> Result<Vec<Goal>> {
+    let Some(name) = trials.path.file_name() else { return Ok(Vec::new()) };
+    let path = dataset.join(layout::partition("searches", &trials.campaign, &trials.date)).join(name);
+    let rows = reader::rows(&path, &["goal", "status", "achieved_pps", "first_trial"])?;
+    let goal = |row: &Record| {
+        let is_regular = row.text("status") == Some("regular");
+        is_regular.then_some(())?;
+        Some(Goal {
+            first_trial: row.whole("first_trial")?,
+            name: row.text("goal")?.into(),
+            achieved_pps: row.number("achieved_pps")?,
+        })
+    };
+    Ok(rows.iter().filter_map(goal).collect())
+}
+
+#[derive(Default)]
+struct Reading {
+    figures: Figures,
+    setups: HashMap<Setup, usize>,
+    values: HashMap<String, usize>,
+}
+
+impl Reading {
+    /// Adds the trials of a run.
+    fn add(&mut self, file: &DataFile, by: &By, rows: &[Record], goals: &[Goal]) {
+        let results: Vec<&Record> = rows.iter().filter(|row| row.text("kept") == Some("result")).collect();
+        let Some(first) = results.first() else { return };
+        let sum =
+            |column: &str| results.iter().filter_map(|row| row.whole(column)).sum::<i64>().unsigned_abs();
+        let run = self.figures.runs.len();
+        self.figures.runs.push(RunFacts {
+            id: first.text("run_id").unwrap_or_default().into(),
+            host: first.text("host_id").map(String::from),
+            date: file.date.clone(),
+            campaign: file.campaign.clone(),
+            started_us: first.whole("started_at").unwrap_or_default(),
+            command: first.text("command").unwrap_or_default().into(),
+            kernel_release: first.text("kernel_release").unwrap_or_default().into(),
+            trials: results.len() as u64,
+            noisy: results.iter().filter(|row| row.length("noise").is_some_and(|reasons| reasons > 0)).count()
+                as u64,
+            intended: sum("intended"),
+            delivered: sum("delivered"),
+        });
+        let common = common_loads(&results);
+        for row in results {
+            let value_of =
+                by.of(file, row).map(|value| number(&mut self.values, &mut self.figures.values, value));
+            let mut add = |load: String, measure, value, is_at_least| {
+                let mut setup = Setup { load: Some(load), ..setup(row) };
+                by.without(&mut setup);
+                let setup = number(&mut self.setups, &mut self.figures.setups, setup);
+                let intended_pps = row.number("intended_pps");
+                self.figures.all.push(Figure {
+                    run,
+                    setup,
+                    value_of,
+                    measure,
+                    value,
+                    intended_pps,
+                    is_at_least,
+                });
+            };
+            for goal in goals.iter().filter(|goal| Some(goal.first_trial) == row.whole("number")) {
+                add(format!("goal {}", goal.name), Measure::Throughput, goal.achieved_pps, false);
+            }
+            if is_usable(row, &common) {
+                let lost_nothing =
+                    row.whole("sent") == row.whole("delivered") && row.flag("load_independent") == Some(true);
+                for (measure, value) in measured(row) {
+                    add(load(row), measure, value, lost_nothing && measure == Measure::DeliveredRate);
+                }
+            } else {
+                self.figures.left_out += 1;
+            }
+        }
+    }
+}
+
+/// The index of an item in a list without duplicates.
+fn number<T: Clone + Eq + std::hash::Hash>(
+    known: &mut HashMap<T, usize>,
+    all: &mut Vec<T>,
+    item: T,
+) -> usize {
+    *known.entry(item).or_insert_with_key(|item| {
+        all.push(item.clone());
+        all.len() - 1
+    })
+}
+
+/// The set-up of a trial, without the load.
+fn setup(row: &Record) -> Setup {
+    let text = |column: &str| row.text(column).map(String::from);
+    Setup {
+        method: text("method"),
+        placement: text("placement"),
+        frame_size: text("frame_size"),
+        traffic: text("traffic"),
+        transmit: text("transmit"),
+        work: text("work"),
+        load: None,
+        capture: None,
+    }
+}
+
+/// The load in words, as `compare` of two runs has it.
+fn load(row: &Record) -> String {
+    match row.number("intended_pps") {
+        _ if row.text("phase") == Some(AT_COMMON_LOAD) => COMMON_LOAD.into(),
+        Some(pps) => format!("{pps:.0} packets/s"),
+        None => "maximum load".into(),
+    }
+}
+
+/// The lowest common load of a run for each set-up without method: higher ones were lowered, because a method lost frames.
+fn common_loads(rows: &[&Record]) -> HashMap<Setup, f64> {
+    let mut loads = HashMap::new();
+    for row in rows.iter().filter(|row| row.text("phase") == Some(AT_COMMON_LOAD)) {
+        let Some(pps) = row.number("intended_pps") else { continue };
+        let least: &mut f64 = loads.entry(setup(row).common_scene()).or_insert(pps);
+        *least = least.min(pps);
+    }
+    loads
+}
+
+fn is_usable(row: &Record, common: &HashMap<Setup, f64>) -> bool {
+    let phase = row.text("phase").unwrap_or_default();
+    let pps = row.number("intended_pps");
+    let unsent = row.whole("intended").unwrap_or_default() - row.whole("sent").unwrap_or_default();
+    let is_short = pps.is_some() && unsent.saturating_mul(20) > row.whole("intended").unwrap_or_default();
+    let is_lowered = phase == AT_COMMON_LOAD && common.get(&setup(row).common_scene()).copied() != pps;
+    COMPARED.contains(&phase) && row.text("verdict") != Some("invalid") && !is_short && !is_lowered
+}
+
+/// The figures of a trial, as [`Measure`] defines them.
+fn measured(row: &Record) -> Vec<(Measure, f64)> {
+    let is_maximum = row.number("intended_pps").is_none();
+    let [intended, sent, delivered] =
+        ["intended", "sent", "delivered"].map(|column| row.whole(column).unwrap_or_default());
+    let is_sustained = match row.text("verdict") {
+        Some("lossless") => true,
+        Some("generator_limited") => (intended - sent).saturating_mul(20) <= intended,
+        _ => false,
+    };
+    let loss = if sent > 0 { (sent - delivered).max(0) as f64 / sent as f64 } else { 0.0 };
+    let delay = |column| row.whole(column).map(|ns| ns as f64);
+    let all = [
+        (Measure::DeliveredRate, row.number("delivered_pps").filter(|_| is_maximum)),
+        (Measure::LossRatio, Some(loss).filter(|_| !is_maximum)),
+        (Measure::TotalCost, row.number("total_ns_per_packet").filter(|_| is_sustained)),
+        (Measure::ApplicationCost, row.number("app_ns_per_packet")),
+        (Measure::MedianLatency, delay("latency_total_p50_ns")),
+        (Measure::WorstLatency, delay("latency_total_p99_9_ns")),
+    ];
+    all.into_iter().filter_map(|(measure, value)| Some((measure, value?))).collect()
+}

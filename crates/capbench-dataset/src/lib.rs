@@ -1,0 +1,36 @@
+//! Runs of many hosts in one dataset: Parquet files in Hive partitions, which DuckDB, Spark, DataFusion, ClickHouse and Polars
+//! read as they are.
+//!
+//! ```text
+//! DATASET/{trials,ledger,searches,hosts}/v=1/campaign=NAME/date=YYYY-MM-DD/RUN_ID.parquet
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | [`tables`] | the four tables, as columns: name, type, value, and where it comes from |
+//! | [`table`] | what a column is |
+//! | [`writer`], [`reader`] | Parquet: the only writer and the only reader |
+//! | [`run_id`] | what identifies a run |
+//! | [`export`] | writes runs into a dataset; a file gets its name when it is complete |
+//! | [`layout`] | where the files are |
+//! | [`figures`] | the compared figures of the trials in a dataset |
+//! | [`compare`] | two values of a column, with hosts and set-ups as strata |
+//! | [`page`] | the report over a dataset: trends over dates, and regressions |
+//! | [`tidy`] | `tidy.parquet`, a format of reports |
+
+#![forbid(unsafe_code)]
+
+pub mod compare;
+mod error;
+pub mod export;
+pub mod figures;
+pub mod layout;
+pub mod page;
+pub mod reader;
+pub mod run_id;
+pub mod table;
+pub mod tables;
+pub mod tidy;
+pub mod writer;
+
+pub use error::{DatasetError, Result};

@@ -1,0 +1,313 @@
+//! Runs on the simulated path, exported and read back.
+
+#[path = "../../examples/fleet/made.rs"]
+mod fleet;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use capbench_dataset::export::{Export, Exported, runs_in};
+use capbench_dataset::layout::{self, Labels};
+use capbench_dataset::reader::{self, Record};
+use capbench_dataset::tables::TABLES;
+use capbench_dataset::{Result, compare, page, tidy};
+use capbench_model::environment::Environment;
+use capbench_plan::comparison::{Conclusion, Thresholds};
+use capbench_report::read::Run;
+use capbench_report::results::Results;
+use capbench_report::tidy as rows;
+use capbench_testing::Scratch;
+use fleet::{Made, run, save};
+use proptest::prelude::*;
+
+const FIRST: Made = Made { host: 0, kernel: "6.1.0", capacity: 500_000.0, started: fleet::START, seed: 1 };
+
+fn export(runs: &Path, dataset: &Path, labels: &[&str]) -> Result<Exported> {
+    let labels = Labels::parse(&labels.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let mut export = Export::open(dataset, labels, None)?;
+    for run in runs_in(runs)? {
+        export.add(&run)?;
+    }
+    export.finish()
+}
+
+/// Every data file with its content.
+fn contents(dataset: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = TABLES.iter().flat_map(|table| layout::files(dataset, table.name).unwrap());
+    files.map(|file| (file.path.clone(), fs::read(&file.path).unwrap())).collect()
+}
+
+fn read(dataset: &Path, table: &str) -> Vec<Record> {
+    let columns = TABLES.iter().find(|known| known.name == table).unwrap().columns;
+    let names: Vec<&str> = columns().iter().map(|[name, ..]| *name).collect();
+    let files = layout::files(dataset, table).unwrap();
+    files.iter().flat_map(|file| reader::rows(&file.path, &names).unwrap()).collect()
+}
+
+/// Sums of the frames of a run by place, and how often a place is unknown.
+fn sums_of(results: &Results) -> BTreeMap<String, (i128, u32)> {
+    let mut sums: BTreeMap<String, (i128, u32)> = BTreeMap::new();
+    for trial in &results.trials {
+        for booked in rows::booked(trial) {
+            let sum = sums.entry(booked.place).or_default();
+            sum.0 += i128::from(booked.count.unwrap_or(0));
+            sum.1 += u32::from(booked.count.is_none());
+        }
+        for (name, count) in
+            [("intended", trial.intended), ("sent", trial.sent), ("received", trial.delivered)]
+        {
+            sums.entry(name.into()).or_default().0 += i128::from(count);
+        }
+    }
+    sums
+}
+
+/// The same from a dataset.
+fn sums_in(dataset: &Path) -> BTreeMap<String, (i128, u32)> {
+    let mut sums: BTreeMap<String, (i128, u32)> = BTreeMap::new();
+    for row in read(dataset, "ledger") {
+        let sum = sums.entry(row.text("place").unwrap().into()).or_default();
+        sum.0 += i128::from(row.whole("count").unwrap_or(0));
+        sum.1 += u32::from(row.whole("count").is_none());
+    }
+    for row in read(dataset, "trials") {
+        for (name, column) in [("intended", "intended"), ("sent", "sent"), ("received", "delivered")] {
+            sums.entry(name.into()).or_default().0 += i128::from(row.whole(column).unwrap());
+        }
+    }
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_read_back_has_the_sums_of_the_results(
+        counts in prop::collection::vec((0..1_u64 << 62, prop::option::of(0..1_u64 << 40)), 1..12),
+    ) {
+        let scratch = Scratch::new();
+        let mut results = run(FIRST);
+        for ((intended, lost), trial) in counts.into_iter().zip(&mut results.trials) {
+            trial.intended = intended;
+            trial.ledger.last_mut().unwrap().count = lost;
+        }
+        save(&results, &scratch.file("run"));
+        export(&scratch.file("run"), &scratch.file("dataset"), &[]).unwrap();
+        prop_assert_eq!(sums_in(&scratch.file("dataset")), sums_of(&results));
+    }
+}
+
+#[test]
+fn unknown_is_null_and_labels_are_a_map() {
+    let scratch = Scratch::new();
+    let mut results = run(FIRST);
+    results.trials[0].cpu.app_ns_per_packet = Some(100.0);
+    results.trials[0].cpu.split_is_sampled = true;
+    results.trials[1].cpu.app_ns_per_packet = Some(200.0);
+    results.trials[1].cpu.split_is_sampled = false;
+    results.trials[1].noise = vec!["a".into(), "b".into()];
+    save(&results, &scratch.file("run"));
+    let dataset = scratch.file("dataset");
+    export(&scratch.file("run"), &dataset, &["site=a", "campaign=w47"]).unwrap();
+    let trials = read(&dataset, "trials");
+    assert_eq!(trials.len(), results.trials.len());
+    let first = &trials[0];
+    assert_eq!(
+        (first.whole("number"), first.text("method")),
+        (Some(1), Some(results.trials[0].profile.method.as_str()))
+    );
+    assert_eq!(first.whole("started_at"), Some(1_700_000_000_000_000));
+    assert_eq!(
+        (first.text("cpu_model"), first.text("firmware"), first.number("app_ns_per_packet")),
+        (None, None, None)
+    );
+    assert_eq!((first.text("host_id"), first.text("command")), (Some("host0"), Some("bench")));
+    assert_eq!((first.entry("labels", "site"), first.entry("labels", "campaign")), (Some("a"), None));
+    assert_eq!(
+        (first.length("noise"), trials[1].length("noise")),
+        (Some(results.trials[0].noise.len()), Some(2))
+    );
+    assert_eq!(trials[1].number("app_ns_per_packet"), Some(200.0));
+    let is_maximum = |row: &&Record| row.number("intended_pps").is_none();
+    assert_eq!(
+        trials.iter().filter(is_maximum).count(),
+        results.trials.iter().filter(|trial| trial.intended_pps.is_none()).count()
+    );
+    assert_eq!(read(&dataset, "searches").len(), 0);
+    let hosts = read(&dataset, "hosts");
+    assert_eq!(
+        (hosts.len(), hosts[0].text("role"), hosts[0].text("kernel_release")),
+        (1, Some("both"), Some("6.1.0"))
+    );
+    let environment: Environment = serde_json::from_str(hosts[0].text("environment").unwrap()).unwrap();
+    assert_eq!(environment, results.environment);
+}
+
+#[test]
+fn exporting_twice_changes_nothing_and_folders_of_runs_are_searched() {
+    let scratch = Scratch::new();
+    let dataset = scratch.file("dataset");
+    for (nth, name) in ["runs/a", "runs/deep/er/b"].into_iter().enumerate() {
+        fs::create_dir_all(scratch.file(name)).unwrap();
+        save(
+            &run(Made { started: FIRST.started + nth as u64, seed: nth as u64, ..FIRST }),
+            &scratch.file(name),
+        );
+    }
+    let exported = export(&scratch.file("runs"), &dataset, &[]).unwrap();
+    assert_eq!((exported.runs, exported.trials), (2, 2 * run(FIRST).trials.len()));
+    let first = contents(&dataset);
+    assert_eq!(first.len(), 2 * TABLES.len());
+    assert!(first.keys().all(|path| path.to_string_lossy().contains("/v=1/campaign=none/date=2023-11-14/")));
+    export(&scratch.file("runs"), &dataset, &[]).unwrap();
+    assert_eq!(contents(&dataset), first);
+    // A second campaign would count the same frames twice.
+    let error = export(&scratch.file("runs"), &dataset, &["campaign=other"]).unwrap_err().to_string();
+    assert!(error.contains("already in campaign=none"), "{error}");
+    assert_eq!(contents(&dataset), first);
+    let empty = scratch.file("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(runs_in(&empty).unwrap_err().to_string().contains("no results.json"));
+}
+
+#[test]
+fn an_export_that_fails_midway_leaves_no_data_and_the_next_one_removes_the_rest() {
+    let scratch = Scratch::new();
+    let dataset = scratch.file("dataset");
+    save(&run(FIRST), &scratch.file("run"));
+    // The folder of the last table's files cannot be made.
+    let place = dataset.join("trials/v=1/campaign=none");
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("date=2023-11-14"), "").unwrap();
+    let error = export(&scratch.file("run"), &dataset, &[]).unwrap_err();
+    assert!(error.is_of_dataset(), "{error}");
+    assert_eq!(contents(&dataset), BTreeMap::new());
+    fs::remove_file(place.join("date=2023-11-14")).unwrap();
+    // What an export leaves that is killed while it writes.
+    let partition = dataset.join("ledger/v=1/campaign=none/date=2023-11-14");
+    fs::create_dir_all(&partition).unwrap();
+    let leftover = partition.join(".capbench-0123456789abcdef.part");
+    fs::write(&leftover, "PAR1").unwrap();
+    assert_eq!(layout::files(&dataset, "ledger").unwrap(), []);
+    // While another export runs, nobody knows whose the file is.
+    let labels = || Labels::parse(&[]).unwrap();
+    let other = Export::open(&scratch.file("elsewhere"), labels(), None).unwrap();
+    drop(other);
+    let running = Export::open(&dataset, labels(), None).unwrap();
+    fs::write(&leftover, "PAR1").unwrap();
+    assert_eq!(export(&scratch.file("run"), &dataset, &[]).unwrap().leftovers, 0);
+    assert!(leftover.exists());
+    drop(running);
+    assert_eq!(export(&scratch.file("run"), &dataset, &[]).unwrap().leftovers, 1);
+    assert!(!leftover.exists());
+    assert_eq!(sums_in(&dataset), sums_of(&run(FIRST)));
+}
+
+#[test]
+fn a_run_that_cannot_be_exported_is_named() {
+    let scratch = Scratch::new();
+    let mut results = run(FIRST);
+    results.run_id = Some("../../x".into());
+    save(&results, &scratch.file("run"));
+    let error = export(&scratch.file("run"), &scratch.file("dataset"), &[]).unwrap_err().to_string();
+    assert!(error.contains("run_id \"../../x\" is no UUID"), "{error}");
+    results.run_id = None;
+    results.trials[0].intended = u64::MAX;
+    save(&results, &scratch.file("other"));
+    let error = export(&scratch.file("other"), &scratch.file("dataset"), &[]).unwrap_err().to_string();
+    assert!(error.contains("intended is 18446744073709551615"), "{error}");
+}
+
+#[test]
+fn a_slower_kernel_on_a_third_of_the_hosts_is_found_in_files() {
+    let scratch = Scratch::new();
+    let dataset = scratch.file("dataset");
+    fleet::save_all(&scratch.file("runs"), 12, 4);
+    export(&scratch.file("runs"), &dataset, &[]).unwrap();
+    let thresholds = Thresholds { relative: compare::THRESHOLD, ..Thresholds::default() };
+    let compared = compare::of_dataset(&dataset, "kernel_release", None, thresholds).unwrap();
+    assert_eq!(compared.comparison.conclusion(), Conclusion::Regression, "{:#?}", compared.comparison);
+    assert_eq!((compared.comparison.then.as_str(), compared.comparison.now.as_str()), ("6.1.0", "6.2.0"));
+    assert_eq!((compared.paired, compared.only, compared.runs), (12, [0, 0], 96));
+    let report = page::of_comparison(&dataset, "kernel_release", &compared);
+    assert!(
+        report.verdict.text.starts_with("kernel_release 6.2.0 against 6.1.0 on 12 hosts: "),
+        "{}",
+        report.verdict.text
+    );
+    assert!(report.verdict.text.contains("regression"), "{}", report.verdict.text);
+    let error = compare::of_dataset(&dataset, "kernel", None, thresholds).unwrap_err().to_string();
+    assert!(error.contains("--by kernel: name a column of trials: campaign, date, labels.NAME"), "{error}");
+    let error =
+        compare::of_dataset(&scratch.file("runs"), "campaign", None, thresholds).unwrap_err().to_string();
+    assert!(error.contains("there is no dataset here"), "{error}");
+    // The same runs over the days.
+    let report = page::of_dataset(&dataset, thresholds).unwrap();
+    assert!(report.verdict.text.contains("7 days were compared"), "{}", report.verdict.text);
+    assert!(report.picture[0].title.starts_with("Delivered by day"), "{}", report.picture[0].title);
+    assert_eq!(report.trials.rows.len(), 96);
+    let ids: Vec<&str> = report.charts().map(|chart| chart.id.as_str()).collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+}
+
+#[test]
+fn tidy_rows_have_types_and_the_same_sums() {
+    let results = run(FIRST);
+    let scratch = Scratch::new();
+    let octets = tidy::tidy(&[Run::new(results.clone(), Path::new("/nowhere"))]).unwrap();
+    let file = scratch.file("tidy.parquet");
+    fs::write(&file, octets).unwrap();
+    let found = reader::rows(&file, &["place", "count", "kept", "sent", "load_independent"]).unwrap();
+    let sum: i64 = found.iter().filter_map(|row| row.whole("count")).sum();
+    assert_eq!(sum, results.trials.iter().map(|trial| trial.intended as i64).sum::<i64>());
+    assert!(
+        found.iter().all(|row| row.text("kept") == Some("result") && row.flag("load_independent").is_some())
+    );
+}
+
+/// `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
+#[test]
+fn engines_read_the_sums_of_the_results() {
+    let Some(python) = std::env::var_os("CAPBENCH_NOTEBOOKS_PYTHON") else {
+        return capbench_testing::other_step("peers");
+    };
+    let scratch = Scratch::new();
+    fleet::save_all(&scratch.file("runs"), 3, 2);
+    export(&scratch.file("runs"), &scratch.file("dataset"), &["site=a"]).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sql/engines.py");
+    let mut command = std::process::Command::new(python);
+    command.arg(script).arg(scratch.file("dataset")).arg("--results").arg(scratch.file("runs"));
+    let output = command
+        .args(["--engine", "duckdb", "--engine", "datafusion", "--engine", "polars"])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("4 answers are the same"), "{printed}");
+    println!("{printed}");
+}
+
+/// The tables of columns in docs/dataset.md. `CAPBENCH_WRITE_SCHEMA=1` writes them anew.
+#[test]
+fn the_documentation_has_every_column() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dataset.md");
+    let mut text = fs::read_to_string(&path).unwrap();
+    for table in &TABLES {
+        let [begin, end] = ["columns", "end"].map(|word| format!("<!-- {word} of {} -->\n", table.name));
+        let from = text.find(&begin).unwrap_or_else(|| panic!("{begin}")) + begin.len();
+        let to = text.find(&end).unwrap_or_else(|| panic!("{end}"));
+        let rows = (table.columns)()
+            .into_iter()
+            .map(|[name, kind, from]| format!("| `{name}` | {kind} | {from} |\n"));
+        let expected =
+            format!("| column | type | from results.json |\n|---|---|---|\n{}", rows.collect::<String>());
+        if std::env::var_os("CAPBENCH_WRITE_SCHEMA").is_some() {
+            text.replace_range(from..to, &expected);
+        } else {
+            assert_eq!(text[from..to], expected, "CAPBENCH_WRITE_SCHEMA=1 writes it anew");
+        }
+    }
+    if std::env::var_os("CAPBENCH_WRITE_SCHEMA").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+}
