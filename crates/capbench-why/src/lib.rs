@@ -31,9 +31,9 @@ mod window;
 
 pub use capbench_model::places::Place;
 pub use captured::interfaces as captured_interfaces;
-pub use look::{Advice, Look, NicRing, SCHEMA_VERSION};
+pub use look::{Advice, InterfaceWindow, Look, NicRing, SCHEMA_VERSION};
 pub use places::Lost;
 pub use sockets::{ClosedSockets, Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 pub use traced::{Dropped, Traced, Tracing};
 pub use watch::Watch;
-pub use window::{InterfaceWindow, Sampler, SocketWindow, Window};
+pub use window::{Sampler, SocketWindow, Window};

@@ -72,6 +72,17 @@ pub struct Look {
     pub verdict: String,
 }
 
+/// The counts of an interface in a window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InterfaceWindow {
+    /// The interface.
+    pub interface: String,
+    /// Packets that it received; absent if the counter went backwards.
+    pub received: Option<u64>,
+    /// Frames that each place except sockets lost; absent if not counted.
+    pub lost: Vec<(Place, Option<u64>)>,
+}
+
 /// The receive rings of a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NicRing {

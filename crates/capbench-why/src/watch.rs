@@ -16,10 +16,9 @@ use capbench_host::{HostError, Result};
 
 use capbench_model::places::Place;
 
-use crate::look::{Look, NicRing, SCHEMA_VERSION};
+use crate::look::{InterfaceWindow, Look, NicRing, SCHEMA_VERSION};
 use crate::places::Lost;
 use crate::traced::{Traced, Tracing};
-use crate::window::InterfaceWindow;
 use crate::{advice, fidelity, places, sockets};
 
 /// All values read at one moment.

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use capbench_host::Result;
 use capbench_host::accounts::softnet::SoftnetSnapshot;
 use capbench_host::links::Links;
-use capbench_model::places::Place;
 use capbench_sys::host::clock;
 
 use crate::captured;
-use crate::look::Look;
+use crate::look::{InterfaceWindow, Look};
 use crate::sockets::records::KERNEL_TYPES;
 use crate::sockets::{Method, Socket, Sockets, Source, are_processes_hidden};
 use crate::watch::Watch;
@@ -33,17 +32,6 @@ pub struct Window {
     pub sockets: Vec<SocketWindow>,
     /// Why the losses of some sockets are unknown; absent if all are known.
     pub unknown: Option<String>,
-}
-
-/// The counts of an interface in a window.
-#[derive(Debug, Clone, PartialEq)]
-pub struct InterfaceWindow {
-    /// The interface.
-    pub interface: String,
-    /// Packets that it received; absent if the counter went backwards.
-    pub received: Option<u64>,
-    /// Frames that each place except sockets lost; absent if not counted.
-    pub lost: Vec<(Place, Option<u64>)>,
 }
 
 /// A socket with its counts in a window.
