@@ -35,7 +35,7 @@ pub const GROUPS: &[Group] = &[
             (
                 "export",
                 &[
-                    "capbench export results/ --to fleet --label campaign=2026w47   # runs of a host, as Parquet",
+                    "capbench export results/ --to fleet --label campaign=2026w47   # runs as Parquet",
                 ],
             ),
         ],
