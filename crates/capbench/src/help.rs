@@ -32,12 +32,7 @@ pub const GROUPS: &[Group] = &[
                     "capbench compare --dataset fleet --by kernel_release   # on every host of the dataset",
                 ],
             ),
-            (
-                "export",
-                &[
-                    "capbench export results/ --to fleet --label campaign=2026w47   # runs of a host, as Parquet",
-                ],
-            ),
+            ("export", &["capbench export results/ --to fleet --label campaign=2026w47   # runs as Parquet"]),
         ],
     },
     Group {
