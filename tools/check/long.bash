@@ -72,6 +72,18 @@ interpreter() {
   export "$2=$found"
 }
 
+# What Prometheus, Alertmanager and Grafana read of capbench.
+monitoring() {
+  local code=0
+  packaging/prometheus/check >"$work/run" 2>"$work/err" || code=$?
+  case $code in
+    0) sed -n 's/^monitoring: rules: //p' "$work/run" >"$work/note" ;;
+    5) no_host "$(tail -n 1 "$work/err")" ;;
+    *) cat "$work/err" >&2 ;;
+  esac
+  return "$code"
+}
+
 # The Python package and the examples in Python, with the program that the other steps build.
 python() {
   local code=0

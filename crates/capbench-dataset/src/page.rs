@@ -197,6 +197,12 @@ fn table_of_hosts(compared: &HostsCompared) -> Option<Table> {
     })
 }
 
+/// A chart's place on the page: the rank of what it shows, and its set-up.
+type Place = (usize, Setup);
+
+/// Figures of runs, by the position of their day.
+type ByDay = BTreeMap<usize, Vec<f64>>;
+
 /// A chart for each figure of each set-up without method: a line for each method over the days.
 fn trends(figures: &Figures, runs: &[Figure], days: &[String]) -> Vec<Chart> {
     const SHOWN: [(Measure, Unit); 4] = [
@@ -206,7 +212,7 @@ fn trends(figures: &Figures, runs: &[Figure], days: &[String]) -> Vec<Chart> {
         (Measure::TotalCost, Unit::NanosecondsPerPacket),
     ];
     let day_of = |figure: &Figure| days.iter().position(|day| *day == figures.runs[figure.run].date);
-    let mut charts: BTreeMap<(usize, Setup), BTreeMap<String, BTreeMap<usize, Vec<f64>>>> = BTreeMap::new();
+    let mut charts: BTreeMap<Place, BTreeMap<String, ByDay>> = BTreeMap::new();
     for figure in runs {
         let shown = SHOWN.iter().position(|(measure, _)| *measure == figure.measure);
         let (Some(rank), Some(day)) = (shown, day_of(figure)) else { continue };
@@ -215,12 +221,9 @@ fn trends(figures: &Figures, runs: &[Figure], days: &[String]) -> Vec<Chart> {
         let lines = charts.entry((rank, setup.scene())).or_default();
         lines.entry(method).or_default().entry(day).or_default().push(figure.value);
     }
-    let chart = |(nth, ((rank, scene), lines)): (
-        usize,
-        ((usize, Setup), BTreeMap<String, BTreeMap<usize, Vec<f64>>>),
-    )| {
+    let chart = |(nth, ((rank, scene), lines)): (usize, (Place, BTreeMap<String, ByDay>))| {
         let (measure, unit) = SHOWN[rank];
-        let line = |(name, by_day): (String, BTreeMap<usize, Vec<f64>>)| Series {
+        let line = |(name, by_day): (String, ByDay)| Series {
             name,
             role: Role::Method,
             points: by_day.into_iter().map(|(day, values)| point(day, values)).collect(),

@@ -996,7 +996,7 @@ class Program(TypedDict):
     """The build of the program. Absent values were unknown at build time."""
 
     features: NotRequired[list[str]]
-    """Its features: `bpf`, `dpdk`, `parquet`."""
+    """Its features: `bpf`, `dpdk`; of older versions `parquet`."""
     git_commit: NotRequired[str]
     """The commit, if it was built from a repository. `-dirty` follows if the source had uncommitted changes."""
     profile: NotRequired[str]
@@ -2312,6 +2312,8 @@ class Comparison(TypedDict):
     """Whether the host disturbed most trials of a run, unless they took turns. It may then cause differences that no test detects."""
     false_alarms: float
     """The probability of a false statement in the whole comparison."""
+    hosts: NotRequired[int]
+    """The number of hosts, if runs of a dataset were compared: a host with one set-up is a stratum, and the median of a run is a figure. The numbers of trials are then places of runs in the dataset."""
     left_out: list[LeftOut]
     """Trials that were not compared, with the reason."""
     notes: list[str]
@@ -2732,8 +2734,12 @@ class Results(TypedDict):
     """Whether the run completed."""
     environment: Environment
     """The host."""
+    exit_code: NotRequired[int]
+    """The exit code of the command, once it ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was killed, and for runs of earlier versions."""
     findings: list[Finding]
     """Findings from these results."""
+    host_id: NotRequired[str]
+    """Identifies the host of `environment`: a keyed hash of its machine-id(5). Absent if it has none, or as `run_id`."""
     not_measured: NotRequired[list[NotMeasured]]
     """Set-ups that the user requested and that could not be measured."""
     recommended: NotRequired[Recommendation]
@@ -2742,6 +2748,8 @@ class Results(TypedDict):
     """Repeated experiments of publications, with the published tables next to the measured ones."""
     rfc2544: NotRequired[list[Tested]]
     """Outcomes of RFC 2544 tests other than throughput. Their trials are in `trials`."""
+    run_id: NotRequired[str]
+    """Identifies the run: a UUID of version 7. Absent in files of versions that did not write it."""
     schema_version: Literal[1]
     """`SCHEMA_VERSION` of the writer."""
     searches: NotRequired[list[SearchOutcome]]

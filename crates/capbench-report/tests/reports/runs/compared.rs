@@ -54,6 +54,7 @@ pub fn example() -> Comparison {
         then: "A".into(),
         now: "B".into(),
         paired: false,
+        hosts: None,
         disturbed: false,
         damaged: false,
         thresholds: Thresholds::default(),
