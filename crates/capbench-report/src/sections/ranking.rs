@@ -10,8 +10,8 @@ use crate::naming::{self, Kind as Purpose, Scene};
 use crate::results::Results;
 use crate::sentences::search::{goal_words, ranked, said};
 
-const WHISKERS: &str =
-    "The thin line ends at the lowest load that was certainly not sustained. ≥: the limit is unknown.";
+const WHISKER: &str = "The thin line ends at the lowest load that was certainly not sustained.";
+const AT_LEAST: &str = "≥: no load that was tried shows the limit.";
 
 const RANGE: &str = "The thin line: the application's time is known only as a range.";
 
@@ -52,8 +52,7 @@ fn rates(ranking: &Ranking) -> Chart {
     let is_seen = nearly.points.iter().zip(&lossless.points).any(|(more, less)| more.y > less.y);
     let lines = if is_seen { vec![lossless, nearly] } else { vec![lossless] };
     let title = format!("Sustained rate, {}", Scene::of_ranking(ranking).words());
-    rows("ranking-rates", title, "Sustained rate", Unit::PacketsPerSecond, methods(ranking), lines)
-        .noting([WHISKERS])
+    sustained("ranking-rates", title, methods(ranking), lines)
 }
 
 fn costs(ranking: &Ranking) -> Chart {
@@ -115,8 +114,16 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
     };
     let lines: Vec<Series> = goals.iter().map(line).collect();
     let title = format!("Sustained rate, {first}");
-    rows("ranking-searches", title, "Sustained rate", Unit::PacketsPerSecond, methods, lines)
-        .noting([WHISKERS])
+    sustained("ranking-searches", title, methods, lines)
+}
+
+/// With the notes that its points need.
+fn sustained(id: &str, title: String, methods: Vec<String>, lines: Vec<Series>) -> Chart {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let whisker = points().any(|point| point.interval.is_some()).then_some(WHISKER);
+    let at_least = points().any(|point| point.is_at_least).then_some(AT_LEAST);
+    let notes: Vec<&str> = whisker.into_iter().chain(at_least).collect();
+    rows(id, title, "Sustained rate", Unit::PacketsPerSecond, methods, lines).noting(notes)
 }
 
 fn rows(id: &str, title: String, what: &str, unit: Unit, methods: Vec<String>, lines: Vec<Series>) -> Chart {

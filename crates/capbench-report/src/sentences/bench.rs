@@ -192,14 +192,27 @@ fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Stri
             let is_sustained = |method: &String| {
                 ranking.of(method).is_some_and(|own| own.lossless.status == SustainedStatus::AtLeast)
             };
+            let (known, unknown): (Vec<_>, Vec<_>) = others.iter().cloned().partition(is_sustained);
             let (what, more) = match question {
-                Question::CheapestAt { pps } if others.iter().all(is_sustained) => {
-                    (sustains(best, pps), "cost less")
+                Question::CheapestAt { pps } => (
+                    sustains(best, pps),
+                    match (known.is_empty(), unknown.is_empty()) {
+                        (_, true) => format!("{} may cost less", some(&known)),
+                        (true, false) => format!("{} may sustain it, too", some(&unknown)),
+                        (false, false) => {
+                            format!(
+                                "{} may cost less, and {} may sustain it, too",
+                                some(&known),
+                                some(&unknown)
+                            )
+                        }
+                    },
+                ),
+                Question::HighestRate => {
+                    (up_to(&used.lossless, without_loss(best)), format!("{} may sustain more", some(&others)))
                 }
-                Question::CheapestAt { pps } => (sustains(best, pps), "sustain it, too"),
-                Question::HighestRate => (up_to(&used.lossless, without_loss(best)), "sustain more"),
             };
-            format!("Use {best}: {what}{}; {} may {more}.", cost_of(used), some(&others))
+            format!("Use {best}: {what}{}; {more}.", cost_of(used))
         }
         (Conclusion::NoneLossless { best, place, .. }, _) => {
             let is_unknown = |ranked: &Ranked| ranked.lossless.status == SustainedStatus::Unknown;
@@ -283,16 +296,17 @@ fn seconds(words: &[String], methods: u32, results: &Results) -> Option<f64> {
     Some(plan.estimate().ok()?.below.median.times(times).time(QUIET).as_secs_f64())
 }
 
-/// The same command without its load, if no method sustains that: it finds what they sustain.
+/// The same command without its load, if no method sustains that: it finds what they sustain. Not into the directory of this run.
 fn highest(ranking: &Ranking, results: &Results) -> Option<Sentence> {
     let is_none = !matches!(ranking.conclusion, Conclusion::Use { .. } | Conclusion::OneOf { .. });
     let line = &results.command;
     let is_load = |nth: usize| line[nth].starts_with("--rate") || line[nth].starts_with("--max-loss");
-    let is_value = |nth: usize| nth > 0 && is_load(nth - 1) && !line[nth - 1].contains('=');
-    let kept = (0..line.len()).filter(|&nth| !is_load(nth) && !is_value(nth));
+    let is_left_out = |nth: usize| is_load(nth) || line[nth].starts_with("--out");
+    let is_value = |nth: usize| nth > 0 && is_left_out(nth - 1) && !line[nth - 1].contains('=');
+    let kept = (0..line.len()).filter(|&nth| !is_left_out(nth) && !is_value(nth));
     let words: Vec<String> = kept.map(|nth| line[nth].clone()).collect();
     let text = format!("To find the highest rate that they sustain: `{}`.", command_line(&words));
-    (is_none && words.len() < line.len()).then(|| sentence(text, []))
+    (is_none && (0..line.len()).any(is_load)).then(|| sentence(text, []))
 }
 
 /// Methods that are worse although the best one is not decided.

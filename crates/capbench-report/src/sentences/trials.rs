@@ -77,10 +77,22 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
     if !trials.is_empty() && trials.iter().all(|trial| trial.unexplained == 0) {
         let sum = |of: fn(&TrialResult) -> u64| count(trials.iter().map(of).sum());
         let (sent, all) = (sum(|trial| trial.sent), many(trials.len() as u64, "trial", "trials"));
-        let lost = match sum(TrialResult::lost).as_str() {
-            "0" => "none was lost".into(),
-            "1" => "1 was lost, at a known place".into(),
-            lost => format!("{lost} were lost, all at known places"),
+        let buffered = sum(|trial| trial.buffered_frames(1));
+        let lost = match (naming::losses(trials).as_slice(), buffered.as_str()) {
+            ([], "0") => "none was lost".into(),
+            ([], _) => format!(
+                "none was lost yet: {buffered} waited in buffers when sending ended, as many as longer trials lose"
+            ),
+            ([(place, frames)], _) => format!("{} lost {}", were(*frames), place.words()),
+            ([(place, frames), rest @ ..], _) => {
+                let elsewhere = rest.iter().map(|(_, frames)| frames).sum();
+                format!(
+                    "{} lost {}, {} at other known places",
+                    were(*frames),
+                    place.words(),
+                    count(elsewhere)
+                )
+            }
         };
         findings.push(finding(
             format!("Every packet is accounted for: of {sent} sent in {all}, {lost}."),
@@ -92,6 +104,10 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
         about(trial, &format!(": {} packets are not explained by any counter.", trial.unexplained))
     }));
     findings
+}
+
+fn were(frames: u64) -> String {
+    if frames == 1 { "1 was".into() } else { format!("{} were", count(frames)) }
 }
 
 /// Frames that are no delivered ones of the trial, or out of order.
