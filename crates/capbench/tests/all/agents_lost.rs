@@ -107,7 +107,7 @@ fn root_alone_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
 }
 
 #[test]
-fn root_alone_a_report_that_is_lost_too_costs_its_trial_and_nothing_else() {
+fn root_lengthy_a_report_that_is_lost_too_costs_its_trial_and_nothing_else() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     // The agent that read the report was lost with it; nobody could be asked; nobody could be asked for the next trial, either.
@@ -228,7 +228,7 @@ fn root_alone_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
 }
 
 #[test]
-fn root_alone_an_agent_that_cannot_be_started_again_is_named() {
+fn root_lengthy_an_agent_that_cannot_be_started_again_is_named() {
     let Some(out) = scratch_of_root() else { return };
     let (hosts, folder) = (Hosts::make(), Scratch::new());
     // Started once, its command is gone.
