@@ -5,7 +5,7 @@ mod loss;
 use std::collections::BTreeMap;
 
 use crate::groups::grouped;
-use crate::naming::rate;
+use crate::naming::{self, rate};
 use crate::results::Finding;
 use capbench_model::disturbance::Stall;
 use capbench_model::figures::count;

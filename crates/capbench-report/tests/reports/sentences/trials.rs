@@ -8,7 +8,7 @@ use capbench_model::loss_pattern::{
     Burst, FlowLoss, LossByFlow, LossPattern, MarkedLoss, Position, Spread, Window,
 };
 use capbench_model::places::Place;
-use capbench_model::trial::{Guarding, Retried};
+use capbench_model::trial::{Emptying, Guarding, Retried};
 use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
 use capbench_plan::guards::livelock;
 
@@ -33,16 +33,20 @@ fn an_unexplained_packet_is_never_called_accounted_for() {
 }
 
 #[test]
-fn the_account_says_how_many_packets_were_lost_at_known_places() {
+fn the_account_says_how_many_packets_were_lost_and_where() {
     for (delivered, lost) in [
         (1000, "none was lost."),
-        (999, "1 was lost, at a known place."),
-        (990, "10 were lost, all at known places."),
+        (999, "1 was lost in the ring or socket queue."),
+        (990, "10 were lost in the ring or socket queue."),
     ] {
         let text = texts(&[trial(1, "recv", 1000, delivered)]);
         let expected = format!("Every packet is accounted for: of 1,000 sent in 1 trial, {lost} [1]");
         assert!(text.contains(&expected), "{text}");
     }
+    // It took a second more to read what waited.
+    let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
+    let text = texts(&[TrialResult { emptying, sending_s: 1.0, ..trial(1, "recv", 1000, 1000) }]);
+    assert!(text.contains("none was lost yet: 500 waited in buffers when sending ended"), "{text}");
 }
 
 #[test]
