@@ -83,12 +83,14 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
             ([], _) => format!(
                 "none was lost yet: {buffered} waited in buffers when sending ended, as many as longer trials lose"
             ),
-            ([(place, frames)], _) => format!("{} lost {}", were(*frames), place.words()),
+            ([(place, 1)], _) => format!("1 was lost {}", place.words()),
+            ([(place, frames)], _) => format!("{} were lost {}", count(*frames), place.words()),
             ([(place, frames), rest @ ..], _) => {
-                let elsewhere = rest.iter().map(|(_, frames)| frames).sum();
+                let elsewhere: u64 = rest.iter().map(|(_, frames)| frames).sum();
                 format!(
-                    "{} lost {}, {} at other known places",
-                    were(*frames),
+                    "{} were lost: {} {}; {} at other known places",
+                    count(frames + elsewhere),
+                    count(*frames),
                     place.words(),
                     count(elsewhere)
                 )
@@ -104,10 +106,6 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
         about(trial, &format!(": {} packets are not explained by any counter.", trial.unexplained))
     }));
     findings
-}
-
-fn were(frames: u64) -> String {
-    if frames == 1 { "1 was".into() } else { format!("{} were", count(frames)) }
 }
 
 /// Frames that are no delivered ones of the trial, or out of order.
