@@ -126,11 +126,12 @@ fn which_hosts(contrast: &Contrast, compared: &HostsCompared) -> Option<Sentence
     };
     let own: Vec<&HostChange> = worst_first(compared, contrast).collect();
     let worse: Vec<&&HostChange> = own.iter().filter(|change| change.worse() >= limit).collect();
-    let mut names: Vec<&str> = worse.iter().take(NAMED_HOSTS).map(|change| change.host.as_str()).collect();
-    if worse.len() > NAMED_HOSTS {
-        names.push("...");
-    }
-    let list = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+    let names: Vec<&str> = worse.iter().take(NAMED_HOSTS).map(|change| change.host.as_str()).collect();
+    let list = match worse.len() - names.len() {
+        _ if names.is_empty() => String::new(),
+        0 => format!(": {}", names.join(", ")),
+        others => format!(": {} and {others} more", names.join(", ")),
+    };
     let text = format!(
         "{}, {}: {} of {} became worse by {} or more{list}.",
         contrast.measure.words(),
