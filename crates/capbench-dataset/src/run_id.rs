@@ -32,6 +32,7 @@ fn derived(results: &Results) -> String {
         let (sent, delivered, method) = (first.sent, first.delivered, &first.profile.method);
         // Writing to a string does not fail.
         let _ = write!(facts, " {method} {sent} {delivered} {:?} {:?}", first.sending_s, first.drain_s);
+        let _ = write!(facts, " {:?} {:?} {:?}", first.offered_pps, first.cpu.app_ns, first.cpu.total_ns);
     }
     let digest = Sha256::digest(facts);
     let mut random = [0; 10];
