@@ -25,6 +25,9 @@ pub enum DatasetError {
     /// A saved run that names itself wrongly.
     #[error("{path}: its run_id \"{1}\" is no UUID: the file was changed after it was written", path = .0.display())]
     RunId(PathBuf, String),
+    /// Two runs of one export with the same identifier.
+    #[error("{path}: it has the run_id of {other}, which this export already has; export one of the two", path = .0.display(), other = .1.display())]
+    SameRun(PathBuf, PathBuf),
     /// A run that another campaign of the dataset has.
     #[error("{path}: the run is already in campaign={1} of the dataset; leave --label campaign out of one of the two exports, or remove the older file {2}", path = .0.display())]
     OtherCampaign(PathBuf, String, PathBuf),

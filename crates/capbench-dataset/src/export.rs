@@ -1,8 +1,8 @@
 //! Writes runs into a dataset.
 //!
 //! Each table of a run is one file, which never changes afterwards. It is written under a name that no reader takes for data.
-//! When all files of the export are on the disk, each is renamed in its folder. Nothing else is shared, so hosts export into one dataset without waiting for
-//! each other. The same run always gives the same names and octets, so an export can be repeated.
+//! When all files of the export are on the disk, each is renamed in its folder. Nothing else is shared, so hosts export into one
+//! dataset without waiting for each other. The same run always gives the same names and octets, so an export can be repeated.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -75,6 +75,8 @@ pub struct Export {
     /// The folders of files, by their partition.
     folders: BTreeMap<PathBuf, Folder>,
     unnamed: Vec<UnnamedFile>,
+    /// Where each run was read, by its identifier: a second run of the same name would replace the first.
+    added: BTreeMap<String, PathBuf>,
     done: Exported,
     /// Locked until the export ends.
     _lock: File,
@@ -109,6 +111,7 @@ impl Export {
             host_id,
             folders: BTreeMap::new(),
             unnamed: Vec::new(),
+            added: BTreeMap::new(),
             done,
             _lock: lock,
         })
@@ -129,16 +132,25 @@ impl Export {
         let id = run_id::of(results).map_err(|saved| DatasetError::RunId(path.into(), saved))?;
         let date = layout::date(results.started_unix_s);
         self.refuse_other_campaign(path, &id, &date)?;
+        let source =
+            fs::canonicalize(path).map_err(|source| DatasetError::Unreadable(path.into(), source))?;
+        match self.added.get(&id) {
+            // It was named twice.
+            Some(added) if *added == source => return Ok(()),
+            Some(added) => return Err(DatasetError::SameRun(path.into(), added.clone())),
+            None => {}
+        }
         let host_id = self.host_id.clone().or_else(|| saved_host_id(results));
-        let exported = ExportedRun { id, host_id, results, labels: &self.labels.others };
+        let exported = ExportedRun { id: id.clone(), host_id, results, labels: &self.labels.others };
         // All tables are made before one is written.
         let made = TABLES.iter().map(|table| Ok((table.name, (table.file)(&exported)?)));
         let made = made.collect::<Result<Vec<_>>>()?;
-        let name = layout::file_name(&exported.id);
+        let name = layout::file_name(&id);
         for (table, content) in made {
             let partition = layout::partition(table, &self.labels.campaign, &date);
             self.write(partition, name.clone(), &content)?;
         }
+        self.added.insert(id, source);
         self.done.runs += 1;
         self.done.trials += results.trials.len();
         Ok(())

@@ -219,6 +219,25 @@ fn a_run_that_cannot_be_exported_is_named() {
 }
 
 #[test]
+fn no_run_of_an_export_replaces_another() {
+    let scratch = Scratch::new();
+    let other = Made { seed: 2, ..FIRST };
+    let saved = Some("018bcfe5-6800-7000-8000-000000000001".to_string());
+    for (name, made) in [("a", FIRST), ("b", other)] {
+        save(&Results { run_id: saved.clone(), ..run(made) }, &scratch.file(name));
+    }
+    let dataset = scratch.file("dataset");
+    let mut export = Export::open(&dataset, Labels::parse(&[]).unwrap(), None).unwrap();
+    export.add(&scratch.file("a")).unwrap();
+    // Named twice, it is one run.
+    export.add(&scratch.file("a")).unwrap();
+    let refused = export.add(&scratch.file("b")).unwrap_err().to_string();
+    assert!(refused.contains("/b: it has the run_id of ") && refused.contains("/a, which"), "{refused}");
+    assert_eq!(export.finish().unwrap().runs, 1);
+    assert_eq!(contents(&dataset).len(), TABLES.len());
+}
+
+#[test]
 fn a_slower_kernel_on_a_third_of_the_hosts_is_found_in_files() {
     let scratch = Scratch::new();
     let dataset = scratch.file("dataset");

@@ -1,4 +1,4 @@
-//! A campaign by the command line: what is done stays, and what is missing is run, whatever ends it.
+//! A campaign by the command line: what is done stays, and what is missing is run, also after Ctrl-C or kill -9.
 
 use std::fs;
 use std::path::Path;

@@ -15,7 +15,7 @@ const PRIVILEGE: i32 = 6;
 fn outcome(arguments: &str) -> Output {
     let folder = Scratch::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_capbench"));
-    // The width of help does not follow the terminal of whoever runs the tests.
+    // The width of help does not follow the terminal of the user who runs the tests.
     command.current_dir(folder.path()).timeout(PATIENCE).env_remove("COLUMNS");
     command.env("XDG_CONFIG_HOME", folder.file("no settings"));
     let output = command.args(arguments.split_whitespace()).output().unwrap();

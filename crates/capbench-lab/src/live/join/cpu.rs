@@ -30,8 +30,9 @@ impl Halves<'_> {
         let is_sampled =
             |kernel: &KernelReceive| kernel.traced.is_none() && cpus.interrupts_excluded != Some(true);
         let is_in_step = self.is_in_step && kernel.as_ref().is_some_and(is_sampled);
-        let in_step_ns = |time: ApplicationTime| ApplicationTime { own_ns: 0, ..time };
-        let own = if is_in_step && is_shared { own.map(in_step_ns) } else { own };
+        // Of a shared CPU's time, only that of verified frames is then certain to be the application's.
+        let unknown = |time: ApplicationTime| ApplicationTime { own_ns: 0, ..time };
+        let own = if is_in_step && is_shared { own.map(unknown) } else { own };
         let known = kernel.as_ref().filter(|_| !is_in_step);
         if own.is_none() {
             noise.push(

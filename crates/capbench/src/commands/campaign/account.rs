@@ -16,7 +16,7 @@ use crate::output::print;
 /// Failed runs that the verdict names.
 const NAMED: usize = 3;
 
-/// How a run stands.
+/// The state of a run after this call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// It has results.

@@ -22,7 +22,7 @@ pub fn capbench(arguments: &str) -> Command {
     // Each has a folder for state of its own: what one bench recommends must not decide how another test records.
     let nth = STARTED.fetch_add(1, Ordering::Relaxed);
     let state = format!("{}/state-{}-{nth}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
-    // Nor does a setting of whoever runs the tests.
+    // Nor does a setting of the user who runs the tests.
     command.env("XDG_CONFIG_HOME", format!("{state}/config")).env("XDG_STATE_HOME", state);
     command
 }
