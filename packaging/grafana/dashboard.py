@@ -121,7 +121,7 @@ def lost(of, during):
 def fleet():
     lost_here = lost(f"capbench_lost_frames_total{{{ON_HOSTS}}}", "$__range")
     lost_by_programs = lost(f"capbench_socket_lost_frames_total{{{ON_HOSTS}}}", "$__range")
-    unknown = f'capbench_place_unknown{{{ON_HOSTS}, place="socket"}} == 1'
+    unknown = f'capbench_place_unknown{{{ON_HOSTS}, place="ring"}} == 1'
     by_host = "sum by (instance)"
     yield dashboard.Row("Fleet: who loses packets, and who does not know?")
     yield number(

@@ -3,7 +3,6 @@
 use capbench_model::places::Place;
 
 use crate::families::Family;
-use crate::place_label;
 use crate::series::{Labels, Metrics};
 
 /// The counts of a capture since it was opened.
@@ -102,7 +101,7 @@ impl Capturing {
     }
 
     fn at(&self, place: Place) -> Labels {
-        vec![("interface", self.interface.clone()), ("place", place_label(place))]
+        vec![("interface", self.interface.clone()), ("place", place.key().into())]
     }
 }
 
@@ -127,10 +126,10 @@ mod tests {
         let text = metrics.text(Form::Prometheus);
         for line in [
             "capbench_received_frames_total{interface=\"eth0\"} 40",
-            "capbench_lost_frames_total{interface=\"eth0\",place=\"socket\"} 6",
+            "capbench_lost_frames_total{interface=\"eth0\",place=\"ring\"} 6",
             "capbench_place_unknown{interface=\"eth0\",place=\"link\"} 1",
             "capbench_windows_total{interface=\"eth0\"} 3",
-            "capbench_lossy_windows_total{interface=\"eth0\",place=\"socket\"} 2",
+            "capbench_lossy_windows_total{interface=\"eth0\",place=\"ring\"} 2",
             "capbench_ring_used_ratio_bucket{le=\"0.25\",interface=\"eth0\"} 1",
             "capbench_ring_used_ratio_bucket{le=\"+Inf\",interface=\"eth0\"} 3",
             "capbench_ring_used_ratio_count{interface=\"eth0\"} 3",

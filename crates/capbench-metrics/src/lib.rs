@@ -23,13 +23,6 @@ pub mod textfile;
 pub mod watching;
 mod web_config;
 
-use capbench_model::places::Place;
-
 pub use error::{MetricsError, Result};
 pub use families::Family;
 pub use series::{Form, Labels, Metrics};
-
-/// The value of the label `place`: the key in the JSON of `why`, else that in `results.json`.
-pub fn place_label(place: Place) -> String {
-    capbench_why::places::key(place).map_or_else(|| place.key().replace('_', "-"), Into::into)
-}

@@ -9,7 +9,6 @@ use capbench_model::places::Place;
 use capbench_why::{Socket, Window};
 
 use crate::families::Family;
-use crate::place_label;
 use crate::series::{Labels, Metrics};
 
 /// The interface of sockets that receive frames of every interface.
@@ -92,16 +91,16 @@ impl Watching {
         let metrics = &self.metrics;
         metrics.add(Family::Windows, interface_label(interface), 1);
         for (place, frames) in lost {
-            let labels = vec![("interface", interface.into()), ("place", place_label(*place))];
+            let labels = vec![("interface", interface.into()), ("place", place.key().into())];
             let Some(frames) = *frames else {
                 metrics.set(Family::PlaceUnknown, labels, 1.0);
                 continue;
             };
             metrics.remove(Family::PlaceUnknown, &labels);
-            if frames > 0 || begins.lost.contains(&place_label(*place)) {
+            if frames > 0 || begins.lost.contains(place) {
                 metrics.add(Family::Lost, labels.clone(), frames);
             }
-            if frames > 0 || begins.lossy.contains(&place_label(*place)) {
+            if frames > 0 || begins.lossy.contains(place) {
                 metrics.add(Family::LossyWindows, labels, u64::from(frames > 0));
             }
         }
@@ -170,10 +169,9 @@ impl Watching {
         // What 60 series and 8 an interface leave: two are about the program, two are for each socket with labels, three for each
         // interface.
         let most = (1 + 42 / interfaces).min(PLACES.len());
-        let labels = |places: &[Place]| places.iter().map(|place| place_label(*place)).collect();
         Begins {
-            lost: labels(&PLACES[..most]),
-            lossy: labels(&PLACES[..if interfaces <= FEW { PLACES.len() } else { 1 }]),
+            lost: PLACES[..most].to_vec(),
+            lossy: PLACES[..if interfaces <= FEW { PLACES.len() } else { 1 }].to_vec(),
         }
     }
 
@@ -199,7 +197,7 @@ impl Watching {
         // Places of an interface that is no longer watched are neither known nor unknown.
         for (name, _) in self.interfaces.iter().filter(|(_, last)| **last != now) {
             for place in PLACES {
-                let labels = vec![("interface", name.clone()), ("place", place_label(place))];
+                let labels = vec![("interface", name.clone()), ("place", place.key().into())];
                 metrics.remove(Family::PlaceUnknown, &labels);
             }
         }
@@ -208,8 +206,8 @@ impl Watching {
 
 /// Labels of places with series before their first loss.
 struct Begins {
-    lost: Vec<String>,
-    lossy: Vec<String>,
+    lost: Vec<Place>,
+    lossy: Vec<Place>,
 }
 
 fn remove_socket(metrics: &Metrics, labels: &Labels) {

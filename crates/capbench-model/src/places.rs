@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 macro_rules! places {
     ($(
         $(#[$attribute:meta])*
-        $place:ident $key:literal $word:literal $name:literal $phrase:literal
+        $place:ident $key:literal $phrase:literal
         means $meaning:literal $(veth $veth:literal card $card:literal unknown $unknown:literal)?;
     )+) => {
         /// A place on a frame's path where it can be lost, in the order of the path.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Place {
             $(#[doc = $meaning] $(#[$attribute])* $place,)+
@@ -22,8 +22,6 @@ macro_rules! places {
 
         const TABLE: &[About] = &[$(About {
             key: $key,
-            word: $word,
-            name: $name,
             phrase: $phrase,
             meaning: $meaning,
             on_virtual_link: concat!($($veth)?),
@@ -36,12 +34,8 @@ macro_rules! places {
 /// Description of a place. Only places of the ledger name their counters.
 #[derive(Debug)]
 pub struct About {
-    /// The key in `results.json`.
+    /// Its name in results files and tables.
     pub key: &'static str,
-    /// One word for narrow tables.
-    pub word: &'static str,
-    /// Its name in one or two words.
-    pub name: &'static str,
     /// The place's name in sentences.
     pub phrase: &'static str,
     /// Meaning of a frame counted here.
@@ -55,109 +49,116 @@ pub struct About {
 }
 
 places! {
-    Unsent "unsent" "unsent" "unsent" "never sent by the generator"
+    Unsent "unsent" "never sent by the generator"
         means "the generator was to send it and had no time for it"
         veth "generator"
         card "generator"
         unknown "never";
-    Transmit "transmit" "transmit" "transmit" "on the transmit side"
+    Transmit "transmit" "on the transmit side"
         means "queueing discipline or driver of the sending side"
         veth "`tx_dropped` + `tx_errors`, less what the backlog refused; tracer: drops by tc at egress and by \
               queueing disciplines"
         card "`tx_dropped` + `tx_errors`; tracer as there"
         unknown "without link statistics; without the tracer, drops in front of the driver are not seen";
-    LinkQueue "link_queue" "queue" "link queue" "in the virtual link's own queue of 256 frames, before the method"
+    // The aliases were the names in earlier files of soaks.
+    #[serde(alias = "queue")]
+    LinkQueue "link_queue" "in the virtual link's own queue of 256 frames, before the method"
         means "the queue of 256 frames in front of a veth's NAPI poll"
         veth "`tx_dropped` of the sender, where a poll takes the frames; else there is no such queue"
         card "there is none"
         unknown "without link statistics";
-    Path "path" "path" "path" "between the two interfaces"
+    Path "path" "between the two interfaces"
         means "cable, switch or tap: the sending interfaces counted it out, the receiving one did not count it in \
                nor lose it"
         veth "there is nothing between its ends"
         card "the senders' `tx_packets` less the receiver's `rx_packets` and what its card, driver and backlog lost"
         unknown "unless the drivers of all interfaces are known to count each frame once and the receiving card to \
                  count what it loses; where a counter contradicts the frames sent or captured; with foreign frames";
-    Link "link" "link" "link" "on the link or in the NIC"
+    Link "link" "on the link or in the NIC"
         means "the card, or the wire as far as the card sees it: no descriptor or buffer (missed), FIFO overrun, \
                bad checksum or length"
         veth "`rx_missed`, `rx_fifo`, `rx_over`, `rx_crc`, `rx_length` and `rx_frame` errors"
         card "the driver's own counters (`ethtool -S`); where `path` is unknown, also what is missing between the \
               senders' `tx_packets` and the receiver's `rx_packets`"
         unknown "on cards that do not count it and whose two sides cannot be compared";
-    Driver "driver" "driver" "driver" "in the driver"
+    Driver "driver" "in the driver"
         means "the receiving driver, for example because it had no memory"
         veth "`rx_queue_N_drops`, less failed redirects"
         card "the driver's own counters"
         unknown "with drivers that are not in the table, or have no such counter";
-    Backlog "backlog" "backlog" "backlog" "in the softirq backlog"
+    Backlog "backlog" "in the softirq backlog"
         means "the softirq backlog of a CPU was full (`net.core.netdev_max_backlog`)"
         veth "`dropped` of `/proc/net/softnet_stat`, each CPU named, as far as `tx_dropped` of the sender \
               confirms it"
         card "the same, as far as `rx_dropped` of the receiver, without its driver's own drops, confirms it"
         unknown "where `/proc/net/softnet_stat` or link statistics are missing";
-    Xdp "xdp" "xdp" "XDP" "in XDP"
+    Xdp "xdp" "in XDP"
         means "an XDP program dropped it, failed, or could not redirect it"
         veth "AF_XDP and `xdp-count`: their own counters; other programs: `xdp_drops` of the driver; tracer: \
               generic XDP, failed redirects"
         card "the same"
         unknown "with a foreign program whose drops neither driver nor tracer counts; where the tracer \
                  counts them, as at `stack`";
-    Stack "stack" "stack" "stack" "in the network stack"
+    Stack "stack" "in the network stack"
         means "the network stack dropped it in front of the capture point"
         veth "tracer: `skb:kfree_skb` by the kernel's reasons"
         card "the same"
         unknown "without the tracer: not asked for, no privilege, no BTF; where it missed events, saw drops of \
                  unknown place, or did not see every frame end; the source says which";
-    Filter "filter" "filter" "filter" "at the socket filter"
+    Filter "filter" "at the socket filter"
         means "a socket filter dropped it on purpose"
         veth "0, as no filter drops frames of the trial; else unknown, as the kernel does not count it"
         card "the same"
         unknown "where a filter can drop frames of the trial";
-    FillRing "fill_ring" "fill" "fill ring" "without a free buffer (fill ring)"
+    #[serde(alias = "fill")]
+    FillRing "fill_ring" "without a free buffer (fill ring)"
         means "AF_XDP's fill ring had no free buffer"
         veth "`XDP_STATISTICS`: `rx_fill_ring_empty_descs`, and the program's failed redirects"
         card "the same, in copy mode; in zero-copy mode the card misses such a frame"
         unknown "before Linux 5.9; where a program does not report it, unless its definition says that it has none";
-    Ring "ring" "ring" "ring" "in the ring or socket queue"
+    Ring "ring" "in the ring or socket queue"
         means "ring or socket queue had no room"
         veth "`PACKET_STATISTICS`, `XDP_STATISTICS`, `pcap_stats`, the library's or the program's own report"
         card "the same"
         unknown "where a library or program does not report it, unless its definition says that it has none";
-    MethodQueue "method_queue" "method" "method queue" "in the method's queues"
+    #[serde(alias = "method")]
+    MethodQueue "method_queue" "in the method's queues"
         means "queues of the method itself, between its threads or inside its library"
         veth "the method's own counters; 0 where it has none"
         card "the same"
         unknown "where the method may have such a queue and does not count";
-    ApplicationQueue "application_queue" "app" "application queue" "in the application's queue"
+    #[serde(alias = "app")]
+    ApplicationQueue "application_queue" "in the application's queue"
         means "queues behind the method"
         veth "the application's own counters; 0 where it has none"
         card "the same"
         unknown "never";
-    Unread "unread" "unread" "unread" "unread at the end"
+    Unread "unread" "unread at the end"
         means "it was in ring or socket, unread, when the trial ended"
         veth "0 where a trial went on until every frame was accounted for or none came any more; where it was \
               cut short, computed: what the method accepted, less its losses and the frames read"
         card "the same"
         unknown "where a trial was cut short and the method does not report what it accepted or lost";
-    Truncated "truncated" "cut" "truncated" "cut short"
+    #[serde(alias = "cut")]
+    Truncated "truncated" "cut short"
         means "it was delivered cut short, though the snap length allowed it whole"
         veth "verification of every frame"
         card "the same"
         unknown "where a method or program only counts frames";
-    Corrupt "corrupt" "damage" "corrupt" "damaged"
+    #[serde(alias = "damage")]
+    Corrupt "corrupt" "damaged"
         means "it was delivered damaged"
         veth "verification of every frame"
         card "the same"
         unknown "where a method or program only counts frames";
     #[serde(skip)]
-    Nic "nic" "NIC" "NIC" "in the NIC"
+    Nic "nic" "in the NIC"
         means "the NIC had no free buffer: `why` distinguishes it from damage on the link";
     #[serde(skip)]
-    NoHandler "no_handler" "handler" "no handler" "at an interface that does not receive"
+    NoHandler "no_handler" "at an interface that does not receive"
         means "the interface does not receive, as an inactive member of a bond: for `why`";
     #[serde(skip)]
-    Writer "writer" "writer" "writer" "at the output"
+    Writer "writer" "at the output"
         means "the output was too slow, or could not be written: for `record`";
 }
 
@@ -199,19 +200,9 @@ impl Place {
         )
     }
 
-    /// Its key in `results.json`.
+    /// Its name in results files and tables.
     pub fn key(self) -> &'static str {
         about(self).key
-    }
-
-    /// One word for narrow tables.
-    pub fn word(self) -> &'static str {
-        about(self).word
-    }
-
-    /// Its name in one or two words.
-    pub fn name(self) -> &'static str {
-        about(self).name
     }
 
     /// The place's name in sentences.

@@ -255,7 +255,7 @@ impl<'r> Numbered<'r> {
 /// Losses by place, largest first: `ring 1,234, backlog 5`. Unexplained frames are added at the end.
 pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
     let mut words: Vec<String> =
-        losses.iter().map(|(place, frames)| format!("{} {}", place.word(), count(*frames))).collect();
+        losses.iter().map(|(place, frames)| format!("{} {}", place.key(), count(*frames))).collect();
     if unexplained != 0 {
         words.push(format!("unexplained {unexplained}"));
     }

@@ -141,7 +141,7 @@ impl Claim {
         let count = |frames: u64| Quantity::Count.text(frames as f64);
         let places = LostAt::sum(trials().flat_map(|trial| trial.losses()));
         let places: Vec<_> =
-            places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.word())).collect();
+            places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.key())).collect();
         let buffered = super::measured::buffered_note(&seen);
         let (answer, case) = if seen.iter().any(|seen| seen.trials.is_empty()) {
             (Answer::Inconclusive, "unmeasured")

@@ -12,7 +12,7 @@ pub(crate) fn advise(look: &Look) -> Vec<Advice> {
     for lost in &look.lost {
         let Some(frames) = lost.frames.filter(|frames| *frames > 0) else { continue };
         if let Some((cause, change)) = of_place(look, lost.place) {
-            let who = format!("{} ({})", lost.place_name(), lost.source);
+            let who = format!("{} ({})", lost.place.key(), lost.source);
             all.push(Advice { place: lost.place, lost: frames, at_most: false, who, cause, change });
         }
     }

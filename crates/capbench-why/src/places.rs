@@ -15,53 +15,40 @@ use capbench_model::places::Place;
 const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's rx_crc_errors, \
                          rx_missed_errors and their like";
 
-/// The places of a receive path in its order: each with its key in JSON, its name in tables, and its counter by the name in
-/// docs/why.md.
-pub(super) const PLACES: [(Place, &str, &str, &str); 10] = [
+/// The places of a receive path in its order, each with its counter.
+pub(super) const PLACES: [(Place, &str); 10] = [
     (
         Place::LinkQueue,
-        "link-queue",
-        "veth queue",
-        "tx_dropped of the peer, in any namespace; only where GRO or an XDP program has frames go through the \
+        "of a veth: tx_dropped of the peer, in any namespace; only where GRO or an XDP program has frames go through the \
          queue",
     ),
-    (Place::Link, "link", "link", OF_DRIVER),
-    (Place::Nic, "nic", "NIC", OF_DRIVER),
-    (Place::Driver, "driver", "driver", OF_DRIVER),
+    (Place::Link, OF_DRIVER),
+    (Place::Nic, "the same"),
+    (Place::Driver, "the same"),
     (
         Place::Xdp,
-        "xdp",
-        "XDP program",
-        "the driver's counter of what it dropped; of a program in generic mode `skb:kfree_skb`, which needs the \
-         tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are named \
-         in addition",
+        "the driver's counter of what its XDP program dropped; of a program in generic mode `skb:kfree_skb`, which \
+         needs the tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are \
+         named in addition",
     ),
     (
         Place::Backlog,
-        "backlog",
-        "backlog",
         "`dropped` of `/proc/net/softnet_stat`, which is the whole host's, as far as rx_dropped of the interface \
          agrees",
     ),
     (
         Place::Stack,
-        "stack",
-        "stack, driver",
-        "the rest of rx_dropped, frames of protocols that nothing here speaks among them, or what the tracer saw \
-         dropped in front of the capture, whichever is more; with its reasons",
+        "of stack and driver: the rest of rx_dropped, frames of protocols that nothing here speaks among them, or what \
+         the tracer saw dropped in front of the capture, whichever is more; with its reasons",
     ),
-    (Place::NoHandler, "no-handler", "no handler", "rx_nohandler: an inactive member of a bond"),
+    (Place::NoHandler, "rx_nohandler: an inactive member of a bond"),
     (
         Place::Ring,
-        "socket",
-        "sockets",
         "each AF_PACKET, AF_XDP and PF_RING socket's own counters; those of sockets on all interfaces are listed \
          with them",
     ),
     (
         Place::Transmit,
-        "transmit",
-        "transmit",
         "tx_dropped, and what the tracer saw dropped on the way out (queueing disciplines, tc), which tx_dropped \
          leaves out",
     ),
@@ -82,31 +69,14 @@ pub struct Lost {
     pub source: String,
 }
 
-impl Lost {
-    /// Its place's name in tables.
-    pub fn place_name(&self) -> &'static str {
-        row(self.place).2
-    }
-}
-
-/// The row of a place. A place without a row, which nothing here makes, gets the socket's.
-fn row(place: Place) -> (Place, &'static str, &'static str, &'static str) {
-    PLACES.into_iter().find(|row| row.0 == place).unwrap_or(PLACES[8])
-}
-
-/// The key of a place in the JSON of `why`; `None` for places that only other commands have.
-pub fn key(place: Place) -> Option<&'static str> {
-    PLACES.into_iter().find(|row| row.0 == place).map(|row| row.1)
-}
-
 /// Serializes a place as its key.
 pub(super) fn by_key<S: serde::Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(row(*place).1)
+    serializer.serialize_str(place.key())
 }
 
 /// The schema of a place's key.
 pub(super) fn keys(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": PLACES.map(|(_, key, ..)| key) })
+    json_schema!({ "type": "string", "enum": PLACES.map(|(place, _)| place.key()) })
 }
 
 /// An XDP program on the interface.

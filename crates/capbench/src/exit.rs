@@ -204,6 +204,11 @@ pub fn is_of_usage(code: u8) -> bool {
     code == USAGE
 }
 
+/// Whether a run ended with results that do not show what was asked for.
+pub fn is_inconclusive(code: u8) -> bool {
+    code == INCONCLUSIVE
+}
+
 /// The exit code of results whose command was killed before it saved that. Which loss was allowed is not known.
 pub fn of_saved(results: &Results) -> Exit {
     of_measurement(results, None, &[], |_| false, 1.0)

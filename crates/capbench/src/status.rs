@@ -150,7 +150,7 @@ impl fmt::Display for Losses {
 
 /// The name of a place in one or two words.
 pub fn in_a_word(place: Place) -> &'static str {
-    if place == Place::Link { "interface" } else { place.name() }
+    if place == Place::Link { "interface" } else { place.key() }
 }
 
 /// A number with an SI prefix, or without one.

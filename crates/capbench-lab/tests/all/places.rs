@@ -154,7 +154,7 @@ impl Case {
                         self.fault,
                         self.intensity,
                         self.setup.method,
-                        self.place.map_or("beside it", Place::word),
+                        self.place.map_or("beside it", Place::key),
                         trial.sent,
                         self.witness,
                         trial.unexplained,

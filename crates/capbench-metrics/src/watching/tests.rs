@@ -56,10 +56,7 @@ fn a_window_becomes_counters() {
     let lines: Vec<_> = text.lines().filter(|line| !line.contains("scrape_duration")).collect();
     insta::assert_snapshot!(lines.join("\n"));
     assert_eq!(metrics.total(Family::Lost, None), 10, "the known loss: each frame at one place");
-    assert_eq!(
-        metrics.total(Family::Lost, Some(("place", "socket"))),
-        metrics.total(Family::SocketLost, None)
-    );
+    assert_eq!(metrics.total(Family::Lost, Some(("place", "ring"))), metrics.total(Family::SocketLost, None));
 }
 
 #[test]
@@ -72,7 +69,7 @@ fn a_place_that_nothing_counts_is_absent_and_named() {
     unknown.unknown = Some("without CAP_BPF".into());
     watching.note(&unknown);
     let seen = text(&metrics);
-    for place in ["nic", "stack", "socket"] {
+    for place in ["nic", "stack", "ring"] {
         let labels = format!("{{interface=\"eth0\",place=\"{place}\"}}");
         assert!(seen.contains(&format!("capbench_place_unknown{labels} 1.0\n")), "{place}: {seen}");
         assert!(!seen.contains(&format!("capbench_lost_frames_total{labels}")), "{place}: {seen}");
@@ -108,7 +105,7 @@ fn two_hundred_sockets_on_forty_interfaces_stay_within_the_budget() {
         );
         let lost = 2 * interfaces as u64 * each;
         assert_eq!(metrics.total(Family::SocketLost, None), lost, "sockets that share a series count");
-        assert_eq!(metrics.total(Family::Lost, Some(("place", "socket"))), lost);
+        assert_eq!(metrics.total(Family::Lost, Some(("place", "ring"))), lost);
     }
 }
 
@@ -195,7 +192,7 @@ proptest! {
         prop_assert_eq!(metrics.total(Family::Lost, None), stack + sockets);
         prop_assert_eq!(metrics.total(Family::SocketLost, None), sockets);
         prop_assert_eq!(metrics.total(Family::Lost, Some(("place", "stack"))), stack);
-        let labels = vec![("interface", "eth0".to_string()), ("place", "socket".to_string())];
+        let labels = vec![("interface", "eth0".to_string()), ("place", "ring".to_string())];
         prop_assert_eq!(metrics.get(Family::LossyWindows, &labels), Some(lossy));
         prop_assert_eq!(metrics.get(Family::Windows, &interface_label("eth0")), Some(windows.len() as u64));
     }

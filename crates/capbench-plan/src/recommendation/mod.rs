@@ -387,7 +387,7 @@ impl Sustains {
 }
 
 /// The offered load of a trial can be below the intended one by this share: whole frames, and the last interval.
-pub(crate) const ROUNDING: f64 = 1e-3;
+pub const ROUNDING: f64 = 1e-3;
 
 impl Ranking {
     /// The methods between which its trials do not decide.

@@ -26,6 +26,9 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
     if let Question::CheapestAt { pps } = question {
         for known in methods.iter_mut().flat_map(|ranked| [&mut ranked.lossless, &mut ranked.nearly_lossless])
         {
+            if known.status == SustainedStatus::Unknown && known.at_most_pps.is_some_and(|most| most < pps) {
+                known.status = SustainedStatus::NotReached;
+            }
             // Without loss at less than the load in question: that load was not tried.
             if known.upper_pps.is_none() && known.lower_pps.is_some_and(|lower| lower < pps * REACHED) {
                 known.status = SustainedStatus::Unknown;
@@ -199,11 +202,15 @@ impl Order {
         if !self.are_alike(&tied, margin) || !choice.is_known {
             let lower = |ranked: &Ranked| self.shown(ranked).unwrap_or(0.0);
             let best = self.methods.iter().find(|ranked| self.shown(ranked).is_some()).unwrap_or(first);
-            let worse: Vec<&Ranked> = rest().filter(|ranked| ranked.method != best.method).collect();
-            let mut methods = tied;
-            methods.sort_by(|one, other| lower(other).total_cmp(&lower(one)));
-            let (best, methods, worse) = (best.method.clone(), names(&methods), names(&worse));
-            return Conclusion::OneOf { best, methods, worse, settle: Vec::new() };
+            let is_open =
+                |ranked: &&Ranked| ranked.method == best.method || self.may_be_better(ranked, best, margin);
+            let (mut open, dearer): (Vec<&Ranked>, Vec<&Ranked>) = tied.iter().copied().partition(is_open);
+            if open.len() > 1 {
+                open.sort_by(|one, other| lower(other).total_cmp(&lower(one)));
+                let worse: Vec<&Ranked> = dearer.into_iter().chain(rest()).collect();
+                let (best, methods, worse) = (best.method.clone(), names(&open), names(&worse));
+                return Conclusion::OneOf { best, methods, worse, settle: Vec::new() };
+            }
         }
         let count = |of: fn(&Ranked) -> u32| self.methods.iter().map(of).sum::<u32>();
         let is_quiet = 2 * count(|ranked| ranked.disturbed) <= count(|ranked| ranked.trials);
@@ -221,6 +228,13 @@ impl Order {
             },
             equal: names(&choice.equal.iter().map(|&nth| tied[nth]).collect::<Vec<_>>()),
         }
+    }
+
+    /// Whether a method of the same rank can have the higher limit, or about the same for a lower cost.
+    fn may_be_better(&self, other: &Ranked, best: &Ranked, margin: f64) -> bool {
+        let choice = Choice::among(&[best, other]);
+        let is_dearer = choice.is_known && choice.nth == 0 && choice.equal.is_empty();
+        !is_dearer || !self.are_alike(&[best, other], margin)
     }
 
     /// Whether the limits of these methods are equal at the stated precision: each is known to sustain almost as much as any
@@ -470,6 +484,25 @@ mod tests {
         }
         let Conclusion::OneOf { best, .. } = of([None, Some(120.0), Some(90.0)]) else { panic!() };
         assert_eq!(best, "libpcap", "the cheapest of those with a known cost");
+    }
+
+    #[test]
+    fn a_dearer_method_that_sustains_no_more_is_not_left_open() {
+        let open = |methods: Vec<Ranked>| match conclusion(methods) {
+            Conclusion::OneOf { methods, worse, .. } => (methods, worse),
+            other => panic!("{other:?}"),
+        };
+        let known = [measured("packet-v3", 1e5, None, 90.0), measured("recv", 1e5, None, 900.0)];
+        let unknown = without_cost(measured("af-xdp", 1e5, None, 0.0));
+        let of_cost = open([&known[..], &[unknown]].concat());
+        assert_eq!(of_cost, (vec!["packet-v3".into(), "af-xdp".into()], vec!["recv".into()]));
+        // Its limit can be higher.
+        let hidden = Ranked {
+            lossless: Sustained { status: SustainedStatus::Disturbed, ..known[1].lossless.clone() },
+            ..known[1].clone()
+        };
+        let of_rate = open(vec![known[0].clone(), hidden]);
+        assert_eq!(of_rate, (vec!["packet-v3".into(), "recv".into()], vec![]));
     }
 
     #[test]

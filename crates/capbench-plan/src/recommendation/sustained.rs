@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::{Entrant, ROUNDING, Sustained, SustainedStatus};
@@ -45,7 +46,12 @@ impl Sustained {
                 .then(by_precision(one, other).unwrap_or(Ordering::Equal))
         };
         let known = found.min_by(order).unwrap_or_else(|| tried.alone());
-        tried.confirmed(known)
+        tried.confirmed(known).within(most_of_one_thread(entrant))
+    }
+
+    /// A limit is certainly below what one thread has time for, also where the trials leave it open.
+    fn within(self, most: Option<f64>) -> Self {
+        Self { at_most_pps: self.at_most_pps.into_iter().chain(most).reduce(f64::min), ..self }
     }
 
     fn new(
@@ -59,6 +65,16 @@ impl Sustained {
         let precision = lower_pps.zip(highest).map(|(lower, upper)| ((upper - lower) / upper).max(0.0));
         Self { status, lower_pps, upper_pps, at_most_pps, precision, searched_to: None, trials }
     }
+}
+
+/// More packets/s than one thread of a method can process, by the least time that the application took per packet in any trial.
+/// Other work on the core can have made it slower, but not by more than this factor. `None` for programs, which can have several
+/// threads.
+fn most_of_one_thread(entrant: &Entrant<'_>) -> Option<f64> {
+    entrant.method.parse::<MethodSpec>().ok()?.delivery()?;
+    let times = entrant.trials.iter().filter_map(|trial| trial.cpu.app_ns_per_packet);
+    let least = times.reduce(f64::min).filter(|ns| *ns > 0.0)?;
+    Some(CLEAR * 1e9 / least)
 }
 
 /// The bounds that a search found.
@@ -297,7 +313,6 @@ mod tests {
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::setup;
     use capbench_model::laboratory::{Laboratory, Setup};
-    use capbench_model::method_spec::MethodSpec;
     use capbench_model::trial::Load;
 
     use super::*;
@@ -371,6 +386,21 @@ mod tests {
         // Others took a tenth of the CPU: the limit can be higher, but this load is not claimed any more.
         let hidden = (SustainedStatus::Disturbed, Some(33_000.0), Some(36_000.0), vec![1, 4]);
         assert_eq!(confirmed(31_000, 0.1), hidden);
+    }
+
+    #[test]
+    fn a_limit_that_noise_hides_is_below_what_one_thread_has_time_for() {
+        let at_most = |method: &str| {
+            let mut trials = [trial(1, 50_000, 50_000, 0.0), trial(2, 400_000, 390_000, 0.1)];
+            for (trial, ns) in trials.iter_mut().zip([4_000.0, 5_000.0]) {
+                trial.cpu.app_ns_per_packet = Some(ns);
+            }
+            let entrant = Entrant { method, trials: trials.iter().collect(), searches: Vec::new() };
+            let known = Sustained::of(&entrant, 0.0);
+            (known.status, known.at_most_pps)
+        };
+        assert_eq!(at_most("recv"), (SustainedStatus::Disturbed, Some(500_000.0)), "twice 250,000");
+        assert_eq!(at_most("cmd:tcpdump"), (SustainedStatus::Disturbed, None), "it can have several threads");
     }
 
     #[test]

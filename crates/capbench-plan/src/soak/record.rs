@@ -94,7 +94,7 @@ pub struct Interval {
     #[serde(flatten)]
     pub counts: Counts,
     /// Lost frames by the name of the place.
-    pub lost: BTreeMap<String, u64>,
+    pub lost: BTreeMap<Place, u64>,
     /// Most frames that were lost within 100 ms; absent if frames were not inspected one by one.
     pub worst_100ms_lost: Option<u64>,
     /// Mean CPU time of the application per frame; absent if unknown.
@@ -251,7 +251,6 @@ impl SoakRecord {
 impl Interval {
     fn of(segment: &Segment, from_s: f64) -> Self {
         let trial = &segment.trial;
-        let lost = trial.losses().into_iter().map(|(place, count)| (place.word().to_string(), count));
         Self {
             from_s,
             began_unix_s: segment.began_unix_s,
@@ -265,7 +264,7 @@ impl Interval {
             untaken: trial.backlogged(1).unwrap_or(0),
             behind_s: trial.behind_s(1).unwrap_or(0.0),
             counts: Counts::of(trial),
-            lost: lost.collect(),
+            lost: trial.losses().into_iter().collect(),
             worst_100ms_lost: trial
                 .loss_pattern
                 .as_ref()
@@ -303,7 +302,7 @@ impl Interval {
         self.behind_s = self.behind_s.max(next.behind_s);
         self.counts.add(&next.counts);
         for (place, count) in &next.lost {
-            *self.lost.entry(place.clone()).or_default() += count;
+            *self.lost.entry(*place).or_default() += count;
         }
         self.worst_100ms_lost = self.worst_100ms_lost.max(next.worst_100ms_lost);
         self.latest_ns = self.latest_ns.max(next.latest_ns);

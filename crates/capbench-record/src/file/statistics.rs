@@ -70,7 +70,7 @@ impl LostAt {
                 Place::ApplicationQueue | Place::Writer => Booking::Own,
                 _ => Booking::System,
             };
-            Some(Self { place: loss.place.name().into(), booking, count: loss.count })
+            Some(Self { place: loss.place.key().into(), booking, count: loss.count })
         })
     }
 }
@@ -181,6 +181,6 @@ mod tests {
         let mut statistics = InterfaceStatistics::default();
         statistics.book(&LostAt::of(&counters.losses).collect::<Vec<_>>());
         assert_eq!((statistics.interface_dropped, statistics.system_dropped), (Some(1), Some(6)));
-        assert_eq!(statistics.comments, ["lost: link 1, fill ring 2, ring 4, method queue unknown"]);
+        assert_eq!(statistics.comments, ["lost: link 1, fill_ring 2, ring 4, method_queue unknown"]);
     }
 }

@@ -26,7 +26,9 @@ pub(crate) fn charts(results: &Results) -> Vec<Chart> {
         Purpose::Search => vec![searched(&results.searches)],
         _ => Vec::new(),
     };
-    charts.into_iter().filter(|chart| chart.is_known()).collect()
+    let is_seen =
+        |chart: &Chart| chart.series.iter().flat_map(|line| &line.points).any(|point| point.y != Some(0.0));
+    charts.into_iter().filter(|chart| chart.is_known() && is_seen(chart)).collect()
 }
 
 fn rates(ranking: &Ranking) -> Chart {
@@ -38,9 +40,10 @@ fn rates(ranking: &Ranking) -> Chart {
                 SustainedStatus::Unknown => None,
                 _ => Some(own.lower_pps.unwrap_or(0.0)),
             };
-            let interval = own.lower_pps.zip(own.at_most_pps).filter(|_| has_whisker);
+            let has_end = has_whisker && own.status != SustainedStatus::AtLeast;
+            let interval = own.lower_pps.zip(own.at_most_pps).filter(|_| has_end);
             let interval = interval.map(|(low, high)| [low, high]);
-            let is_hidden = own.at_most_pps.is_none() || own.status == SustainedStatus::Disturbed;
+            let is_hidden = matches!(own.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
             let is_at_least = own.lower_pps.is_some() && is_hidden;
             Point { interval, is_at_least, ..point(nth as f64, pps, own.trials.clone()) }
         };

@@ -58,7 +58,7 @@ fn lost(soak: &SoakRecord) -> Chart {
     let mut unknown = Vec::new();
     for place in places::ALL {
         let is_unknown = soak.ledger.iter().any(|entry| entry.place == place && entry.count.is_none());
-        let of = |interval: &Interval| interval.lost.get(place.word()).copied();
+        let of = |interval: &Interval| interval.lost.get(&place).copied();
         if soak.intervals.iter().any(|interval| of(interval).is_some()) {
             // An interval names only places with losses. If one segment does not know a place, its absence elsewhere counts as
             // 0.

@@ -8,7 +8,7 @@ use capbench_model::limit::Limit;
 use capbench_model::places::Place;
 use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
 use capbench_plan::recommendation::{
-    Because, Certainty, Conclusion, Cost, Question, Ranked, Ranking, Recommendation, Sustained,
+    Because, Certainty, Conclusion, Cost, Question, ROUNDING, Ranked, Ranking, Recommendation, Sustained,
     SustainedStatus,
 };
 use capbench_plan::search::{SearchPlan, parse};
@@ -53,7 +53,7 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
         unknown(main).filter(|_| is_open),
         pauses(&paused),
         worse(main),
-        overload(main, results),
+        overload(main, results, &paused),
         cost(main).filter(|_| is_open),
         elsewhere(&recommendation),
     ];
@@ -135,7 +135,7 @@ fn paused<'r>(ranking: &'r Ranking, results: &'r Results) -> Vec<Paused<'r>> {
             trial.profile.method == ranked.method
                 && is_in(&own, trial)
                 && naming::is_sound(trial)
-                && trial.offered_pps <= highest
+                && trial.offered_pps <= highest * (1.0 + ROUNDING)
         };
         let trials: Vec<_> = results.trials.iter().filter(is_its).collect();
         let lossy: Vec<_> = trials.iter().copied().filter(|trial| trial.lost() > 0).collect();
@@ -186,7 +186,7 @@ fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Stri
         }
         (Conclusion::OneOf { best, methods, .. }, _) => {
             let Some(used) = ranking.of(best) else {
-                return format!("Use one of {}: this run does not show which.", some(methods));
+                return format!("Not decided: one of {}.", some(methods));
             };
             let others: Vec<String> = methods.iter().filter(|method| *method != best).cloned().collect();
             let is_sustained = |method: &String| {
@@ -212,7 +212,7 @@ fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Stri
                     (up_to(&used.lossless, without_loss(best)), format!("{} may sustain more", some(&others)))
                 }
             };
-            format!("Use {best}: {what}{}; {more}.", cost_of(used))
+            format!("Not decided; use {best} meanwhile: {what}{}; {more}.", cost_of(used))
         }
         (Conclusion::NoneLossless { best, place, .. }, _) => {
             let is_unknown = |ranked: &Ranked| ranked.lossless.status == SustainedStatus::Unknown;
@@ -312,16 +312,18 @@ fn highest(ranking: &Ranking, results: &Results) -> Option<Sentence> {
 /// Methods that are worse although the best one is not decided.
 fn worse(ranking: &Ranking) -> Option<Sentence> {
     let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
-    let is_certain =
-        |method: &&String| ranking.of(method).is_some_and(|own| own.below == Some(Certainty::Certain));
-    let (certain, likely): (Vec<String>, Vec<String>) =
-        worse.iter().cloned().partition(|one| is_certain(&one));
-    let said = |methods: &[String], how: &str| {
-        let verb = if methods.len() == 1 { "sustains" } else { "sustain" };
-        (!methods.is_empty()).then(|| format!("{} {how} {verb} less", some(methods)))
+    let said = |below: Option<Certainty>, one: &str, several: &str| {
+        let is_so = |method: &&String| ranking.of(method).is_some_and(|own| own.below == below);
+        let methods: Vec<String> = worse.iter().filter(is_so).cloned().collect();
+        let verb = if methods.len() == 1 { one } else { several };
+        (!methods.is_empty()).then(|| format!("{} {verb}", some(&methods)))
     };
-    let words: Vec<String> =
-        said(&certain, "certainly").into_iter().chain(said(&likely, "probably")).collect();
+    let all = [
+        said(Some(Certainty::Certain), "certainly sustains less", "certainly sustain less"),
+        said(Some(Certainty::Likely), "probably sustains less", "probably sustain less"),
+        said(None, "costs more at about the same rate", "cost more at about the same rate"),
+    ];
+    let words: Vec<String> = all.into_iter().flatten().collect();
     (!words.is_empty()).then(|| sentence(format!("{}.", words.join("; ")), rests_on(ranking)))
 }
 
@@ -353,8 +355,12 @@ pub(crate) fn at_overload<'r>(ranking: &Ranking, results: &'r Results) -> Vec<&'
 }
 
 /// The methods that lose least and most at maximum load, and where.
-fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
-    let worst = at_overload(ranking, results);
+fn overload(ranking: &Ranking, results: &Results, paused: &[Paused<'_>]) -> Option<Sentence> {
+    let is_paused = |trial: &TrialResult| {
+        paused.iter().flat_map(|(.., lossy)| lossy).any(|other| other.number == trial.number)
+    };
+    let mut worst = at_overload(ranking, results);
+    worst.retain(|trial| !is_paused(trial));
     let loses = |trial: &TrialResult| {
         let place = naming::losses([trial]);
         let place = place.first().map_or("at an unknown place", |(place, _)| place.words());

@@ -8,17 +8,24 @@ use crate::results::Results;
 use capbench_model::clocks::ClockClass;
 use capbench_plan::session::NotMeasured;
 
+/// Noise that makes a method slower.
+const SLOWS: [&str; 4] = [
+    "a CPU ran slower than its best (shared core or lowered clock)",
+    "the hypervisor took CPU time away",
+    "other work ran on their CPUs",
+    "a CPU stalled",
+];
 /// Reasons of noise in a few words, by a part of their text in results files, the first that fits.
 const CAUSES: [(&str, &str); 9] = [
-    ("slower than", "a CPU ran slower than its best (shared core or lowered clock)"),
+    ("slower than", SLOWS[0]),
     (
         "from the tracer",
         "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low",
     ),
-    ("steal", "the hypervisor took CPU time away"),
-    ("foreign load", "other work ran on their CPUs"),
-    ("stood still", "a CPU stalled"),
-    ("stalled", "a CPU stalled"),
+    ("steal", SLOWS[1]),
+    ("foreign load", SLOWS[2]),
+    ("stood still", SLOWS[3]),
+    ("stalled", SLOWS[3]),
     ("clock", "the host's clock was changed"),
     ("suspended", "the host was suspended"),
     ("CPU chosen", "the kernel's receive work ran on another CPU than the chosen one"),
@@ -95,7 +102,8 @@ fn noise(results: &Results) -> Option<Sentence> {
     let (reason, _) = reasons.into_iter().max_by_key(|(_, all)| all.len())?;
     let are = if noisy.len() == 1 { "is" } else { "are" };
     let all = many(results.trials.len() as u64, "trial", "trials");
-    let text = format!("{} of {all} {are} noisy: {reason}.", noisy.len());
+    let advice = if SLOWS.contains(&reason.as_str()) { " On a quiet host, rates can be higher." } else { "" };
+    let text = format!("{} of {all} {are} noisy: {reason}.{advice}", noisy.len());
     Some(sentence(text, noisy.iter().map(|trial| trial.number)))
 }
 

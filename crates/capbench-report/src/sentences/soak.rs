@@ -2,6 +2,7 @@
 use std::cmp::Reverse;
 
 use crate::results::{Finding, Results};
+use capbench_model::places::Place;
 use capbench_plan::soak::record::{Interval, SoakRecord};
 
 use super::{capital, finding, odd_frames, sentence};
@@ -49,10 +50,10 @@ fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
     if whole.lost() == 0 {
         return None;
     }
-    let mut places: Vec<(&String, &u64)> = whole.lost.iter().filter(|(_, frames)| **frames > 0).collect();
+    let mut places: Vec<(&Place, &u64)> = whole.lost.iter().filter(|(_, frames)| **frames > 0).collect();
     places.sort_by_key(|(_, frames)| Reverse(**frames));
     let places: Vec<String> =
-        places.iter().map(|(place, frames)| format!("{place} {}", count(**frames))).collect();
+        places.iter().map(|(place, frames)| format!("{} {}", place.key(), count(**frames))).collect();
     let at = if places.is_empty() { String::new() } else { format!(": {}", list(&places)) };
     // Without a look at each frame bursts are unknown.
     let bursts = match record.bursts {

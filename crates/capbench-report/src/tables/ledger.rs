@@ -48,7 +48,7 @@ pub(super) fn by_method(results: &Results) -> Option<Table> {
             let counts: Option<Vec<u64>> = sum.iter().map(|trial| count(trial, place)).collect();
             Cell::count(counts.map(|counts| counts.into_iter().fold(0, u64::saturating_add)))
         };
-        columns = columns.count(&format!("lost_{}", places::about(place).key), place.word(), at);
+        columns = columns.count(&format!("lost_{}", place.key()), place.key(), at);
     }
     let columns = columns.count("delivered", "delivered", |sum| total(sum, |trial| trial.delivered)).count(
         "unexplained",

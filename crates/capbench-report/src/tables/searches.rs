@@ -99,7 +99,7 @@ type OfBound<'r> = (OfGoal<'r>, &'static str, &'r Bound);
 
 fn bounds(searches: &[SearchOutcome]) -> Option<Table> {
     let lost = |losses: &Losses| {
-        let place = |lost: &LostAt| format!("{} {}", lost.place.word(), count(lost.frames));
+        let place = |lost: &LostAt| format!("{} {}", lost.place.key(), count(lost.frames));
         losses.lost.iter().map(place).collect::<Vec<_>>().join(", ")
     };
     let moments = |moments: Moments| {

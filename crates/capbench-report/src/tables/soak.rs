@@ -22,7 +22,7 @@ pub(super) fn kept(record: &SoakRecord) -> Trials {
 /// What was sent in a stretch of a soak, and what was lost of it.
 pub(super) fn losses<'c>() -> Columns<'c, &'c Interval> {
     let places = |stretch: &Interval| {
-        let words = stretch.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames)));
+        let words = stretch.lost.iter().map(|(place, frames)| format!("{} {}", place.key(), count(*frames)));
         words.collect::<Vec<_>>().join(", ")
     };
     let ratio = |stretch: &Interval| {

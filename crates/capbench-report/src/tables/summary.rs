@@ -48,6 +48,9 @@ pub(super) fn other_set_ups(results: &Results) -> Vec<Table> {
     others.filter_map(|one| ranking("ranking", question?, one, results)).collect()
 }
 
+const TOTAL_UNKNOWN: &str =
+    "Total CPU is unknown where other work ran on the CPU, or the kernel's time is only sampled.";
+
 fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -> Option<Table> {
     // With a load of the user's choice no higher one is sent, so the generator limits nothing.
     let is_of_one_load = matches!(question, Question::CheapestAt { .. });
@@ -93,12 +96,16 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
     let has_none = |known: &Sustained| known.lower_pps.is_none() && known.status != SustainedStatus::Unknown;
     let is_none = |row: &Ranked| has_none(&row.lossless) || has_none(&row.nearly_lossless);
     let none = ranking.methods.iter().any(is_none);
+    let lacks_total =
+        |row: &Ranked| row.cost.as_ref().is_some_and(|cost| cost.app_ns.is_some() && cost.total_ns.is_none());
+    let total = ranking.methods.iter().any(lacks_total).then(|| TOTAL_UNKNOWN.into());
     let notes = [
         none.then(|| "no load: it sustained none of the loads that were tried.".into()),
         at_least.map(String::from),
         out_of_order(&ranking.methods),
         precisions(which, &ranking.methods),
         load,
+        total,
     ];
     let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let trials = |row: &&Ranked| {
@@ -160,7 +167,7 @@ fn limiting(row: &Ranked, trials: &Numbered<'_>) -> Option<&'static str> {
     };
     let waiting: u64 = at_limit.iter().map(|trial| trial.buffered_frames(1)).sum();
     match naming::losses(at_limit).first() {
-        Some((place, lost)) if *lost >= waiting => Some(place.word()),
+        Some((place, lost)) if *lost >= waiting => Some(place.key()),
         _ if waiting > 0 => Some("application"),
         _ => limited_by(row.lost_at, row.limited_by),
     }
@@ -172,7 +179,7 @@ fn limited_by(lost_at: Option<Place>, limit: Option<Limit>) -> Option<&'static s
         (_, Some(Limit::Generator)) => Some("generator"),
         // Nothing is lost yet, but frames remain in the buffer.
         (None, Some(Limit::Application)) => Some("application"),
-        (place, _) => place.map(Place::word),
+        (place, _) => place.map(Place::key),
     }
 }
 
@@ -229,7 +236,7 @@ fn sweep(results: &Results) -> Option<Table> {
         })
         .words("lost_where", "then lost in", |(_, series)| {
             let lossy = series.readings.iter().find(|reading| reading.loses())?;
-            Some(lossy.lost.first()?.place.word())
+            Some(lossy.lost.first()?.place.key())
         })
         .named("read_pps", "read most", |(_, series)| {
             Cell::where_known(reads_most(series).map(|(pps, _)| pps.floor()))

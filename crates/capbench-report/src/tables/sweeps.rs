@@ -51,7 +51,7 @@ fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
 }
 
 fn places<'r>(lost: impl IntoIterator<Item = &'r LostAt>, between: &str) -> String {
-    let words = lost.into_iter().map(|lost| format!("{} {}", lost.place.word(), count(lost.frames)));
+    let words = lost.into_iter().map(|lost| format!("{} {}", lost.place.key(), count(lost.frames)));
     words.collect::<Vec<_>>().join(between)
 }
 
@@ -66,7 +66,7 @@ fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
         .named("sent_loss_ratio", "lost", |(_, reading)| &reading.sent_loss_ratio)
         .words("lost_where", "where", |(_, reading)| {
             let more = if reading.lost.len() > 1 { "+" } else { "" };
-            reading.lost.first().map(|most| format!("{}{more}", most.place.word()))
+            reading.lost.first().map(|most| format!("{}{more}", most.place.key()))
         })
         .with(Column::words("lost", "lost, by place").detail(), |(_, reading)| places(&reading.lost, ", "))
         .named("total_ns_per_packet", "CPU time", |(_, one)| Cell::estimate(one.total_ns_per_packet.as_ref()))

@@ -183,7 +183,10 @@ fn a_comparison_has_the_trials_of_both_runs_and_one_line_on_their_noise() {
     let comparison = Comparison { notes: vec![note], ..runs::compared::example() };
     let report = report::compared([(Path::new("then"), then), (Path::new("now"), now)], &comparison);
     let noise: Vec<&str> = report.caveats.iter().map(|caveat| caveat.text.as_str()).collect();
-    assert_eq!(noise, ["B: 1 of 6 trials is noisy: other work ran on their CPUs."]);
+    assert_eq!(
+        noise,
+        ["B: 1 of 6 trials is noisy: other work ran on their CPUs. On a quiet host, rates can be higher."]
+    );
     assert_eq!(report.findings.len(), 1, "noise is no finding: {:?}", report.findings);
     assert_eq!(report.trials.rows.len(), then.trials.len() + now.trials.len());
     let runs: BTreeSet<String> =
@@ -700,7 +703,7 @@ fn noise_is_one_line_with_its_most_frequent_reason() {
     assert_eq!(
         texts,
         [
-            "4 of 6 trials are noisy: a CPU ran slower than its best (shared core or lowered clock).",
+            "4 of 6 trials are noisy: a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can be higher.",
             "Not measured: af-xdp (needs CAP_BPF; run as root).",
         ]
     );

@@ -143,7 +143,8 @@ impl Plan for Soak {
 
 /// The line of a segment.
 pub(super) fn line(segment: &Interval) -> String {
-    let mut places: Vec<_> = segment.lost.iter().map(|(place, count)| format!("{place} {count}")).collect();
+    let mut places: Vec<_> =
+        segment.lost.iter().map(|(place, count)| format!("{} {count}", place.key())).collect();
     if segment.counts.unexplained != 0 {
         places.push(format!("unexplained {}", segment.counts.unexplained));
     }

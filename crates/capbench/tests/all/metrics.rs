@@ -46,7 +46,7 @@ impl Scrape {
     }
 
     fn lossy_windows(&self) -> u64 {
-        self.sum("capbench_lossy_windows_total", &["interface=\"right\"", "place=\"socket\""])
+        self.sum("capbench_lossy_windows_total", &["interface=\"right\"", "place=\"ring\""])
     }
 
     /// A scrape that shows all counts up to now: a window has begun and ended since.
@@ -100,7 +100,7 @@ fn root_the_frames_that_a_stopped_tcpdump_loses_are_counted_to_the_frame() {
     let delivered = scrape.sum("capbench_socket_delivered_frames_total", &[TCPDUMP]);
     assert_eq!(delivered + lost, number_before(&report, "packets received by filter"), "{}", scrape.0);
     assert!(lost > 0 && delivered > 0, "{}", scrape.0);
-    let at_sockets = scrape.sum("capbench_lost_frames_total", &["interface=\"right\"", "place=\"socket\""]);
+    let at_sockets = scrape.sum("capbench_lost_frames_total", &["interface=\"right\"", "place=\"ring\""]);
     assert_eq!(at_sockets, lost, "{}", scrape.0);
     // The counter continues after the socket is gone.
     assert!(Scrape::settled(&spaces.right).sum(LOST, &[TCPDUMP]) >= lost);
@@ -156,11 +156,7 @@ fn root_all_takes_up_captures_that_begin_and_survives_interfaces_that_go() {
     eventually("right is watched", || has("right"));
     // It is confined, and still sees the rings of sockets that were opened later.
     let scrape = Scrape::settled(&spaces.right);
-    assert!(
-        !scrape.0.contains("capbench_place_unknown{interface=\"right\",place=\"socket\"}"),
-        "{}",
-        scrape.0
-    );
+    assert!(!scrape.0.contains("capbench_place_unknown{interface=\"right\",place=\"ring\"}"), "{}", scrape.0);
     tcpdump.signal("STOP");
     send(&spaces, "--rate 50000 -c 20000");
     let lost = Scrape::settled(&spaces.right).sum(LOST, &[TCPDUMP]);
@@ -197,7 +193,7 @@ fn root_count_and_record_serve_the_totals_that_they_print() {
         running.signal("INT");
         let ended = running.end().success();
         let report = if arguments.starts_with("count") { ended.out } else { ended.errors };
-        let lost = scrape.sum("capbench_lost_frames_total", &["place=\"socket\""]);
+        let lost = scrape.sum("capbench_lost_frames_total", &["place=\"ring\""]);
         assert_eq!(lost, number_before(&report, "packets dropped by kernel"), "{}\n{report}", scrape.0);
         assert!(scrape.sum("capbench_ring_used_ratio_count", &[]) > 0, "{}", scrape.0);
         if arguments.starts_with("record") {

@@ -60,16 +60,27 @@ fn with_code(text: &str) -> Value {
     let parts: Vec<String> = text.split('`').map(|part| HtmlEscape(part).to_string()).collect();
     let whole = parts.chunks(2).map(|pair| match pair {
         [words, command] => {
+            let words = unbroken(words);
             // Lines break between words, and not after the hyphens of a flag.
             let command: Vec<String> =
                 command.split(' ').map(|word| format!("<span>{word}</span>")).collect();
             format!("{words}<code>{}</code>", command.join(" "))
         }
-        words => words.concat(),
+        words => unbroken(&words.concat()),
     });
     // A single backtick is text.
     let is_paired = parts.len() % 2 == 1;
     if is_paired { Value::from_safe_string(whole.collect()) } else { Value::from(text) }
+}
+
+/// Words in which a line does not break after a hyphen, as names of methods.
+fn unbroken(words: &str) -> String {
+    let is_name = |word: &str| word.contains('-') && word.len() <= BRIEF;
+    let word = |word: &str| match is_name(word) {
+        true => format!("<span class=\"brief\">{word}</span>"),
+        false => word.into(),
+    };
+    words.split_inclusive(' ').map(word).collect()
 }
 
 fn all_with_code(texts: &[String]) -> Value {

@@ -41,7 +41,7 @@ pub(super) fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
         let baseline = pixels(top + BASELINE);
         // On a phone a page has the names of one of two drawings.
         pen.group("class=\"name\"");
-        pen.placed_text(name, ["0", &baseline], Style { is_bold: row == 0, ..TEXT });
+        pen.placed_text(name, ["0", &baseline], TEXT);
         pen.end();
         let mut words: Vec<String> = (0..chart.series.len())
             .map(|nth| {
@@ -57,7 +57,7 @@ pub(super) fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
             })
             .collect();
         words.dedup();
-        let end = Style { anchor: Anchor::End, is_bold: row == 0, ..TEXT };
+        let end = Style { anchor: Anchor::End, ..TEXT };
         pen.placed_text(&words.join(" / "), ["100%", &baseline], end);
         let bar = pixels(top + BARS);
         pen.raw(&format!(

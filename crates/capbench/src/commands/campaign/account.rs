@@ -67,6 +67,7 @@ impl<'c> Account<'c> {
     /// Adds a run; its line.
     pub fn add(&mut self, run: &PlannedRun, outcome: Outcome) -> String {
         let state = match outcome.end {
+            End::Done { .. } if exit::is_inconclusive(outcome.code) => "inconclusive",
             End::Done { before: false } => "done",
             End::Done { before: true } => "was done",
             End::Failed => "failed",
@@ -75,7 +76,7 @@ impl<'c> Account<'c> {
         };
         let time = outcome.seconds.map_or_else(String::new, |seconds| format!("{seconds:.0} s"));
         let line = format!(
-            "{:<width$}  {state:<11}  {time:>7}  {}",
+            "{:<width$}  {state:<12}  {time:>7}  {}",
             run.name,
             outcome.text,
             width = width(self.campaign)
@@ -97,10 +98,13 @@ impl<'c> Account<'c> {
     pub fn closing_text(&self) -> String {
         let mut text = format!("\n{}\n", self.verdict());
         let (file, folder) = (self.file.display().to_string(), self.folder.display().to_string());
+        let again =
+            command_line(&["capbench".into(), "campaign".into(), file, "--out".into(), folder.clone()]);
         if self.number(|end| !matches!(end, End::Done { .. })) > 0 {
-            let again =
-                command_line(&["capbench".into(), "campaign".into(), file, "--out".into(), folder.clone()]);
             text += &format!("What is missing: {again}\n");
+        }
+        if self.inconclusive() > 0 {
+            text += &format!("What is inconclusive, once more: {again} --retry-inconclusive\n");
         }
         if self.number(|end| matches!(end, End::Done { .. })) > 0 {
             text += &format!("Into a dataset: {}\n", self.export(folder));
@@ -108,13 +112,22 @@ impl<'c> Account<'c> {
         text
     }
 
-    /// "12 of 14 runs done: 1 failed (NAME: reason), 1 interrupted."
+    /// Runs whose results do not show what was asked for.
+    fn inconclusive(&self) -> usize {
+        let is_so = |one: &Outcome| matches!(one.end, End::Done { .. }) && exit::is_inconclusive(one.code);
+        self.outcomes.iter().filter(|(_, outcome)| is_so(outcome)).count()
+    }
+
+    /// "12 of 14 runs done: 3 inconclusive, 1 failed (NAME: reason), 1 interrupted."
     fn verdict(&self) -> String {
         let (done, all) = (self.number(|end| matches!(end, End::Done { .. })), self.outcomes.len());
         let before = self.number(|end| end == End::Done { before: true });
         let before = if before > 0 { format!(" ({before} before this call)") } else { String::new() };
         let failed: Vec<_> = self.outcomes.iter().filter(|(_, outcome)| outcome.end == End::Failed).collect();
         let mut rest = Vec::new();
+        if self.inconclusive() > 0 {
+            rest.push(format!("{} inconclusive", self.inconclusive()));
+        }
         if !failed.is_empty() {
             let mut named: Vec<_> = failed
                 .iter()

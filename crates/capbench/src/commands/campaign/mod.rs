@@ -54,6 +54,9 @@ pub struct CampaignFlags {
     /// Directory for the runs, a directory each; what is done there is skipped [default: capbench-results/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Run again what was done with an inconclusive result (exit code 4), too
+    #[arg(long)]
+    retry_inconclusive: bool,
     /// Print every run with its estimated time, and stop
     #[arg(long)]
     dry_run: bool,
@@ -68,7 +71,8 @@ pub fn run(flags: &CampaignFlags) -> Result<Exit> {
     if flags.dry_run {
         return account::dry_run(&campaign, &folder);
     }
-    let runner = Runner::open(&folder, Children::ended_by_signals(child::OWN_PROGRAM.into())?)?;
+    let children = Children::ended_by_signals(child::OWN_PROGRAM.into())?;
+    let runner = Runner::open(&folder, children, flags.retry_inconclusive)?;
     let mut account = Account::new(&campaign, &folder, &flags.file);
     for run in &campaign.runs {
         let outcome = runner.complete(run)?;
@@ -84,10 +88,11 @@ struct Runner {
     children: Children,
     /// Child processes have it too, so that the directory stays locked while one runs that outlives this process.
     lock: fs::File,
+    retry_inconclusive: bool,
 }
 
 impl Runner {
-    fn open(path: &Path, children: Children) -> Result<Self> {
+    fn open(path: &Path, children: Children, retry_inconclusive: bool) -> Result<Self> {
         let attempt =
             || format!("cannot use {} for the campaign; name another directory with --out", path.display());
         let folder = Folder::create(path, &Trust::for_output()).with_context(attempt)?;
@@ -95,18 +100,20 @@ impl Runner {
             let path = path.display();
             Usage(format!("another campaign, or a run that one started, is at work in {path}: wait for its end, or name another directory with --out"))
         })?;
-        Ok(Self { path: path.into(), children, lock })
+        Ok(Self { path: path.into(), children, lock, retry_inconclusive })
     }
 
     /// Runs what is missing of a run; nothing once the user wants to stop.
     fn complete(&self, run: &PlannedRun) -> Result<Outcome> {
         let directory = self.path.join(&run.name);
         let resume = match State::of(&directory, run) {
-            State::Done { code, verdict } => return Ok(Outcome::was_done(code, verdict)),
+            State::Done { code, verdict } if !(self.retry_inconclusive && exit::is_inconclusive(code)) => {
+                return Ok(Outcome::was_done(code, verdict));
+            }
             _ if self.children.stopped_by().is_some() => return Ok(Outcome::not_begun()),
             State::Missing => false,
             State::Interrupted { can_resume: true } => true,
-            State::Interrupted { .. } | State::Failed | State::Changed => {
+            State::Done { .. } | State::Interrupted { .. } | State::Failed | State::Changed => {
                 self.keep_earlier(&directory, &run.name)?;
                 false
             }

@@ -125,6 +125,7 @@ fn mistakes_name_the_line_the_key_and_what_may_be_there() {
 struct Bed {
     scratch: Scratch,
     campaign: Campaign,
+    retry_inconclusive: bool,
 }
 
 const SCRIPT: &str = r#"#!/bin/sh
@@ -137,6 +138,7 @@ save() { sed -e "s|\"@COMMAND@\"|$words|" -e "s|\"complete\": true|\"complete\":
 case "$*" in
 *bad*) echo "capbench: bad does not run here" >&2; exit 5 ;;
 *cut*) save false "$2" "$3"; [ -e "$0.whole" ] || kill -9 $$ ;;
+*open*) save 'true,"exit_code": 4' "$2" "$3"; exit 4 ;;
 *lost*) save 'true,"exit_code": 3' "$2" "$3"; exit 3 ;;
 esac
 save 'true,"exit_code": 0' "$2" "$3"
@@ -157,7 +159,7 @@ impl Bed {
         );
         fs::write(scratch.file("lab.toml"), text).unwrap();
         let campaign = file::read(&scratch.file("lab.toml")).unwrap();
-        Self { scratch, campaign }
+        Self { scratch, campaign, retry_inconclusive: false }
     }
 
     fn out(&self) -> PathBuf {
@@ -165,7 +167,7 @@ impl Bed {
     }
 
     fn runner(&self) -> anyhow::Result<Runner> {
-        Runner::open(&self.out(), Children::of(self.scratch.file("capbench")))
+        Runner::open(&self.out(), Children::of(self.scratch.file("capbench")), self.retry_inconclusive)
     }
 
     /// Runs the campaign once: the state of each run, the closing text, and the command lines that were started.
@@ -218,6 +220,26 @@ fn what_is_done_is_skipped_and_what_failed_is_tried_again() {
     fs::write(bed.out().join("bench-bad/results.json"), "{").unwrap();
     bed.call();
     assert!(bed.out().join("earlier/bench-bad.1/results.json").exists(), "nothing is lost");
+}
+
+#[test]
+fn what_is_inconclusive_is_said_and_is_run_again_only_on_request() {
+    let mut bed = Bed::new("bench", "\"recv\", \"open\"");
+    let (ends, text, exit, _) = bed.call();
+    assert_eq!((ends, exit), (vec![DONE, DONE], Exit::Inconclusive));
+    assert!(text.starts_with("\n2 of 2 runs done: 1 inconclusive.\n"), "{text}");
+    let again =
+        "What is inconclusive, once more: capbench campaign lab.toml --out out --retry-inconclusive\n";
+    assert!(text.contains(again), "{text}");
+    let (ends, _, exit, calls) = bed.call();
+    assert_eq!((ends, exit, calls.len()), (vec![WAS_DONE, WAS_DONE], Exit::Inconclusive, 0));
+    bed.retry_inconclusive = true;
+    let (ends, _, _, calls) = bed.call();
+    assert_eq!(
+        (ends, calls),
+        (vec![WAS_DONE, DONE], vec!["bench --out bench-open --method=open".to_string()])
+    );
+    assert!(bed.out().join("earlier/bench-open.1/results.json").exists(), "nothing is lost");
 }
 
 #[test]

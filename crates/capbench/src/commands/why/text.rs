@@ -82,7 +82,7 @@ fn places(text: &mut String, look: &Look) {
     for lost in &look.lost {
         let first = format!(
             "  {:<13} {:>10} {:>10}  ",
-            lost.place_name(),
+            lost.place.key(),
             word(lost.frames),
             word(lost.per_s.map(grouped)),
         );
