@@ -52,8 +52,7 @@ fn rates(ranking: &Ranking) -> Chart {
     let tolerated = format!("with up to {} % loss", NEARLY * 100.0);
     let lossless = series("without loss", Role::Delivered, of(|row| &row.lossless, true));
     let nearly = series(tolerated, Role::Account, of(|row| &row.nearly_lossless, false));
-    let is_seen = nearly.points.iter().zip(&lossless.points).any(|(more, less)| more.y > less.y);
-    let lines = if is_seen { vec![lossless, nearly] } else { vec![lossless] };
+    let lines = seen(vec![lossless, nearly]);
     let title = format!("Sustained rate, {}", Scene::of_ranking(ranking).words());
     sustained("ranking-rates", title, methods(ranking), lines)
 }
@@ -115,9 +114,18 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
             methods.iter().enumerate().filter_map(at).collect(),
         )
     };
-    let lines: Vec<Series> = goals.iter().map(line).collect();
+    let lines = seen(goals.iter().map(line).collect());
     let title = format!("Sustained rate, {first}");
     sustained("ranking-searches", title, methods, lines)
+}
+
+/// Without the lines that the first one hides, because none of their bars is longer.
+fn seen(mut lines: Vec<Series>) -> Vec<Series> {
+    let first = lines.first().map_or_else(Vec::new, |line| line.points.clone());
+    let is_longer = |point: &Point| first.iter().all(|less| less.x != point.x || point.y > less.y);
+    let mut nth = 0..;
+    lines.retain(|line| nth.next() == Some(0) || line.points.iter().any(is_longer));
+    lines
 }
 
 /// With the notes that its points need.
