@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod mark_tests;
+mod members;
 mod queue;
 #[cfg(test)]
 mod stream_tests;
@@ -17,7 +18,8 @@ use capbench_capture::{Capture, Frame, Taker, Visitor};
 use capbench_frames::classify::Classifier;
 use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::mark::Tally;
-use capbench_sys::host::{clock, thread};
+use capbench_model::members::{FlowSharing, Member};
+use capbench_sys::host::{CpuId, clock, thread};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,7 @@ use capbench_model::latency::{Latency, Recording};
 use capbench_model::loss_pattern::LossRecord;
 use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Emptying, ProgramReport, TICK};
+pub use members::{Accounted, together};
 use queue::Queue;
 pub use queue::QueueSize;
 pub use verifier::{Streams, Verifier, verification_cost};
@@ -76,7 +79,7 @@ impl NextRead {
 pub type SharedStart = Arc<OnceLock<Instant>>;
 
 /// How far the sending of a trial is, for the application's thread.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Progress {
     /// When the schedule begins; `None`: the sender does not share this process's clock.
     pub start: Option<SharedStart>,
@@ -85,15 +88,28 @@ pub struct Progress {
     sent: AtomicU64,
     /// How long frames are still sent by the plan, in nanoseconds; valid once `finished` is set.
     due_ns: AtomicU64,
+    accounted: Accounted,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new(None, 1)
+    }
 }
 
 impl Progress {
     /// The number of sent frames where a generator did not report its own. Then a trial ends when no more frames come.
     pub const UNKNOWN: u64 = u64::MAX;
 
-    /// Nothing was sent yet.
-    pub fn new(start: Option<SharedStart>) -> Self {
-        Self { start, ..Self::default() }
+    /// Nothing was sent yet to this many members.
+    pub fn new(start: Option<SharedStart>, members: usize) -> Self {
+        Self {
+            start,
+            finished: AtomicBool::default(),
+            sent: AtomicU64::default(),
+            due_ns: AtomicU64::default(),
+            accounted: Accounted::of(members),
+        }
     }
 
     /// No further frame follows the `sent` ones. Some of these are sent for `due_ns` from now on, if nobody knows that sending is
@@ -117,6 +133,12 @@ impl Progress {
 pub struct Received {
     /// The received frames.
     pub arrivals: Arrivals,
+    /// The part of each member; empty if there was one thread.
+    #[serde(default)]
+    pub members: Vec<Member>,
+    /// Whether the members got whole flows; absent if frames were not examined one by one.
+    #[serde(default)]
+    pub flow_sharing: Option<FlowSharing>,
     /// Those of each stream; empty if frames were not examined one by one.
     pub streams: Vec<StreamArrivals>,
     /// The account of the application's queue; absent if it has none.
@@ -168,6 +190,22 @@ pub struct Outcome {
     pub one_way: Option<OneWayTimes>,
 }
 
+impl Received {
+    /// CPU time of the application's threads on a CPU; `alone` is where it runs with one thread. `None`: none runs there.
+    pub fn cpu_ns_on(&self, cpu: CpuId, alone: CpuId) -> Option<u64> {
+        if self.members.is_empty() {
+            return (cpu == alone).then_some(self.cpu_ns);
+        }
+        let here = self.members.iter().filter(|member| member.cpu == cpu.number());
+        here.map(|member| member.cpu_ns).reduce(|one, other| one + other)
+    }
+
+    /// Whether all of the application's threads run on this CPU; `alone` as above.
+    pub fn is_only_on(&self, cpu: CpuId, alone: CpuId) -> bool {
+        self.cpu_ns_on(cpu, alone).is_some() && self.members.iter().all(|member| member.cpu == cpu.number())
+    }
+}
+
 /// A trial to receive.
 #[derive(Debug)]
 pub struct Order {
@@ -177,6 +215,15 @@ pub struct Order {
     pub progress: Arc<Progress>,
     /// Receives a message once the method can receive.
     pub ready: SyncSender<()>,
+}
+
+/// Which of several members a thread is.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberOf {
+    /// Its number, from 0.
+    pub nth: usize,
+    /// Most frames that a trial can have.
+    pub frames: u64,
 }
 
 /// Runs the application on a capture method: trials one after the other on one open capture.
@@ -204,6 +251,8 @@ pub struct Application<'a> {
     pub quiet: Duration,
     /// Whether and how the latency of frames is recorded.
     pub latency: Option<Recording>,
+    /// `None`: the only thread.
+    pub member: Option<MemberOf>,
 }
 
 impl Visitor for Application<'_> {
@@ -223,8 +272,13 @@ impl Visitor for Application<'_> {
                 ready,
                 probe: &self.probe,
                 quiet: self.quiet,
+                nth: self.member.map_or(0, |member| member.nth),
             };
-            let verifier = Verifier::recording(recogniser, self.streams, capture.running().vlan_metadata);
+            let has_tags = capture.running().vlan_metadata;
+            let verifier = match self.member {
+                None => Verifier::recording(recogniser, self.streams, has_tags),
+                Some(member) => Verifier::of_member(recogniser, self.streams, has_tags, member.frames),
+            };
             let mut outcome = self.outcome(&mut capture, reception, verifier)?;
             outcome.received.verify_ns = self.verify_ns;
             outcome.received.iteration_ns = self.work.iteration_ns();
@@ -244,7 +298,7 @@ impl Application<'_> {
         verifier: Verifier,
     ) -> Result<Outcome> {
         let (work, queue) = (self.work.clone(), self.queue);
-        let Some(recording) = self.latency else {
+        let Some(recording) = self.latency.filter(|_| self.member.is_none()) else {
             return match queue {
                 None => reception.run(capture, Direct { verifier, work, timekeeper: () }),
                 Some(size) => reception.run(capture, Queue::start(size, verifier, work)?),
@@ -280,6 +334,8 @@ struct Reception<'a> {
     ready: SyncSender<()>,
     probe: &'a KernelWorkProbe,
     quiet: Duration,
+    /// Which member reads.
+    nth: usize,
 }
 
 impl Reception<'_> {
@@ -306,7 +362,8 @@ impl Reception<'_> {
             // Methods that count in the kernel deliver no frames; their tally shows new arrivals.
             let came = came || capture.tally()?.is_some_and(|tally| hands.adopt(tally));
             let is_stopped = self.stop.load(Ordering::Relaxed);
-            if is_stopped || end.is_reached(self.progress, hands.accounted(), came) {
+            let accounted = self.progress.accounted.sum_with(self.nth, hands.accounted());
+            if is_stopped || end.is_reached(self.progress, accounted, came) {
                 break is_stopped || end.is_cut_short;
             }
         };
@@ -324,6 +381,8 @@ impl Reception<'_> {
         let running = capture.running().clone();
         let received = Received {
             arrivals: verifier.arrivals(),
+            members: Vec::new(),
+            flow_sharing: None,
             streams: if tallied { Vec::new() } else { verifier.streams() },
             queue,
             counters,

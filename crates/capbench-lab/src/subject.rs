@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use capbench_capture::method::{Argument, SettingInfo};
-use capbench_capture::{CapturePoint, METHODS, Method, VlanTags};
+use capbench_capture::{CaptureError, CapturePoint, METHODS, Method, VlanTags};
+use capbench_model::members::Members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::OWN_WORK;
 
@@ -20,6 +21,8 @@ pub enum Subject {
         spec: MethodSpec,
         /// Its row in the table of methods.
         method: &'static Method,
+        /// The threads that share its frames; `None`: one thread.
+        members: Option<Members>,
     },
     /// A program that captures by itself.
     Program(Box<Program>),
@@ -75,6 +78,22 @@ pub const PATH_SETTINGS: [PathSetting; 2] = [
     },
 ];
 
+/// Settings of methods that can share the frames of an interface.
+const MEMBERS: [SettingInfo; 2] = [
+    SettingInfo {
+        name: Members::COUNT,
+        value: Some("N"),
+        optional: false,
+        summary: "N threads share the frames, each with a ring of its own (in measuring commands; others have --members)",
+    },
+    SettingInfo {
+        name: Members::FANOUT,
+        value: Some("MODE"),
+        optional: false,
+        summary: "which of them gets a frame: hash (by flow, the default), cpu, queue, lb (each in turn)",
+    },
+];
+
 /// Methods on a special path that `all` adds: compares interrupt-driven and polled reception.
 const PATH_VARIANTS: [&str; 2] = ["packet-v3+napi-thread", "packet-v3+napi-defer"];
 
@@ -104,12 +123,14 @@ pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
         let program = Box::new(programs.find(&spec)?.clone());
         return Ok(Named { subject: Subject::Program(program), receive_by: asked });
     }
+    let members = Members::take_from(&mut spec);
+    let members = members.map_err(|reason| CaptureError::Spec { method: spec.to_string(), reason })?;
     let method = capbench_capture::methods::find(&spec)?;
     let of_point = match (method.capture_point)(&spec) {
         CapturePoint::Stack => None,
         CapturePoint::Driver => Some(ReceiveBy::Driver),
     };
-    Ok(Named { subject: Subject::Capture { spec, method }, receive_by: asked.or(of_point) })
+    Ok(Named { subject: Subject::Capture { spec, method, members }, receive_by: asked.or(of_point) })
 }
 
 /// The properties of a method of any kind.
@@ -168,7 +189,12 @@ pub fn list(programs: &Programs) -> Vec<Listed> {
         privilege: method.privilege,
         options: method.options.to_vec(),
         argument: method.argument,
-        settings: method.settings.to_vec(),
+        settings: method
+            .settings
+            .iter()
+            .copied()
+            .chain(MEMBERS.into_iter().filter(|_| method.fanout))
+            .collect(),
         variants: method.variants,
         in_default: method.in_default,
         untested: method.untested.map(String::from),
@@ -202,8 +228,16 @@ impl Subject {
     /// Whether it reads frames in the driver's poll, before the stack.
     pub fn takes_in_driver(&self) -> bool {
         match self {
-            Self::Capture { spec, method } => (method.capture_point)(spec) == CapturePoint::Driver,
+            Self::Capture { spec, method, .. } => (method.capture_point)(spec) == CapturePoint::Driver,
             Self::Program(_) => false,
+        }
+    }
+
+    /// The threads that share its frames; `None`: it has one, or threads of its own.
+    pub fn members(&self) -> Option<Members> {
+        match self {
+            Self::Capture { members, .. } => *members,
+            Self::Program(_) => None,
         }
     }
 
@@ -234,7 +268,7 @@ mod tests {
         let programs = Programs::default();
         let named = find(&"packet-v3+napi-defer+spin".parse().unwrap(), &programs).unwrap();
         assert_eq!(named.receive_by, Some(ReceiveBy::NapiDeferred));
-        let Subject::Capture { spec, method } = named.subject else { panic!("a capture method") };
+        let Subject::Capture { spec, method, .. } = named.subject else { panic!("a capture method") };
         assert!(spec.has("spin") && !spec.has("napi-defer") && method.name == "packet-v3");
         assert_eq!(find(&"recv".parse().unwrap(), &programs).unwrap().receive_by, None);
         assert!(find(&"recv+napi-thread=1".parse().unwrap(), &programs).is_err());

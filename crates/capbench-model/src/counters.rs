@@ -142,6 +142,16 @@ pub struct WaitCounts {
 }
 
 impl WaitCounts {
+    /// Waits of two captures.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            waits: self.waits + other.waits,
+            empty: self.empty + other.empty,
+            spun: self.spun + other.spun,
+        }
+    }
+
     /// Waits since `before`, an earlier reading of the same capture.
     #[must_use]
     pub fn since(self, before: Self) -> Self {

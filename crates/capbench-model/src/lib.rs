@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`] | how to capture, as a user asks for it |
+//! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`], [`members`] | how to capture, as a user asks for it |
 //! | [`running`], [`counters`] | how an open capture runs, and its counters |
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
@@ -39,6 +39,7 @@ pub mod ledger;
 pub mod limit;
 pub mod loss_pattern;
 pub mod mark;
+pub mod members;
 pub mod method_spec;
 pub mod moderation;
 pub mod options;

@@ -22,6 +22,7 @@ use crate::evidence::Evidence;
 use crate::latency::Latency;
 use crate::ledger::Ledger;
 use crate::loss_pattern::LossPattern;
+use crate::members::{FlowSharing, Member};
 use crate::running::CaptureFacts;
 pub use emptying::Emptying;
 pub use emptying::TICK;
@@ -215,6 +216,10 @@ pub struct Measured {
     pub unverified_because: Option<String>,
     /// The counts that the program under test reported.
     pub report: Option<ProgramReport>,
+    /// The account of each member; empty if the method had one thread.
+    pub members: Vec<Member>,
+    /// Whether the members got whole flows.
+    pub flow_sharing: Option<FlowSharing>,
     /// The generator as it ran.
     pub generator: String,
     /// Share of the kernel's receive work on its CPU.
@@ -294,6 +299,8 @@ impl Measured {
             report: self.report,
             generator: self.generator,
             generators: Vec::new(),
+            members: self.members,
+            flow_sharing: self.flow_sharing,
             intended_pps: load.pps(),
             load: load.shape(),
             duration_s: duration.as_secs_f64(),

@@ -5,6 +5,7 @@
 //! | `summary` | the table directly after the verdict, for each kind of run |
 //! | `comparisons` | two runs, or methods that took turns with another one; claims of publications |
 //! | `searches`, `sweeps`, `rfc2544`, `soak` | what runs of these kinds found |
+//! | `members` | what each of several threads read and lost |
 //! | `ledger` | where frames went, by method and place, and which counter reports it |
 //! | `trials` | every trial; what ran, cost, delays, times and lengths of losses, what was repeated or marked |
 //! | `environment` | the host |
@@ -13,6 +14,7 @@
 pub(crate) mod comparisons;
 pub(crate) mod environment;
 mod ledger;
+mod members;
 mod rfc2544;
 mod searches;
 pub(crate) mod shape;
@@ -35,7 +37,7 @@ type Family = (&'static str, &'static str, &'static str, fn(&Results) -> Vec<Tab
 
 /// In reading order.
 #[rustfmt::skip]
-const FAMILIES: [Family; 11] = [
+const FAMILIES: [Family; 12] = [
     ("set-ups", "Other set-ups", "Each set-up has its own ranking: rates of different set-ups are not comparable.",
         |results| match Kind::of(results) { Kind::Bench => summary::other_set_ups(results), _ => Vec::new() }),
     ("searches", "Searches", BOUNDS, |results| searches::tables(&results.searches)),
@@ -52,6 +54,8 @@ const FAMILIES: [Family; 11] = [
         "Every intended frame was delivered once and intact, or is listed under the place that lost it. The remainder is \
          unexplained. Unknown means that no counter here reports it.",
         |results| all([ledger::by_method(results), ledger::sources(results)])),
+    ("members", "Members", "Each is a thread with a socket of its own. What reached its socket, it read, or the socket lost it.",
+        |results| all([members::table(results)])),
     ("cpu", "CPU cost", "CPU time for each packet. The application's has the verification of every frame in it.",
         |results| all([trials::cpu(results)])),
     ("latency", "Latency",

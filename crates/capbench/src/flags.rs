@@ -9,6 +9,7 @@ use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTa
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::direction::Direction;
+use capbench_model::members::Members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
@@ -160,6 +161,9 @@ pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
         return refuse("this command captures by itself; bench measures programs".into());
     }
     let is_of_path = |name: &str| PATH_SETTINGS.iter().any(|known| known.name == name);
+    if spec.has(Members::COUNT) || spec.has(Members::FANOUT) {
+        return refuse("--members and --fanout are flags of this command".into());
+    }
     match spec.settings().iter().find(|given| is_of_path(given.name.as_ref())) {
         Some(given) => refuse(format!("+{} changes the link, which only bench does, on its own", given.name)),
         None => Ok(spec),

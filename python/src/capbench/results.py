@@ -456,6 +456,17 @@ class FlowLoss(TypedDict):
     """Frames sent in it."""
 
 
+class FlowSharing(TypedDict):
+    """Whether the frames of a flow stay together."""
+
+    flows: int
+    """Flows of which frames came."""
+    split: int
+    """Flows whose frames came to more than one member. 0 if the fanout keeps flows together."""
+    split_frames: int
+    """Frames of these flows that did not come to the member that got most of the flow."""
+
+
 class Frequency(TypedDict):
     """How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst)."""
 
@@ -1915,6 +1926,15 @@ class MaximumRate(TypedDict):
     """Its origin."""
 
 
+class MemberLoss(TypedDict):
+    """Frames that a member lost at one place."""
+
+    frames: int | None
+    """Number of frames; absent if the method does not report it."""
+    place: Place
+    """The place."""
+
+
 class Memory(TypedDict):
     """The memory of the host, except its total size."""
 
@@ -2484,6 +2504,25 @@ class MaximumLoad(TypedDict):
     """Its origin."""
 
 
+class Member(TypedDict):
+    """What one member of a trial did: the ledger of its socket, and its time. What reached its socket is what it read, and what its socket lost."""
+
+    accepted: NotRequired[int]
+    """Frames that reached its socket, those that were lost there included; absent if the method does not report them."""
+    cpu: int
+    """Its CPU."""
+    cpu_ns: int
+    """CPU time of its thread in nanoseconds."""
+    delivered: int
+    """Frames of the trial among them, intact, that it read first."""
+    lost: NotRequired[list[MemberLoss]]
+    """Frames that its own ring or queue lost, by place; absent if the method does not report them."""
+    read: int
+    """All frames that it read."""
+    reordered: int
+    """Frames of the trial that it read after a later one of their stream."""
+
+
 class Ranked(TypedDict):
     """One method in a ranking."""
 
@@ -2935,6 +2974,8 @@ class TrialResult(TypedDict):
     """How long the application went on reading frames after sending ended; absent if nobody saw when it read the last one."""
     engine: NotRequired[str]
     """The engine that did the work, as detected: a library with its version, the mode of XDP, a program with its version."""
+    flow_sharing: NotRequired[FlowSharing]
+    """Whether the members got whole flows; absent if frames were not examined one by one."""
     foreign: int
     """Frames that do not belong to this trial."""
     frame_size: SizeLabel
@@ -2975,6 +3016,8 @@ class TrialResult(TypedDict):
     """When frames were lost and how many in a row; absent if frames were not examined one by one, and with several generators: `generators` has it for each."""
     mean_frame_size: float
     """Mean frame size in octets, FCS included."""
+    members: NotRequired[list[Member]]
+    """The account of each member; empty if the method had one thread."""
     method: str
     """The capture method."""
     noise: list[str]

@@ -132,6 +132,8 @@ impl Halves<'_> {
             intended: transmit.frames.intended,
             evidence: self.evidence(),
             arrivals: received.arrivals,
+            members: received.members.clone(),
+            flow_sharing: received.flow_sharing,
             sending: transmit.sending,
             offered_pps: offered_together(self.each, &received.streams),
             drain: received.drain,

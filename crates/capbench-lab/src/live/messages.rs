@@ -18,7 +18,7 @@
 //! - the flag that is set when the user wants to stop: each process has its own;
 //! - what is measured once a run on each host ([`Host`](super::host::Host)).
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use capbench_frames::layout::FrameLayout;
@@ -83,6 +83,22 @@ pub struct HostCpus {
 }
 
 impl HostCpus {
+    /// The CPUs of this many members, of those that this process may use: the application's first, those after it, those before it,
+    /// and again. None is the generator's, unless there is no other.
+    pub fn of_members(&self, count: NonZeroU16, allowed: &[CpuId]) -> Vec<CpuId> {
+        let mut own: Vec<CpuId> = allowed
+            .iter()
+            .copied()
+            .filter(|cpu| Some(*cpu) != self.generator || *cpu == self.application)
+            .collect();
+        let from = own.iter().position(|cpu| *cpu == self.application).unwrap_or(0);
+        own.rotate_left(from);
+        if own.is_empty() {
+            own.push(self.application);
+        }
+        own.into_iter().cycle().take(count.get().into()).collect()
+    }
+
     /// All of them.
     pub fn all(&self) -> Vec<CpuId> {
         self.generator.into_iter().chain([self.kernel, self.application]).collect()

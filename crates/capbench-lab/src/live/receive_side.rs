@@ -14,25 +14,28 @@ use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::softnet::{SoftnetSnapshot, longest_backlog};
 use capbench_host::bed::{Guarded, Moderated, Side};
 use capbench_model::direction::Direction;
+use capbench_model::fanout::Fanout;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Latency;
 use capbench_model::loss_pattern::{End, LossPattern, LossRecord};
+use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
-use capbench_sys::host::affinity;
+use capbench_sys::host::{CpuId, affinity};
 
 use super::ends::ReceiveEnd;
 use super::far_end;
 use super::halves::{ReceiveHalf, ReceiverCpus};
 use super::host::Host;
 use super::interface_counts::InterfaceSnapshot;
-use super::messages::{Arm, FinishReceiving, HostCpus, PrepareReceiving, not_armed};
+use super::messages::{Arm, FinishReceiving, PrepareReceiving, not_armed};
 use super::nic::{Circumstances, NicAccount};
 use super::worker::Worker;
 use super::{pace, tracing};
 use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{
-    Application, Order, Outcome, Progress, QueueSize, Received, SharedStart, Streams, verification_cost,
+    Application, MemberOf, Order, Outcome, Progress, QueueSize, Received, SharedStart, Streams, together,
+    verification_cost,
 };
 use crate::subject::Subject;
 use crate::{LabError, Result};
@@ -44,6 +47,8 @@ pub struct ReceiveSide {
     asked: PrepareReceiving,
     subject: Subject,
     plan: FramePlan,
+    /// The CPU of each of its threads.
+    cpus: Vec<CpuId>,
     /// The interface with the set-up's interrupt moderation.
     moderated: Option<Moderated>,
     _far_end: Option<Guarded>,
@@ -51,9 +56,10 @@ pub struct ReceiveSide {
     armed: Option<Armed>,
 }
 
-/// The application with its open capture. Dropping it ends a trial that waits for frames.
+/// The application's threads with their open captures. Dropping it ends a trial that waits for frames.
 struct OpenCapture {
-    worker: Worker<Order, Outcome>,
+    /// One thread, or that of each member.
+    workers: Vec<Worker<Order, Outcome>>,
     probe: KernelWorkProbe,
     progress: Arc<Progress>,
 }
@@ -84,9 +90,11 @@ impl ReceiveSide {
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
         // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
         match &subject {
-            Subject::Capture { spec, method } => {
+            Subject::Capture { spec, method, members } => {
                 side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
-                method.accepts(spec, &interface(side), &setup.capture).map_err(|error| match error {
+                let fanout = members.map(|members| Fanout::new(members.mode));
+                let options = CaptureOptions { fanout, ..setup.capture.clone() };
+                method.accepts(spec, &interface(side), &options).map_err(|error| match error {
                     CaptureError::Unsupported { reason, .. } => unsupported(reason),
                     other => other.into(),
                 })?;
@@ -97,6 +105,10 @@ impl ReceiveSide {
         queue_size(setup, side)?;
         let moderated = setup.moderation.map(|wanted| Moderated::set(side, wanted)).transpose()?;
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), asked.mtu)?;
+        let cpus = match subject.members() {
+            None => vec![asked.cpus.application],
+            Some(members) => asked.cpus.of_members(members.count, &affinity::allowed_cpus()?),
+        };
         let far_end = match asked.is_virtual {
             true => far_end::set_up(side, &setup.transmit)?,
             false => None,
@@ -106,6 +118,7 @@ impl ReceiveSide {
             side: side.clone(),
             subject,
             plan,
+            cpus,
             moderated,
             _far_end: far_end,
             open: None,
@@ -161,22 +174,45 @@ impl ReceiveSide {
         Ok(Snapshot { interface, softnet, clocks })
     }
 
-    /// Starts the application's thread, which opens the capture.
-    fn open(&self, arm: &Arm, recogniser: Classifier, progress: &Arc<Progress>) -> OpenCapture {
-        let HostCpus { kernel, application, .. } = self.asked.cpus;
+    /// Starts the application's threads, which open the captures, and gives each its first trial. A thread starts when the one
+    /// before it is ready: members of a group are numbered in the order in which they join it.
+    fn open(&self, arm: &Arm, recogniser: &Classifier, progress: &Arc<Progress>) -> Result<OpenCapture> {
         let napi = self.asked.polls_by_thread.then(|| self.side.name());
-        let probe = KernelWorkProbe::new(kernel, napi).traced_by(self.host.tracing.tracer());
-        // When the user stops a soak, frames already sent are still received: only the generator stops early.
-        let stop = if arm.stays_open { Arc::default() } else { Arc::clone(&self.host.stop) };
+        let probe = KernelWorkProbe::new(self.asked.cpus.kernel, napi).traced_by(self.host.tracing.tracer());
+        let members = self.subject.members();
         let mut setup = self.asked.setup.clone();
         setup.capture.mark = Some(mark(arm.trial, self.plan.layout()));
-        let (subject, side, of_thread) = (self.subject.clone(), self.side.clone(), probe.clone());
-        let streams = Streams { count: self.asked.streams.into(), flows: self.plan.flow_order() };
+        setup.capture.fanout = members.map(|members| Fanout::new(members.mode));
+        let mut open = OpenCapture { workers: Vec::new(), probe, progress: Arc::clone(progress) };
+        for (nth, cpu) in self.cpus.iter().enumerate() {
+            let member = members.map(|_| MemberOf { nth, frames: most_frames(arm) });
+            let mut worker =
+                self.thread(arm, setup.clone(), member, *cpu, recogniser.clone(), open.probe.clone());
+            begin(&mut worker, recogniser, progress)?;
+            open.workers.push(worker);
+        }
+        Ok(open)
+    }
+
+    /// Starts one of the application's threads, on this CPU.
+    fn thread(
+        &self,
+        arm: &Arm,
+        setup: Setup,
+        member: Option<MemberOf>,
+        cpu: CpuId,
+        recogniser: Classifier,
+        probe: KernelWorkProbe,
+    ) -> Worker<Order, Outcome> {
+        // When the user stops a soak, frames already sent are still received: only the generator stops early.
+        let stop = if arm.stays_open { Arc::default() } else { Arc::clone(&self.host.stop) };
+        let (subject, side) = (self.subject.clone(), self.side.clone());
+        let streams = self.streams();
         let samples = sample_frames(&self.plan, arm.trial);
         let expected = programs::Expected::of(arm.load, arm.duration, self.plan.sizes().mean_octets());
         let (calibration, is_held) = (self.host.calibration.clone(), arm.stays_open);
         let work = move |orders: Receiver<Order>, done: SyncSender<Outcome>| {
-            affinity::pin_current_thread(application)?;
+            affinity::pin_current_thread(cpu)?;
             let interface = interface(&side);
             let queue = queue_size(&setup, &side)?;
             let spec = match &subject {
@@ -192,7 +228,7 @@ impl ReceiveSide {
                         progress: &progress,
                         stop: &stop,
                         ready,
-                        probe: of_thread,
+                        probe,
                         quiet: quiet(&setup),
                         latency: setup.latency,
                     };
@@ -202,21 +238,34 @@ impl ReceiveSide {
             };
             let visitor = Application {
                 streams,
-                work: calibration.ready_work(setup.work.model, application),
+                work: calibration.ready_work(setup.work.model, cpu),
                 verify_ns: verification_cost(&recogniser, &samples),
                 orders,
                 is_held,
                 done: &done,
                 queue,
                 stop: &stop,
-                probe: of_thread,
+                probe,
                 quiet: quiet(&setup),
                 latency: setup.latency,
+                member,
             };
             open_with(spec, &interface, &setup.capture, visitor)?
         };
-        let worker = Worker::start(&self.side, "capbench-app", work);
-        OpenCapture { worker, probe, progress: Arc::clone(progress) }
+        Worker::start(&self.side, "capbench-app", work)
+    }
+
+    /// The CPUs of the receive side.
+    fn receiving_cpus(&self) -> Vec<CpuId> {
+        let mut all = self.cpus.clone();
+        all.push(self.asked.cpus.kernel);
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn streams(&self) -> Streams {
+        Streams { count: self.asked.streams.into(), flows: self.plan.flow_order() }
     }
 }
 
@@ -233,21 +282,27 @@ impl ReceiveEnd for ReceiveSide {
 
     fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
         // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
-        let pace = (!arm.stays_open).then(|| self.host.paces.before(self.asked.cpus.all())).transpose()?;
+        let pace = (!arm.stays_open)
+            .then(|| {
+                self.host
+                    .paces
+                    .before(self.asked.cpus.generator.into_iter().chain(self.receiving_cpus()).collect())
+            })
+            .transpose()?;
         let before = self.snapshot(arm.is_first && !self.asked.is_virtual)?;
         let snap = self.asked.setup.capture.snap_length;
         let recogniser = Classifier::new(arm.trial, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
-        let progress = Arc::new(Progress::new(start));
-        let (ready, is_ready) = sync_channel(1);
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => self.open(&arm, recogniser.clone(), &progress),
+        let progress = Arc::new(Progress::new(start, self.cpus.len()));
+        let open = match self.open.take() {
+            Some(mut open) => {
+                open.progress = Arc::clone(&progress);
+                for worker in &mut open.workers {
+                    begin(worker, &recogniser, &progress)?;
+                }
+                open
+            }
+            None => self.open(&arm, &recogniser, &progress)?,
         };
-        open.progress = Arc::clone(&progress);
-        open.worker.order(Order { recogniser, progress, ready });
-        if is_ready.recv().is_err() {
-            return Err(open.worker.failure());
-        }
         let ready = open.probe.snapshot()?;
         self.open = Some(open);
         self.armed = Some(Armed { arm, pace, before, ready });
@@ -266,7 +321,13 @@ impl ReceiveEnd for ReceiveSide {
         let since_ready_ns = sending_over.monotonic_ns().saturating_sub(armed.ready.monotonic_ns());
         let frames = if has_all { finish.frames() } else { Progress::UNKNOWN };
         open.progress.finish(frames, end_ns.saturating_sub(since_ready_ns));
-        let outcome = open.worker.done()?;
+        let outcome = match (self.subject.members(), &mut open.workers[..]) {
+            (None, [only]) => only.done()?,
+            (_, workers) => {
+                let outcomes: Result<Vec<Outcome>> = workers.iter_mut().map(Worker::done).collect();
+                together(outcomes?, &self.cpus, self.plan.flow_order(), self.asked.setup.latency)?
+            }
+        };
         let start = open.progress.start.as_ref().and_then(|start| start.get().copied());
         if armed.arm.stays_open {
             self.open = Some(open);
@@ -291,7 +352,7 @@ impl ReceiveEnd for ReceiveSide {
             kernel_busy_ns: kernel.busy_ns_since(&armed.ready),
             interrupts_excluded: self.host.irq.excluded_from_threads,
             tick_ns: tick_ns()?,
-            stalls: [placement.kernel, placement.application].into_iter().filter_map(stalls).collect(),
+            stalls: self.receiving_cpus().into_iter().filter_map(stalls).collect(),
             paces,
         };
         received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
@@ -309,6 +370,27 @@ impl ReceiveEnd for ReceiveSide {
         self.armed = None;
         self.open = None;
     }
+}
+
+/// Gives a thread its next trial, and waits until it can receive.
+fn begin(
+    worker: &mut Worker<Order, Outcome>,
+    recogniser: &Classifier,
+    progress: &Arc<Progress>,
+) -> Result<()> {
+    let (ready, is_ready) = sync_channel(1);
+    worker.order(Order { recogniser: recogniser.clone(), progress: Arc::clone(progress), ready });
+    is_ready.recv().map_err(|_| worker.failure())
+}
+
+/// Most frames of a trial whose members remember which of them came.
+fn most_frames(arm: &Arm) -> u64 {
+    /// No card of today receives more.
+    const MOST_PPS: f64 = 200e6;
+    /// As many have a bit each in 64 MiB, which the kernel provides as they come.
+    const MOST: u64 = 1 << 29;
+    let at_most = || (MOST_PPS * arm.duration.as_secs_f64()) as u64;
+    arm.load.intended(arm.duration).unwrap_or_else(at_most).clamp(1, MOST)
 }
 
 impl Drop for OpenCapture {

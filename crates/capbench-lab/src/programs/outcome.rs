@@ -73,6 +73,8 @@ impl Outcome<'_> {
         let record = verified.as_mut().and_then(|verified| verified.record.take());
         let summary = verified.as_ref().map(|verified| &verified.summary);
         let received = Received {
+            members: Vec::new(),
+            flow_sharing: None,
             queue: None,
             arrivals,
             streams: verified.as_ref().map_or(Vec::new(), |verified| verified.streams.clone()),

@@ -50,6 +50,8 @@ pub struct Verifier {
     streams: Vec<Stream>,
     arrivals: Arrivals,
     watch: Watch,
+    /// Whether it sees all frames of its only stream, so that a gap in their numbers is a loss.
+    sees_all: bool,
 }
 
 impl Verifier {
@@ -66,6 +68,14 @@ impl Verifier {
         Self::of(recogniser, trackers, flows, vlan_metadata)
     }
 
+    /// The same for one of several members, which together receive up to this many frames. A gap in the numbers that it sees is not
+    /// a loss: another member has the frames.
+    pub fn of_member(recogniser: Classifier, streams: Streams, vlan_metadata: bool, frames: u64) -> Self {
+        let Streams { count, flows } = streams;
+        let trackers = (0..count).map(|_| SequenceTracker::recording_member(frames, flows));
+        Self { sees_all: false, ..Self::of(recogniser, trackers, flows, vlan_metadata) }
+    }
+
     fn of(
         recogniser: Classifier,
         trackers: impl Iterator<Item = SequenceTracker>,
@@ -73,15 +83,22 @@ impl Verifier {
         vlan_metadata: bool,
     ) -> Self {
         let stream = |tracker| Stream { tracker, delivered: 0, duplicates: 0, reordered: 0, began_ns: 0 };
-        let streams = trackers.map(stream).collect();
-        Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default(), watch: Watch::new(flows) }
+        let streams: Vec<Stream> = trackers.map(stream).collect();
+        Self {
+            recogniser,
+            vlan_metadata,
+            sees_all: streams.len() == 1,
+            streams,
+            arrivals: Arrivals::default(),
+            watch: Watch::new(flows),
+        }
     }
 
     /// Begins a batch: later frames belong to it. Marks and queues are followed in a single stream: which of several streams
     /// lost frames before a mark is unknown.
     #[inline]
     pub fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
-        if let [only] = &self.streams[..] {
+        if let Some(only) = self.streams.first().filter(|_| self.sees_all) {
             self.watch.begin(mark, queue, &self.arrivals, only.tracker.next());
         }
     }
@@ -179,7 +196,7 @@ impl Verifier {
 
     /// Which frames of each stream arrived; absent if it was not recorded.
     pub fn into_record(mut self) -> Option<LossRecord> {
-        if let [only] = &self.streams[..] {
+        if let Some(only) = self.streams.first().filter(|_| self.sees_all) {
             self.watch.end(&self.arrivals, only.tracker.next());
         }
         let trackers: Vec<_> = self.streams.into_iter().map(|stream| stream.tracker).collect();

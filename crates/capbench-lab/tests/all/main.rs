@@ -5,6 +5,7 @@ mod excuse;
 mod faults;
 mod guards;
 mod latency;
+mod members;
 #[cfg(feature = "bpf")]
 mod places;
 mod programs;

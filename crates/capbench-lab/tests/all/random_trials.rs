@@ -1,7 +1,8 @@
 //! Random small trials: whatever the method, the load, the sizes and the faults, every frame is accounted for.
 //!
 //! `CAPBENCH_TRIALS` is their number and `CAPBENCH_TRIALS_SEED` the seed, which is printed. Each trial is drawn from the
-//! seed and its own number only: `CAPBENCH_TRIALS_ONLY=N` runs the N-th again.
+//! seed and its own number only: `CAPBENCH_TRIALS_ONLY=N` runs the N-th again. With `CAPBENCH_TRIALS_MEMBERS=1` each is one of
+//! several members.
 
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -95,8 +96,13 @@ fn methods() -> Vec<String> {
 }
 
 impl Drawn {
-    fn new(draw: &mut Draw, methods: &[String]) -> Self {
-        let method: MethodSpec = draw.of(methods).parse().unwrap();
+    /// `members` is the share of trials with several members, in percent.
+    fn new(draw: &mut Draw, methods: &[String], members: u64) -> Self {
+        let mut method: MethodSpec = draw.of(methods).parse().unwrap();
+        if METHODS.iter().any(|known| known.name == method.name() && known.fanout) && draw.chance(members) {
+            let fanout = draw.of(&["hash", "cpu", "queue", "lb"]);
+            method = format!("{method}+members={}+fanout={fanout}", 1 + draw.up_to(4)).parse().unwrap();
+        }
         let in_xdp = ["af-xdp", "xdp-count"].contains(&method.name());
         let filters = METHODS.iter().any(|known| known.name == method.name() && known.socket_filter);
         let transmit = draw.of(&["packet-tx", "sendmmsg", "sendto", "af-xdp-tx", "xdp-live"]).to_string();
@@ -320,13 +326,20 @@ fn root_alone_whatever_is_drawn_every_frame_is_accounted_for() {
     let seed = number_of("CAPBENCH_TRIALS_SEED").unwrap_or(now);
     let count = number_of("CAPBENCH_TRIALS").unwrap_or(FEW);
     let only = number_of("CAPBENCH_TRIALS_ONLY");
-    let (begun, methods) = (Instant::now(), methods());
+    let (begun, mut methods) = (Instant::now(), methods());
+    let members = if number_of("CAPBENCH_TRIALS_MEMBERS") == Some(1) { 100 } else { 25 };
+    if members == 100 {
+        methods.retain(|method| {
+            let spec: MethodSpec = method.parse().unwrap();
+            METHODS.iter().any(|known| known.name == spec.name() && known.fanout)
+        });
+    }
     let mut laboratories = Laboratories(Vec::new());
     let (mut run, mut lossy, mut refused, mut wrong) = (0, 0, Vec::new(), Vec::new());
     println!("seed {seed}, {count} trials, methods {}", methods.join(" "));
     let mut number = only.unwrap_or(0);
     while run < count {
-        let drawn = Drawn::new(&mut Draw::new(seed, number), &methods);
+        let drawn = Drawn::new(&mut Draw::new(seed, number), &methods, members);
         match drawn.run(&mut laboratories) {
             Ended::Run(trial) => {
                 run += 1;

@@ -3,7 +3,9 @@
 use capbench_frames::plan::FlowOrder;
 use serde::{Deserialize, Serialize};
 
+use super::LossRecord;
 use super::spread::{Spread, Spreading};
+use crate::members::FlowSharing;
 
 /// Number of flows listed by name, those with the highest loss first.
 const NAMED: usize = 8;
@@ -53,6 +55,31 @@ pub struct QueueLoss {
     pub delivered: u64,
     /// Lost frames of flows that come through it.
     pub lost: u64,
+}
+
+/// Whether the frames of a flow came to one member. Streams have flows of their own.
+pub(super) fn sharing(members: &[LossRecord], order: FlowOrder) -> FlowSharing {
+    let of_member = |member: &LossRecord| -> Vec<Vec<u64>> {
+        let of_stream = |numbers: &mut dyn Iterator<Item = u64>| {
+            let mut counts = vec![0; order.flows() as usize];
+            numbers.for_each(|number| counts[order.flow(number).number() as usize] += 1);
+            counts
+        };
+        member.numbers().map(|mut numbers| of_stream(&mut numbers)).collect()
+    };
+    let counts: Vec<Vec<Vec<u64>>> = members.iter().map(of_member).collect();
+    let mut sharing = FlowSharing::default();
+    for stream in 0..counts.first().map_or(0, Vec::len) {
+        for flow in 0..order.flows() as usize {
+            let each = || counts.iter().map(|member| member[stream][flow]);
+            let most = each().max().unwrap_or(0);
+            let others = each().sum::<u64>() - most;
+            sharing.flows += u32::from(most > 0);
+            sharing.split += u32::from(others > 0);
+            sharing.split_frames += others;
+        }
+    }
+    sharing
 }
 
 /// Counts lost frames by flow.

@@ -25,7 +25,10 @@ mod tests;
 mod watch;
 mod windows;
 
+use capbench_frames::plan::FlowOrder;
 use serde::{Deserialize, Serialize};
+
+use crate::members::FlowSharing;
 
 pub use flows::{FlowLoss, LossByFlow, LossByQueue, QueueLoss};
 pub use in_time::LossInTime;
@@ -184,6 +187,26 @@ impl LossRecord {
     /// The record of a trial whose streams `trackers` have followed, and `watch` if there is only one.
     pub fn new(trackers: Vec<SequenceTracker>, watch: Watch) -> Self {
         Self { trackers, watch }
+    }
+
+    /// What several members recorded of the same streams, as one record: how many frames of each stream came to two of them, and
+    /// whether flows stayed together. `None` if a member does not remember all its numbers.
+    pub fn joined(members: Vec<Self>, flows: FlowOrder) -> Option<(Self, Vec<u64>, FlowSharing)> {
+        let sharing = flows::sharing(&members, flows);
+        let mut members = members.into_iter();
+        let mut joined = members.next()?;
+        let mut twice = vec![0; joined.trackers.len()];
+        for other in members {
+            for ((tracker, other), twice) in joined.trackers.iter_mut().zip(&other.trackers).zip(&mut twice) {
+                *twice += tracker.join(other)?;
+            }
+        }
+        Some((joined, twice, sharing))
+    }
+
+    /// The numbers that came, of each stream.
+    fn numbers(&self) -> impl Iterator<Item = impl Iterator<Item = u64>> {
+        self.trackers.iter().map(SequenceTracker::numbers)
     }
 
     /// The pattern of each stream's loss, with these ends; empty where nothing was recorded.

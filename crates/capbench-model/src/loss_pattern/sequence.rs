@@ -45,31 +45,30 @@ pub struct SequenceTracker {
 /// Additional data per word, besides the arrivals, until it is forgotten.
 #[derive(Debug)]
 struct Recording {
-    words: Box<[Notes]>,
+    words: Box<[[u64; 2]]>,
     recorder: LossRecorder,
 }
 
-/// Data about 64 numbers.
-#[derive(Clone, Copy, Debug, Default)]
-struct Notes {
-    /// The frame that arrived first, and its planned time: see [`Notes::anchor`].
-    anchor: u64,
-    /// Frames with a mark of loss before them.
-    marks: u64,
-}
+/// Data about 64 numbers, in an array of numbers: the kernel provides zeroed memory for it when a word begins.
+struct Notes;
 
 impl Notes {
+    /// Where the frame that arrived first is, and its planned time: see [`Notes::anchor`].
+    const ANCHOR: usize = 0;
+    /// Where the frames with a mark of loss before them are.
+    const MARKS: usize = 1;
+
     /// 48 bits of time and 6 bits of the number leave bits free; one means "present".
     const IS_THERE: u64 = 1 << 63;
 
-    fn at(sequence: u64, planned_ns: u64) -> Self {
+    fn at(sequence: u64, planned_ns: u64) -> [u64; 2] {
         let planned_ns = planned_ns & (Self::IS_THERE / BITS - 1);
-        Self { anchor: Self::IS_THERE | (planned_ns * BITS) | (sequence % BITS), marks: 0 }
+        [Self::IS_THERE | (planned_ns * BITS) | (sequence % BITS), 0]
     }
 
-    fn anchor(self, word: u64) -> Option<Anchor> {
-        let time_ns = (self.anchor & !Self::IS_THERE) / BITS;
-        (self.anchor != 0).then_some(Anchor { number: word * BITS + self.anchor % BITS, time_ns })
+    fn anchor([anchor, _]: [u64; 2], word: u64) -> Option<Anchor> {
+        let time_ns = (anchor & !Self::IS_THERE) / BITS;
+        (anchor != 0).then_some(Anchor { number: word * BITS + anchor % BITS, time_ns })
     }
 }
 
@@ -97,7 +96,7 @@ impl SequenceTracker {
 
     /// A tracker of this size that records missing numbers, by flow.
     pub(super) fn sized_recording(words: usize, flows: FlowOrder) -> Self {
-        let notes = vec![Notes::default(); words].into_boxed_slice();
+        let notes = vec![[0; 2]; words].into_boxed_slice();
         let recording = Recording { words: notes, recorder: LossRecorder::new(flows) };
         Self { recording: Some(recording), ..Self::sized(words) }
     }
@@ -114,6 +113,45 @@ impl SequenceTracker {
         self.note_closely(sequence, planned_ns)
     }
 
+    /// A tracker that records missing numbers and remembers all of `frames` numbers: for one of several members, whose trackers are
+    /// [joined](Self::join) at the end.
+    pub fn recording_member(frames: u64, flows: FlowOrder) -> Self {
+        Self::sized_recording((frames.div_ceil(BITS) as usize).next_power_of_two(), flows)
+    }
+
+    /// Adds what another member's tracker saw, and returns how many numbers both had. `None` if one of them no longer remembers
+    /// all.
+    pub fn join(&mut self, other: &Self) -> Option<u64> {
+        if self.seen.len() != other.seen.len() || self.top.max(other.top) > self.seen.len() as u64 {
+            return None;
+        }
+        let mut twice = 0;
+        for (word, bits) in other.seen[..other.top as usize].iter().enumerate() {
+            twice += u64::from((self.seen[word] & bits).count_ones());
+            self.seen[word] |= bits;
+        }
+        if let Some((own, others)) = self.recording.as_mut().zip(other.recording.as_ref()) {
+            for (own, other) in own.words.iter_mut().zip(&others.words[..other.top as usize]) {
+                if own[Notes::ANCHOR] == 0 {
+                    own[Notes::ANCHOR] = other[Notes::ANCHOR];
+                }
+                own[Notes::MARKS] |= other[Notes::MARKS];
+            }
+        }
+        self.next = self.next.max(other.next);
+        self.top = self.top.max(other.top);
+        Some(twice)
+    }
+
+    /// The numbers that it saw and remembers, in order.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        let first = self.top.saturating_sub(self.seen.len() as u64);
+        (first..self.top).flat_map(move |word| {
+            let bits = self.seen[self.slot(word)];
+            (0..BITS).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * BITS + bit)
+        })
+    }
+
     /// Highest number seen plus 1.
     pub fn next(&self) -> u64 {
         self.next
@@ -127,7 +165,7 @@ impl SequenceTracker {
     /// Records that the frame, which has just arrived after a gap, has a mark that frames before it were lost.
     pub fn note_mark(&mut self, sequence: u64) {
         if let Some(recording) = &mut self.recording {
-            recording.words[slot_in(&self.seen, sequence / BITS)].marks |= 1 << (sequence % BITS);
+            recording.words[slot_in(&self.seen, sequence / BITS)][Notes::MARKS] |= 1 << (sequence % BITS);
         }
     }
 
@@ -149,7 +187,7 @@ impl SequenceTracker {
         recorder.limit(sent);
         for word in top.saturating_sub(seen.len() as u64)..top {
             let slot = slot_in(&seen, word);
-            recorder.word(seen[slot], words[slot].marks, words[slot].anchor(word));
+            recorder.word(seen[slot], words[slot][Notes::MARKS], Notes::anchor(words[slot], word));
         }
         Some(recorder)
     }
@@ -172,7 +210,7 @@ impl SequenceTracker {
         self.mark(sequence);
         if let Some(recording) = &mut self.recording {
             let notes = &mut recording.words[slot_in(&self.seen, word)];
-            if notes.anchor == 0 {
+            if notes[Notes::ANCHOR] == 0 {
                 *notes = Notes::at(sequence, planned_ns);
             }
         }
@@ -180,17 +218,21 @@ impl SequenceTracker {
     }
 
     /// Begins a word and those before it, and forgets as many old ones.
-    fn begin(&mut self, word: u64, notes: Notes) {
+    fn begin(&mut self, word: u64, notes: [u64; 2]) {
         let remembered = self.seen.len() as u64;
         let first = (word + 1).saturating_sub(remembered);
         if let Some(Recording { words, recorder }) = &mut self.recording {
             for leaving in self.top.saturating_sub(remembered)..first.min(self.top) {
                 let slot = slot_in(&self.seen, leaving);
-                recorder.word(self.seen[slot], words[slot].marks, words[slot].anchor(leaving));
+                recorder.word(
+                    self.seen[slot],
+                    words[slot][Notes::MARKS],
+                    Notes::anchor(words[slot], leaving),
+                );
             }
             recorder.skip(first.saturating_sub(self.top) * BITS);
             for begun in first.max(self.top)..word {
-                words[slot_in(&self.seen, begun)] = Notes::default();
+                words[slot_in(&self.seen, begun)] = [0; 2];
             }
             words[slot_in(&self.seen, word)] = notes;
         }
@@ -227,6 +269,7 @@ fn slot_in(seen: &[u64], word: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{Arrival, SequenceTracker};
+    use capbench_frames::plan::FlowOrder;
     use proptest::prelude::*;
     use std::collections::HashSet;
 
@@ -255,6 +298,27 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever each member sees, together they see what one tracker would.
+        #[test]
+        fn members_together_see_what_one_would(
+            arrivals in prop::collection::vec((0u64..2000, 0usize..3), 0..600)
+        ) {
+            let new = || SequenceTracker::recording_member(2000, FlowOrder::default());
+            let (mut members, mut one) = ([new(), new(), new()], new());
+            let mut twice = 0;
+            for (number, to) in &arrivals {
+                let is_own = members[*to].note(*number, *number) == Arrival::Duplicate;
+                twice += u64::from(one.note(*number, *number) == Arrival::Duplicate) - u64::from(is_own);
+            }
+            let [mut joined, second, third] = members;
+            let found = joined.join(&second).unwrap() + joined.join(&third).unwrap();
+            prop_assert_eq!(found, twice);
+            prop_assert!(joined.numbers().eq(one.numbers()));
+            prop_assert_eq!(joined.next(), one.next());
+            let lost = |tracker: SequenceTracker| tracker.finish(2000).unwrap().finish(2000).tally.lost;
+            prop_assert_eq!(lost(joined), lost(one));
+        }
+
         #[test]
         fn agrees_with_a_set(numbers in prop::collection::vec(0u64..300, 0..600)) {
             let mut tracker = SequenceTracker::default();

@@ -12,6 +12,7 @@ use crate::disturbance::Disturbance;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
 use crate::loss_pattern::LossPattern;
+use crate::members::{FlowSharing, Member};
 use crate::places::Place;
 use crate::running::CaptureFacts;
 
@@ -178,6 +179,12 @@ pub struct TrialResult {
     /// The account of each generator in another process or on another host; empty if the generator was in capbench's own process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<Generator>,
+    /// The account of each member; empty if the method had one thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
+    /// Whether the members got whole flows; absent if frames were not examined one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_sharing: Option<FlowSharing>,
     /// Intended load in frames per second; absent if it is not a constant rate.
     pub intended_pps: Option<f64>,
     /// Shape of a load that is neither a constant rate nor maximum load.

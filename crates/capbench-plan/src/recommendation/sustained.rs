@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use capbench_model::members::Members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Phase, TrialResult};
 
@@ -46,7 +47,7 @@ impl Sustained {
                 .then(by_precision(one, other).unwrap_or(Ordering::Equal))
         };
         let known = found.min_by(order).unwrap_or_else(|| tried.alone());
-        tried.confirmed(known).within(most_of_one_thread(entrant))
+        tried.confirmed(known).within(most_of_its_threads(entrant))
     }
 
     /// A limit is certainly below what one thread has time for, also where the trials leave it open.
@@ -67,14 +68,15 @@ impl Sustained {
     }
 }
 
-/// More packets/s than one thread of a method can process, by the least time that the application took per packet in any trial.
-/// Other work on the core can have made it slower, but not by more than this factor. `None` for programs, which can have several
-/// threads.
-fn most_of_one_thread(entrant: &Entrant<'_>) -> Option<f64> {
-    entrant.method.parse::<MethodSpec>().ok()?.delivery()?;
+/// More packets/s than the threads of a method can process, by the least time that the application took per packet in any trial.
+/// Other work on their cores can have made them slower, but not by more than this factor. `None` for programs, whose number of
+/// threads is unknown.
+fn most_of_its_threads(entrant: &Entrant<'_>) -> Option<f64> {
+    let spec = entrant.method.parse::<MethodSpec>().ok()?;
+    spec.delivery()?;
     let times = entrant.trials.iter().filter_map(|trial| trial.cpu.app_ns_per_packet);
     let least = times.reduce(f64::min).filter(|ns| *ns > 0.0)?;
-    Some(CLEAR * 1e9 / least)
+    Some(CLEAR * f64::from(Members::count_of(&spec)) * 1e9 / least)
 }
 
 /// The bounds that a search found.

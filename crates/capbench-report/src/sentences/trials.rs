@@ -2,6 +2,8 @@
 
 mod generators;
 mod loss;
+mod members;
+
 use std::collections::BTreeMap;
 
 use crate::groups::grouped;
@@ -18,6 +20,7 @@ pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = invalid(trials).collect();
     findings.extend(account(trials));
     findings.extend(generators::find(trials));
+    findings.extend(members::find(trials));
     findings.extend(livelock(trials));
     findings.extend(dependence(trials));
     findings.extend(odd(trials));

@@ -1,7 +1,7 @@
 //! What every measuring command needs: methods, frame sizes and placements, the path, and how the run is saved.
 
 use std::fmt::Display;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,12 +16,14 @@ use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy};
 use capbench_model::direction::Direction;
 use capbench_model::laboratory::Setup;
+use capbench_model::members::{self, Members};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::work::{WorkModel, WorkPlan};
 use capbench_report::formats::text::Extent;
 use capbench_sys::host::CpuId;
+use capbench_sys::packet::FanoutMode;
 use clap::{Arg, Args};
 
 use super::path::{AgentPath, Path};
@@ -37,6 +39,12 @@ pub struct SceneFlags {
     /// yours is 'cmd:./program -i {interface}'
     #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
     pub method: Vec<String>,
+    /// Threads of each method that share the frames, as a fanout group (packet(7)); for one method: METHOD+members=N
+    #[arg(long, value_name = "N", value_parser = members::members)]
+    members: Option<NonZeroU16>,
+    /// Which of them gets a frame: hash (by flow), cpu, queue or lb (each in turn); for one method: +fanout=MODE
+    #[arg(long, value_name = "MODE", requires = "members", default_value = "hash")]
+    fanout: FanoutMode,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one
     #[arg(long, value_name = "FILE")]
     programs: Option<PathBuf>,
@@ -216,7 +224,8 @@ impl Scene {
         let mut programs = Programs::with_file(flags.programs.as_deref())?;
         let named =
             if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
-        let methods = methods(&named, &mut programs)?;
+        let members = flags.members.map(|count| Members { count, mode: flags.fanout });
+        let methods = methods(&named, members, &mut programs)?;
         flags.capture.check_used(&methods, &programs)?;
         let mut sizes = flags.size.clone();
         if sizes.is_empty() {
@@ -344,8 +353,8 @@ pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage
     }
 }
 
-/// The methods of a list, each once, sets expanded.
-fn methods(list: &[String], programs: &mut Programs) -> Result<Vec<MethodSpec>> {
+/// The methods of a list, each once, sets expanded, with these members unless they have their own. A program has its own threads.
+fn methods(list: &[String], members: Option<Members>, programs: &mut Programs) -> Result<Vec<MethodSpec>> {
     let mut methods: Vec<MethodSpec> = Vec::new();
     for name in list {
         let names = match name.as_str() {
@@ -355,7 +364,11 @@ fn methods(list: &[String], programs: &mut Programs) -> Result<Vec<MethodSpec>> 
             _ => vec![name.clone()],
         };
         for name in names {
-            let spec: MethodSpec = name.parse().map_err(Usage)?;
+            let mut spec: MethodSpec = name.parse().map_err(Usage)?;
+            if let Some(members) = members.filter(|_| spec.delivery().is_some() && !spec.has(Members::COUNT))
+            {
+                spec = format!("{spec}{members}").parse().map_err(Usage)?;
+            }
             programs.define(&spec)?;
             subject::find(&spec, programs)?;
             if !methods.contains(&spec) {

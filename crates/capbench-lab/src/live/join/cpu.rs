@@ -21,7 +21,7 @@ impl Halves<'_> {
                     .into(),
             );
         }
-        let is_shared = cpus.placement.kernel == cpus.placement.application;
+        let is_shared = received.is_only_on(cpus.placement.kernel, cpus.placement.application);
         let own = application_time(
             received.cpu_ns,
             kernel.as_ref().filter(|_| is_shared),

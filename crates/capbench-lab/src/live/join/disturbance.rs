@@ -13,6 +13,7 @@ impl Halves<'_> {
     pub(super) fn disturbance(&self) -> Disturbance {
         let cpus = &self.receive.cpus;
         let mut all = cpus.placement.all();
+        all.extend(self.receive.received.members.iter().map(|member| CpuId::new(member.cpu)));
         all.sort_unstable();
         all.dedup();
         Disturbance {
@@ -31,19 +32,20 @@ impl Halves<'_> {
         let (placement, generator) = (cpus.placement, &self.transmit.cpu);
         let generates = placement.generator == Some(cpu);
         // The generator's thread ends before the receiver has drained: its CPU is examined during sending only.
-        let sends_only = generates && cpu != placement.application;
+        let app_ns = received.cpu_ns_on(cpu, placement.application);
+        let sends_only = generates && app_ns.is_none();
         let (times, window_ns) = match sends_only {
             true => (generator.times?, generator.window_ns),
             false => (cpus.receiving.of(cpu)?, cpus.receiving_ns),
         };
         let of_threads = [
             (generates, generator.own_ns),
-            (cpu == placement.application, received.cpu_ns),
+            (true, app_ns.unwrap_or_default()),
             (cpu == placement.kernel, cpus.kernel.map_or(0, |kernel| kernel.napi_threads_ns)),
         ];
         let own_ns = of_threads.iter().filter(|(runs_here, _)| *runs_here).map(|(_, ns)| ns).sum();
         // If the application also runs there, the CPU's remaining time belongs to neither.
-        let traced = cpus.kernel.as_ref().filter(|kernel| kernel.cpu == cpu && cpu == placement.application);
+        let traced = cpus.kernel.as_ref().filter(|kernel| kernel.cpu == cpu && app_ns.is_some());
         let mut stalls = match sends_only {
             true => generator.stalls.clone(),
             false => of(cpu, &cpus.stalls),

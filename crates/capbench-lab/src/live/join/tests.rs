@@ -108,6 +108,8 @@ pub(super) fn receive() -> ReceiveHalf {
             &circumstances,
         ),
         received: Received {
+            members: Vec::new(),
+            flow_sharing: None,
             arrivals,
             streams: vec![StreamArrivals { delivered: 990, reached: 1000, ..StreamArrivals::default() }],
             queue: None,

@@ -1,0 +1,91 @@
+//! Trials of several members: how evenly they shared the frames, and whether flows stayed together.
+
+use capbench_model::figures::{grouped as thousands, percent};
+use capbench_model::members::imbalance;
+use capbench_model::trial::TrialResult;
+
+use super::super::{finding, many, numbers};
+use crate::groups::grouped;
+use crate::results::Finding;
+
+pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
+    let of_several = trials.iter().filter(|trial| trial.members.len() > 1);
+    let by_method = grouped(of_several, |trial| trial.profile.method.as_str());
+    by_method.into_iter().map(|(method, own)| of_method(method, &own)).collect()
+}
+
+fn of_method(method: &str, trials: &[&TrialResult]) -> Finding {
+    let count = trials.iter().map(|trial| trial.members.len()).max().unwrap_or(0);
+    let most = trials.iter().filter_map(|trial| imbalance(&trial.members)).fold(0.0, f64::max);
+    let of_one_flow = trials.iter().any(|trial| trial.flow_sharing.is_some_and(|sharing| sharing.flows == 1));
+    let why = if most > 0.0 && of_one_flow { " (all frames are of one flow; --flows N makes N)" } else { "" };
+    let shared = format!(
+        "{method}: of {} the busiest got up to {} more than an equal share{why}.",
+        many(count as u64, "member", "members"),
+        percent(most)
+    );
+    finding(shared + &flows(trials), numbers(trials))
+}
+
+/// Whether the frames of a flow came to one member.
+fn flows(trials: &[&TrialResult]) -> String {
+    let known = trials.iter().filter_map(|trial| trial.flow_sharing);
+    let Some(worst) = known.max_by_key(|sharing| sharing.split_frames) else {
+        return " Whether flows stayed together is unknown: the frames were not examined one by one.".into();
+    };
+    let all = many(worst.flows.into(), "flow", "flows");
+    match worst.split {
+        0 => format!(" The frames of each of {all} came to one member."),
+        split => format!(
+            " Frames of {} of {all} came to several members: {} of them not to the one with most of the flow.",
+            split,
+            thousands(worst.split_frames as f64)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::members::{FlowSharing, Member};
+    use capbench_model::trial::{Load, Phase};
+
+    use super::*;
+
+    fn text(read: &[u64], sharing: Option<FlowSharing>) -> Vec<String> {
+        let trial = measured(1000, 1000, 1000, 0).result(
+            1,
+            Phase::FixedLoad,
+            &profile("recv+members=2"),
+            Load::Maximum,
+            Duration::from_secs(1),
+        );
+        let members = read.iter().map(|&read| Member { read, ..Member::default() }).collect();
+        let trial = TrialResult { members, flow_sharing: sharing, ..trial };
+        find(&[trial]).into_iter().map(|finding| finding.text).collect()
+    }
+
+    #[test]
+    fn the_share_of_the_busiest_and_split_flows_are_said() {
+        assert!(text(&[1000], None).is_empty(), "one thread");
+        let whole = FlowSharing { flows: 8, split: 0, split_frames: 0 };
+        assert_eq!(
+            text(&[600, 400], Some(whole)),
+            [
+                "recv+members=2: of 2 members the busiest got up to 20 % more than an equal share. The frames of each of 8 flows \
+              came to one member."
+            ]
+        );
+        let split = FlowSharing { flows: 8, split: 3, split_frames: 1200 };
+        assert!(text(&[500, 500], Some(split))[0].ends_with(
+            "Frames of 3 of 8 flows came to several members: 1,200 of them not to the one with most of the flow."
+        ));
+        assert!(
+            text(&[1000, 0], Some(FlowSharing { flows: 1, ..whole }))[0]
+                .contains("(--flows has them send several)")
+        );
+        assert!(text(&[500, 500], None)[0].contains("unknown"));
+    }
+}
