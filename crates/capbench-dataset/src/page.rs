@@ -278,13 +278,16 @@ fn method_of(setup: &Setup) -> String {
     setup.method.clone().unwrap_or_else(|| "all methods".into())
 }
 
+/// A host, the index of a set-up, and a figure.
+type OwnKey<'f> = (&'f str, usize, Measure);
+
 /// The median of each host that was measured on several days, on the scale on which changes are computed.
 fn own_medians<'f>(
     figures: &'f Figures,
     runs: &[Figure],
     day_of: &dyn Fn(&Figure) -> Option<usize>,
-) -> BTreeMap<(&'f str, usize, Measure), f64> {
-    let mut own: BTreeMap<(&str, usize, Measure), (BTreeSet<usize>, Vec<f64>)> = BTreeMap::new();
+) -> BTreeMap<OwnKey<'f>, f64> {
+    let mut own: BTreeMap<OwnKey<'_>, (BTreeSet<usize>, Vec<f64>)> = BTreeMap::new();
     for figure in runs.iter().filter(|figure| figure.measure.scale() == Compared::Ratio) {
         let (Some(host), Some(day)) = (figures.runs[figure.run].host.as_deref(), day_of(figure)) else {
             continue;
