@@ -187,7 +187,7 @@ fn an_export_that_fails_midway_leaves_no_data_and_the_next_one_removes_the_rest(
     // What an export leaves that is killed while it writes.
     let partition = dataset.join("ledger/v=1/campaign=none/date=2023-11-14");
     fs::create_dir_all(&partition).unwrap();
-    let leftover = partition.join(".capbench-0123456789abcdef.part");
+    let leftover = dataset.join(".unfinished/.capbench-0123456789abcdef.part");
     fs::write(&leftover, "PAR1").unwrap();
     assert_eq!(layout::files(&dataset, "ledger").unwrap(), []);
     // While another export runs, nobody knows whose the file is.
