@@ -36,27 +36,32 @@ usable AS (
     AND (valued.intended_pps IS NULL OR (valued.intended - valued.sent) * 20 <= valued.intended)
     AND (valued.phase <> 'common-load' OR valued.intended_pps = common.pps)
 ),
--- The figures of trials and searches. `direction` is 1 where more is better. Ratios are compared by their logarithms.
+-- The figures of trials and searches. `direction` is 1 where more is better. Ratios are compared by their logarithms. One pass over
+-- the trials makes all of them: Spark would read the files anew for each part of a UNION.
+measures AS (
+  SELECT 'delivered' AS measure, 1 AS direction
+  UNION ALL SELECT 'loss' AS measure, -1 AS direction
+  UNION ALL SELECT 'CPU time' AS measure, -1 AS direction
+  UNION ALL SELECT 'application' AS measure, -1 AS direction
+  UNION ALL SELECT 'latency p50' AS measure, -1 AS direction
+  UNION ALL SELECT 'latency p99.9' AS measure, -1 AS direction
+),
+measured AS (
+  SELECT usable.*, measures.measure AS measure, measures.direction AS direction,
+    CASE
+      WHEN measures.measure = 'delivered' AND intended_pps IS NULL AND delivered_pps > 0 THEN LN(delivered_pps)
+      WHEN measures.measure = 'loss' AND intended_pps IS NOT NULL AND sent > 0 THEN (sent - delivered) * 1.0 / sent
+      WHEN measures.measure = 'CPU time' AND total_ns_per_packet > 0 AND verdict IN ('lossless', 'generator_limited')
+        AND (intended - sent) * 20 <= intended THEN LN(total_ns_per_packet)
+      WHEN measures.measure = 'application' AND app_ns_per_packet > 0 THEN LN(app_ns_per_packet)
+      WHEN measures.measure = 'latency p50' AND latency_total_p50_ns > 0 THEN LN(latency_total_p50_ns)
+      WHEN measures.measure = 'latency p99.9' AND latency_total_p99_9_ns > 0 THEN LN(latency_total_p99_9_ns)
+    END AS value,
+    CASE WHEN measures.measure = 'delivered' AND sent = delivered AND load_independent THEN 1 ELSE 0 END AS at_least
+  FROM usable CROSS JOIN measures
+),
 figures AS (
-  SELECT *, 'delivered' AS measure, 1 AS direction, LN(delivered_pps) AS value,
-    CASE WHEN sent = delivered AND load_independent THEN 1 ELSE 0 END AS at_least
-  FROM usable WHERE intended_pps IS NULL AND delivered_pps > 0
-  UNION ALL
-  SELECT *, 'loss' AS measure, -1 AS direction, (sent - delivered) * 1.0 / sent AS value, 0 AS at_least
-  FROM usable WHERE intended_pps IS NOT NULL AND sent > 0
-  UNION ALL
-  SELECT *, 'CPU time' AS measure, -1 AS direction, LN(total_ns_per_packet) AS value, 0 AS at_least
-  FROM usable WHERE total_ns_per_packet > 0 AND verdict IN ('lossless', 'generator_limited')
-    AND (intended - sent) * 20 <= intended
-  UNION ALL
-  SELECT *, 'application' AS measure, -1 AS direction, LN(app_ns_per_packet) AS value, 0 AS at_least
-  FROM usable WHERE app_ns_per_packet > 0
-  UNION ALL
-  SELECT *, 'latency p50' AS measure, -1 AS direction, LN(latency_total_p50_ns) AS value, 0 AS at_least
-  FROM usable WHERE latency_total_p50_ns > 0
-  UNION ALL
-  SELECT *, 'latency p99.9' AS measure, -1 AS direction, LN(latency_total_p99_9_ns) AS value, 0 AS at_least
-  FROM usable WHERE latency_total_p99_9_ns > 0
+  SELECT * FROM measured WHERE value IS NOT NULL
   UNION ALL
   SELECT valued.*, CONCAT('goal ', searches.goal) AS load, 'throughput' AS measure, 1 AS direction,
     LN(searches.achieved_pps) AS value, 0 AS at_least

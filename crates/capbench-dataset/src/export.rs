@@ -1,7 +1,7 @@
 //! Writes runs into a dataset.
 //!
-//! Each table of a run is one file, which never changes afterwards. It is written under a name that no reader takes for data.
-//! When all files of the export are on the disk, each is renamed in its folder. Nothing else is shared, so hosts export into one
+//! Each table of a run is one file, which never changes afterwards. It is written in a folder beside the tables, where no reader
+//! looks for data. When all files of the export are on the disk, each is moved to its partition. Nothing else is shared, so hosts export into one
 //! dataset without waiting for each other. The same run always gives the same names and octets, so an export can be repeated.
 
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ use crate::tables::{ExportedRun, TABLES, saved_host_id, trials};
 
 /// The lock of exports: shared while files are written, exclusive while leftovers are removed.
 const LOCK: &str = ".capbench-export.lock";
+/// The folder of files that are not complete.
+const UNFINISHED: &str = ".unfinished";
 /// Files of results below a folder.
 const RESULTS: &str = "results.json";
 
@@ -72,8 +74,8 @@ pub struct Export {
     dataset: PathBuf,
     labels: Labels,
     host_id: Option<String>,
-    /// The folders of files, by their partition.
-    folders: BTreeMap<PathBuf, Folder>,
+    /// Where files are written.
+    unfinished: Folder,
     unnamed: Vec<UnnamedFile>,
     /// Where each run was read, by its identifier: a second run of the same name would replace the first.
     added: BTreeMap<String, PathBuf>,
@@ -82,7 +84,7 @@ pub struct Export {
     _lock: File,
 }
 
-/// A file that is written and has a temporary name.
+/// A file that is written and not in its partition.
 #[derive(Debug)]
 struct UnnamedFile {
     partition: PathBuf,
@@ -99,17 +101,19 @@ impl Export {
         let unwritable = |source| DatasetError::Unwritable(dataset.into(), source);
         let folder = Folder::create(dataset, &Trust::for_output()).map_err(unwritable)?;
         let lock = folder.open_lock_file(OsStr::new(LOCK)).map_err(unwritable)?;
+        let unfinished =
+            Folder::create(&dataset.join(UNFINISHED), &Trust::for_output()).map_err(unwritable)?;
         let mut done = Exported::default();
         // Another export that runs now may own such files.
         if lock.try_lock().is_ok() {
-            done.leftovers = remove_leftovers(dataset)?;
+            done.leftovers = unfinished.remove_temporaries().map_err(unwritable)?;
         }
         lock.lock_shared().map_err(unwritable)?;
         Ok(Self {
             dataset: dataset.into(),
             labels,
             host_id,
-            folders: BTreeMap::new(),
+            unfinished,
             unnamed: Vec::new(),
             added: BTreeMap::new(),
             done,
@@ -156,16 +160,10 @@ impl Export {
         Ok(())
     }
 
-    /// Writes a file under a temporary name.
+    /// Writes a file that is not yet in its partition.
     fn write(&mut self, partition: PathBuf, name: String, content: &[u8]) -> Result<()> {
-        let path = self.dataset.join(&partition);
-        let unwritable = |source| DatasetError::Unwritable(path.join(&name), source);
-        if !self.folders.contains_key(&partition) {
-            let folder = Folder::create(&path, &Trust::for_output()).map_err(unwritable)?;
-            self.folders.insert(partition.clone(), folder);
-        }
-        let written =
-            self.folders[&partition].temporary(FILE_MODE).and_then(|temporary| temporary.with(content));
+        let unwritable = |source| DatasetError::Unwritable(self.dataset.join(&partition).join(&name), source);
+        let written = self.unfinished.temporary(FILE_MODE).and_then(|temporary| temporary.with(content));
         let temporary = written.map_err(unwritable)?.keep();
         self.unnamed.push(UnnamedFile { partition, temporary, name });
         Ok(())
@@ -191,7 +189,21 @@ impl Export {
             .map_err(unwritable)
     }
 
-    /// Waits until all files are on the disk, names them, and waits until the names are there. With the file of its trials, named
+    /// The folders of the files.
+    fn partitions(&self) -> Result<BTreeMap<PathBuf, Folder>> {
+        let mut folders = BTreeMap::new();
+        for partition in self.unnamed.iter().map(|file| &file.partition) {
+            if !folders.contains_key(partition) {
+                let path = self.dataset.join(partition);
+                let folder = Folder::create(&path, &Trust::for_output());
+                let folder = folder.map_err(|source| DatasetError::Unwritable(path, source))?;
+                folders.insert(partition.clone(), folder);
+            }
+        }
+        Ok(folders)
+    }
+
+    /// Waits until all files are on the disk, moves them to their partitions, and waits until they are there. With the file of its trials, named
     /// last, a run is in the dataset.
     ///
     /// # Errors
@@ -201,11 +213,12 @@ impl Export {
         let is_of_trials = |file: &UnnamedFile| file.partition.starts_with(trials::NAME);
         // The next one is taken from the end.
         self.unnamed.sort_by_key(|file| !is_of_trials(file));
+        let folders = self.partitions()?;
         while let Some(UnnamedFile { partition, temporary, name }) = self.unnamed.last() {
-            let renamed = self.folders[partition].rename(temporary, OsStr::new(name));
-            renamed.map_err(|source| {
-                DatasetError::Unwritable(self.dataset.join(partition).join(name), source)
-            })?;
+            let unwritable =
+                |source| DatasetError::Unwritable(self.dataset.join(partition).join(name), source);
+            let moved = self.unfinished.move_to(temporary, &folders[partition], OsStr::new(name));
+            moved.map_err(unwritable)?;
             self.unnamed.pop();
         }
         self.wait_for_disk()?;
@@ -217,20 +230,7 @@ impl Drop for Export {
     fn drop(&mut self) {
         for file in &self.unnamed {
             // What stays is no data for any reader, and the next export removes it.
-            let _ = self.folders[&file.partition].remove(&file.temporary);
+            let _ = self.unfinished.remove(&file.temporary);
         }
     }
-}
-
-/// Removes files that killed exports were writing.
-fn remove_leftovers(dataset: &Path) -> Result<usize> {
-    let mut removed = 0;
-    for table in &TABLES {
-        for (_, _, folder) in layout::partitions(dataset, table.name)? {
-            let failed = |source| DatasetError::Unwritable(folder.clone(), source);
-            let opened = Folder::open(&folder, &Trust::for_output()).map_err(failed)?;
-            removed += opened.remove_temporaries().map_err(failed)?;
-        }
-    }
-    Ok(removed)
 }

@@ -1,6 +1,6 @@
 //! Where the files of a dataset are.
 //!
-//! Names that begin with a dot are no data for any reader: files that are being written, and the lock of exports.
+//! Names that begin with a dot are no tables: the folder of files that are being written, and the lock of exports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -102,7 +102,7 @@ pub fn files(dataset: &Path, table: &str) -> Result<Vec<DataFile>> {
 }
 
 /// The partitions of a table: campaign, day and folder.
-pub(crate) fn partitions(dataset: &Path, table: &str) -> Result<Vec<(String, String, PathBuf)>> {
+fn partitions(dataset: &Path, table: &str) -> Result<Vec<(String, String, PathBuf)>> {
     let mut partitions = Vec::new();
     for (campaign, folder) in keyed(&dataset.join(table).join(VERSION), CAMPAIGN)? {
         for (date, folder) in keyed(&folder, "date")? {

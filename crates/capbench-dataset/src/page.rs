@@ -6,12 +6,13 @@ use std::path::Path;
 
 use capbench_model::figures::{grouped, many, percent};
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::median;
 use capbench_plan::comparison::{
     Comparison, Contrast, Judgement, Measure, Scale as Compared, Setup, Thresholds,
 };
 use capbench_report::model::{
-    Axis, Cell, Chart, Column, Kind, Narrow, Point, Report, Role, Row, Scale, Section, Sentence, Series,
-    Table, Unit,
+    Axis, Cell, Chart, Column, Kind, Mark, Narrow, Place as At, Point, Report, Role, Row, Scale, Section,
+    Sentence, Series, Table, Unit,
 };
 use capbench_report::report as reports;
 
@@ -39,10 +40,12 @@ pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
     let all_days = days.len();
     days.drain(..all_days.saturating_sub(MOST_DAYS));
     let runs = figures.of_runs();
-    let mut charts = trends(&figures, &runs, &days);
+    let changes = day_by_day(&figures, &days, thresholds);
+    let mut charts = trends(&figures, &runs, &days, &changes);
+    // What changed is never left out.
+    charts.sort_by_key(|chart| chart.marks.is_empty());
     let more_charts = charts.len().saturating_sub(MOST_CHARTS);
     charts.truncate(MOST_CHARTS);
-    let changes = day_by_day(&figures, &days, thresholds);
     let hosts: BTreeSet<&str> = figures.runs.iter().filter_map(|run| run.host.as_deref()).collect();
     let of = format!(
         "{} of {} on {}",
@@ -52,7 +55,8 @@ pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
     );
     let mut text = vec![sentence(
         "Each point is the median over the runs of a day, with an interval that contains the true median. Hosts that are not measured each \
-         day change it, too: the comparison of days uses each host with itself.",
+         day change it, too. In a chart of changes each run is compared with the median of its host over all days, so that hosts of unlike \
+         speed hide no change.",
     )];
     if more_charts > 0 {
         text.push(sentence(&format!(
@@ -102,7 +106,10 @@ pub fn of_comparison(dataset: &Path, by: &str, compared: &HostsCompared) -> Repo
     }
     report.findings.splice(
         0..0,
-        compared.comparison.judged(Judgement::Regression).filter_map(|one| which_hosts(one, compared)),
+        compared.comparison.judged(Judgement::Regression).filter_map(|one| {
+            let hosts = which_hosts(one, compared)?;
+            Some(sentence(&format!("{}, {}: {hosts}", one.measure.words(), one.setup)))
+        }),
     );
     if let Some(section) = report.sections.first_mut() {
         section.tables.extend(table_of_hosts(compared));
@@ -116,7 +123,7 @@ const NAMED_CHANGE: f64 = 0.02;
 const NAMED_HOSTS: usize = 5;
 
 /// Which hosts became worse in the figure of a regression.
-fn which_hosts(contrast: &Contrast, compared: &HostsCompared) -> Option<Sentence> {
+fn which_hosts(contrast: &Contrast, compared: &HostsCompared) -> Option<String> {
     if contrast.setups > 1 {
         return None;
     }
@@ -132,15 +139,8 @@ fn which_hosts(contrast: &Contrast, compared: &HostsCompared) -> Option<Sentence
         0 => format!(": {}", names.join(", ")),
         others => format!(": {} and {others} more", names.join(", ")),
     };
-    let text = format!(
-        "{}, {}: {} of {} became worse by {} or more{list}.",
-        contrast.measure.words(),
-        contrast.setup,
-        worse.len(),
-        many(own.len() as u64, "host", "hosts"),
-        percent(limit)
-    );
-    Some(sentence(&text))
+    let hosts = many(own.len() as u64, "host", "hosts");
+    Some(format!("{} of {hosts} became worse by {} or more{list}.", worse.len(), percent(limit)))
 }
 
 fn worst_first<'c>(
@@ -204,43 +204,100 @@ type Place = (usize, Setup);
 /// Figures of runs, by the position of their day.
 type ByDay = BTreeMap<usize, Vec<f64>>;
 
-/// A chart for each figure of each set-up without method: a line for each method over the days.
-fn trends(figures: &Figures, runs: &[Figure], days: &[String]) -> Vec<Chart> {
-    const SHOWN: [(Measure, Unit); 4] = [
-        (Measure::Throughput, Unit::PacketsPerSecond),
-        (Measure::DeliveredRate, Unit::PacketsPerSecond),
-        (Measure::LossRatio, Unit::Ratio),
-        (Measure::TotalCost, Unit::NanosecondsPerPacket),
-    ];
+/// What has charts, and its unit.
+const SHOWN: [(Measure, Unit); 4] = [
+    (Measure::Throughput, Unit::PacketsPerSecond),
+    (Measure::DeliveredRate, Unit::PacketsPerSecond),
+    (Measure::LossRatio, Unit::Ratio),
+    (Measure::TotalCost, Unit::NanosecondsPerPacket),
+];
+
+/// Two charts for each figure of each set-up without method, with a line for each method over the days: the change of each host
+/// from its own median, and the figure itself. A share has the second only.
+fn trends(figures: &Figures, runs: &[Figure], days: &[String], changes: &DayByDay) -> Vec<Chart> {
     let day_of = |figure: &Figure| days.iter().position(|day| *day == figures.runs[figure.run].date);
-    let mut charts: BTreeMap<Place, BTreeMap<String, ByDay>> = BTreeMap::new();
+    let own = own_medians(figures, runs, &day_of);
+    let mut charts: BTreeMap<Place, BTreeMap<String, [ByDay; 2]>> = BTreeMap::new();
     for figure in runs {
         let shown = SHOWN.iter().position(|(measure, _)| *measure == figure.measure);
         let (Some(rank), Some(day)) = (shown, day_of(figure)) else { continue };
         let setup = &figures.setups[figure.setup];
-        let method = setup.method.clone().unwrap_or_else(|| "all methods".into());
         let lines = charts.entry((rank, setup.scene())).or_default();
-        lines.entry(method).or_default().entry(day).or_default().push(figure.value);
-    }
-    let chart = |(nth, ((rank, scene), lines)): (usize, (Place, BTreeMap<String, ByDay>))| {
-        let (measure, unit) = SHOWN[rank];
-        let line = |(name, by_day): (String, ByDay)| Series {
-            name,
-            role: Role::Method,
-            points: by_day.into_iter().map(|(day, values)| point(day, values)).collect(),
-        };
-        Chart {
-            id: format!("trend-{}", nth + 1),
-            title: format!("{} by day: {scene}", capital(measure.words())),
-            kind: Kind::Lines,
-            x: Axis { label: "Day".into(), unit: Unit::None, scale: Scale::Names(days.to_vec()) },
-            y: Axis { label: capital(measure.words()), unit, scale: Scale::Linear },
-            series: lines.into_iter().map(line).collect(),
-            marks: Vec::new(),
-            notes: Vec::new(),
+        let [moves, values] = lines.entry(method_of(setup)).or_default();
+        values.entry(day).or_default().push(figure.value);
+        let host = figures.runs[figure.run].host.as_deref();
+        if let Some(middle) = host.and_then(|host| own.get(&(host, figure.setup, figure.measure))) {
+            let change = figure.measure.change(figure.measure.scaled(figure.value) - middle);
+            moves.entry(day).or_default().push(change);
         }
-    };
-    charts.into_iter().enumerate().map(chart).collect()
+    }
+    let mut all = Vec::new();
+    for ((rank, scene), lines) in charts {
+        let (measure, unit) = SHOWN[rank];
+        let marks = changes.marks(measure, &scene, days);
+        let words = capital(measure.words());
+        let (mut moves, mut values) = (Vec::new(), Vec::new());
+        for (name, [of_hosts, of_runs]) in lines {
+            let line = |by_day: ByDay| Series {
+                name: name.clone(),
+                role: Role::Method,
+                points: by_day.into_iter().map(|(day, values)| point(day, values)).collect(),
+            };
+            if !of_hosts.is_empty() {
+                moves.push(line(of_hosts));
+            }
+            values.push(line(of_runs));
+        }
+        let mut add = |title: String, y: Axis, series| {
+            all.push(Chart {
+                id: format!("trend-{}", all.len() + 1),
+                title,
+                kind: Kind::Lines,
+                x: Axis { label: "Day".into(), unit: Unit::None, scale: Scale::Names(days.to_vec()) },
+                y,
+                series,
+                marks: marks.clone(),
+                notes: Vec::new(),
+            });
+        };
+        if !moves.is_empty() {
+            let y = Axis {
+                label: format!("Change of {}", measure.words()),
+                unit: Unit::Ratio,
+                scale: Scale::Linear,
+            };
+            add(format!("{words} by day, each host against its own median: {scene}"), y, moves);
+        }
+        let y = Axis { label: words.clone(), unit, scale: Scale::Linear };
+        add(format!("{words} by day: {scene}"), y, values);
+    }
+    all
+}
+
+fn method_of(setup: &Setup) -> String {
+    setup.method.clone().unwrap_or_else(|| "all methods".into())
+}
+
+/// A host, the index of a set-up, and a figure.
+type OwnKey<'f> = (&'f str, usize, Measure);
+
+/// The median of each host that was measured on several days, on the scale on which changes are computed.
+fn own_medians<'f>(
+    figures: &'f Figures,
+    runs: &[Figure],
+    day_of: &dyn Fn(&Figure) -> Option<usize>,
+) -> BTreeMap<OwnKey<'f>, f64> {
+    let mut own: BTreeMap<OwnKey<'_>, (BTreeSet<usize>, Vec<f64>)> = BTreeMap::new();
+    for figure in runs.iter().filter(|figure| figure.measure.scale() == Compared::Ratio) {
+        let (Some(host), Some(day)) = (figures.runs[figure.run].host.as_deref(), day_of(figure)) else {
+            continue;
+        };
+        let (days, values) = own.entry((host, figure.setup, figure.measure)).or_default();
+        days.insert(day);
+        values.push(figure.measure.scaled(figure.value));
+    }
+    let several = own.into_iter().filter(|(_, (days, _))| days.len() > 1);
+    several.filter_map(|(key, (_, values))| Some((key, median(values)?))).collect()
 }
 
 fn point(day: usize, values: Vec<f64>) -> Point {
@@ -255,7 +312,8 @@ const WINDOW: usize = 3;
 
 /// Each day and those after it against those before, on the hosts that both have.
 struct DayByDay {
-    pairs: Vec<HostsCompared>,
+    /// Each with its day.
+    pairs: Vec<(String, HostsCompared)>,
     /// Days without a host in common with those before.
     without: usize,
 }
@@ -263,6 +321,7 @@ struct DayByDay {
 /// A change that was shown on a day.
 struct DayChange<'d> {
     words: &'static str,
+    day: &'d str,
     days: &'d HostsCompared,
     contrast: &'d Contrast,
 }
@@ -283,7 +342,8 @@ fn day_by_day(figures: &Figures, days: &[String], thresholds: Thresholds) -> Day
             all: figures.all.iter().map(|one| Figure { value_of: side(one.value_of), ..*one }).collect(),
             left_out: figures.left_out,
         };
-        compare::of_figures(&own, "date", Some(values), thresholds).ok()
+        let compared = compare::of_figures(&own, "date", Some(values), thresholds).ok()?;
+        Some((days[nth].clone(), compared))
     };
     let all: Vec<_> = (1..days.len()).map(compared).collect();
     let without = all.iter().filter(|pair| pair.is_none()).count();
@@ -297,7 +357,7 @@ impl DayByDay {
         let kinds = [(Judgement::Regression, "worse"), (Judgement::Improvement, "better")];
         let mut shown: Vec<DayChange<'_>> = Vec::new();
         for (judgement, words) in kinds {
-            for days in &self.pairs {
+            for (day, days) in &self.pairs {
                 let level = days.comparison.false_alarms / self.pairs.len() as f64;
                 let is_shown = |contrast: &&Contrast| {
                     contrast.setups == 1 && contrast.corrected.is_some_and(|p| p <= level)
@@ -309,7 +369,7 @@ impl DayByDay {
                             && other.setup == contrast.setup
                             && other.measure == contrast.measure
                     };
-                    let found = DayChange { words, days, contrast };
+                    let found = DayChange { words, day, days, contrast };
                     match shown.iter_mut().find(is_same) {
                         Some(known) if contrast.by_chance < known.contrast.by_chance => *known = found,
                         Some(_) => {}
@@ -325,8 +385,36 @@ impl DayByDay {
         self.shown().iter().filter(|change| change.words == "worse").count()
     }
 
+    /// A line before each day from which on a figure is worse or better.
+    fn marks(&self, measure: Measure, scene: &Setup, days: &[String]) -> Vec<Mark> {
+        let mut marks: Vec<Mark> = Vec::new();
+        for change in self.shown() {
+            let is_own = change.contrast.measure == measure && change.contrast.setup.scene() == *scene;
+            let Some(nth) = days.iter().position(|day| day == change.day).filter(|_| is_own) else {
+                continue;
+            };
+            let mark = Mark { label: change.words.into(), at: At::X(nth as f64 - 0.5) };
+            if !marks.contains(&mark) {
+                marks.push(mark);
+            }
+        }
+        marks
+    }
+
+    /// Since when it is worse: the first of the days.
+    fn since(&self) -> String {
+        let shown = self.shown();
+        let days: BTreeSet<&str> =
+            shown.iter().filter(|change| change.words == "worse").map(|change| change.day).collect();
+        match (days.first(), days.len()) {
+            (None, _) => String::new(),
+            (Some(day), 1) => format!(" since {day}"),
+            (Some(day), _) => format!(", the first since {day}"),
+        }
+    }
+
     fn verdict(&self, of: &str) -> String {
-        let is_inconclusive = |days: &HostsCompared| days.comparison.is_inconclusive();
+        let is_inconclusive = |(_, days): &(String, HostsCompared)| days.comparison.is_inconclusive();
         let days = many(self.pairs.len() as u64, "day was compared", "days were compared");
         match (self.worse(), &self.pairs[..]) {
             (_, []) => format!("No trend: no host was measured on two days with the same set-up; {of}."),
@@ -335,8 +423,9 @@ impl DayByDay {
             }
             (0, _) => format!("No regression shown over the days: {days} with those before; {of}."),
             (some, _) => format!(
-                "{} over the days: {days} with those before; {of}.",
-                many(some as u64, "regression", "regressions")
+                "{}{}: {days} with those before; {of}.",
+                many(some as u64, "regression", "regressions"),
+                self.since()
             ),
         }
     }
@@ -345,13 +434,15 @@ impl DayByDay {
         const MOST: usize = 8;
         let said = |change: &DayChange<'_>| {
             let by = percent(change.contrast.change.middle.abs());
+            let hosts = which_hosts(change.contrast, change.days);
             sentence(&format!(
-                "{}: {} of {} is {} than on the days before, by {by} over {}.",
-                change.days.comparison.now,
+                "Since {}, {} is {} than on the days before by {by} over {}: {}. {}",
+                change.day,
                 change.contrast.measure.words(),
-                change.contrast.setup,
                 change.words,
-                many(change.days.paired as u64, "host", "hosts")
+                many(change.days.paired as u64, "host", "hosts"),
+                change.contrast.setup,
+                hosts.unwrap_or_default()
             ))
         };
         self.shown().iter().filter(|change| change.words == "worse").take(MOST).map(said).collect()
@@ -361,12 +452,12 @@ impl DayByDay {
         let shown = self.shown();
         let rows: Vec<Row> = shown
             .iter()
-            .map(|DayChange { words, days, contrast }| {
+            .map(|DayChange { words, day, days, contrast }| {
                 let change = contrast.change;
                 let interval = change.low.zip(change.high);
                 row([
                     Cell::Text((*words).into()),
-                    Cell::Text(days.comparison.now.clone()),
+                    Cell::Text((*day).into()),
                     Cell::Text(contrast.measure.words().into()),
                     Cell::Text(contrast.setup.to_string()),
                     match interval {
@@ -382,7 +473,7 @@ impl DayByDay {
             caption: "Changes beyond the threshold against the days before, on hosts that both have".into(),
             columns: vec![
                 column("judgement", "change", Unit::None),
-                column("day", "day", Unit::None),
+                column("day", "since", Unit::None),
                 column("measure", "figure", Unit::None),
                 column("setup", "set-up", Unit::None),
                 column("change_ratio", "by (95 %)", Unit::Ratio),

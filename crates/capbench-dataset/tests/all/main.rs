@@ -14,6 +14,7 @@ use capbench_dataset::tables::TABLES;
 use capbench_dataset::{Result, compare, page, tidy};
 use capbench_model::environment::Environment;
 use capbench_plan::comparison::{Conclusion, Thresholds};
+use capbench_report::model::{Place as At, Point};
 use capbench_report::read::Run;
 use capbench_report::results::Results;
 use capbench_report::tidy as rows;
@@ -186,7 +187,7 @@ fn an_export_that_fails_midway_leaves_no_data_and_the_next_one_removes_the_rest(
     // What an export leaves that is killed while it writes.
     let partition = dataset.join("ledger/v=1/campaign=none/date=2023-11-14");
     fs::create_dir_all(&partition).unwrap();
-    let leftover = partition.join(".capbench-0123456789abcdef.part");
+    let leftover = dataset.join(".unfinished/.capbench-0123456789abcdef.part");
     fs::write(&leftover, "PAR1").unwrap();
     assert_eq!(layout::files(&dataset, "ledger").unwrap(), []);
     // While another export runs, nobody knows whose the file is.
@@ -263,7 +264,23 @@ fn a_slower_kernel_on_a_third_of_the_hosts_is_found_in_files() {
     // The same runs over the days.
     let report = page::of_dataset(&dataset, thresholds).unwrap();
     assert!(report.verdict.text.contains("7 days were compared"), "{}", report.verdict.text);
-    assert!(report.picture[0].title.starts_with("Delivered by day"), "{}", report.picture[0].title);
+    // The second kernel came on the fifth day.
+    let since = "2023-11-18";
+    assert!(report.verdict.text.contains(&format!("since {since}: ")), "{}", report.verdict.text);
+    assert!(
+        report.findings[0].text.contains(" of 12 hosts became worse by 2.0 % or more: "),
+        "{:?}",
+        report.findings
+    );
+    let chart = &report.picture[0];
+    assert!(chart.title.starts_with("Delivered by day, each host against its own median"), "{}", chart.title);
+    let marks: Vec<&str> = chart.marks.iter().map(|mark| mark.label.as_str()).collect();
+    assert_eq!((marks, &chart.marks[0].at), (vec!["worse"], &At::X(3.5)));
+    // Hosts differ by more than the change, which the chart shows nevertheless.
+    let points = &chart.series[0].points;
+    let mean = |of: &[Point]| of.iter().filter_map(|point| point.y).sum::<f64>() / of.len() as f64;
+    let (before, after) = (mean(&points[..4]), mean(&points[4..]));
+    assert!(before - after > 0.003 && before - after < 0.03, "{before} {after}");
     assert_eq!(report.trials.rows.len(), 96);
     let ids: Vec<&str> = report.charts().map(|chart| chart.id.as_str()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());

@@ -152,6 +152,11 @@ impl Folder {
         Ok(renameat(&self.descriptor, from, &self.descriptor, to)?)
     }
 
+    /// Moves a file to another folder of the same file system, replacing a file of that name.
+    pub fn move_to(&self, from: &OsStr, folder: &Self, to: &OsStr) -> io::Result<()> {
+        Ok(renameat(&self.descriptor, from, &folder.descriptor, to)?)
+    }
+
     /// Renames a file of this folder to an unused name.
     ///
     /// # Errors
