@@ -8,6 +8,9 @@ use super::super::{finding, many, numbers};
 use crate::groups::grouped;
 use crate::results::Finding;
 
+/// Shares that differ by less are equal.
+const EVEN: f64 = 0.01;
+
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let of_several = trials.iter().filter(|trial| trial.members.len() > 1);
     let by_method = grouped(of_several, |trial| trial.profile.method.as_str());
@@ -19,11 +22,14 @@ fn of_method(method: &str, trials: &[&TrialResult]) -> Finding {
     let most = trials.iter().filter_map(|trial| imbalance(&trial.members)).fold(0.0, f64::max);
     let of_one_flow = trials.iter().any(|trial| trial.flow_sharing.is_some_and(|sharing| sharing.flows == 1));
     let why = if most > 0.0 && of_one_flow { " (all frames are of one flow; --flows N makes N)" } else { "" };
-    let shared = format!(
-        "{method}: of {} the busiest got up to {} more than an equal share{why}.",
-        many(count as u64, "member", "members"),
-        percent(most)
-    );
+    let members = many(count as u64, "member", "members");
+    let shared = match most {
+        most if most < EVEN => format!("{method}: its {members} got equal shares of the frames."),
+        _ => format!(
+            "{method}: of {members} the busiest got up to {} more than an equal share{why}.",
+            percent(most)
+        ),
+    };
     finding(shared + &flows(trials), numbers(trials))
 }
 
@@ -79,12 +85,16 @@ mod tests {
             ]
         );
         let split = FlowSharing { flows: 8, split: 3, split_frames: 1200 };
+        assert!(
+            text(&[500, 500], Some(split))[0]
+                .starts_with("recv+members=2: its 2 members got equal shares of the frames.")
+        );
         assert!(text(&[500, 500], Some(split))[0].ends_with(
             "Frames of 3 of 8 flows came to several members: 1,200 of them not to the one with most of the flow."
         ));
         assert!(
             text(&[1000, 0], Some(FlowSharing { flows: 1, ..whole }))[0]
-                .contains("(--flows has them send several)")
+                .contains("(all frames are of one flow; --flows N makes N)")
         );
         assert!(text(&[500, 500], None)[0].contains("unknown"));
     }
