@@ -24,6 +24,9 @@ const ENDING: &[u8] = b".lock";
 /// Maximum length of a file name in Linux (`NAME_MAX`).
 const LONGEST_NAME: usize = 255;
 
+/// Looks for the holder of a lock.
+const LOOKS: usize = 5;
+
 /// Attempts to lock a file that its holder removes at the same moment.
 const TRIES: usize = 16;
 
@@ -117,7 +120,8 @@ pub(super) fn refusal(file: &File) -> Refused {
 
 /// Number and name of the process that has locked a file by flock(2); `None` if this process cannot see it.
 fn holder_of(file: &Stat) -> Option<String> {
-    let process = process_in(&fs::read_to_string("/proc/locks").ok()?, file)?;
+    // The kernel lists locks piece by piece: one can be missing while others come and go.
+    let process = (0..LOOKS).find_map(|_| process_in(&fs::read_to_string("/proc/locks").ok()?, file))?;
     let name = fs::read_to_string(format!("/proc/{process}/comm")).ok();
     // A process chooses its name, and this goes to a terminal: control characters are replaced.
     let name = name.map(|name| name.trim_end().replace(char::is_control, "?"));
