@@ -12,9 +12,6 @@ use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::DropStage;
 use capbench_model::places::Place;
 
-const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's rx_crc_errors, \
-                         rx_missed_errors and their like";
-
 /// The places of a receive path in its order, each with its counter.
 pub(super) const PLACES: [(Place, &str); 10] = [
     (
@@ -22,9 +19,17 @@ pub(super) const PLACES: [(Place, &str); 10] = [
         "of a veth: tx_dropped of the peer, in any namespace; only where GRO or an XDP program has frames go through the \
          queue",
     ),
-    (Place::Link, OF_DRIVER),
-    (Place::Nic, "the same"),
-    (Place::Driver, "the same"),
+    (
+        Place::Link,
+        "frames that arrived damaged: the driver's own counters where their meaning is known, else rx_crc_errors, \
+         rx_length_errors and rx_frame_errors",
+    ),
+    (
+        Place::Nic,
+        "frames for which the card had no room: the driver's own counters where their meaning is known, else \
+         rx_missed_errors, rx_fifo_errors and rx_over_errors",
+    ),
+    (Place::Driver, "frames that the driver dropped: its own counters where their meaning is known"),
     (
         Place::Xdp,
         "the driver's counter of what its XDP program dropped; of a program in generic mode `skb:kfree_skb`, which \
@@ -38,8 +43,8 @@ pub(super) const PLACES: [(Place, &str); 10] = [
     ),
     (
         Place::Stack,
-        "of stack and driver: the rest of rx_dropped, frames of protocols that nothing here speaks among them, or what \
-         the tracer saw dropped in front of the capture, whichever is more; with its reasons",
+        "the larger of two: what no place above explains of rx_dropped, in which frames of unknown protocols are, too; and \
+         what the tracer saw dropped in front of the capture, with the kernel's reasons",
     ),
     (Place::NoHandler, "rx_nohandler: an inactive member of a bond"),
     (

@@ -133,7 +133,7 @@ impl Progress {
     pub(super) fn fits(&mut self, setup: &Setup, duration: Duration, session: &Session<'_>) -> bool {
         let fits = self.clock(session).is_none_or(|clock| clock.fits(duration));
         if !fits {
-            self.leave_out(setup, "its time was not enough for every trial");
+            self.leave_out(setup, "some of its trials, to end in time");
         }
         fits
     }
@@ -220,8 +220,7 @@ impl BenchPlan {
                 let time = clock.for_trials(time, searching.trial);
                 let (Some(plan), Some(time)) = (searching.plan(&one.overload, coarser), time) else {
                     if round.is_none() {
-                        progress
-                            .leave_out(&one.setup, "its time was not enough to search every sustained rate");
+                        progress.leave_out(&one.setup, "some of its searches, to end in time");
                     }
                     continue;
                 };

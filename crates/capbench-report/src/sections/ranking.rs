@@ -10,7 +10,8 @@ use crate::naming::{self, Kind as Purpose, Scene};
 use crate::results::Results;
 use crate::sentences::search::{goal_words, ranked, said};
 
-const WHISKER: &str = "The thin line ends at the lowest load that was certainly not sustained.";
+const WHISKER: &str =
+    "The thin line ends at the lowest load that was not sustained, without a loss that noise explains.";
 const AT_LEAST: &str = "≥: no load that was tried shows the limit.";
 
 const RANGE: &str = "The thin line: the application's time is known only as a range.";

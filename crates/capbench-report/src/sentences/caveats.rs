@@ -128,7 +128,7 @@ fn left_out(results: &Results) -> Option<Sentence> {
     let parts = results.statements.iter().filter_map(|statement| statement.strip_prefix(LEFT_OUT));
     // One reason is enough for a set-up: that which includes the others.
     let parts = grouped(parts, |part| part.rsplit_once(": ").map_or(*part, |(set_up, _)| set_up)).into_iter();
-    let includes_all = |part: &&str| part.contains("every trial");
+    let includes_all = |part: &&str| part.contains("trials, to end");
     let parts: Vec<&str> =
         parts.map(|(_, own)| own.iter().copied().find(includes_all).unwrap_or(own[0])).collect();
     (!parts.is_empty()).then(|| sentence(format!("Not measured: {}.", parts.join("; ")), []))

@@ -57,7 +57,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
     let scene = Scene::of_ranking(ranking);
     let rate = |sustained: &Sustained| match (sustained.status, sustained.lower_pps) {
         (SustainedStatus::Unknown, _) => Cell::Unknown,
-        (_, None) => Cell::text("no load"),
+        (_, None) => Cell::text("none"),
         (SustainedStatus::AtLeast | SustainedStatus::Disturbed, Some(pps)) => Cell::AtLeast(pps.floor()),
         (_, Some(pps)) => Cell::Number(pps.floor()),
     };
@@ -100,7 +100,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         |row: &Ranked| row.cost.as_ref().is_some_and(|cost| cost.app_ns.is_some() && cost.total_ns.is_none());
     let total = ranking.methods.iter().any(lacks_total).then(|| TOTAL_UNKNOWN.into());
     let notes = [
-        none.then(|| "no load: it sustained none of the loads that were tried.".into()),
+        none.then(|| "none: it sustained none of the loads that were tried.".into()),
         at_least.map(String::from),
         out_of_order(&ranking.methods),
         precisions(which, &ranking.methods),
@@ -132,14 +132,18 @@ fn at_overload<'r>() -> Columns<'r, Option<&'r TrialResult>> {
     })
 }
 
+/// Rates that differ by less are alike to a reader.
+const ALIKE: f64 = 0.01;
+
 /// Why a method is above one with a higher rate.
 fn out_of_order(methods: &[Ranked]) -> Option<String> {
     let shown = |row: &Ranked| match row.lossless.status {
         SustainedStatus::Unknown => 0.0,
         _ => row.lossless.lower_pps.unwrap_or(0.0),
     };
+    let is_higher = |low: &Ranked, row: &Ranked| shown(low) > shown(row) * (1.0 + ALIKE);
     let is_above_a_higher =
-        methods.iter().enumerate().any(|(nth, row)| methods[nth..].iter().any(|low| shown(low) > shown(row)));
+        methods.iter().enumerate().any(|(nth, row)| methods[nth..].iter().any(|low| is_higher(low, row)));
     let why = "A method above one with a higher rate may sustain more, or costs less at about the same rate.";
     is_above_a_higher.then(|| why.into())
 }

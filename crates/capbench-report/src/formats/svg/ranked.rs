@@ -20,6 +20,12 @@ const TEXT: Style = Style { size: 13.0, is_pale: false, anchor: Anchor::Start, i
 /// Digits of a value.
 const DIGITS: i32 = 3;
 
+/// A lower bound with the digits that are shown, rounded down.
+fn down(value: f64) -> f64 {
+    let digit = 10f64.powi(value.max(1.0).log10().floor() as i32 + 1 - DIGITS);
+    (value / digit).floor() * digit
+}
+
 pub(super) fn height(chart: &Chart) -> f64 {
     HEAD + ROW * names(chart).len() as f64
 }
@@ -47,7 +53,7 @@ pub(super) fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
             .map(|nth| {
                 let figure = |value: f64| figures::rounded(value / factor, DIGITS);
                 match own(nth).map(|point| (point.y.and_then(drawable), point)) {
-                    Some((Some(value), point)) if point.is_at_least => format!("≥ {}", figure(value)),
+                    Some((Some(value), point)) if point.is_at_least => format!("≥ {}", figure(down(value))),
                     Some((Some(value), _)) => figure(value),
                     Some((None, Point { interval: Some([low, high]), .. })) => {
                         format!("{} to {}", figure(*low), figure(*high))

@@ -30,6 +30,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     let end = match last.point == lossy.point {
         true => String::new(),
         false if last.loses() => format!(" At {} it loses {}.", swept.label(last), places(last)),
+        false if last.falls_short() => format!(" At {} {}.", swept.label(last), read(last)),
         false => format!(" At {} no frame is lost.", swept.label(last)),
     };
     let text = format!(

@@ -328,10 +328,10 @@ fn what_limits_a_rate_is_said_of_the_rate_that_is_shown() {
     assert_eq!(limit("packet-v3"), (Cell::AtLeast(900_000.0), Cell::from("generator")));
     assert_eq!(limit("recv"), (Cell::AtLeast(500_000.0), Cell::from("noise")));
     assert_eq!(limit("packet-v1"), (Cell::Unknown, Cell::Empty));
-    assert_eq!(limit("packet-v2"), (Cell::from("no load"), Cell::from("ring")));
+    assert_eq!(limit("packet-v2"), (Cell::from("none"), Cell::from("ring")));
     assert_eq!(limit("libpcap"), (Cell::Number(300_000.0), Cell::from("ring")));
     let notes = summary.notes.concat();
-    assert!(notes.contains("no load: it sustained none of the loads that were tried."), "{notes}");
+    assert!(notes.contains("none: it sustained none of the loads that were tried."), "{notes}");
 }
 
 #[test]
@@ -357,14 +357,14 @@ fn the_total_is_named_where_it_decides() {
 fn one_line_says_what_the_time_of_a_set_up_was_not_enough_for() {
     let mut run = run_of(vec![trial(1, "recv", 100_000, 100_000)]);
     let left_out = [
-        "64 B, placement same: its time was not enough to search every sustained rate",
-        "64 B, placement same: its time was not enough for every trial",
-        "512 B, placement same: its time was not enough to search every sustained rate",
+        "64 B, placement same: some of its searches, to end in time",
+        "64 B, placement same: some of its trials, to end in time",
+        "512 B, placement same: some of its searches, to end in time",
     ];
     run.statements = left_out.map(|words| format!("not measured: {words}")).to_vec();
     let caveats = report(&Run::new(run, Path::new("/nowhere"))).caveats;
-    let expected = "Not measured: 64 B, placement same: its time was not enough for every trial; 512 B, placement same: \
-                    its time was not enough to search every sustained rate.";
+    let expected = "Not measured: 64 B, placement same: some of its trials, to end in time; 512 B, placement same: \
+                    some of its searches, to end in time.";
     assert_eq!(caveats.last().unwrap().text, expected);
 }
 
