@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use capbench_model::counters::Counters;
+use capbench_model::places::Place;
 use capbench_model::units::ByteCount;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
@@ -64,7 +65,7 @@ impl Ends {
             losses.extend(LostAt::of(unreached.filter(|loss| loss.count.is_some())));
             if *has_workers {
                 let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
-                let place = "application queue".into();
+                let place = Place::ApplicationQueue.key().into();
                 losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
             }
             losses.push(LostAt {

@@ -63,7 +63,10 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
 fn completed(scratch: &Scratch, earlier: &Value) {
     let ended = run(HOST, campaign(scratch));
     assert!(matches!(ended.code, Some(0 | 3 | 4)), "{ended:#?}");
-    assert_eq!(states(&ended), pairs(&[("search-64", "done"), ("soak", "done")]), "{ended:#?}");
+    // What a search finds on a busy host can be inconclusive.
+    let is_open = ended.code == Some(4);
+    let searched = |state| if is_open { "inconclusive" } else { state };
+    assert_eq!(states(&ended), pairs(&[("search-64", searched("done")), ("soak", "done")]), "{ended:#?}");
     let found = results(&scratch.file("out/search-64")).unwrap();
     let before = earlier["trials"].as_array().unwrap();
     assert_eq!(&found["trials"].as_array().unwrap()[..before.len()], &before[..]);
@@ -71,8 +74,13 @@ fn completed(scratch: &Scratch, earlier: &Value) {
 
     let again = run(HOST, campaign(scratch));
     assert_eq!(again.code, ended.code, "what was done has the same exit code: {again:#?}");
-    assert_eq!(states(&again), pairs(&[("search-64", "was done"), ("soak", "was done")]), "{again:#?}");
-    assert!(again.out.contains("\n2 of 2 runs done (2 before this call).\n"), "{again:#?}");
+    assert_eq!(
+        states(&again),
+        pairs(&[("search-64", searched("was done")), ("soak", "was done")]),
+        "{again:#?}"
+    );
+    let rest = if is_open { ": 1 inconclusive" } else { "" };
+    assert!(again.out.contains(&format!("\n2 of 2 runs done (2 before this call){rest}.\n")), "{again:#?}");
     assert!(
         again.out.contains("/*/results.json --to DATASET --label campaign=two --label lab=here\n"),
         "{again:#?}"

@@ -19,7 +19,7 @@ fn traffic(trial: u16) -> String {
 /// The lines of an interface's ledger about queues of workers: how many packets each lost.
 fn lost_by_worker(interface: &Value) -> Vec<u64> {
     let rows = interface["ledger"].as_array().unwrap();
-    let of_workers = rows.iter().filter(|row| row["place"] == "lost: application queue");
+    let of_workers = rows.iter().filter(|row| row["place"] == "lost: application_queue");
     let check = |(number, row): (usize, &Value)| {
         assert!(row["source"].as_str().unwrap().starts_with(&format!("worker {number}: ")), "{row}");
         row["count"].as_u64().unwrap()
@@ -188,7 +188,7 @@ fn root_what_a_worker_that_stands_still_loses_is_lost_at_its_queue_and_nowhere_e
     assert_eq!(read.dropped() + ledger["drops_behind_last"].as_u64().unwrap(), missing);
     let last = read.last_statistics(0);
     assert_eq!((last.system_dropped, last.delivered), (Some(0), Some(MANY)), "{last:?}");
-    let comment = format!("application queue (ours) {missing}");
+    let comment = format!("application_queue (ours) {missing}");
     assert!(last.comments.iter().any(|said| said.contains(&comment)), "{last:?}");
 }
 

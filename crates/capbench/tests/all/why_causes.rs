@@ -186,7 +186,7 @@ fn root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_on
     for look in &blamed {
         assert_eq!(look["advice"][0]["at_most"], true, "{look:#}");
         let places = look["lost"].as_array().unwrap();
-        let sockets = places.iter().find(|place| place["place"] == "socket").unwrap();
+        let sockets = places.iter().find(|place| place["place"] == "ring").unwrap();
         assert_eq!(sockets["frames"], 0, "{look:#}");
         assert!(sockets["source"].as_str().unwrap().contains("sockets on all interfaces"), "{look:#}");
         assert!(look["verdict"].as_str().unwrap().contains("up to that many of idle"), "{look:#}");

@@ -353,7 +353,7 @@ proptest! {
             let [reported, behind, _] = outcome.reported[port];
             prop_assert_eq!((reported + behind, behind), (lost, frames_of(port) - next));
             prop_assert_eq!(rig.boards[port].gaps.frames(), lost);
-            let comment = format!("application queue (ours) {}, writer (ours) 0", lost);
+            let comment = format!("application_queue (ours) {}, writer (ours) 0", lost);
             prop_assert!(outcome.lost[port].ends_with(&comment), "{}", outcome.lost[port]);
         }
     }
