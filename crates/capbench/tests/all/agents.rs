@@ -415,7 +415,7 @@ fn root_an_interface_serves_one_controller_at_a_time() {
     let hosts = Hosts::make();
     let other = Scratch::new();
     let before = hosts.received();
-    let first = Running::start(HOST, hosts.bench(&out, "--rate 20k --duration 4s"));
+    let first = Running::start(HOST, hosts.bench(&out, "--rate 20k --duration 8s"));
     hosts.wait_until_sending(before);
     refused(&mut hosts.bench(&other, "--rate 1k --duration 1s"), 1, &["another controller uses it"]);
     let first = first.end();
