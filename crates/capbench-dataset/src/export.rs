@@ -1,6 +1,6 @@
 //! Writes runs into a dataset.
 //!
-//! Each table of a run is one file, which never changes afterwards. It is written in a folder beside the tables, where no reader
+//! Each table of a run is one file, which never changes afterwards. It is written in a folder next to the tables, where no reader
 //! looks for data. When all files of the export are on the disk, each is moved to its partition. Nothing else is shared, so hosts export into one
 //! dataset without waiting for each other. The same run always gives the same names and octets, so an export can be repeated.
 

@@ -387,7 +387,7 @@ fn begin(
 fn most_frames(arm: &Arm) -> u64 {
     /// No card of today receives more.
     const MOST_PPS: f64 = 200e6;
-    /// As many have a bit each in 64 MiB, which the kernel provides as they come.
+    /// For so many a member needs 64 MiB of bits and 128 MiB of notes, which the kernel provides as frames come.
     const MOST: u64 = 1 << 29;
     let at_most = || (MOST_PPS * arm.duration.as_secs_f64()) as u64;
     arm.load.intended(arm.duration).unwrap_or_else(at_most).clamp(1, MOST)

@@ -154,7 +154,7 @@ impl Case {
                         self.fault,
                         self.intensity,
                         self.setup.method,
-                        self.place.map_or("beside it", Place::key),
+                        self.place.map_or("elsewhere", Place::key),
                         trial.sent,
                         self.witness,
                         trial.unexplained,

@@ -298,7 +298,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever each member sees, together they see what one tracker would.
+        /// However the frames are shared, the members together see what one tracker would.
         #[test]
         fn members_together_see_what_one_would(
             arrivals in prop::collection::vec((0u64..2000, 0usize..3), 0..600)

@@ -130,8 +130,7 @@ type Paused<'r> = (&'r str, usize, Vec<&'r TrialResult>);
 fn paused<'r>(ranking: &'r Ranking, results: &'r Results) -> Vec<Paused<'r>> {
     let own = Scene::of_ranking(ranking);
     let paused = ranking.methods.iter().filter_map(|ranked| {
-        let claims = [ranked.lossless.lower_pps, ranked.nearly_lossless.lower_pps];
-        let highest = claims.into_iter().flatten().reduce(f64::max)?;
+        let highest = ranked.lossless.lower_pps?;
         let is_its = |trial: &&TrialResult| {
             trial.profile.method == ranked.method
                 && is_in(&own, trial)
