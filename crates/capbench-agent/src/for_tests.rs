@@ -23,7 +23,7 @@ pub(crate) fn reported(trial: u16) -> Reported {
         generator: "batches of 64".into(),
         outruns: true,
         needs_far_napi: false,
-        cpu: GeneratorCpu { cpu, own_ns: 1, window_ns: 2, times: None, stalls: None },
+        cpus: vec![GeneratorCpu { cpu, own_ns: 1, window_ns: 2, times: None, stalls: None }],
         interface: InterfaceCounts::default(),
         driver_counters: [].into(),
         notes: Vec::new(),
@@ -33,7 +33,7 @@ pub(crate) fn reported(trial: u16) -> Reported {
     };
     Reported {
         trial: TrialId(trial),
-        sent: Some(Sent { stream, frames: 10, end_ns: 1_000_000_000, began: None }),
+        sent: Some(vec![Sent { stream, frames: 10, end_ns: 1_000_000_000, began: None }]),
         half: Half::Transmit(Box::new(half)),
     }
 }

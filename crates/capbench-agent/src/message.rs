@@ -5,7 +5,7 @@
 //! | `hello` | [`Greeting`] | [`Hello`] |
 //! | `prepare` | [`Prepare`] | [`Prepared`] |
 //! | `arm` | [`Arm`](capbench_lab::live::messages::Arm) | null |
-//! | `go` | [`Go`](capbench_lab::live::messages::Go) | [`Sent`], when the last frame was sent |
+//! | `go` | [`Go`](capbench_lab::live::messages::Go) | a [`Sent`] of each stream, when its last frame was sent |
 //! | `finish` | [`Finish`] | [`Half`] of the account: that of its side |
 //! | `report` | [`Report`] | [`Reported`], or null: what an agent said last before it was lost |
 //! | `clock` | null | [`ClockState`](capbench_model::clocks::ClockState): whether CLOCK_REALTIME is synchronised |
@@ -362,9 +362,9 @@ pub struct Report {
 pub struct Reported {
     /// The trial.
     pub trial: TrialId,
-    /// What it sent; absent if it received.
+    /// What it sent in each of its streams; absent if it received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent: Option<Sent>,
+    pub sent: Option<Vec<Sent>>,
     /// Its half of the account.
     pub half: Half,
 }

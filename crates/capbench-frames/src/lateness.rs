@@ -41,6 +41,12 @@ impl Lateness {
         self.0.saturating_record(ns);
     }
 
+    /// Adds the frames of another sender.
+    pub fn add(&mut self, other: &Self) {
+        // Both have the same bounds.
+        self.0 += &other.0;
+    }
+
     /// The percentiles for a results file. `None` without a plan.
     pub fn summary(&self) -> Option<LatenessSummary> {
         (!self.0.is_empty()).then(|| LatenessSummary {

@@ -42,7 +42,7 @@ pub use layout::{Flow, Flows, FrameLayout, MacAddress, Network, Transport, VlanT
 pub use other_trials::OtherTrials;
 pub use plan::{FlowOrder, FramePlan};
 pub use rates::{Pps, StatedRate};
-pub use schedule::{Schedule, Step};
+pub use schedule::{Schedule, Step, Turn};
 pub use sizes::{SizeSequence, Sizes};
 pub use stamp::{Stamp, StreamId, TrialId};
 pub use units::{FrameSize, Mtu};

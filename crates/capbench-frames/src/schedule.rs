@@ -44,6 +44,35 @@ pub enum Schedule {
     },
 }
 
+/// Which frames of a schedule a sender has, if several send it: they take frames in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Number of its first frame.
+    first: u32,
+    /// Number of senders.
+    of: NonZeroU32,
+}
+
+impl Turn {
+    /// Every frame: the only sender.
+    pub const EVERY: Self = Self { first: 0, of: NonZeroU32::MIN };
+
+    /// The turns of this many senders.
+    pub fn of_each(of: NonZeroU32) -> impl Iterator<Item = Self> {
+        (0..of.get()).map(move |first| Self { first, of })
+    }
+
+    /// How many of the schedule's first `frames` frames it has.
+    pub fn share(self, frames: u64) -> u64 {
+        frames.saturating_sub(self.first.into()).div_ceil(self.of.get().into())
+    }
+
+    /// Number in the schedule of the `nth` of its frames, from 0.
+    pub fn number(self, nth: u64) -> u64 {
+        nth.saturating_mul(self.of.get().into()).saturating_add(self.first.into())
+    }
+}
+
 /// A constant rate that changes once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Step {
@@ -114,8 +143,8 @@ impl Schedule {
         }
     }
 
-    /// The planned times from frame 0 on, without divisions. `None` if nothing is planned.
-    pub fn times(&self) -> Option<PlannedTimes> {
+    /// The planned times of the frames of a turn, without divisions. `None` if nothing is planned.
+    pub fn times(&self, turn: Turn) -> Option<PlannedTimes> {
         let shape = match *self {
             Self::Constant(rate) => Shape::Grid { grid: Grid::of(rate, 1), burst: 1, left: 1 },
             Self::Bursts { frames, rate } => {
@@ -132,14 +161,15 @@ impl Schedule {
             }
             Self::Maximum | Self::WaitLoop { .. } => return None,
         };
-        let mut times = PlannedTimes { next_ns: 0, shape };
+        let mut times = PlannedTimes { next_ns: 0, stride: turn.of, shape };
         match times.shape {
             // The first arrival of a Poisson process is not at its beginning.
-            Shape::Poisson { .. } => times.advance(),
+            Shape::Poisson { .. } => times.advance_one(),
             // The rate is so low that no frame comes before the change.
             Shape::Step { left: 0, .. } => times.change(),
             _ => {}
         }
+        (0..turn.first).for_each(|_| times.advance_one());
         Some(times)
     }
 
@@ -260,6 +290,8 @@ enum Shape {
 #[derive(Debug, Clone)]
 pub struct PlannedTimes {
     next_ns: u64,
+    /// Frames of the schedule from one of the turn to its next.
+    stride: NonZeroU32,
     shape: Shape,
 }
 
@@ -270,9 +302,17 @@ impl PlannedTimes {
         self.next_ns
     }
 
-    /// Advances to the next frame.
+    /// Advances to the next frame of the turn.
     #[inline]
     pub fn advance(&mut self) {
+        for _ in 0..self.stride.get() {
+            self.advance_one();
+        }
+    }
+
+    /// Advances to the next frame of the schedule.
+    #[inline]
+    fn advance_one(&mut self) {
         match &mut self.shape {
             Shape::Grid { grid, burst, left } => {
                 *left -= 1;

@@ -29,6 +29,11 @@ pub struct TrialId(pub u16);
 )]
 pub struct StreamId(pub u8);
 
+impl StreamId {
+    /// How many there are.
+    pub const COUNT: u16 = 1 << u8::BITS;
+}
+
 /// The content of a frame's stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {

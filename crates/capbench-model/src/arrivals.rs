@@ -39,6 +39,19 @@ pub struct StreamArrivals {
     pub start_ns: Option<u64>,
 }
 
+impl StreamArrivals {
+    /// The frames of two streams of one generator.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            delivered: self.delivered + other.delivered,
+            duplicates: self.duplicates + other.duplicates,
+            reordered: self.reordered + other.reordered,
+            reached: self.reached + other.reached,
+            start_ns: self.start_ns.into_iter().chain(other.start_ns).min(),
+        }
+    }
+}
+
 /// How far apart the streams of a trial began, in nanoseconds; `None` if frames of fewer than two came.
 pub fn start_spread_ns(streams: &[StreamArrivals]) -> Option<u64> {
     let starts: Vec<u64> = streams.iter().filter_map(|stream| stream.start_ns).collect();

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::{Capture, Interface, METHODS, Visitor, methods, open_with};
 use capbench_frames::{
     Classifier, FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Schedule, Sizes, StreamId, TrialId,
+    Turn,
 };
 use capbench_host::bed::{Bed, BedOptions};
 use capbench_lab::receiver::{Streams, Verifier};
@@ -224,7 +225,7 @@ fn send(interface: capbench_sys::host::InterfaceIndex) {
     let sizes = Sizes::Fixed(FrameSize::LEAST);
     let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(1500)).unwrap();
     let config = TransmitConfig::for_plan(interface, &plan, Refusal::Repeat);
-    let mut opened = method("packet-tx").unwrap().open(&config).unwrap();
+    let mut opened = method("packet-tx").unwrap().open(&config, 0).unwrap();
     let job = SendJob {
         plan: &plan,
         schedule: &Schedule::Maximum,
@@ -233,6 +234,7 @@ fn send(interface: capbench_sys::host::InterfaceIndex) {
         stream: StreamId(0),
         progress: None,
         start: Instant::now(),
+        turn: Turn::EVERY,
     };
     opened.sender.send(&job).unwrap();
 }

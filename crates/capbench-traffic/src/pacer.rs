@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use capbench_frames::Lateness;
 use capbench_frames::plan::{FramePlan, PlannedFrames};
-use capbench_frames::schedule::{PlannedTimes, Schedule};
+use capbench_frames::schedule::{PlannedTimes, Schedule, Turn};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 
 use crate::transmission::{MOST_BATCH, SubmitCounts};
@@ -37,7 +37,9 @@ pub struct SendJob<'a> {
     pub plan: &'a FramePlan,
     /// Their send times.
     pub schedule: &'a Schedule,
-    /// The end.
+    /// Which frames of the schedule this sender has.
+    pub turn: Turn,
+    /// The end of the whole schedule.
     pub limits: Limits<'a>,
     /// The trial that the stamps name.
     pub trial: TrialId,
@@ -47,6 +49,13 @@ pub struct SendJob<'a> {
     pub progress: Option<&'a AtomicU64>,
     /// Time 0 of the schedule, on the monotonic clock. It can be in the future, so that several senders start together.
     pub start: Instant,
+}
+
+impl SendJob<'_> {
+    /// Its part of the limit by frames.
+    fn frames(&self) -> Option<u64> {
+        self.limits.frames.map(|frames| self.turn.share(frames))
+    }
 }
 
 /// The counts of a sending phase. `intended = unsent + sent` and `sent = accepted + refused_lost`.
@@ -77,6 +86,26 @@ pub struct SendReport {
     pub failure: Option<TrafficError>,
 }
 
+impl SendReport {
+    /// The counts of two senders that had parts of one schedule.
+    pub fn plus(mut self, other: Self) -> Self {
+        self.lateness.add(&other.lateness);
+        Self {
+            intended: self.intended + other.intended,
+            sent: self.sent + other.sent,
+            accepted: self.accepted + other.accepted,
+            refused_lost: self.refused_lost + other.refused_lost,
+            refused_repeated: self.refused_repeated + other.refused_repeated,
+            unsent: self.unsent + other.unsent,
+            in_flight: self.in_flight + other.in_flight,
+            octets: self.octets + other.octets,
+            elapsed: self.elapsed.max(other.elapsed),
+            lateness: self.lateness,
+            failure: self.failure.or(other.failure),
+        }
+    }
+}
+
 /// Sends the frames of a job.
 ///
 /// With a schedule, `intended` is the number of frames planned within the limits. Without one ([`Schedule::Maximum`],
@@ -91,14 +120,14 @@ pub struct SendReport {
 pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<SendReport> {
     job.schedule.check(job.limits.duration.unwrap_or_default())?;
     let mut phase = Phase::new(job, transmit);
-    let (failure, planned) = match job.schedule.times() {
+    let (failure, planned) = match job.schedule.times(job.turn) {
         Some(mut times) => {
             let failure = phase.follow(&mut times).err();
             (failure, phase.planned(times))
         }
         None => {
             let failure = phase.go().err();
-            (failure, job.limits.frames.filter(|_| job.limits.duration.is_none()))
+            (failure, job.frames().filter(|_| job.limits.duration.is_none()))
         }
     };
     phase.report(planned, failure)
@@ -128,12 +157,13 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
     fn new(job: &'a SendJob<'a>, transmit: &'a mut T) -> Self {
         let duration = job.limits.duration;
         let by_time = duration.and_then(|duration| job.schedule.intended(duration));
+        let by_time = by_time.map(|frames| job.turn.share(frames));
         Self {
             job,
             transmit,
             frames: job.plan.frames(),
             end_ns: duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
-            most: by_time.unwrap_or(u64::MAX).min(job.limits.frames.unwrap_or(u64::MAX)),
+            most: by_time.unwrap_or(u64::MAX).min(job.frames().unwrap_or(u64::MAX)),
             submitted: 0,
             counts: SubmitCounts::default(),
             octets: 0,

@@ -6,7 +6,7 @@ use capbench_testing::network;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, Sizes, StreamId, TrialId};
+use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, Sizes, StreamId, TrialId, Turn};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig};
 use capbench_traffic::transmit::{METHODS, Opened, Refusal, method};
@@ -19,13 +19,13 @@ fn plan(size: &str) -> FramePlan {
 
 fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
     let config = TransmitConfig::for_plan(index_of("left").unwrap(), plan, refusal);
-    method("af-xdp-tx").unwrap().open(&config).map_err(|error| error.to_string())
+    method("af-xdp-tx").unwrap().open(&config, 0).map_err(|error| error.to_string())
 }
 
 fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {
     let limits = Limits { duration: None, frames: Some(frames), stop: &AtomicBool::new(false) };
     let (trial, stream, start) = (TrialId(1), StreamId(0), Instant::now());
-    let job = SendJob { plan, schedule: &Schedule::Maximum, limits, trial, stream, progress: None, start };
+    let job = SendJob { plan, schedule: &Schedule::Maximum, limits, trial, stream, progress: None, start, turn: Turn::EVERY };
     opened.sender.send(&job).unwrap()
 }
 

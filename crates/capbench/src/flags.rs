@@ -1,5 +1,6 @@
 //! Flags that several commands have; letters mean what they mean to tcpdump.
 
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_plan::comparison::Thresholds;
+use capbench_sys::host::{CpuId, affinity};
+use capbench_traffic::transmit::Chosen;
 use clap::Args;
 
 use crate::exit::Usage;
@@ -196,11 +199,49 @@ fn flows(text: &str) -> Result<u32, String> {
     Flows::new(number).map(Flows::get).map_err(|error| error.to_string())
 }
 
+/// The CPUs that --cpu names, in the user's order; a thread each, and threads may share one.
+pub fn cpus(text: &str) -> anyhow::Result<Vec<CpuId>> {
+    let online = affinity::online_cpus()?;
+    // Part by part: a CPU list is a set.
+    let parts: Option<Vec<_>> = text.split(',').map(affinity::parse_cpu_list).collect();
+    let cpus = parts
+        .ok_or_else(|| Usage(format!("--cpu {text}: not a list of CPUs; write for example 2,3 or 4-7")))?
+        .concat();
+    if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
+        let list: Vec<_> = online.iter().map(ToString::to_string).collect();
+        return Err(Usage(format!(
+            "--cpu {text}: CPU {missing} does not exist or is offline; this host has {}",
+            list.join(",")
+        ))
+        .into());
+    }
+    Ok(cpus)
+}
+
+/// Reads a number of generator threads.
+pub fn threads(text: &str) -> Result<NonZeroU16, String> {
+    capbench_traffic::transmit::threads(text).map_err(|error| error.to_string())
+}
+
 /// Reads the name of a transmit method.
 pub fn transmit(text: &str) -> Result<String, String> {
     capbench_traffic::transmit::method(text)
         .map(|method| method.to_string())
         .map_err(|error| error.to_string())
+}
+
+/// The transmit method with the number of threads that --threads asks for.
+pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, Usage> {
+    let find = |text: &str| capbench_traffic::transmit::method(text).map_err(|error| Usage(error.to_string()));
+    let chosen = find(method)?;
+    match threads {
+        Some(threads) if ![NonZeroU16::MIN, threads].contains(&chosen.threads) => {
+            Err(Usage(format!("--threads {threads}: --transmit {chosen} has another number")))
+        }
+        // Not every method has several.
+        Some(threads) => find(&chosen.with_threads(threads).to_string()),
+        None => Ok(chosen),
+    }
 }
 
 impl LayoutFlags {

@@ -305,16 +305,16 @@ impl TransmitEnd for RemoteSender<'_> {
         Ok(())
     }
 
-    fn sent(&mut self) -> capbench_lab::Result<Sent> {
+    fn sent(&mut self) -> capbench_lab::Result<Vec<Sent>> {
         let Some((going, begun)) = self.going.take() else { return Err(self.held.of_other_side().into()) };
         // From when it began: others were waited for before.
         let patience = self.head_start + self.duration + self.held.agent.waits().answer;
         Ok(self.held.agent.answer(going, patience.saturating_sub(begun.elapsed()))?)
     }
 
-    fn reported(&mut self) -> Option<Sent> {
+    fn reported(&mut self) -> Option<Vec<Sent>> {
         let reported = self.held.reported_by_lost(self.trial)?;
-        let sent = reported.sent?;
+        let sent = reported.sent.clone()?;
         self.held.reported = Some(reported);
         Some(sent)
     }

@@ -1,7 +1,7 @@
 //! An agent that sends, and its share of the load.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use capbench_frames::stamp::StreamId;
@@ -20,6 +20,7 @@ use crate::message::PortState;
 /// One generator of a run.
 #[derive(Debug)]
 pub(super) struct Generator {
+    /// Its number among all: with one thread each, its stream.
     pub(super) stream: StreamId,
     /// Its share of the load is that of this weight among all.
     pub(super) weight: NonZeroU32,
@@ -31,7 +32,10 @@ pub(super) struct Generator {
 /// What is known of a generator's trials besides their set-up.
 #[derive(Clone, Debug)]
 pub(super) struct Conditions {
-    pub(super) cpu: CpuId,
+    /// The first of its streams.
+    pub(super) stream: StreamId,
+    /// The CPU of each of its threads.
+    pub(super) cpus: Vec<CpuId>,
     /// The CPUs of its host that the trials measure.
     pub(super) measured: BTreeSet<CpuId>,
     /// Whether the interfaces are the ends of one veth pair.
@@ -60,20 +64,21 @@ impl Generator {
         mtu: Mtu,
         on: Conditions,
     ) -> Result<(Sender<'_>, Vec<String>)> {
-        let Conditions { cpu, measured, is_virtual, is_on_its_host, head_start, comparison } = on;
+        let Conditions { stream, cpus, measured, is_virtual, is_on_its_host, head_start, comparison } = on;
         let sending = PrepareSending {
-            stream: self.stream,
+            stream,
             transmit: setup.transmit.clone(),
             layout: setup.layout,
             sizes: setup.sizes.clone(),
             mtu,
-            cpu,
+            cpus,
             is_virtual,
         };
+        let streams = NonZeroU16::new(sending.cpus.len() as u16).unwrap_or(NonZeroU16::MIN);
         let location = self.agent.location().to_string();
         let end = RemoteSender::prepare(&mut self.agent, sending, measured)?;
         let notes = end.notes();
         let end = Box::new(end.comparing(comparison).after(head_start));
-        Ok((Sender::new(end, self.stream, self.weight, Some(location), is_on_its_host), notes))
+        Ok((Sender::new(end, stream, streams, self.weight, Some(location), is_on_its_host), notes))
     }
 }

@@ -32,6 +32,7 @@ use capbench_model::environment::program::Program;
 use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Trial;
+use capbench_sys::host::CpuId;
 
 use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver, Start};
 use crate::location::Location;
@@ -350,25 +351,40 @@ impl AgentLaboratory {
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu).map_err(LabError::from)?;
         let mean_octets = plan.sizes().mean_octets();
         let line_rate = self.bits_per_second()?.and_then(|bits| line_rate::of_bits(bits, mean_octets));
-        let cpus: Vec<_> =
-            self.generators.iter().map(|generator| self.cpu_of(generator, placement)).collect();
-        let measured = |agent: &Connection| self.measured_cpus(agent, placement);
+        let threads = live::generator_threads(setup)?;
+        let cpus = self.generators.iter().map(|generator| self.cpus_of(generator, placement, threads));
+        let cpus = cpus.collect::<Result<Vec<_>>>()?;
+        let measured = |agent: &Connection| self.measured_cpus(agent, placement, &cpus);
         let measured_there = measured(&self.receive);
         let measured: Vec<_> = self.generators.iter().map(|generator| measured(&generator.agent)).collect();
         let on_its_host = self.generators.iter().map(|generator| self.is_on_its_kernel(generator));
         let on_its_host: Vec<bool> = on_its_host.collect();
-        let generator = on_its_host.contains(&true).then_some(placement.generator);
+        let mut here: Vec<CpuId> = cpus
+            .iter()
+            .zip(&on_its_host)
+            .filter(|(_, is_here)| **is_here)
+            .flat_map(|(cpus, _)| cpus.clone())
+            .collect();
+        here.sort_unstable();
+        here.dedup();
         let comparison = setup.latency.map(|_| self.comparison());
         // All wait for the slowest connection: they start together.
         let settling = self.generators.iter().map(|generator| generator.agent.settling());
         let head_start = settling.max().unwrap_or_default();
         let Self { generators, absent, receive, numbering, statements, base, route, .. } = self;
-        let streams = route.transmit.len() as u16;
+        let streams = (route.transmit.len() as u16).saturating_mul(threads.get());
+        if streams > StreamId::COUNT {
+            return Err(LabError::Unsupported {
+                what: format!("{threads} threads of {} generators", route.transmit.len()),
+                reason: format!("each sends a stream, and there are {}", StreamId::COUNT),
+            }
+            .into());
+        }
         let receiving = PrepareReceiving {
             setup: setup.clone(),
             streams,
             mtu,
-            cpus: HostCpus { generator, kernel: placement.kernel, application: placement.application },
+            cpus: HostCpus { generators: here, kernel: placement.kernel, application: placement.application },
             is_virtual,
             polls_by_thread: false,
         };
@@ -378,9 +394,18 @@ impl AgentLaboratory {
         let mut absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
         let mut senders = Vec::new();
         let each = generators.iter_mut().zip(cpus).zip(measured).zip(on_its_host);
-        for (((generator, cpu), measured), is_on_its_host) in each {
+        for (((generator, cpus), measured), is_on_its_host) in each {
             if generator.failure.is_none() {
-                let on = Conditions { cpu, measured, is_virtual, is_on_its_host, head_start, comparison };
+                let stream = StreamId((u16::from(generator.stream.0) * threads.get()) as u8);
+                let on = Conditions {
+                    stream,
+                    cpus,
+                    measured,
+                    is_virtual,
+                    is_on_its_host,
+                    head_start,
+                    comparison,
+                };
                 match generator.prepare(setup, mtu, on) {
                     // For the next set-up it is started again, or given up.
                     Err(error) if error.is_out_of_reach() && absent.len() < route.tolerated => {

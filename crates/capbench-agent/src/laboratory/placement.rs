@@ -1,6 +1,7 @@
 //! The CPUs of a trial on the hosts of its two agents.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU16;
 
 use capbench_host::HostError;
 use capbench_host::bed::Placement;
@@ -73,7 +74,7 @@ impl AgentLaboratory {
         Placement::stated("same", generator, application, application)
     }
 
-    /// Where a generator runs: on the receiver's kernel on the CPU of the placement, with all others there. On another one the
+    /// Where the first thread of a generator runs: on the receiver's kernel on the CPU of the placement, with all others there. On another one the
     /// first has that CPU if there is one, and the others have the next ones.
     pub(super) fn cpu_of(&self, generator: &Generator, placement: &Placement) -> CpuId {
         if self.is_on_its_kernel(generator) {
@@ -89,16 +90,53 @@ impl AgentLaboratory {
         cpu.copied().unwrap_or(placement.generator)
     }
 
+    /// Where the threads of a generator run.
+    ///
+    /// # Errors
+    /// Its host has too few CPUs, or has several generators.
+    pub(super) fn cpus_of(
+        &self,
+        generator: &Generator,
+        placement: &Placement,
+        threads: NonZeroU16,
+    ) -> Result<Vec<CpuId>> {
+        let first = self.cpu_of(generator, placement);
+        if threads == NonZeroU16::MIN {
+            return Ok(vec![first]);
+        }
+        let hello = generator.agent.hello();
+        let is_there = |other: &&Generator| other.agent.hello().boot_id == hello.boot_id;
+        if self.generators.iter().filter(is_there).count() > 1 {
+            return Err(LabError::Unsupported {
+                what: format!("{threads} threads of {}", generator.agent.location()),
+                reason: "several generators run on its host; one with more threads sends as much".into(),
+            }
+            .into());
+        }
+        // On another host there is no receiver to keep away from.
+        let there = match self.is_on_its_kernel(generator) {
+            true => Placement { generator: first, ..placement.clone() },
+            false => Placement::stated("same", first, first, first),
+        };
+        Ok(there.generators_of(threads, &hello.cpus).map_err(LabError::from)?)
+    }
+
     /// The CPUs of an agent's host that the trials of a placement measure: those of all agents there. The check measures nothing.
-    pub(super) fn measured_cpus(&self, agent: &Connection, placement: &Placement) -> BTreeSet<CpuId> {
+    /// `generators` are those of each generator.
+    pub(super) fn measured_cpus(
+        &self,
+        agent: &Connection,
+        placement: &Placement,
+        generators: &[Vec<CpuId>],
+    ) -> BTreeSet<CpuId> {
         if self.checked.is_none() {
             return BTreeSet::new();
         }
         let is_there = |other: &Connection| other.hello().boot_id == agent.hello().boot_id;
-        let generators = self.generators.iter().filter(|generator| is_there(&generator.agent));
+        let each = self.generators.iter().zip(generators);
+        let sending = each.filter(|(generator, _)| is_there(&generator.agent)).flat_map(|(_, cpus)| cpus);
         let receiver = is_there(&self.receive).then_some([placement.kernel, placement.application]);
-        let generators = generators.map(|generator| self.cpu_of(generator, placement));
-        generators.chain(receiver.into_iter().flatten()).collect()
+        sending.copied().chain(receiver.into_iter().flatten()).collect()
     }
 }
 

@@ -4,15 +4,13 @@
 use std::time::Duration;
 
 use capbench_frames::stamp::Stamp;
+use capbench_frames::stamp::StreamId;
 use capbench_lab::live::messages::{Arm, FinishReceiving, PrepareReceiving};
 use capbench_model::disturbance::START_SPREAD;
 use capbench_model::trial::Load;
 
 use super::Called;
 use crate::message::{Kind, Refusal};
-
-/// Numbers of streams: a stamp has 8 bits for them.
-const MOST_STREAMS: u16 = 256;
 
 /// The longest waits for frames that a set-up may ask for. RFC 2544 waits 2 s.
 const LONGEST_QUIET: Duration = Duration::from_secs(600);
@@ -50,8 +48,8 @@ pub(super) fn check_plan(arm: &Arm) -> Called<()> {
 /// Whether the receive side ends within a known time and memory.
 pub(super) fn check_receiving(asked: &PrepareReceiving) -> Called<()> {
     let (streams, setup) = (asked.streams, &asked.setup);
-    check((1..=MOST_STREAMS).contains(&streams), || {
-        format!("prepare: {streams} streams; there are 1 to {MOST_STREAMS}")
+    check((1..=StreamId::COUNT).contains(&streams), || {
+        format!("prepare: {streams} streams; there are 1 to {}", StreamId::COUNT)
     })?;
     check(setup.quiet <= LONGEST_QUIET, || {
         format!("prepare: waiting {:?} for missing frames; {LONGEST_QUIET:?} is the longest", setup.quiet)

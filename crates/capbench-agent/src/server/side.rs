@@ -59,7 +59,7 @@ enum Stage {
     /// It is armed, and perhaps its frames are sent.
     Armed(Arm),
     /// The transmit side has sent its frames.
-    Sent(Arm, Sent),
+    Sent(Arm, Vec<Sent>),
     /// The side has its half of the account.
     Done(Box<Reported>),
 }
@@ -147,12 +147,12 @@ impl OpenPort {
     }
 
     /// Sends the trial's frames, once. The same id again: the same answer.
-    pub(super) fn go(&mut self, go: Go, rules: &Rules) -> Result<Sent> {
+    pub(super) fn go(&mut self, go: Go, rules: &Rules) -> Result<Vec<Sent>> {
         let OpenSide::Transmit(side) = &mut self.side else {
             return Err(Refusal::new(Kind::Usage, "go: this side receives").into());
         };
         let arm = match &self.stage {
-            Stage::Sent(arm, sent) if arm.trial == go.trial => return Ok(*sent),
+            Stage::Sent(arm, sent) if arm.trial == go.trial => return Ok(sent.clone()),
             Stage::Armed(arm) if arm.trial == go.trial => *arm,
             // It may be finished.
             _ => {
@@ -164,10 +164,12 @@ impl OpenPort {
         let begun = Instant::now();
         match side.go(go).and_then(|()| side.sent()) {
             Ok(sent) => {
-                let last_of_others = Duration::from_nanos(sent.end_ns) + limits::spread(&arm);
+                let end_ns = sent.iter().map(|sent| sent.end_ns).max().unwrap_or_default();
+                let frames = sent.iter().map(|sent| sent.frames).sum();
+                let last_of_others = Duration::from_nanos(end_ns) + limits::spread(&arm);
                 let others = if go.with_others { last_of_others } else { Duration::ZERO };
-                self.rests_until = begun.checked_add(rules.time_of(sent.frames).max(others));
-                self.stage = Stage::Sent(arm, sent);
+                self.rests_until = begun.checked_add(rules.time_of(frames).max(others));
+                self.stage = Stage::Sent(arm, sent.clone());
                 Ok(sent)
             }
             Err(error) => {
@@ -201,7 +203,7 @@ impl OpenPort {
         };
         let (arm, sent) = match &self.stage {
             Stage::Done(done) if done.trial == trial => return Ok(done.half.clone()),
-            Stage::Sent(arm, sent) if arm.trial == trial => (*arm, Some(*sent)),
+            Stage::Sent(arm, sent) if arm.trial == trial => (*arm, Some(sent.clone())),
             Stage::Armed(arm) if arm.trial == trial && !self.sends() => (*arm, None),
             _ => return Err(not_armed("finish", trial).into()),
         };

@@ -54,7 +54,7 @@ impl TransmitEnd for StandIn {
         Ok(())
     }
 
-    fn sent(&mut self) -> Result<Sent> {
+    fn sent(&mut self) -> Result<Vec<Sent>> {
         Ok(reported(0).sent.expect("a sender's"))
     }
 

@@ -65,13 +65,13 @@ fn a_step_changes_the_rate_at_its_time() {
     assert_eq!(schedule.intended(Duration::from_micros(9)), Some(6));
     assert_eq!(schedule.rate(), None);
     let late = step(1e-3, Duration::from_secs(1), 10.0);
-    assert_eq!((late.planned_ns(0), late.times().unwrap().next_ns()), (Some(1_000_000_000), 1_000_000_000));
+    assert_eq!((late.planned_ns(0), late.times(Turn::EVERY).unwrap().next_ns()), (Some(1_000_000_000), 1_000_000_000));
 }
 
 #[test]
 fn poisson_arrivals_have_the_mean_and_the_variance_of_their_kind() {
     let schedule = Schedule::Poisson { rate: pps(1e5), seed: 1 };
-    let mut times = schedule.times().unwrap();
+    let mut times = schedule.times(Turn::EVERY).unwrap();
     let mut gaps = Vec::new();
     let mut last = times.next_ns();
     for _ in 0..200_000 {
@@ -83,8 +83,8 @@ fn poisson_arrivals_have_the_mean_and_the_variance_of_their_kind() {
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
     assert!((mean / 10_000.0 - 1.0).abs() < 0.01, "{mean}");
     assert!((variance.sqrt() / 10_000.0 - 1.0).abs() < 0.02, "{variance}");
-    let again = Schedule::Poisson { rate: pps(1e5), seed: 1 }.times().unwrap();
-    assert_eq!(again.next_ns(), schedule.times().unwrap().next_ns());
+    let again = Schedule::Poisson { rate: pps(1e5), seed: 1 }.times(Turn::EVERY).unwrap();
+    assert_eq!(again.next_ns(), schedule.times(Turn::EVERY).unwrap().next_ns());
 }
 
 proptest! {
@@ -94,10 +94,37 @@ proptest! {
     ) {
         let step = step(rate, Duration::from_nanos(at), other);
         for schedule in [Schedule::Constant(pps(rate)), bursts(burst, rate), step] {
-            let mut times = schedule.times().unwrap();
+            let mut times = schedule.times(Turn::EVERY).unwrap();
             for number in 0..1000 {
                 prop_assert_eq!(Some(times.next_ns()), schedule.planned_ns(number));
                 times.advance();
+            }
+        }
+    }
+
+    /// Every frame of the schedule is exactly one sender's, at its planned time.
+    #[test]
+    fn turns_split_a_schedule_exactly(
+        rate in 1e-3..1e9_f64, burst in 1..100_u32, seed: u64, senders in 1..9_u32, frames in 0..500_u64
+    ) {
+        let senders = NonZeroU32::new(senders).unwrap();
+        let shares: u64 = Turn::of_each(senders).map(|turn| turn.share(frames)).sum();
+        prop_assert_eq!(shares, frames);
+        let poisson = Schedule::Poisson { rate: pps(rate), seed };
+        let step = step(rate, Duration::from_nanos(seed >> 34), rate / 3.0);
+        for schedule in [Schedule::Constant(pps(rate)), bursts(burst, rate), poisson, step] {
+            let mut whole = schedule.times(Turn::EVERY).unwrap();
+            let mut planned = Vec::new();
+            for _ in 0..frames {
+                planned.push(whole.next_ns());
+                whole.advance();
+            }
+            for turn in Turn::of_each(senders) {
+                let mut times = schedule.times(turn).unwrap();
+                for nth in 0..turn.share(frames) {
+                    prop_assert_eq!(times.next_ns(), planned[turn.number(nth) as usize]);
+                    times.advance();
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! CPU placement: the CPUs of the generator, of the kernel's receive work and of the application.
 
+use std::num::NonZeroU16;
+
 use capbench_sys::host::{CpuId, affinity};
 
 use super::KernelWork;
@@ -62,6 +64,54 @@ impl Placement {
         if self.kernel == self.generator { KernelWork::SenderContext } else { KernelWork::Rps(self.kernel) }
     }
 
+    /// The CPUs of this many generator threads: the generator's, then from the highest down those that neither the kernel nor the
+    /// application has, then theirs.
+    ///
+    /// # Errors
+    /// This process may use fewer CPUs: a thread that waits for its next frame spins.
+    pub fn generators(&self, threads: NonZeroU16) -> Result<Vec<CpuId>> {
+        if threads == NonZeroU16::MIN {
+            return Ok(vec![self.generator]);
+        }
+        self.generators_of(threads, &affinity::allowed_cpus()?)
+    }
+
+    /// The same on a host where a process may use these CPUs.
+    ///
+    /// # Errors
+    /// They are too few.
+    pub fn generators_of(&self, threads: NonZeroU16, allowed: &[CpuId]) -> Result<Vec<CpuId>> {
+        let count = usize::from(threads.get());
+        if count > allowed.len() {
+            let reason = format!(
+                "each needs a CPU of its own, and this process may use {} ({}); ask for fewer",
+                allowed.len(),
+                list(allowed)
+            );
+            return Err(HostError::unsupported(format!("{count} generator threads"), reason));
+        }
+        let others = allowed.iter().rev().copied().filter(|cpu| *cpu != self.generator);
+        let (receiver, free): (Vec<_>, Vec<_>) =
+            others.partition(|cpu| [self.kernel, self.application].contains(cpu));
+        Ok(std::iter::once(self.generator).chain(free).chain(receiver).take(count).collect())
+    }
+
+    /// The same with the CPUs of all generator threads, for the report.
+    pub fn with_generators(self, generators: &[CpuId]) -> Self {
+        let Some((_, others)) = generators.split_first().filter(|(_, others)| !others.is_empty()) else {
+            return self;
+        };
+        let is_shared = others.iter().any(|cpu| [self.kernel, self.application].contains(cpu));
+        let also = if is_shared { ", also of the receiver, so the load depends on it" } else { "" };
+        let statement = format!(
+            "{}; {} more generator threads run on CPUs {}{also}",
+            self.statement,
+            others.len(),
+            list(others)
+        );
+        Self { load_independent: self.load_independent && !is_shared, statement, ..self }
+    }
+
     fn same_of(allowed: &[CpuId]) -> Self {
         let generator = first(allowed);
         let kernel = allowed.get(1).copied().unwrap_or(generator);
@@ -111,13 +161,16 @@ impl Placement {
     }
 }
 
+fn list(cpus: &[CpuId]) -> String {
+    cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",")
+}
+
 /// The lowest of the CPUs. A process always has one; 0 if the kernel reports none.
 fn first(allowed: &[CpuId]) -> CpuId {
     allowed.first().copied().unwrap_or(CpuId::new(0))
 }
 
 fn usable(cpu: CpuId, online: &[CpuId], allowed: &[CpuId]) -> Result<()> {
-    let list = |cpus: &[CpuId]| cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",");
     let reason = if !online.contains(&cpu) {
         format!("does not exist or is offline; this host has {}", list(online))
     } else if !allowed.contains(&cpu) {
@@ -161,6 +214,24 @@ mod tests {
             placement.statement.ends_with("so the load depends on the receiver"),
             "{}",
             placement.statement
+        );
+    }
+
+    #[test]
+    fn each_generator_thread_has_a_cpu_and_the_receivers_come_last() {
+        let allowed = cpus([0, 1, 2, 3, 5]);
+        let placement = Placement::other_of(&allowed);
+        let of = |threads| placement.generators_of(NonZeroU16::new(threads).unwrap(), &allowed);
+        assert_eq!(of(1).unwrap(), cpus([0]));
+        assert_eq!(of(3).unwrap(), cpus([0, 5, 3]));
+        assert_eq!(of(5).unwrap(), cpus([0, 5, 3, 2, 1]));
+        assert!(placement.clone().with_generators(&of(3).unwrap()).load_independent);
+        let shared = placement.clone().with_generators(&of(5).unwrap());
+        assert!(!shared.load_independent && shared.statement.ends_with("so the load depends on it"));
+        assert_eq!(
+            of(6).unwrap_err().to_string(),
+            "6 generator threads cannot run here: each needs a CPU of its own, and this process may use 5 (0,1,2,3,5); ask \
+             for fewer"
         );
     }
 

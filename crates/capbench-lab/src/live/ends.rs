@@ -23,14 +23,14 @@ pub trait TransmitEnd {
     /// When it cannot begin.
     fn go(&mut self, go: Go) -> Result<()>;
 
-    /// Waits until the last frame of the trial that began was sent.
+    /// Waits until the last frame of the trial that began was sent; what was sent in each of its streams.
     ///
     /// # Errors
     /// Why sending failed.
-    fn sent(&mut self) -> Result<Sent>;
+    fn sent(&mut self) -> Result<Vec<Sent>>;
 
     /// After an error of `sent`: what the process that ended had sent, if somebody can still report it.
-    fn reported(&mut self) -> Option<Sent> {
+    fn reported(&mut self) -> Option<Vec<Sent>> {
         None
     }
 

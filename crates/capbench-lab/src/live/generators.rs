@@ -1,5 +1,6 @@
 //! The account of each generator in another process: what it reported, and what came of it.
 
+use capbench_model::arrivals::StreamArrivals;
 use capbench_model::trial::Generator;
 
 use super::halves::{ReceiveHalf, TransmitHalf};
@@ -18,10 +19,11 @@ fn generator(sender: &Sender<'_>, transmit: &[TransmitHalf], receive: &ReceiveHa
     let (part, location) = (sender.part()?, sender.location()?);
     let stream = sender.stream();
     let half = transmit.iter().find(|half| half.stream == stream);
-    let arrivals = receive.received.streams.get(usize::from(stream.0));
+    let arrivals = sender.streams().filter_map(|stream| receive.received.streams.get(usize::from(stream.0)));
+    let arrivals = arrivals.copied().reduce(StreamArrivals::plus);
     let sent = half.map(|half| half.frames.sent);
     let delivered = arrivals.map(|arrivals| arrivals.delivered);
-    let pattern = receive.loss_patterns.get(usize::from(stream.0));
+    let pattern = receive.loss_patterns.get(usize::from(stream.0)).filter(|_| sender.streams().count() == 1);
     Some(Generator {
         stream: stream.0,
         location: location.into(),
@@ -35,8 +37,8 @@ fn generator(sender: &Sender<'_>, transmit: &[TransmitHalf], receive: &ReceiveHa
         reordered: arrivals.map(|arrivals| arrivals.reordered),
         start_ns: arrivals.and_then(|arrivals| arrivals.start_ns),
         loss_pattern: pattern.filter(|_| receive.loss_patterns.len() > 1).cloned(),
-        cpu: half.map(|half| half.cpu.cpu.number()),
-        cpu_ns: half.map(|half| half.cpu.own_ns),
+        cpu: half.and_then(|half| half.cpus.first()).map(|cpu| cpu.cpu.number()),
+        cpu_ns: half.map(|half| half.cpus.iter().map(|cpu| cpu.own_ns).sum()),
         lateness: half.and_then(|half| half.lateness),
     })
 }

@@ -28,9 +28,9 @@ use crate::receiver::Received;
 /// The transmit side's half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TransmitHalf {
-    /// The stream in its frames' stamps.
+    /// The stream in the stamps of its first thread's frames.
     pub stream: StreamId,
-    /// Its frames.
+    /// The frames of all its threads.
     pub frames: SentFrames,
     /// From the start until the last frame was sent.
     pub elapsed: Duration,
@@ -46,8 +46,8 @@ pub struct TransmitHalf {
     pub outruns: bool,
     /// Whether its frames reach a veth through the queue of the NAPI context.
     pub needs_far_napi: bool,
-    /// The generator's CPU.
-    pub cpu: GeneratorCpu,
+    /// The CPUs of the generator's threads.
+    pub cpus: Vec<GeneratorCpu>,
     /// Counts of its interface.
     pub interface: InterfaceCounts,
     /// Whether its driver is known to count each sent frame once.
@@ -93,12 +93,12 @@ pub struct SentFrames {
     pub in_flight: u64,
 }
 
-/// The generator's CPU while it sent.
+/// A CPU of a generator while it sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GeneratorCpu {
     /// The CPU.
     pub cpu: CpuId,
-    /// CPU time of the generator's thread, in nanoseconds.
+    /// CPU time of the generator's threads there, in nanoseconds.
     pub own_ns: u64,
     /// Length of the window of `times`, in nanoseconds.
     pub window_ns: u64,

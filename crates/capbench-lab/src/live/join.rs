@@ -27,6 +27,7 @@ use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
 use super::nic::{self, Between};
 use together::together;
+pub(super) use together::departed as departed_together;
 
 /// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
 const PLACED: f64 = 0.9;
@@ -57,9 +58,9 @@ pub(super) struct Sides<'h> {
     pub(super) is_in_step: bool,
     /// The halves of the generators that reported: one or more.
     pub(super) transmit: &'h [TransmitHalf],
-    /// Streams whose generators run on the receiver's host. They share a CPU.
+    /// First streams of the generators that run on the receiver's host.
     pub(super) on_its_host: &'h [StreamId],
-    /// Streams whose generators ended while they sent.
+    /// All streams whose generators ended while they sent.
     pub(super) unreported: &'h [StreamId],
     pub(super) receive: &'h ReceiveHalf,
 }

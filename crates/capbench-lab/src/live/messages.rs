@@ -6,7 +6,7 @@
 //! | [`PrepareSending`] | each transmit side | checks what can run | |
 //! | [`PrepareReceiving`] | receive side | the same; settings of the interface | |
 //! | [`Arm`] | each transmit side, then receive side | reads counters, opens, is ready | |
-//! | [`Go`] | each transmit side | sends the intended frames | [`Sent`] when it is over |
+//! | [`Go`] | each transmit side | sends the intended frames | a [`Sent`] of each stream when it is over |
 //! | [`FinishReceiving`] | receive side | drains, closes, reads counters | [`ReceiveHalf`](super::halves::ReceiveHalf) |
 //! | [`FinishSending`] | each transmit side | closes, reads counters | [`TransmitHalf`](super::halves::TransmitHalf) |
 //!
@@ -38,7 +38,7 @@ use crate::LabError;
 /// Prepares the transmit side for the trials of a set-up.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PrepareSending {
-    /// The stream in its frames' stamps.
+    /// The stream in the stamps of its first thread's frames. Its other threads have the next ones.
     pub stream: StreamId,
     /// Name of the transmit method.
     pub transmit: String,
@@ -48,8 +48,8 @@ pub struct PrepareSending {
     pub sizes: Sizes,
     /// The smaller MTU of the two interfaces.
     pub mtu: Mtu,
-    /// The generator's CPU.
-    pub cpu: CpuId,
+    /// The CPU of each of the generator's threads, one or more.
+    pub cpus: Vec<CpuId>,
     /// Whether the interface is one end of a virtual pair made for the trials.
     pub is_virtual: bool,
 }
@@ -72,10 +72,10 @@ pub struct PrepareReceiving {
 }
 
 /// The CPUs of a trial on the receive side's host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCpus {
-    /// Where generators run that run on this host; `None` if none does.
-    pub generator: Option<CpuId>,
+    /// Where the threads of generators run that run on this host; empty if none does.
+    pub generators: Vec<CpuId>,
     /// Where the kernel does its receive work.
     pub kernel: CpuId,
     /// Where the application runs.
@@ -84,12 +84,12 @@ pub struct HostCpus {
 
 impl HostCpus {
     /// The CPUs of this many members, of those that this process may use: the application's first, those after it, those before it,
-    /// and again. None is the generator's, unless there is no other.
+    /// and again. None is a generator's, unless there is no other.
     pub fn of_members(&self, count: NonZeroU16, allowed: &[CpuId]) -> Vec<CpuId> {
         let mut own: Vec<CpuId> = allowed
             .iter()
             .copied()
-            .filter(|cpu| Some(*cpu) != self.generator || *cpu == self.application)
+            .filter(|cpu| !self.generators.contains(cpu) || *cpu == self.application)
             .collect();
         let from = own.iter().position(|cpu| *cpu == self.application).unwrap_or(0);
         own.rotate_left(from);
@@ -101,7 +101,7 @@ impl HostCpus {
 
     /// All of them.
     pub fn all(&self) -> Vec<CpuId> {
-        self.generator.into_iter().chain([self.kernel, self.application]).collect()
+        self.generators.iter().copied().chain([self.kernel, self.application]).collect()
     }
 }
 
@@ -135,7 +135,7 @@ pub struct Go {
     pub with_others: bool,
 }
 
-/// Sending is over.
+/// Sending is over, in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Sent {
     /// The stream.

@@ -22,7 +22,7 @@ mod tracing;
 mod transmit_side;
 mod worker;
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -37,6 +37,9 @@ use capbench_host::HostError;
 use capbench_host::accounts::irqtime::IrqAccounting;
 use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
 use capbench_model::environment::interface::{self, PathInterface};
+
+use capbench_sys::host::CpuId;
+use capbench_traffic::transmit;
 
 use crate::programs::Programs;
 use crate::subject::{self, ReceiveBy, Subject};
@@ -260,7 +263,13 @@ impl LiveLaboratory {
         let mtu = Mtu(bed.transmit_side().mtu().min(bed.receive_side().mtu()));
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu)?;
         self.host.watch(&[(End::Transmit, bed.transmit_side()), (End::Receive, bed.receive_side())])?;
-        let (transmit, receive) = self.sides(setup, &named.subject, &bed, &placement, mtu)?;
+        let threads = generator_threads(setup)?;
+        let generators = placement.generators(threads)?;
+        let placement = placement.with_generators(&generators);
+        if threads.get() > 1 && !self.statements.contains(&placement.statement) {
+            self.statements.push(placement.statement.clone());
+        }
+        let (transmit, receive) = self.sides(setup, &named.subject, &bed, &placement, &generators, mtu)?;
         let line_rate = match self.line_rate {
             Some(known) => Some(known),
             None => line_rate::of(&bed, plan.sizes().mean_octets())?,
@@ -274,7 +283,7 @@ impl LiveLaboratory {
             line_rate,
             burst: setup.burst,
             clocks: None,
-            senders: Senders::one(Box::new(transmit)),
+            senders: Senders::one(Box::new(transmit), threads),
             receive: Box::new(receive),
             tracer: self.host.tracing.tracer().cloned(),
         })
@@ -287,14 +296,15 @@ impl LiveLaboratory {
         subject: &Subject,
         bed: &Bed,
         placement: &Placement,
+        generators: &[CpuId],
         mtu: Mtu,
     ) -> Result<(TransmitSide, ReceiveSide)> {
         let receiving = PrepareReceiving {
             setup: setup.clone(),
-            streams: 1,
+            streams: generators.len() as u16,
             mtu,
             cpus: HostCpus {
-                generator: Some(placement.generator),
+                generators: generators.to_vec(),
                 kernel: placement.kernel,
                 application: placement.application,
             },
@@ -307,7 +317,7 @@ impl LiveLaboratory {
             layout: setup.layout,
             sizes: setup.sizes.clone(),
             mtu,
-            cpu: placement.generator,
+            cpus: generators.to_vec(),
             is_virtual: bed.is_virtual(),
         };
         let receive = ReceiveSide::prepare(receiving, subject.clone(), bed.receive_side(), &self.host)?;
@@ -343,6 +353,14 @@ impl Laboratory for LiveLaboratory {
         statements.extend(self.host.tracing.statement());
         statements
     }
+}
+
+/// How many threads a generator of the set-up has.
+///
+/// # Errors
+/// The name is that of no transmit method.
+pub fn generator_threads(setup: &Setup) -> Result<NonZeroU16> {
+    Ok(transmit::method(&setup.transmit)?.threads)
 }
 
 /// What is constant in the trials of a set-up on these CPUs.

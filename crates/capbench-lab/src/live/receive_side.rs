@@ -286,7 +286,7 @@ impl ReceiveEnd for ReceiveSide {
             .then(|| {
                 self.host
                     .paces
-                    .before(self.asked.cpus.generator.into_iter().chain(self.receiving_cpus()).collect())
+                    .before(self.asked.cpus.generators.iter().copied().chain(self.receiving_cpus()).collect())
             })
             .transpose()?;
         let before = self.snapshot(arm.is_first && !self.asked.is_virtual)?;
@@ -341,7 +341,7 @@ impl ReceiveEnd for ReceiveSide {
         let after = self.snapshot(false)?;
         let paces = armed.pace.map_or(Ok(Vec::new()), pace::Before::after)?;
         let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
-        let placement = self.asked.cpus;
+        let placement = self.asked.cpus.clone();
         let Outcome { mut received, kernel, record, one_way } = outcome;
         let cpus = ReceiverCpus {
             placement,

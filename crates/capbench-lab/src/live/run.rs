@@ -98,9 +98,12 @@ impl LiveTrial<'_> {
                 return Err(error);
             }
         };
-        let streams = |is_it: fn(&Sender<'_>) -> bool| -> Vec<StreamId> {
-            self.senders.each().iter().filter(|sender| is_it(sender)).map(Sender::stream).collect()
+        let of_senders = |is_it: fn(&Sender<'_>) -> bool| -> Vec<&Sender<'_>> {
+            self.senders.each().iter().filter(|sender| is_it(sender)).collect()
         };
+        let here = of_senders(|sender| sender.is_on_its_host());
+        let unreported = of_senders(|sender| sender.part().is_some() && sender.failure().is_some());
+        let unreported: Vec<StreamId> = unreported.into_iter().flat_map(Sender::streams).collect();
         let sides = Sides {
             link: LinkFacts {
                 is_virtual: self.is_virtual,
@@ -109,8 +112,8 @@ impl LiveTrial<'_> {
             },
             is_in_step: load.is_in_step_with_a_tick(duration),
             transmit: &transmit,
-            on_its_host: &streams(|sender| sender.is_on_its_host()),
-            unreported: &streams(|sender| sender.part().is_some() && sender.failure().is_some()),
+            on_its_host: &here.into_iter().map(Sender::stream).collect::<Vec<_>>(),
+            unreported: &unreported,
             receive: &receive,
         };
         let measured = join(&sides);

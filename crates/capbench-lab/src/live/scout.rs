@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::plan::FramePlan;
-use capbench_frames::schedule::Schedule;
+use capbench_frames::schedule::{Schedule, Turn};
 use capbench_frames::sizes::Sizes;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::{FrameSize, Mtu};
@@ -93,10 +93,11 @@ fn send(bed: &Bed, layout: FrameLayout, from: Option<CpuId>) -> Result<()> {
         if let Some(cpu) = from {
             affinity::pin_current_thread(cpu)?;
         }
-        let mut opened = transmit::method("sendmmsg")?.open(&config)?;
+        let mut opened = transmit::method("sendmmsg")?.open(&config, 0)?;
         let job = SendJob {
             plan: &plan,
             schedule: &Schedule::Maximum,
+            turn: Turn::EVERY,
             limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },
             trial: TrialId(0),
             stream: StreamId(0),

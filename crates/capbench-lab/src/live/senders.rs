@@ -3,7 +3,7 @@
 //! A generator whose process ends while it sends spoils the trial, and its frames are no longer awaited; the others send on. One
 //! that cannot be made ready for a trial takes part in no later one of the set-up. An error of a generator that can still be reached is the trial's.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use capbench_frames::stamp::{StreamId, TrialId};
@@ -19,7 +19,10 @@ use crate::{LabError, Result};
 #[allow(missing_debug_implementations)]
 pub struct Sender<'l> {
     end: Box<dyn TransmitEnd + 'l>,
+    /// The first of its streams.
     stream: StreamId,
+    /// How many it has: one of each thread.
+    streams: NonZeroU16,
     weight: NonZeroU32,
     location: Option<String>,
     is_on_its_host: bool,
@@ -51,21 +54,27 @@ struct Errors {
 }
 
 impl<'l> Sender<'l> {
-    /// The generator of a stream, which sends this weight's share of the load. A generator in another process has a location,
-    /// which is saved with its account; `None`: the receiver shares its clock.
+    /// The generator of this many streams from `stream` on, which sends this weight's share of the load. A generator in another
+    /// process has a location, which is saved with its account; `None`: the receiver shares its clock.
     pub fn new(
         end: Box<dyn TransmitEnd + 'l>,
         stream: StreamId,
+        streams: NonZeroU16,
         weight: NonZeroU32,
         location: Option<String>,
         is_on_its_host: bool,
     ) -> Self {
-        Self { end, stream, weight, location, is_on_its_host, part: None, failure: None }
+        Self { end, stream, streams, weight, location, is_on_its_host, part: None, failure: None }
     }
 
-    /// The stream in its frames' stamps.
+    /// The first of its streams.
     pub(super) fn stream(&self) -> StreamId {
         self.stream
+    }
+
+    /// All its streams.
+    pub(super) fn streams(&self) -> impl Iterator<Item = StreamId> + use<> {
+        (self.stream.0..=u8::MAX).take(self.streams.get().into()).map(StreamId)
     }
 
     /// Whether it runs on the receiver's host.
@@ -132,9 +141,9 @@ impl<'l> Senders<'l> {
     }
 
     /// The only generator, in this process.
-    pub fn one(end: Box<dyn TransmitEnd + 'l>) -> Self {
-        let sender = Sender::new(end, StreamId(0), NonZeroU32::MIN, None, true);
-        Self::new(vec![sender], 1, Vec::new(), 0)
+    pub fn one(end: Box<dyn TransmitEnd + 'l>, streams: NonZeroU16) -> Self {
+        let sender = Sender::new(end, StreamId(0), streams, NonZeroU32::MIN, None, true);
+        Self::new(vec![sender], streams.get(), Vec::new(), 0)
     }
 
     pub(super) fn each(&self) -> &[Sender<'l>] {
@@ -156,7 +165,7 @@ impl<'l> Senders<'l> {
         let left = self.each.iter().filter(|sender| sender.part.is_none());
         let reasons = left.filter_map(|sender| sender.failure.as_deref());
         let reasons: Vec<&str> = self.absent.iter().map(String::as_str).chain(reasons).collect();
-        let (absent, all) = (reasons.len(), self.streams);
+        let (absent, all) = (reasons.len(), self.each.len() + self.absent.len());
         (absent > 0).then(|| {
             format!("{absent} of {all} generators took no part, as --tolerate allows: {}", reasons.join("; "))
         })
@@ -222,23 +231,24 @@ impl<'l> Senders<'l> {
         for sender in self.sending() {
             match sender.end.sent() {
                 Err(error) if sender.end.is_lost() => lost.push((sender.stream, error)),
-                sent => all.extend(errors.note(sender, sent)),
+                sent => all.extend(errors.note(sender, sent).into_iter().flatten()),
             }
         }
         // Nobody sends any more: there is time to ask again.
         for (stream, error) in lost {
             let Some(sender) = self.each.iter_mut().find(|sender| sender.stream == stream) else { continue };
             match sender.end.reported() {
-                Some(sent) => all.push(sent),
+                Some(sent) => all.extend(sent),
                 None => errors.end(sender, error),
             }
         }
         let mut all = errors.or(all)?;
-        let took_part =
-            |stream| self.each.iter().any(|sender| sender.stream == stream && sender.part.is_some());
+        let takes_part = |sender: &&Sender<'_>| sender.part.is_some();
+        let taken: Vec<StreamId> =
+            self.each.iter().filter(takes_part).flat_map(|sender| sender.streams()).collect();
         // A stream without a generator has no frame to wait for.
         let streams = (0..self.streams).filter_map(|stream| u8::try_from(stream).ok()).map(StreamId);
-        let empty = streams.filter(|stream| !took_part(*stream));
+        let empty = streams.filter(|stream| !taken.contains(stream));
         all.extend(empty.map(|stream| Sent { stream, frames: 0, end_ns: 0, began: None }));
         Ok(all)
     }
@@ -254,7 +264,11 @@ impl<'l> Senders<'l> {
             let delivered = match &receive.received.streams[..] {
                 // Nobody knows whose the frames are. Without a loss, all are delivered.
                 [] => receive.received.arrivals.delivered,
-                streams => streams.get(usize::from(sender.stream.0)).map_or(0, |stream| stream.delivered),
+                streams => sender
+                    .streams()
+                    .filter_map(|stream| streams.get(usize::from(stream.0)))
+                    .map(|stream| stream.delivered)
+                    .sum(),
             };
             let half = sender.end.finish(FinishSending { trial, delivered });
             halves.extend(errors.note(sender, half));

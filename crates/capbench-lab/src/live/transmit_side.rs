@@ -1,17 +1,21 @@
-//! The transmit side of a trial: the generator's thread on its CPU in its namespace, and the counters around it.
+//! The transmit side of a trial: the threads of its generator on their CPUs in their namespace, and the counters around them.
+//!
+//! Threads take the frames of one schedule in turn. Each sends a stream of its own.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use capbench_frames::plan::FramePlan;
+use capbench_frames::schedule::Turn;
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::cpu::{CpuSnapshot, CpuTimes};
 use capbench_host::bed::Side;
 use capbench_model::latency::Began;
 use capbench_model::trial::Departed;
-use capbench_sys::host::{affinity, clock};
-use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
+use capbench_sys::host::{CpuId, affinity, clock};
+use capbench_traffic::transmit::{self, Chosen, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob, SendReport};
 
 use super::ends::TransmitEnd;
@@ -19,6 +23,7 @@ use super::far_end;
 use super::halves::{GeneratorCpu, SentFrames, TransmitHalf};
 use super::host::Host;
 use super::interface_counts::InterfaceSnapshot;
+use super::join::departed_together;
 use super::line_rate;
 use super::messages::{Arm, FinishSending, Go, PrepareSending, Sent, not_armed};
 use super::nic;
@@ -36,11 +41,22 @@ pub struct TransmitSide {
     host: Host,
     side: Side,
     asked: PrepareSending,
+    method: Chosen,
     plan: Arc<FramePlan>,
-    generator: Option<Worker<SendOrder, Sending>>,
+    /// The generator's threads, while it is open.
+    threads: Vec<Worker<SendOrder, Sending>>,
     armed: Option<Armed>,
-    /// Where the generator says that the last frame was sent, once it sends.
-    is_sent: Option<Receiver<Sent>>,
+    /// Where each thread says that its last frame was sent, once it sends.
+    are_sent: Vec<Receiver<Sent>>,
+}
+
+/// What distinguishes a thread of the generator.
+#[derive(Clone, Copy)]
+struct Part {
+    number: u16,
+    stream: StreamId,
+    cpu: CpuId,
+    turn: Turn,
 }
 
 /// A trial that can begin, or has begun.
@@ -60,8 +76,9 @@ struct SendOrder {
     sent: SyncSender<Sent>,
 }
 
-/// A phase that is over.
+/// A phase that is over, of one thread.
 struct Sending {
+    cpu: CpuId,
     report: SendReport,
     generator: String,
     outruns: bool,
@@ -82,33 +99,63 @@ impl TransmitSide {
     /// # Errors
     /// A method that cannot run here, or frames that do not fit.
     pub fn prepare(asked: PrepareSending, side: &Side, host: &Host) -> Result<Self> {
-        let transmit = transmit::method(&asked.transmit)?;
-        side.run(transmit.method.supported)?.map_err(|reason| LabError::Unsupported {
-            what: format!("transmit method {transmit}"),
-            reason,
-        })?;
+        let method = transmit::method(&asked.transmit)?;
+        let unsupported =
+            |reason| LabError::Unsupported { what: format!("transmit method {method}"), reason };
+        side.run(method.method.supported)?.map_err(unsupported)?;
+        if asked.cpus.is_empty() || usize::from(asked.stream.0) + asked.cpus.len() > usize::from(StreamId::COUNT) {
+            return Err(unsupported(format!(
+                "{} threads from stream {} on; there are {} streams",
+                asked.cpus.len(),
+                asked.stream.0,
+                StreamId::COUNT
+            )));
+        }
         let plan = Arc::new(FramePlan::new(asked.layout, asked.sizes.clone(), asked.mtu)?);
         Ok(Self {
             host: host.clone(),
             side: side.clone(),
             asked,
+            method,
             plan,
-            generator: None,
+            threads: Vec::new(),
             armed: None,
-            is_sent: None,
+            are_sent: Vec::new(),
         })
+    }
+
+    /// The generator's threads.
+    fn parts(&self) -> impl Iterator<Item = Part> {
+        let PrepareSending { stream: StreamId(first), ref cpus, .. } = self.asked;
+        let count = NonZeroU32::new(cpus.len() as u32).unwrap_or(NonZeroU32::MIN);
+        (0..).zip(first..=u8::MAX).zip(cpus).zip(Turn::of_each(count)).map(
+            |(((number, stream), cpu), turn)| Part { number, stream: StreamId(stream), cpu: *cpu, turn },
+        )
     }
 
     fn half(
         &self,
         arm: Arm,
-        sending: Sending,
+        sendings: Vec<Sending>,
         before: &InterfaceSnapshot,
         after: &InterfaceSnapshot,
     ) -> TransmitHalf {
-        let Sending { report, .. } = sending;
         let nic::TransmitCounts { counters, notes, counts_each } =
             nic::transmit(&before.nic, &after.nic, after.pause_since(before));
+        let departed = sendings.iter().map(|sending| sending.departed);
+        let cpus = sendings.iter().map(|sending| GeneratorCpu {
+            cpu: sending.cpu,
+            own_ns: sending.own_ns,
+            window_ns: sending.window_ns,
+            times: sending.times,
+            stalls: self.host.tracing.stalls(sending.cpu, sending.start, sending.read_ns),
+        });
+        let cpus = cpus.collect();
+        let departed = departed.reduce(departed_together).flatten();
+        let outruns = sendings.iter().all(|sending| sending.outruns);
+        let generator = sendings.first().map(|sending| sending.generator.clone()).unwrap_or_default();
+        let reports = sendings.into_iter().map(|sending| sending.report);
+        let report = reports.reduce(SendReport::plus).expect("a generator has one thread or more");
         // A phase with a plan lasts as long as its plan, even if its last frame leaves one period before the end.
         let is_whole = arm.schedule().intended(arm.duration).is_some() && !self.host.is_stopped();
         TransmitHalf {
@@ -125,17 +172,11 @@ impl TransmitSide {
             elapsed: report.elapsed,
             sending: if is_whole { report.elapsed.max(arm.duration) } else { report.elapsed },
             lateness: report.lateness.summary(),
-            departed: sending.departed,
-            generator: sending.generator,
-            outruns: sending.outruns,
+            departed,
+            cpus,
+            outruns,
+            generator,
             needs_far_napi: far_end::is_queued(&self.asked.transmit),
-            cpu: GeneratorCpu {
-                cpu: self.asked.cpu,
-                own_ns: sending.own_ns,
-                window_ns: sending.window_ns,
-                times: sending.times,
-                stalls: self.host.tracing.stalls(self.asked.cpu, sending.start, sending.read_ns),
-            },
             interface: after.since(before),
             counts_each_frame: counts_each,
             driver_counters: counters,
@@ -145,18 +186,27 @@ impl TransmitSide {
         }
     }
 
-    /// Opens the generator on a separate thread and CPU, and waits until it could send.
-    fn open(&self) -> Result<Worker<SendOrder, Sending>> {
-        let method = transmit::method(&self.asked.transmit)?;
+    /// Opens the generator on separate threads and CPUs, and waits until each could send.
+    fn open(&self) -> Result<Vec<Worker<SendOrder, Sending>>> {
+        let opening: Vec<_> = self.parts().map(|part| self.open_part(part)).collect();
+        let ready = |(mut thread, is_ready): (Worker<SendOrder, Sending>, Receiver<()>)| {
+            is_ready.recv().map_err(|_| thread.failure())?;
+            Ok(thread)
+        };
+        opening.into_iter().map(ready).collect()
+    }
+
+    /// Starts a thread, which says when it could send.
+    fn open_part(&self, part: Part) -> (Worker<SendOrder, Sending>, Receiver<()>) {
         let refusal = if self.asked.is_virtual { Refusal::Lose } else { Refusal::Repeat };
         let config = TransmitConfig::for_plan(self.side.index(), &self.plan, refusal);
         let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.host.stop));
-        let PrepareSending { stream, cpu, .. } = self.asked;
+        let (method, Part { number, stream, cpu, turn }) = (self.method, part);
         let (ready, is_ready) = sync_channel(1);
-        let mut generator =
+        let thread =
             Worker::start(&self.side, "capbench-gen", move |orders: Receiver<SendOrder>, done| {
                 affinity::pin_current_thread(cpu)?;
-                let mut opened = method.open(&config)?;
+                let mut opened = method.open(&config, number)?;
                 // The other end lives until this thread is joined; otherwise the trial has ended, too.
                 let _ = ready.send(());
                 let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
@@ -168,6 +218,7 @@ impl TransmitSide {
                     let job = SendJob {
                         plan: &plan,
                         schedule: &schedule,
+                        turn,
                         limits: Limits { duration, frames, stop: &stop },
                         trial: arm.trial,
                         stream,
@@ -179,11 +230,12 @@ impl TransmitSide {
                     let (own_ns, over) = (clock::thread_cpu_ns() - cpu_start, Instant::now());
                     report.failure.take().map_or(Ok(()), Err)?;
                     // First of all: the receive side waits for it.
-                    let _ = sent.send(sent_frames(stream, &arm, &report));
+                    let _ = sent.send(sent_frames(part, &arm, &report));
                     let (read_ns, after) = (clock::monotonic_ns(), CpuSnapshot::read()?);
                     let departed =
                         line_rate::departed(&opened.facts, report.in_flight, report.elapsed, over - start);
                     let _ = done.send(Sending {
+                        cpu,
                         report,
                         generator: generator.clone(),
                         outruns,
@@ -198,8 +250,7 @@ impl TransmitSide {
                 }
                 Ok(())
             });
-        is_ready.recv().map_err(|_| generator.failure())?;
-        Ok(generator)
+        (thread, is_ready)
     }
 }
 
@@ -207,8 +258,8 @@ impl TransmitEnd for TransmitSide {
     fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
         let settles = arm.is_first && !self.asked.is_virtual;
         let before = InterfaceSnapshot::before_trial(&self.side, End::Transmit, &self.host.tracing, settles)?;
-        if self.generator.is_none() {
-            self.generator = Some(self.open()?);
+        if self.threads.is_empty() {
+            self.threads = self.open()?;
         }
         let clock = start.is_none().then(RealtimeReading::now);
         self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before, clock });
@@ -217,45 +268,49 @@ impl TransmitEnd for TransmitSide {
 
     fn go(&mut self, go: Go) -> Result<()> {
         let armed = self.armed.as_ref().filter(|armed| armed.arm.trial == go.trial);
-        let (Some(Armed { arm, start, .. }), Some(generator)) = (armed, &mut self.generator) else {
-            return Err(not_armed(go.trial));
+        let Some(Armed { arm, start, .. }) = armed else { return Err(not_armed(go.trial)) };
+        let order = |thread: &Worker<SendOrder, Sending>| {
+            let (sent, is_sent) = sync_channel(1);
+            thread.order(SendOrder { arm: *arm, start: Arc::clone(start), sent });
+            is_sent
         };
-        let (sent, is_sent) = sync_channel(1);
-        generator.order(SendOrder { arm: *arm, start: Arc::clone(start), sent });
-        self.is_sent = Some(is_sent);
+        self.are_sent = self.threads.iter().map(order).collect();
         Ok(())
     }
 
-    fn sent(&mut self) -> Result<Sent> {
-        let is_sent = self.is_sent.take().and_then(|is_sent| is_sent.recv().ok());
-        match (is_sent, &mut self.generator) {
-            (Some(sent), _) => Ok(Sent { began: self.armed.as_ref().and_then(Armed::began), ..sent }),
-            (None, Some(generator)) => Err(generator.failure()),
-            (None, None) => Err(not_begun()),
+    fn sent(&mut self) -> Result<Vec<Sent>> {
+        let mut all = Vec::new();
+        for (is_sent, thread) in self.are_sent.drain(..).zip(&mut self.threads) {
+            all.push(is_sent.recv().map_err(|_| thread.failure())?);
         }
+        let began = self.armed.as_ref().and_then(Armed::began);
+        all.iter_mut().for_each(|sent| sent.began = began);
+        if all.is_empty() { Err(not_begun()) } else { Ok(all) }
     }
 
     fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf> {
         let armed = self.armed.take().filter(|armed| armed.arm.trial == finish.trial);
-        let (Some(Armed { arm, before, .. }), Some(generator)) = (armed, &mut self.generator) else {
-            return Err(not_armed(finish.trial));
-        };
-        let sending = generator.done()?;
+        let Some(Armed { arm, before, .. }) = armed else { return Err(not_armed(finish.trial)) };
+        let sendings = self.threads.iter_mut().map(Worker::done).collect::<Result<Vec<_>>>()?;
         if !arm.stays_open {
-            self.generator = None;
+            self.threads.clear();
         }
-        if !self.asked.is_virtual && finish.delivered < sending.report.sent {
+        let sent: u64 = sendings.iter().map(|sending| sending.report.sent).sum();
+        if !self.asked.is_virtual
+            && finish.delivered < sent
+            && let Some(over) = sendings.iter().map(|sending| sending.over).max()
+        {
             // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
-            std::thread::sleep(before.settling().saturating_sub(sending.over.elapsed()));
+            std::thread::sleep(before.settling().saturating_sub(over.elapsed()));
         }
         let after = InterfaceSnapshot::take(&self.side, End::Transmit, &self.host.tracing)?;
-        Ok(self.half(arm, sending, &before, &after))
+        Ok(self.half(arm, sendings, &before, &after))
     }
 
     fn release(&mut self) {
         self.armed = None;
-        self.is_sent = None;
-        self.generator = None;
+        self.are_sent.clear();
+        self.threads.clear();
     }
 }
 
@@ -276,8 +331,8 @@ fn not_begun() -> LabError {
     LabError::Unsupported { what: "the trial".into(), reason: "it has not begun".into() }
 }
 
-fn sent_frames(stream: StreamId, arm: &Arm, report: &SendReport) -> Sent {
-    let planned_ns = arm.schedule().planned_ns(report.sent);
+fn sent_frames(part: Part, arm: &Arm, report: &SendReport) -> Sent {
+    let planned_ns = arm.schedule().planned_ns(part.turn.number(report.sent));
     let end_ns = planned_ns.unwrap_or(report.elapsed.as_nanos() as u64);
-    Sent { stream, frames: report.sent, end_ns, began: None }
+    Sent { stream: part.stream, frames: report.sent, end_ns, began: None }
 }

@@ -15,4 +15,5 @@ mod search;
 mod sweeps;
 #[cfg(feature = "bpf")]
 mod tracer;
+mod threads;
 mod trials;

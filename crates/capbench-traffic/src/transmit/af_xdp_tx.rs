@@ -54,7 +54,7 @@ impl AfXdpTx {
         let frames = config.ring_slots.max(LEAST_FRAMES).next_power_of_two();
         let transmitter = Transmitter::open(&TransmitterConfig {
             interface: config.interface,
-            queue: 0,
+            queue: config.queue,
             chunk_size,
             frames,
             send_buffer_bytes: config.send_buffer_bytes,
@@ -169,9 +169,13 @@ impl Transmit for AfXdpTx {
 /// Adds the likely cause of a refusal to open.
 fn explained(error: SysError) -> TrafficError {
     const EBUSY: i32 = 16;
+    const EINVAL: i32 = 22;
     const ENOBUFS: i32 = 105;
     let reason = match error.errno() {
         Some(EBUSY) => "another AF_XDP socket has this queue of the interface; end its program",
+        Some(EINVAL) => {
+            "the interface has fewer queues than threads; ask for fewer, or give it more (ethtool -L)"
+        }
         Some(ENOBUFS) => "the limit on locked memory is too low (ulimit -l); raise it or run as root",
         _ => return error.into(),
     };

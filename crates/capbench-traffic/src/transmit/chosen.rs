@@ -1,6 +1,9 @@
 //! Transmit methods by their names on the command line.
 
 use std::fmt;
+use std::num::NonZeroU16;
+
+use capbench_frames::stamp::StreamId;
 
 use super::{METHODS, Opened, TransmitConfig, TransmitMethod};
 use crate::{Result, TrafficError};
@@ -9,29 +12,40 @@ use crate::{Result, TrafficError};
 /// slower. Without it frames go directly to the driver.
 pub const THROUGH_QDISC: &str = "+qdisc";
 
-/// A transmit method as the user names it: `packet-tx`, `packet-tx+qdisc`.
+/// The setting with the number of threads that send a load together.
+const THREADS: &str = "+threads=";
+
+/// A transmit method as the user names it: `packet-tx`, `packet-tx+qdisc+threads=2`.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen {
     /// Its row.
     pub method: &'static TransmitMethod,
     through_qdisc: bool,
+    /// How many threads send a load together, each a stream of its own.
+    pub threads: NonZeroU16,
 }
 
 impl Chosen {
-    /// Opens it on an interface.
+    /// Opens it on an interface, for one of its threads.
     ///
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
-    pub fn open(&self, config: &TransmitConfig) -> Result<Opened> {
+    pub fn open(&self, config: &TransmitConfig, thread: u16) -> Result<Opened> {
         let qdisc_bypass = config.qdisc_bypass && !self.through_qdisc;
-        (self.method.open)(&TransmitConfig { qdisc_bypass, ..*config })
+        (self.method.open)(&TransmitConfig { qdisc_bypass, queue: thread.into(), ..*config })
+    }
+
+    /// The same with this number of threads.
+    pub fn with_threads(self, threads: NonZeroU16) -> Self {
+        Self { threads, ..self }
     }
 }
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.method.name)?;
-        f.write_str(if self.through_qdisc { THROUGH_QDISC } else { "" })
+        f.write_str(if self.through_qdisc { THROUGH_QDISC } else { "" })?;
+        if self.threads == NonZeroU16::MIN { Ok(()) } else { write!(f, "{THREADS}{}", self.threads) }
     }
 }
 
@@ -40,17 +54,25 @@ impl fmt::Display for Chosen {
 /// # Errors
 /// An unknown method, or a setting that it does not support. The message lists the valid ones.
 pub fn method(text: &str) -> Result<Chosen> {
-    let (name, through_qdisc) = match text.strip_suffix(THROUGH_QDISC) {
-        Some(name) => (name, true),
-        None => (text, false),
+    let (name, threads) = match text.rsplit_once(THREADS) {
+        Some((name, count)) => (name, threads(count)?),
+        None => (text, NonZeroU16::MIN),
     };
-    let known = |method: &&TransmitMethod| method.takes_qdisc || !through_qdisc;
+    let (name, through_qdisc) = match name.strip_suffix(THROUGH_QDISC) {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let known = |method: &&TransmitMethod| {
+        (method.takes_qdisc || !through_qdisc) && (method.takes_threads || threads == NonZeroU16::MIN)
+    };
     match METHODS.iter().filter(known).find(|method| method.name == name) {
-        Some(method) => Ok(Chosen { method, through_qdisc }),
+        Some(method) => Ok(Chosen { method, through_qdisc, threads }),
         None => {
-            let suffix = if through_qdisc { THROUGH_QDISC } else { "" };
-            let known: Vec<_> =
-                METHODS.iter().filter(known).map(|method| format!("{}{suffix}", method.name)).collect();
+            let known: Vec<_> = METHODS
+                .iter()
+                .filter(known)
+                .map(|method| Chosen { method, through_qdisc, threads }.to_string())
+                .collect();
             Err(TrafficError::Unknown {
                 kind: "transmit method",
                 name: text.to_owned(),
@@ -58,4 +80,14 @@ pub fn method(text: &str) -> Result<Chosen> {
             })
         }
     }
+}
+
+/// The number of threads in a user's text.
+///
+/// # Errors
+/// It is no number, or there are not as many streams.
+pub fn threads(text: &str) -> Result<NonZeroU16> {
+    let known = || format!("1 to {}", StreamId::COUNT);
+    let unknown = || TrafficError::Unknown { kind: "number of threads", name: text.to_owned(), known: known() };
+    text.parse().ok().filter(|threads: &NonZeroU16| threads.get() <= StreamId::COUNT).ok_or_else(unknown)
 }

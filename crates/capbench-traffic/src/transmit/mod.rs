@@ -22,7 +22,7 @@ use crate::transmission::{Finish, MOST_BATCH, SubmitCounts};
 use crate::{Result, SendJob, SendReport, TrafficError, Transmit, pacer};
 
 pub use af_xdp_tx::AfXdpTx;
-pub use chosen::{Chosen, THROUGH_QDISC, method};
+pub use chosen::{Chosen, THROUGH_QDISC, method, threads};
 pub use packet_tx::PacketTx;
 pub use sendmmsg::Sendmmsg;
 pub use sendto::Sendto;
@@ -121,6 +121,8 @@ impl Refusals {
 pub struct TransmitConfig {
     /// The sending interface.
     pub interface: InterfaceIndex,
+    /// Its transmit queue, for methods that choose one. The kernel chooses for the others.
+    pub queue: u32,
     /// The largest frame.
     pub largest: FrameSize,
     /// Octets from the destination address to the end of the stamp. A ring copies these instead of referring to them.
@@ -153,6 +155,7 @@ impl TransmitConfig {
         let largest = plan.sizes().largest();
         Self {
             interface,
+            queue: 0,
             largest,
             head_octets: plan.layout().minimum_size().captured(),
             batch,
@@ -255,6 +258,8 @@ pub struct TransmitMethod {
     pub summary: &'static str,
     /// Whether it supports [`THROUGH_QDISC`] after its name, to use the queueing discipline.
     pub takes_qdisc: bool,
+    /// Whether several threads can send with it on one interface.
+    pub takes_threads: bool,
     /// Opens it on an interface with this configuration.
     ///
     /// # Errors
@@ -290,6 +295,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "packet-tx",
         summary: "AF_PACKET transmit ring (PACKET_TX_RING, TPACKET_V2), small frames copied, large ones attached",
         takes_qdisc: true,
+        takes_threads: true,
         open: PacketTx::open,
         supported: packet_sockets,
         needs_far_napi: false,
@@ -298,6 +304,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "af-xdp-tx",
         summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
         takes_qdisc: false,
+        takes_threads: true,
         open: AfXdpTx::open,
         supported: AfXdpTx::supported,
         needs_far_napi: false,
@@ -306,6 +313,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "sendmmsg",
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
         takes_qdisc: true,
+        takes_threads: true,
         open: Sendmmsg::open,
         supported: packet_sockets,
         needs_far_napi: false,
@@ -314,6 +322,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "sendto",
         summary: "AF_PACKET socket, send(2): one frame a call",
         takes_qdisc: true,
+        takes_threads: true,
         open: Sendto::open,
         supported: packet_sockets,
         needs_far_napi: false,
@@ -322,6 +331,8 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "xdp-live",
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
         takes_qdisc: false,
+        // An interface runs one XDP program, and a detached one takes 25 ms for each batch.
+        takes_threads: false,
         #[cfg(feature = "bpf")]
         open: xdp_live::open,
         #[cfg(feature = "bpf")]
@@ -359,11 +370,17 @@ mod tests {
 
     #[test]
     fn methods_are_found_by_name() {
-        for name in ["packet-tx", "packet-tx+qdisc", "sendto+qdisc", "xdp-live"] {
+        for name in ["packet-tx", "packet-tx+qdisc", "sendto+qdisc+threads=2", "af-xdp-tx+threads=256"] {
             assert_eq!(method(name).unwrap().to_string(), name);
         }
         let error = method("af-xdp-tx+qdisc").unwrap_err().to_string();
         assert!(error.ends_with("there are: packet-tx+qdisc, sendmmsg+qdisc, sendto+qdisc"), "{error}");
+        let error = method("xdp-live+threads=2").unwrap_err().to_string();
+        assert!(error.ends_with("packet-tx+threads=2, af-xdp-tx+threads=2, sendmmsg+threads=2, sendto+threads=2"));
+        for name in ["packet-tx+threads=0", "packet-tx+threads=257", "packet-tx+threads=two"] {
+            let error = method(name).unwrap_err().to_string();
+            assert!(error.starts_with("there is no number of threads '") && error.ends_with("1 to 256"), "{error}");
+        }
         let error = method("dpdk").unwrap_err().to_string();
         assert_eq!(
             error,

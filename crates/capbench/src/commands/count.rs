@@ -16,14 +16,14 @@ use capbench_lab::programs::Programs;
 use capbench_model::counters::Counters;
 use capbench_model::direction::Direction;
 use capbench_model::units::SnapLength;
-use capbench_sys::host::{CpuId, clock};
+use capbench_sys::host::{CpuId, affinity, clock};
 use clap::Args;
 
 use self::lines::{Lines, Totals};
 use self::tallies::{Filters, Tallies};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
-use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, own_method};
+use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, cpus, own_method};
 use crate::metrics::{Exporter, MetricsFlags};
 use crate::privileges;
 use crate::recording::{interface, left_out};
@@ -97,7 +97,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     // Its server keeps the CPUs that are allowed now.
     let exporter = Exporter::open(&flags.metrics, "count", &flags.interface)?;
     if let Some(cpu) = flags.cpu {
-        super::send::pin(cpu)?;
+        cpus(&cpu.to_string())?.into_iter().try_for_each(affinity::pin_current_thread)?;
     }
     let stop = Stop::install()?;
     let signals = Signals::install()?;

@@ -1,26 +1,27 @@
 //! `capbench send`: generates traffic and accounts for every frame.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_frames::units::FCS_OCTETS;
-use capbench_frames::{FramePlan, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId};
+use capbench_frames::{FramePlan, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId, Turn};
 use capbench_host::bed::{Bed, Side};
 use capbench_lab::live::line_rate;
 use capbench_model::figures::grouped;
 use capbench_sys::host::{CpuId, affinity, clock};
-use capbench_traffic::transmit::Refusal;
-use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig, transmit};
+use capbench_traffic::transmit::{Opened, Refusal};
+use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
-use crate::flags::{LayoutFlags, transmit};
+use crate::flags::{LayoutFlags, threads, transmit, transmit_by};
 use crate::output::{print, print_json};
 use crate::signals::Stop;
 use crate::status::BitRates;
@@ -55,9 +56,12 @@ pub struct SendFlags {
     /// The packets of Dain's measurement of 2004: TCP with 4 octets of payload, 58 octets without FCS
     #[arg(long, conflicts_with_all = ["flows", "vlan", "ipv6", "tcp", "dst_mac"])]
     dain_2004: bool,
-    /// CPU to send from
-    #[arg(long, value_name = "CPU")]
-    cpu: Option<u32>,
+    /// Send from this many threads, each on a CPU of its own; they take the frames of one schedule in turn
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZeroU16>,
+    /// CPUs to send from, one for each thread: 2,3 or 4-7 [default: several threads take those that capbench may use]
+    #[arg(long, value_name = "LIST")]
+    cpu: Option<String>,
     /// Number that the stamps of the frames carry
     #[arg(long, value_name = "ID", default_value_t = 1)]
     trial: u16,
@@ -84,6 +88,9 @@ const TOLERATED: Duration = Duration::from_micros(10);
 /// Version of [`Document`].
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Time for several threads to reach their loops before the first frame.
+const HEAD_START: Duration = Duration::from_millis(2);
+
 /// How often a line is printed.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -103,14 +110,47 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let stop = Stop::install()?;
-    let report = sent(flags, side, &plan, &schedule, &stop)?;
-    if flags.json { print_json(&Document::new(&report)) } else { print(&as_text(&report)) }?;
+    let threads = sent(flags, side, &plan, &schedule, &stop)?;
+    let each: Vec<_> = threads.iter().map(ThreadDocument::new).collect();
+    let reports = threads.into_iter().map(|thread| thread.report);
+    let report = reports.reduce(SendReport::plus).expect("one thread or more sends");
+    match flags.json {
+        true => print_json(&Document::new(&report, each))?,
+        false => print(&as_text(&report, &each))?,
+    }
     if let Some(failure) = report.failure {
         // Print the account of the sent frames first.
         return Err(failure.into());
     }
     let tolerated = schedule.rate().map_or(0, |rate| (rate.get() * TOLERATED.as_secs_f64()).ceil() as u64);
     Ok(exit::of_sending(stop.signal(), report.unsent, tolerated))
+}
+
+/// What a thread sent.
+struct Thread {
+    stream: StreamId,
+    cpu: Option<CpuId>,
+    report: SendReport,
+}
+
+/// The CPU of each thread; `None`: wherever the kernel lets the only one run.
+fn cpus(flags: &SendFlags, threads: NonZeroU16) -> Result<Vec<Option<CpuId>>> {
+    let count = usize::from(threads.get());
+    let list = match &flags.cpu {
+        Some(text) => crate::flags::cpus(text)?,
+        None if count == 1 => return Ok(vec![None]),
+        None => affinity::allowed_cpus()?,
+    };
+    let is_enough = if flags.cpu.is_some() { list.len() == count } else { list.len() >= count };
+    if !is_enough {
+        return Err(Usage(format!(
+            "--threads {count}: each spins on a CPU of its own, and there are {}; name as many with --cpu, or ask for \
+             another number",
+            list.len()
+        ))
+        .into());
+    }
+    Ok(list.into_iter().take(count).map(Some).collect())
 }
 
 /// Sends, and prints a line per second where the result is no document.
@@ -120,40 +160,56 @@ fn sent(
     plan: &FramePlan,
     schedule: &Schedule,
     stop: &Stop,
-) -> Result<SendReport> {
-    let (flag, progress) = (stop.flag(), AtomicU64::new(0));
+) -> Result<Vec<Thread>> {
+    let method = transmit_by(&flags.transmit, flags.threads)?;
+    let (stop, cpus) = (stop.flag(), cpus(flags, method.threads)?);
+    let config = TransmitConfig::for_plan(side.index(), plan, Refusal::Repeat);
+    let opened = (0..method.threads.get()).map(|thread| method.open(&config, thread));
+    let opened = opened.collect::<capbench_traffic::Result<Vec<_>>>()?;
+    let progress: Vec<AtomicU64> = cpus.iter().map(|_| AtomicU64::default()).collect();
     let (ended, end) = mpsc::channel::<()>();
+    let start = Instant::now() + if opened.len() > 1 { HEAD_START } else { Duration::ZERO };
+    let turns = Turn::of_each(method.threads.into());
+    let each = opened.into_iter().zip(cpus).zip(&progress).zip(turns).zip(0..=u8::MAX);
     std::thread::scope(|scope| {
-        // Starts before this thread is pinned, so that it may run on another CPU.
-        if !flags.json {
-            scope.spawn(|| print_progress(&progress, plan.sizes().mean_octets(), end));
-        }
-        // Its drop ends the other thread.
-        let _ended = ended;
-        if let Some(cpu) = flags.cpu {
-            pin(cpu)?;
-        }
-        let config = TransmitConfig::for_plan(side.index(), plan, Refusal::Repeat);
-        let mut opened = transmit::method(&flags.transmit)?.open(&config)?;
-        let job = SendJob {
-            plan,
-            schedule,
-            limits: Limits { duration: flags.duration, frames: flags.count, stop: &flag },
-            trial: TrialId(flags.trial),
-            stream: StreamId(0),
-            progress: Some(&progress),
-            start: Instant::now(),
+        let send = |((((mut opened, cpu), progress), turn), stream): ((((Opened, Option<CpuId>), _), _), _)| {
+            // Its drop says that the thread has ended.
+            let (ended, stop, stream) = (ended.clone(), &stop, StreamId(stream));
+            scope.spawn(move || -> Result<Thread> {
+                let _ended = ended;
+                cpu.map_or(Ok(()), affinity::pin_current_thread)?;
+                let job = SendJob {
+                    plan,
+                    schedule,
+                    turn,
+                    limits: Limits { duration: flags.duration, frames: flags.count, stop },
+                    trial: TrialId(flags.trial),
+                    stream,
+                    progress: Some(progress),
+                    start,
+                };
+                Ok(Thread { stream, cpu, report: opened.sender.send(&job)? })
+            })
         };
-        Ok(opened.sender.send(&job)?)
+        let threads: Vec<_> = each.map(send).collect();
+        drop(ended);
+        if !flags.json {
+            print_progress(&progress, plan.sizes().mean_octets(), end);
+        }
+        let joined = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(joined).collect()
     })
 }
 
-/// Prints a line per second until the other end of `end` is dropped. `mean_octets` is that of a frame, FCS included.
-fn print_progress(progress: &AtomicU64, mean_octets: f64, end: Receiver<()>) {
+/// Prints a line per second until no other end of `end` is left. `mean_octets` is that of a frame, FCS included.
+fn print_progress(progress: &[AtomicU64], mean_octets: f64, end: Receiver<()>) {
     let (start, mut before) = (Instant::now(), (0, 0.0));
     let mut next = SECOND;
     while end.recv_timeout(next.saturating_sub(start.elapsed())) == Err(RecvTimeoutError::Timeout) {
-        let (sent, seconds) = (progress.load(Ordering::Relaxed), start.elapsed().as_secs_f64());
+        let sent = progress.iter().map(|sent| sent.load(Ordering::Relaxed)).sum();
+        let seconds = start.elapsed().as_secs_f64();
         let per_s = (sent - before.0) as f64 / (seconds - before.1);
         let rates = BitRates::of(per_s, per_s * (mean_octets - f64::from(FCS_OCTETS)));
         let line = format!("{seconds:8.3} s  {sent:>12} packets  {per_s:>12.0} packets/s  {rates}\n");
@@ -188,19 +244,6 @@ fn plan(flags: &SendFlags, mtu: Mtu) -> Result<FramePlan> {
     Ok(FramePlan::new(flags.layout.layout()?, flags.size.clone(), mtu)?)
 }
 
-pub(super) fn pin(cpu: u32) -> Result<()> {
-    let online = affinity::online_cpus()?;
-    if !online.contains(&CpuId::new(cpu)) {
-        let list: Vec<_> = online.iter().map(ToString::to_string).collect();
-        return Err(Usage(format!(
-            "CPU {cpu}: does not exist or is offline; this host has {}",
-            list.join(",")
-        ))
-        .into());
-    }
-    Ok(affinity::pin_current_thread(CpuId::new(cpu))?)
-}
-
 /// A single size is in bytes; other texts have names or several sizes.
 fn sizes_in_words(sizes: &Sizes) -> String {
     if let Sizes::Fixed(size) = sizes { format!("{size} bytes") } else { sizes.to_string() }
@@ -230,7 +273,7 @@ fn bits(report: &SendReport) -> BitRates {
     BitRates::of(rate(report), rate(report) * (mean_octets - f64::from(FCS_OCTETS)))
 }
 
-fn as_text(report: &SendReport) -> String {
+fn as_text(report: &SendReport, threads: &[ThreadDocument]) -> String {
     let mut text = format!(
         "{} packets sent in {:.6} s, {} packets/s, {}; {} intended, {} unsent\n",
         report.sent,
@@ -251,6 +294,11 @@ fn as_text(report: &SendReport) -> String {
             "lateness against the plan: p50 {} ns, p99 {} ns, max {} ns\n",
             lateness.p50_ns, lateness.p99_ns, lateness.max_ns
         ));
+    }
+    for thread in threads.iter().filter(|_| threads.len() > 1) {
+        let cpu = thread.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
+        let (sent, rate) = (thread.sent, grouped(thread.offered_pps));
+        text.push_str(&format!("stream {}{cpu}: {sent} packets, {rate} packets/s\n", thread.stream));
     }
     text
 }
@@ -292,10 +340,43 @@ pub struct Document {
     lateness: Option<LatenessSummary>,
     /// What ended the sending early; null if nothing did.
     failure: Option<String>,
+    /// What each thread sent.
+    threads: Vec<ThreadDocument>,
+}
+
+/// What one thread sent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ThreadDocument {
+    /// The stream in the stamps of its frames.
+    stream: u8,
+    /// Its CPU; null: wherever the kernel let it run.
+    cpu: Option<u32>,
+    /// Frames sent.
+    sent: u64,
+    /// Its frames of the schedule that were not sent.
+    unsent: u64,
+    /// Frames per second.
+    offered_pps: f64,
+    /// How late its frames were against the plan; null without a plan.
+    lateness: Option<LatenessSummary>,
+}
+
+impl ThreadDocument {
+    fn new(thread: &Thread) -> Self {
+        let Thread { stream, cpu, report } = thread;
+        Self {
+            stream: stream.0,
+            cpu: cpu.map(CpuId::number),
+            sent: report.sent,
+            unsent: report.unsent,
+            offered_pps: rate(report),
+            lateness: report.lateness.summary(),
+        }
+    }
 }
 
 impl Document {
-    fn new(report: &SendReport) -> Self {
+    fn new(report: &SendReport, threads: Vec<ThreadDocument>) -> Self {
         let rates = bits(report);
         Self {
             schema_version: SCHEMA_VERSION,
@@ -315,6 +396,7 @@ impl Document {
             offered_bits_per_s_layer_1: rates.layer_1,
             lateness: report.lateness.summary(),
             failure: report.failure.as_ref().map(ToString::to_string),
+            threads,
         }
     }
 }

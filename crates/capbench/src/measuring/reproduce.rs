@@ -69,7 +69,7 @@ struct Reproduce {
 
 pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     let publications = publications(&flags.key)?;
-    let setup = plain_setup(Sizes::Fixed(FrameSize::LEAST), &flags.path, flags.quiet);
+    let setup = plain_setup(Sizes::Fixed(FrameSize::LEAST), &flags.path, flags.quiet)?;
     let visits = flags.visits.unwrap_or(1);
     let base = Conditions { base: setup, scale: flags.scale, visits, seed: seed(flags.seed) };
     let absent = absent_vendors();

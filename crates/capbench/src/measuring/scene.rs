@@ -30,7 +30,7 @@ use super::path::{AgentPath, Path};
 use super::words;
 use crate::exit::Usage;
 use crate::flag_values::positive_duration;
-use crate::flags::{CaptureFlags, LayoutFlags, transmit};
+use crate::flags::{CaptureFlags, LayoutFlags, threads, transmit, transmit_by};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = None)]
@@ -121,6 +121,10 @@ pub struct PathFlags {
     /// through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
     transmit: String,
+    /// Send from this many threads, each on a CPU of its own; they take the frames of one schedule in turn. The same as
+    /// +threads=N behind the transmit method
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<NonZeroU16>,
 }
 
 impl PathFlags {
@@ -395,15 +399,15 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
     let mtu = if !flags.path.tx.is_empty() { u16::MAX.into() } else { flags.mtu };
     let setup = |sizes: Sizes| {
         FramePlan::new(layout, sizes.clone(), Mtu(mtu))?;
-        let base = plain_setup(sizes, &flags.path, quiet);
+        let base = plain_setup(sizes, &flags.path, quiet)?;
         Ok(Setup { layout, work: flags.work, capture: capture.clone(), ..base })
     };
     sizes.into_iter().map(setup).collect()
 }
 
 /// A set-up without method and work, in no particular placement.
-pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Setup {
-    Setup {
+pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Result<Setup, Usage> {
+    Ok(Setup {
         method: MethodSpec::plain(""),
         sizes,
         layout: FrameLayout::default(),
@@ -411,11 +415,11 @@ pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Setup {
         work: WorkModel::None.into(),
         capture: CaptureOptions::default(),
         moderation: None,
-        transmit: path.transmit.clone(),
+        transmit: transmit_by(&path.transmit, path.threads)?.to_string(),
         burst: None,
         quiet,
         latency: None,
-    }
+    })
 }
 
 fn placements(flags: &SceneFlags, default: &[PlacementChoice]) -> Result<Vec<PlacementChoice>> {

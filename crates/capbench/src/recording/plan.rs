@@ -11,8 +11,6 @@ use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::recording::{Plan, Source, Workers};
 use capbench_record::worker_pool::{self, WhenFull};
 use capbench_record::writing::{Retention, Rotation, WriteOptions};
-use capbench_sys::host::CpuId;
-use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::host::identity;
 
@@ -52,7 +50,7 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         packets: flags.count,
         packet_buffered: flags.output.packet_buffered || flags.immediate_mode,
         workers: workers(flags),
-        cpus: cpus(flags)?,
+        cpus: flags.cpu.as_deref().map_or(Ok(Vec::new()), crate::flags::cpus)?,
     })
 }
 
@@ -130,20 +128,6 @@ pub fn warn_of_names(write: &WriteOptions) {
         write.path.display(),
         humantime::format_duration(Duration::from_secs(after.into()))
     );
-}
-
-fn cpus(flags: &RecordFlags) -> Result<Vec<CpuId>> {
-    let Some(text) = &flags.cpu else { return Ok(Vec::new()) };
-    let online = online_cpus()?;
-    // Parse part by part: a CPU list is a set, but here threads use CPUs in the given order and may share one.
-    let parts: Option<Vec<_>> = text.split(',').map(parse_cpu_list).collect();
-    let cpus = parts
-        .ok_or_else(|| Usage(format!("--cpu {text}: not a list of CPUs; write for example 2,3 or 4-7")))?
-        .concat();
-    if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
-        return Err(Usage(format!("--cpu {text}: CPU {missing} does not exist or is offline")).into());
-    }
-    Ok(cpus)
 }
 
 /// The format of the files.

@@ -109,7 +109,7 @@ fn sending_on(interface: &str) -> Value {
     let Setup { layout, sizes, .. } = setup(64);
     let (stream, mtu, cpu) = (serde_json::from_value(json!(0)), serde_json::from_value(json!(1500)), cpu());
     let (stream, mtu, transmit) = (stream.unwrap(), mtu.unwrap(), "sendmmsg".into());
-    let asked = PrepareSending { stream, transmit, layout, sizes, mtu, cpu, is_virtual: false };
+    let asked = PrepareSending { stream, transmit, layout, sizes, mtu, cpus: vec![cpu], is_virtual: false };
     json!({"interface": interface, "side": {"transmit": asked}})
 }
 
@@ -118,7 +118,7 @@ fn receiving(hosts: &Hosts, streams: u16, quiet: Duration) -> Value {
         setup: Setup { quiet, transmit: "sendmmsg".into(), ..setup(64) },
         streams,
         mtu: serde_json::from_value(json!(1500)).unwrap(),
-        cpus: HostCpus { generator: None, kernel: cpu(), application: cpu() },
+        cpus: HostCpus { generators: Vec::new(), kernel: cpu(), application: cpu() },
         is_virtual: false,
         polls_by_thread: false,
     };

@@ -42,7 +42,7 @@ impl Halves<'_> {
         }
         // The generator's CPU is always busy: if it also does the kernel's work, only the kind of work distinguishes the two.
         let mut is_foreign = false;
-        let total_ns = if is_shared && cpus.placement.generator != Some(cpus.placement.kernel) {
+        let total_ns = if is_shared && !cpus.placement.generators.contains(&cpus.placement.kernel) {
             is_foreign = self.is_foreign(cpus.kernel_busy_ns.unwrap_or_default());
             if is_foreign {
                 noise.push("other work than the trial's kept its CPU busy, so its cost is unknown".into());
@@ -102,7 +102,8 @@ impl Halves<'_> {
         let cpus = &self.receive.cpus;
         let of_receiver =
             cpus.sending.largest_steal_share(&[cpus.placement.kernel, cpus.placement.application]);
-        let of_generators = self.each.iter().filter_map(|half| half.cpu.times?.steal_share());
+        let of_generators =
+            self.each.iter().flat_map(|half| &half.cpus).filter_map(|cpu| cpu.times?.steal_share());
         of_receiver.into_iter().chain(of_generators).reduce(f64::max)
     }
 

@@ -20,26 +20,32 @@ impl Halves<'_> {
             cpus: all.into_iter().filter_map(|cpu| self.of_cpu(cpu)).collect(),
             tick_ns: cpus.tick_ns,
             clocks: self.receive.clocks,
-            sending_ns: self.transmit.cpu.window_ns,
+            sending_ns: self.sending_ns(),
             backlog_lasts_ns: self.backlog_lasts_ns(),
             start_spread_ns: start_spread_ns(&self.receive.received.streams),
         }
     }
 
+    /// The longest window of a generator's CPU.
+    fn sending_ns(&self) -> u64 {
+        self.transmit.cpus.iter().map(|cpu| cpu.window_ns).max().unwrap_or_default()
+    }
+
     /// The disturbance of a CPU of the receive side's host; `None` if its times are unknown.
     fn of_cpu(&self, cpu: CpuId) -> Option<CpuDisturbance> {
         let (received, cpus) = (&self.receive.received, &self.receive.cpus);
-        let (placement, generator) = (cpus.placement, &self.transmit.cpu);
-        let generates = placement.generator == Some(cpu);
+        let placement = &cpus.placement;
+        let generator = self.transmit.cpus.iter().find(|generator| generator.cpu == cpu);
+        let generator = generator.filter(|_| placement.generators.contains(&cpu));
         // The generator's thread ends before the receiver has drained: its CPU is examined during sending only.
         let app_ns = received.cpu_ns_on(cpu, placement.application);
-        let sends_only = generates && app_ns.is_none();
+        let sends_only = generator.filter(|_| app_ns.is_none());
         let (times, window_ns) = match sends_only {
-            true => (generator.times?, generator.window_ns),
-            false => (cpus.receiving.of(cpu)?, cpus.receiving_ns),
+            Some(generator) => (generator.times?, generator.window_ns),
+            None => (cpus.receiving.of(cpu)?, cpus.receiving_ns),
         };
         let of_threads = [
-            (generates, generator.own_ns),
+            (true, generator.map_or(0, |generator| generator.own_ns)),
             (true, app_ns.unwrap_or_default()),
             (cpu == placement.kernel, cpus.kernel.map_or(0, |kernel| kernel.napi_threads_ns)),
         ];
@@ -47,16 +53,17 @@ impl Halves<'_> {
         // If the application also runs there, the CPU's remaining time belongs to neither.
         let traced = cpus.kernel.as_ref().filter(|kernel| kernel.cpu == cpu && app_ns.is_some());
         let mut stalls = match sends_only {
-            true => generator.stalls.clone(),
-            false => of(cpu, &cpus.stalls),
+            Some(generator) => generator.stalls.clone(),
+            None => of(cpu, &cpus.stalls),
         };
         // The receive side learns later that sending is over.
-        stalls.iter_mut().for_each(|stalls| stalls.retain(|stall| stall.until_ns <= generator.window_ns));
+        let sending_ns = self.sending_ns();
+        stalls.iter_mut().for_each(|stalls| stalls.retain(|stall| stall.until_ns <= sending_ns));
         Some(CpuDisturbance {
             cpu: cpu.number(),
             window_ns,
             unaccounted_ns: unaccounted_ns(&times, window_ns),
-            steal_ns: if sends_only { times.steal_ns } else { cpus.sending.of(cpu)?.steal_ns },
+            steal_ns: if sends_only.is_some() { times.steal_ns } else { cpus.sending.of(cpu)?.steal_ns },
             foreign_ns: foreign_ns(&times, window_ns, own_ns, wakeups(received), traced),
             stalls,
             core_speed: of(cpu, &cpus.paces),

@@ -61,13 +61,13 @@ pub(super) fn transmit() -> TransmitHalf {
         generator: "batches of 64".into(),
         outruns: true,
         needs_far_napi: false,
-        cpu: GeneratorCpu {
+        cpus: vec![GeneratorCpu {
             cpu: CpuId::new(0),
             own_ns: 950 * MS,
             window_ns: 1002 * MS,
             times: window(&[(0, [97, 0, 0, 0, 3])]).of(CpuId::new(0)),
             stalls: Some(vec![Stall { until_ns: 5 * MS, at_least_ns: MS, at_most_ns: 2 * MS }]),
-        },
+        }],
         interface: InterfaceCounts {
             stats: Some(LinkStats { tx_packets: 995, tx_dropped: 2, ..LinkStats::default() }),
             traced: Some(dropped("QDISC_DROP", 3)),
@@ -155,7 +155,7 @@ pub(super) fn receive() -> ReceiveHalf {
         own_xdp: false,
         filters: false,
         cpus: ReceiverCpus {
-            placement: HostCpus { generator: Some(CpuId::new(0)), kernel, application },
+            placement: HostCpus { generators: vec![CpuId::new(0)], kernel, application },
             sending: window(&[(0, [97, 0, 0, 0, 3]), (1, [20, 10, 50, 20, 0])]),
             receiving: window(&[(0, [97, 0, 200, 0, 3]), (1, [20, 10, 250, 20, 0])]),
             receiving_ns: 3003 * MS,
@@ -198,7 +198,7 @@ const PACE: CoreSpeed = CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1
 
 /// The trial of one generator, on the receiver's host if the receive side says so.
 pub(super) fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
-    let on_its_host = receive.cpus.placement.generator.map(|_| transmit.stream);
+    let on_its_host = receive.cpus.placement.generators.first().map(|_| transmit.stream);
     let sides = Sides {
         link,
         is_in_step: true,
@@ -288,9 +288,9 @@ fn what_a_tick_samples_of_a_load_in_step_with_it_is_unknown() {
 #[test]
 fn a_generator_on_another_host_is_not_taken_for_a_thread_of_the_receiver() {
     let mut transmit = transmit();
-    transmit.cpu.cpu = CpuId::new(1);
+    transmit.cpus[0].cpu = CpuId::new(1);
     let mut receive = receive();
-    receive.cpus.placement.generator = None;
+    receive.cpus.placement.generators.clear();
     receive.cpus.paces.remove(0);
     let measured = join(VIRTUAL, &transmit, &receive);
     let [cpu] = measured.disturbance.cpus.as_slice() else { panic!("the receive side's CPU alone") };
@@ -316,8 +316,8 @@ fn the_generators_cpu_is_examined_while_it_sends_and_the_others_until_the_last_f
 #[test]
 fn a_generator_on_the_applications_cpu_is_examined_with_it() {
     let (mut transmit, mut receive) = (transmit(), receive());
-    transmit.cpu.cpu = CpuId::new(1);
-    receive.cpus.placement.generator = Some(CpuId::new(1));
+    transmit.cpus[0].cpu = CpuId::new(1);
+    receive.cpus.placement.generators = vec![CpuId::new(1)];
     let measured = join(VIRTUAL, &transmit, &receive);
     let [cpu] = measured.disturbance.cpus.as_slice() else { panic!("one CPU") };
     assert_eq!((cpu.cpu, cpu.window_ns), (1, 3003 * MS));

@@ -8,15 +8,24 @@ use crate::live::halves::{GeneratorCpu, SentFrames, TransmitHalf};
 
 /// The halves of several generators as that of one. Sums are unknown where a part is; of durations it is the longest.
 ///
-/// CPU times are those of the CPU of the first half in `on_cpu`: generators on the receiver's host share a CPU, and those of other
+/// CPU times are those of the halves in `on_its_host`: on the receiver's host generators can share a CPU, and those of other
 /// hosts are not examined.
 ///
 /// # Panics
 /// Without a half: a trial of which no generator reports is an error before.
-pub(super) fn together(halves: &[TransmitHalf], on_cpu: impl Fn(&TransmitHalf) -> bool) -> TransmitHalf {
-    let cpu = halves.iter().filter(|half| on_cpu(half)).map(|half| half.cpu.clone()).reduce(shared);
+pub(super) fn together(
+    halves: &[TransmitHalf],
+    on_its_host: impl Fn(&TransmitHalf) -> bool,
+) -> TransmitHalf {
+    let mut cpus: Vec<GeneratorCpu> = Vec::new();
+    for cpu in halves.iter().filter(|half| on_its_host(half)).flat_map(|half| half.cpus.clone()) {
+        match cpus.iter_mut().find(|known| known.cpu == cpu.cpu) {
+            Some(known) => *known = shared(known.clone(), cpu),
+            None => cpus.push(cpu),
+        }
+    }
     let all = halves.iter().cloned().reduce(both).expect("one generator or more reports");
-    TransmitHalf { cpu: cpu.unwrap_or_else(|| all.cpu.clone()), ..all }
+    if cpus.is_empty() { all } else { TransmitHalf { cpus, ..all } }
 }
 
 fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
@@ -32,17 +41,14 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
         elapsed: one.elapsed.max(other.elapsed),
         sending: one.sending.max(other.sending),
         lateness: one.lateness.zip(other.lateness).map(|(one, other)| latest(one, other)),
-        departed: one.departed.zip(other.departed).map(|(one, other)| Departed {
-            after_s: one.after_s.max(other.after_s),
-            under_way: one.under_way + other.under_way,
-        }),
+        departed: departed(one.departed, other.departed),
         generator: match one.generator.split("; ").any(|known| known == other.generator) {
             true => one.generator,
             false => format!("{}; {}", one.generator, other.generator),
         },
         outruns: one.outruns && other.outruns,
         needs_far_napi: one.needs_far_napi || other.needs_far_napi,
-        cpu: one.cpu,
+        cpus: one.cpus,
         interface: one.interface.plus(&other.interface),
         counts_each_frame: one.counts_each_frame && other.counts_each_frame,
         driver_counters,
@@ -52,6 +58,14 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
         // Each has its own.
         clock: None,
     }
+}
+
+/// When the frames of two senders had left.
+pub(in crate::live) fn departed(one: Option<Departed>, other: Option<Departed>) -> Option<Departed> {
+    one.zip(other).map(|(one, other)| Departed {
+        after_s: one.after_s.max(other.after_s),
+        under_way: one.under_way + other.under_way,
+    })
 }
 
 fn latest(one: LatenessSummary, other: LatenessSummary) -> LatenessSummary {

@@ -43,9 +43,9 @@ impl TransmitEnd for End {
         self.answer(if go.with_others { "go" } else { "go alone" }, ())
     }
 
-    fn sent(&mut self) -> Result<Sent> {
+    fn sent(&mut self) -> Result<Vec<Sent>> {
         let frames = self.part.and_then(|arm| arm.load.intended(arm.duration)).unwrap();
-        self.answer("sent", Sent { stream: StreamId(self.stream), frames, end_ns: 0, began: None })
+        self.answer("sent", vec![Sent { stream: StreamId(self.stream), frames, end_ns: 0, began: None }])
     }
 
     fn finish(&mut self, _: FinishSending) -> Result<TransmitHalf> {
@@ -71,7 +71,8 @@ fn senders(
     let sender = |stream: u8| {
         let fails_at = fails_at.filter(|_| usize::from(stream) == failing);
         let end = End { stream, log: Rc::clone(&log), fails_at, part: None, is_lost: false };
-        Sender::new(Box::new(end), StreamId(stream), NonZeroU32::MIN, Some(format!("g{stream}")), false)
+        let one = NonZeroU16::MIN;
+        Sender::new(Box::new(end), StreamId(stream), one, NonZeroU32::MIN, Some(format!("g{stream}")), false)
     };
     (Senders::new((0..3).map(sender).collect(), 3, Vec::new(), tolerated), log)
 }
@@ -102,7 +103,7 @@ fn all_begin_before_the_end_of_any_is_awaited() {
     assert_eq!(log.borrow()[3..], ["go 0", "go 1", "go 2", "sent 0", "sent 1", "sent 2"]);
     assert!(senders.absence().is_none());
     let end = End { stream: 0, log: Rc::clone(&log), fails_at: None, part: None, is_lost: false };
-    run(&mut Senders::one(Box::new(end))).unwrap();
+    run(&mut Senders::one(Box::new(end), NonZeroU16::MIN)).unwrap();
     assert_eq!(log.borrow()[9..], ["arm 0", "go alone 0", "sent 0"]);
 }
 
