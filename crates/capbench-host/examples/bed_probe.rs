@@ -28,10 +28,11 @@ fn run() -> Result<()> {
     let (same, other) = (Placement::same()?, Placement::other()?);
     println!("same: {}\nother: {}", same.statement, other.statement);
     let kinds =
-        [KernelWork::SenderContext, KernelWork::Rps(same.kernel), KernelWork::ThreadedNapi(same.kernel)];
+        [KernelWork::SenderContext, KernelWork::Rps(same.kernels.clone()), KernelWork::ThreadedNapi(same.kernel)];
     for kernel_work in kinds {
-        match Bed::virtual_pair(&BedOptions { mtu: 9000, kernel_work }) {
-            Ok(bed) => println!("{kernel_work:?}: {:?}", bed.kernel_work()),
+        let options = BedOptions { mtu: 9000, kernel_work, ..BedOptions::default() };
+        match Bed::virtual_pair(&options) {
+            Ok(bed) => println!("{:?}: {:?}", options.kernel_work, bed.kernel_work()),
             Err(error @ HostError::Unsupported { .. }) => println!("{error}"),
             Err(error) => return Err(error),
         }

@@ -49,6 +49,8 @@ pub struct PairRequest<'request> {
     pub peer_mac: [u8; 6],
     /// MTU of both ends in bytes, without the Ethernet header.
     pub mtu: u32,
+    /// Transmit and receive queues of both ends.
+    pub queues: u32,
 }
 
 impl Links {
@@ -64,6 +66,8 @@ impl Links {
             let mut message = LinkMessage::default();
             message.attributes.push(LinkAttribute::IfName(name.into()));
             message.attributes.push(LinkAttribute::Mtu(pair.mtu));
+            message.attributes.push(LinkAttribute::NumTxQueues(pair.queues));
+            message.attributes.push(LinkAttribute::NumRxQueues(pair.queues));
             message.attributes.push(LinkAttribute::Address(mac.to_vec()));
             message
         };

@@ -5,6 +5,7 @@
 
 use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroU16;
 use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -22,7 +23,7 @@ use capbench_host::drivers::{Meaning, NicSnapshot, nic_losses};
 use capbench_host::links::Links;
 use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
 use capbench_sys::host::ethtool::Offload;
-use capbench_sys::host::{CpuId, NetNamespace};
+use capbench_sys::host::{CpuId, NetNamespace, SysfsView};
 use capbench_sys::packet::{PacketSocket, Protocol};
 use capbench_testing::network::privileges;
 use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
@@ -30,7 +31,7 @@ use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
 const NOBODY: u32 = 65_534;
 
 fn bed(kernel_work: KernelWork) -> Bed {
-    Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work }).unwrap()
+    Bed::virtual_pair(&BedOptions { kernel_work, ..BedOptions::default() }).unwrap()
 }
 
 /// A file whose every write is a frame on the transmitting side.
@@ -87,7 +88,7 @@ fn eventually(what: &str, condition: impl Fn() -> bool) {
 #[test]
 fn root_a_pair_is_up_and_carries_frames() {
     let Some(()) = privileges() else { return };
-    let options = BedOptions { mtu: 9000, kernel_work: KernelWork::SenderContext };
+    let options = BedOptions { mtu: 9000, ..BedOptions::default() };
     let bed = Bed::virtual_pair(&options).unwrap();
     for side in [bed.transmit_side(), bed.receive_side()] {
         let link = side.links().by_index(side.index()).unwrap();
@@ -145,7 +146,7 @@ fn flood(bed: &Bed, generator: CpuId, expected: CpuId) -> RangeInclusive<f64> {
     };
     let sent = bed.transmit_side().run(send).unwrap();
     eventually("every frame that was sent arrives", || received(bed) - count >= sent);
-    kernel_cpu_bounds(&SoftnetSnapshot::read().unwrap().since(&before), expected, sent).unwrap()
+    kernel_cpu_bounds(&SoftnetSnapshot::read().unwrap().since(&before), &[expected], sent).unwrap()
 }
 
 #[test]
@@ -155,11 +156,12 @@ fn root_alone_receive_work_is_done_where_it_was_asked_for() {
     let (generator, kernel) = (placement.generator, placement.kernel);
     let kinds = [
         (KernelWork::SenderContext, generator, Vec::new()),
-        (KernelWork::Rps(kernel), kernel, vec![kernel]),
+        (KernelWork::Rps(vec![kernel]), kernel, vec![kernel]),
         (KernelWork::ThreadedNapi(kernel), kernel, vec![kernel]),
     ];
     for (kernel_work, expected, read_back) in kinds {
-        let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work }) {
+        let options = BedOptions { kernel_work: kernel_work.clone(), ..BedOptions::default() };
+        let bed = match Bed::virtual_pair(&options) {
             Err(error @ HostError::Unsupported { .. }) => {
                 cannot_have(HostLimit::Kernel, error);
                 continue;
@@ -173,16 +175,38 @@ fn root_alone_receive_work_is_done_where_it_was_asked_for() {
     }
 }
 
+/// A link with queues spreads the flows over CPUs.
+#[test]
+fn root_alone_receive_work_of_several_queues_is_spread_by_flow() {
+    let Some(()) = privileges() else { return };
+    let cpus = allowed_cpus().unwrap();
+    let options = BedOptions {
+        queues: NonZeroU16::new(3).unwrap(),
+        kernel_work: KernelWork::Rps(cpus.clone()),
+        ..BedOptions::default()
+    };
+    let bed = match Bed::virtual_pair(&options) {
+        Err(HostError::Unsupported { reason, .. }) => return cannot_have(HostLimit::Kernel, reason),
+        made => made.unwrap(),
+    };
+    assert_eq!(bed.kernel_work().unwrap().read_back.as_deref(), Some(cpus.as_slice()));
+    let queues = |side: &Side| {
+        let view = || SysfsView::of_current_namespace().unwrap().list(&format!("class/net/{}/queues", side.name()));
+        side.run(view).unwrap().unwrap().len()
+    };
+    assert_eq!((queues(bed.transmit_side()), queues(bed.receive_side())), (6, 6));
+}
+
 #[test]
 fn root_alone_the_napi_threads_time_is_accounted() {
     let Some(()) = privileges() else { return };
     let cpu = *allowed_cpus().unwrap().last().unwrap();
-    let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work: KernelWork::ThreadedNapi(cpu) }) {
+    let bed = match Bed::virtual_pair(&BedOptions { kernel_work: KernelWork::ThreadedNapi(cpu), ..BedOptions::default() }) {
         Ok(bed) => bed,
         Err(error @ HostError::Unsupported { .. }) => return cannot_have(HostLimit::Kernel, error),
         Err(error) => panic!("{error}"),
     };
-    let probe = KernelWorkProbe::new(cpu, Some(bed.receive_side().name()));
+    let probe = KernelWorkProbe::new(&[cpu], Some(bed.receive_side().name()));
     let before = probe.snapshot().unwrap();
     flood(&bed, allowed_cpus().unwrap()[0], cpu);
     let work = probe.snapshot().unwrap().since(&before).unwrap().unwrap();
@@ -307,8 +331,8 @@ fn a_missing_interface_is_named() {
 fn root_a_veth_s_own_counters_are_read() {
     let Some(()) = privileges() else { return };
     let bed = match Bed::virtual_pair(&BedOptions {
-        mtu: 1500,
         kernel_work: KernelWork::ThreadedNapi(allowed_cpus().unwrap()[0]),
+        ..BedOptions::default()
     }) {
         Err(HostError::Unsupported { reason, .. }) => return cannot_have(HostLimit::Kernel, reason),
         made => made.unwrap(),

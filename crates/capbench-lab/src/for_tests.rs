@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use capbench_frames::Mtu;
@@ -16,7 +17,7 @@ use crate::subject::ReceiveBy;
 
 /// The virtual link of a bed; receives by RPS.
 pub fn virtual_link() -> Path {
-    Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }
+    Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps, queues: NonZeroU16::MIN }
 }
 
 /// A laboratory on this host, whose kernel charges interrupts to the threads that they interrupt.

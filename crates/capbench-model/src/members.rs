@@ -149,7 +149,7 @@ mod tests {
             ("recv+members=0", "1 to 256"),
             ("recv+members=257", "1 to 256"),
             ("recv+members", "1 to 256"),
-            ("recv+members=2+fanout=dice", "hash, cpu, queue and lb"),
+            ("recv+members=2+fanout=dice", "hash, cpu, queue, lb and rollover"),
             ("recv+fanout=lb", "needs +members=N"),
         ] {
             assert!(taken(text).is_err_and(|error| error.contains(said)), "{text}");

@@ -384,7 +384,7 @@ impl AgentLaboratory {
             setup: setup.clone(),
             streams,
             mtu,
-            cpus: HostCpus { generators: here, kernel: placement.kernel, application: placement.application },
+            cpus: HostCpus { generators: here, kernels: placement.kernels.clone(), application: placement.application },
             is_virtual,
             polls_by_thread: false,
         };

@@ -143,7 +143,7 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
         setup: Setup { method: method.parse().unwrap(), ..setup(64) },
         streams: 1,
         mtu: Mtu(1500),
-        cpus: HostCpus { generators: Vec::new(), kernel: cpu, application: cpu },
+        cpus: HostCpus { generators: Vec::new(), kernels: vec![cpu], application: cpu },
         is_virtual: false,
         polls_by_thread: false,
     };

@@ -10,12 +10,12 @@ use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
 use crate::Result;
 use crate::tracer::{NetRxTime, Tracer};
 
-/// The threads that do the kernel's receive work on one CPU. Found once, because a scan of all processes would disturb a window
+/// The threads that do the kernel's receive work on some CPUs. Found once, because a scan of all processes would disturb a window
 /// for too long.
 #[derive(Debug, Clone)]
 pub struct KernelWorkProbe {
-    cpu: CpuId,
-    ksoftirqd: Option<ThreadId>,
+    /// Each CPU with its ksoftirqd, if that is visible.
+    cpus: Vec<(CpuId, Option<ThreadId>)>,
     /// `None` if a NAPI thread must exist but is not visible.
     napi: Option<Vec<ThreadId>>,
     tracer: Option<Arc<Tracer>>,
@@ -24,30 +24,30 @@ pub struct KernelWorkProbe {
 /// One reading of the probe.
 #[derive(Debug, Clone)]
 pub struct KernelWorkSnapshot {
-    cpu: CpuId,
+    cpus: Vec<CpuId>,
     monotonic_ns: u64,
     times: CpuSnapshot,
-    ksoftirqd: Option<ThreadTimes>,
+    ksoftirqd: Option<Vec<ThreadTimes>>,
     napi: Option<Vec<ThreadTimes>>,
     net_rx: Option<NetRxTime>,
     /// Runs of the receive softirq; read only with a tracer.
     net_rx_runs: Option<u64>,
 }
 
-/// The kernel's receive work on one CPU within a window, in ns of CPU time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// The kernel's receive work on its CPUs within a window, in ns of CPU time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KernelReceive {
-    /// The CPU.
-    pub cpu: CpuId,
-    /// Soft interrupts on the CPU, including those run by ksoftirqd (`/proc/stat`).
+    /// The CPUs.
+    pub cpus: Vec<CpuId>,
+    /// Soft interrupts on the CPUs, including those run by ksoftirqd (`/proc/stat`).
     pub softirq_ns: u64,
-    /// Hardware interrupts on the CPU (`/proc/stat`).
+    /// Hardware interrupts on the CPUs (`/proc/stat`).
     pub irq_ns: u64,
-    /// The part of `softirq_ns` that ran in ksoftirqd; `None` if that thread is not visible.
+    /// The part of `softirq_ns` that ran in ksoftirqd; `None` if a thread is not visible.
     pub ksoftirqd_ns: Option<u64>,
-    /// Run time of the NAPI threads of the interface and of the CPU's backlog; 0 if the bed uses none.
+    /// Run time of the NAPI threads of the interface and of the CPUs' backlogs; 0 if the bed uses none.
     pub napi_threads_ns: u64,
-    /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ. If the kernel samples at the timer tick, bursts in phase
+    /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ for each CPU. If the kernel samples at the timer tick, bursts in phase
     /// with the tick can be missed completely (rezolus PR 462).
     pub resolution_ns: u64,
     /// Time in the receive softirq, measured at its start and end; `None` without a tracer.
@@ -76,17 +76,19 @@ pub struct ApplicationTime {
 }
 
 impl KernelWorkProbe {
-    /// A probe for `cpu`. `napi_interface` is the interface that a NAPI thread polls, if the bed uses threaded NAPI.
-    pub fn new(cpu: CpuId, napi_interface: Option<&str>) -> Self {
+    /// A probe for `cpus`. `napi_interface` is the interface that a NAPI thread polls, if the bed uses threaded NAPI.
+    pub fn new(cpus: &[CpuId], napi_interface: Option<&str>) -> Self {
         let threads = receive_threads();
         let all = |wanted: &dyn Fn(&ReceiveThread) -> bool| -> Vec<ThreadId> {
             threads.iter().filter(|(_, kind)| wanted(kind)).map(|(thread, _)| *thread).collect()
         };
         let mut napi = all(&|kind| napi_interface.is_some_and(|interface| kind.polls(interface)));
         let unseen = napi_interface.is_some() && napi.is_empty();
-        napi.extend(all(&|kind| *kind == ReceiveThread::BacklogNapi(cpu)));
-        let ksoftirqd = all(&|kind| *kind == ReceiveThread::Ksoftirqd(cpu)).first().copied();
-        Self { cpu, ksoftirqd, napi: (!unseen).then_some(napi), tracer: None }
+        let is_backlog = |kind: &ReceiveThread| cpus.iter().any(|cpu| *kind == ReceiveThread::BacklogNapi(*cpu));
+        napi.extend(all(&is_backlog));
+        let ksoftirqd = |cpu| all(&|kind| *kind == ReceiveThread::Ksoftirqd(cpu)).first().copied();
+        let cpus = cpus.iter().map(|cpu| (*cpu, ksoftirqd(*cpu))).collect();
+        Self { cpus, napi: (!unseen).then_some(napi), tracer: None }
     }
 
     /// The same, plus the tracer's measurement of the softirq.
@@ -102,14 +104,22 @@ impl KernelWorkProbe {
     pub fn snapshot(&self) -> Result<KernelWorkSnapshot> {
         let read_all =
             |threads: &Vec<ThreadId>| threads.iter().map(|thread| ThreadTimes::read(*thread)).collect();
+        let ksoftirqd = self.cpus.iter().map(|(_, thread)| *thread).collect::<Option<Vec<_>>>();
+        let cpus: Vec<CpuId> = self.cpus.iter().map(|(cpu, _)| *cpu).collect();
+        let tracer = self.tracer.as_ref();
+        let net_rx = |tracer: &Arc<Tracer>| {
+            let all = cpus.iter().map(|cpu| tracer.net_rx(*cpu)).collect::<Option<Vec<_>>>()?;
+            all.into_iter().reduce(|one, other| one.plus(&other))
+        };
+        let runs = |_| cpus.iter().map(|cpu| net_rx_runs(*cpu)).sum::<Result<Option<u64>>>();
         Ok(KernelWorkSnapshot {
-            cpu: self.cpu,
             monotonic_ns: clock::monotonic_ns(),
             times: CpuSnapshot::read()?,
-            ksoftirqd: self.ksoftirqd.and_then(ThreadTimes::read),
+            ksoftirqd: ksoftirqd.as_ref().and_then(read_all),
             napi: self.napi.as_ref().and_then(read_all),
-            net_rx: self.tracer.as_ref().and_then(|tracer| tracer.net_rx(self.cpu)),
-            net_rx_runs: self.tracer.as_ref().map_or(Ok(None), |_| net_rx_runs(self.cpu))?,
+            net_rx: tracer.and_then(net_rx),
+            net_rx_runs: tracer.map_or(Ok(None), runs)?,
+            cpus,
         })
     }
 }
@@ -125,34 +135,42 @@ impl KernelWorkSnapshot {
         self.monotonic_ns
     }
 
-    /// Time since `before` in which the CPU was neither idle nor stolen. If the timer tick stops on idle CPUs
+    /// Time since `before` in which the CPUs were neither idle nor stolen. If the timer tick stops on idle CPUs
     /// (CONFIG_NO_HZ_IDLE, NO_HZ_FULL), idle time is measured at its ends, not sampled.
     pub fn busy_ns_since(&self, before: &Self) -> Option<u64> {
-        let times = self.cpus_since(before).of(self.cpu)?;
+        let window = self.cpus_since(before);
         let elapsed = self.monotonic_ns.checked_sub(before.monotonic_ns)?;
-        Some(elapsed.saturating_sub(times.idle_ns + times.iowait_ns + times.steal_ns))
+        let busy = |cpu: &CpuId| {
+            let times = window.of(*cpu)?;
+            Some(elapsed.saturating_sub(times.idle_ns + times.iowait_ns + times.steal_ns))
+        };
+        self.cpus.iter().map(busy).sum()
     }
 
-    /// The kernel's receive work since `before`, a snapshot of the same probe; `None` if the times of the CPU or of a NAPI
+    /// The kernel's receive work since `before`, a snapshot of the same probe; `None` if the times of a CPU or of a NAPI
     /// thread are unknown.
     pub fn since(&self, before: &Self) -> Result<Option<KernelReceive>> {
         let resolution_ns = tick_ns()?;
         let run_ns = |(now, then): (&ThreadTimes, &ThreadTimes)| now.since(then).run_ns;
-        let napi = self.napi.as_ref().zip(before.napi.as_ref());
-        let napi_threads_ns =
-            napi.and_then(|(now, then)| now.iter().zip(then).map(run_ns).sum::<Option<u64>>());
-        let ksoftirqd_ns = self.ksoftirqd.as_ref().zip(before.ksoftirqd.as_ref()).and_then(run_ns);
-        let times = self.cpus_since(before).of(self.cpu);
+        let all_run_ns = |now: &Option<Vec<_>>, then: &Option<Vec<_>>| {
+            now.as_ref()?.iter().zip(then.as_ref()?).map(run_ns).sum::<Option<u64>>()
+        };
+        let napi_threads_ns = all_run_ns(&self.napi, &before.napi);
+        let ksoftirqd_ns = all_run_ns(&self.ksoftirqd, &before.ksoftirqd);
+        let window = self.cpus_since(before);
+        let times = self.cpus.iter().map(|cpu| window.of(*cpu)).collect::<Option<Vec<_>>>();
+        let sum = |of: fn(&CpuTimes) -> u64| times.as_ref().map(|times| times.iter().map(of).sum());
+        let interrupts = sum(|times| times.softirq_ns).zip(sum(|times| times.irq_ns));
         let traced = self.net_rx.zip(before.net_rx).map(|(now, then)| now.since(&then));
         let net_rx_runs =
             self.net_rx_runs.zip(before.net_rx_runs).and_then(|(now, then)| now.checked_sub(then));
-        Ok(times.zip(napi_threads_ns).map(|(times, napi_threads_ns)| KernelReceive {
-            cpu: self.cpu,
-            softirq_ns: times.softirq_ns,
-            irq_ns: times.irq_ns,
+        Ok(interrupts.zip(napi_threads_ns).map(|((softirq_ns, irq_ns), napi_threads_ns)| KernelReceive {
+            cpus: self.cpus.clone(),
+            softirq_ns,
+            irq_ns,
             ksoftirqd_ns,
             napi_threads_ns,
-            resolution_ns,
+            resolution_ns: resolution_ns * self.cpus.len() as u64,
             traced,
             net_rx_runs,
         }))
@@ -284,9 +302,8 @@ mod tests {
     }
 
     fn kernel(softirq_ns: u64, ksoftirqd_ns: Option<u64>) -> KernelReceive {
-        let cpu = CpuId::new(1);
         KernelReceive {
-            cpu,
+            cpus: vec![CpuId::new(1)],
             softirq_ns,
             irq_ns: 5,
             ksoftirqd_ns,
@@ -356,7 +373,7 @@ mod tests {
     #[test]
     fn a_napi_thread_that_cannot_be_seen_makes_the_work_unknown() {
         let cpu = capbench_sys::host::affinity::allowed_cpus().unwrap()[0];
-        let probe = KernelWorkProbe::new(cpu, Some("no-such-if"));
+        let probe = KernelWorkProbe::new(&[cpu], Some("no-such-if"));
         let snapshot = probe.snapshot().unwrap();
         assert_eq!(snapshot.since(&snapshot.clone()).unwrap(), None);
     }
@@ -364,9 +381,9 @@ mod tests {
     #[test]
     fn this_host_can_be_accounted_for() {
         let cpu = capbench_sys::host::affinity::allowed_cpus().unwrap()[0];
-        let probe = KernelWorkProbe::new(cpu, None);
+        let probe = KernelWorkProbe::new(&[cpu], None);
         let (before, after) = (probe.snapshot().unwrap(), probe.snapshot().unwrap());
         let work = after.since(&before).unwrap().unwrap();
-        assert_eq!((work.cpu, work.resolution_ns), (cpu, 10_000_000));
+        assert_eq!((work.cpus, work.resolution_ns), (vec![cpu], 10_000_000));
     }
 }

@@ -104,12 +104,12 @@ impl SoftnetSnapshot {
     }
 }
 
-/// Bounds of the share (0 to 1) of a trial's own `packets` that the CPU `expected` processed, for any other traffic of the
-/// host. Lower bound: packets that no other CPU can have processed. Upper bound: all that this CPU processed. `None` if
+/// Bounds of the share (0 to 1) of a trial's own `packets` that the CPUs `expected` processed, for any other traffic of the
+/// host. Lower bound: packets that no other CPU can have processed. Upper bound: all that these CPUs processed. `None` if
 /// `packets` is 0.
 pub fn kernel_cpu_bounds(
     counts: &[SoftnetDelta],
-    expected: CpuId,
+    expected: &[CpuId],
     packets: u64,
 ) -> Option<RangeInclusive<f64>> {
     let (there, all) = processed(counts, expected);
@@ -122,13 +122,13 @@ pub fn kernel_cpu_bounds(
 pub fn busiest_kernel_cpu(before: &SoftnetSnapshot, after: &SoftnetSnapshot) -> Option<(CpuId, f64)> {
     let deltas = after.since(before);
     let cpu = deltas.iter().max_by_key(|delta| delta.processed)?.cpu;
-    let (there, all) = processed(&deltas, cpu);
+    let (there, all) = processed(&deltas, &[cpu]);
     (all > 0).then(|| (cpu, there as f64 / all as f64))
 }
 
-/// Packets that a CPU processed, and packets of all CPUs.
-fn processed(deltas: &[SoftnetDelta], cpu: CpuId) -> (u64, u64) {
-    let there = deltas.iter().filter(|delta| delta.cpu == cpu).map(|delta| delta.processed).sum();
+/// Packets that some CPUs processed, and packets of all CPUs.
+fn processed(deltas: &[SoftnetDelta], cpus: &[CpuId]) -> (u64, u64) {
+    let there = deltas.iter().filter(|delta| cpus.contains(&delta.cpu)).map(|delta| delta.processed).sum();
     (there, deltas.iter().map(|delta| delta.processed).sum())
 }
 
@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn foreign_traffic_widens_the_bounds() {
         let (before, after) = (with_processed(100, 100), with_processed(130, 200));
-        let bounds = |packets| kernel_cpu_bounds(&after.since(&before), CpuId::new(1), packets);
+        let bounds = |packets| kernel_cpu_bounds(&after.since(&before), &[CpuId::new(1)], packets);
         // 30 packets were processed on CPU 0: they can be foreign, or some of these 100.
         assert_eq!(bounds(100), Some(0.7..=1.0));
         assert_eq!(bounds(20), Some(0.0..=1.0));
         assert_eq!(bounds(0), None);
-        assert_eq!(kernel_cpu_bounds(&after.since(&before), CpuId::new(0), 100), Some(0.0..=0.3));
+        assert_eq!(kernel_cpu_bounds(&after.since(&before), &[CpuId::new(0)], 100), Some(0.0..=0.3));
     }
 
     #[test]

@@ -5,12 +5,16 @@ use capbench_sys::host::CpuId;
 
 const WORD_BITS: u32 = u32::BITS;
 
-/// The mask that contains only `cpu`.
-pub(super) fn only(cpu: CpuId) -> String {
-    let highest = 1u32 << (cpu.number() % WORD_BITS);
+/// The mask that contains these CPUs.
+pub(super) fn of(cpus: &[CpuId]) -> String {
+    let words = cpus.iter().map(|cpu| cpu.number() / WORD_BITS + 1).max().unwrap_or(1);
+    let word = |position: u32| {
+        let here = cpus.iter().filter(|cpu| cpu.number() / WORD_BITS == position);
+        here.fold(0u32, |word, cpu| word | 1 << (cpu.number() % WORD_BITS))
+    };
     // Each lower word has all its eight digits.
-    let lower = ",00000000".repeat((cpu.number() / WORD_BITS) as usize);
-    format!("{highest:x}{lower}")
+    let lower = (0..words - 1).rev().map(|position| format!(",{:08x}", word(position)));
+    format!("{:x}{}", word(words - 1), lower.collect::<String>())
 }
 
 /// The CPUs in a mask, ascending; `None` if the text is no mask.
@@ -35,11 +39,11 @@ mod tests {
 
     #[test]
     fn words_are_grouped_with_the_highest_first() {
-        assert_eq!(only(CpuId::new(0)), "1");
-        assert_eq!(only(CpuId::new(5)), "20");
-        assert_eq!(only(CpuId::new(31)), "80000000");
-        assert_eq!(only(CpuId::new(32)), "1,00000000");
-        assert_eq!(only(CpuId::new(70)), "40,00000000,00000000");
+        assert_eq!(of(&[CpuId::new(0)]), "1");
+        assert_eq!(of(&[CpuId::new(5)]), "20");
+        assert_eq!(of(&[CpuId::new(31)]), "80000000");
+        assert_eq!(of(&[CpuId::new(32)]), "1,00000000");
+        assert_eq!(of(&[CpuId::new(70)]), "40,00000000,00000000");
     }
 
     #[test]
@@ -56,7 +60,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(number in 0u32..8192) {
-            prop_assert_eq!(parse(&only(CpuId::new(number))), Some(vec![CpuId::new(number)]));
+            prop_assert_eq!(parse(&of(&[CpuId::new(number)])), Some(vec![CpuId::new(number)]));
         }
 
         #[test]

@@ -13,6 +13,7 @@ use std::io;
 use capbench_sys::host::ethtool::{Offload, set_offload};
 use capbench_sys::host::{CpuId, SysfsView, ThreadId, affinity};
 
+use super::placement::list;
 use super::{Side, cpu_mask};
 use crate::accounts::threads::receive_threads;
 use crate::{HostError, Result};
@@ -20,12 +21,12 @@ use crate::{HostError, Result};
 const DEFAULT_MASK: &str = "/proc/sys/net/core/rps_default_mask";
 
 /// The context that does the receive work of a virtual pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelWork {
     /// The sending CPU, right after sending: a veth's default. The receive work slows the sender.
     SenderContext,
-    /// This CPU, by receive packet steering.
-    Rps(CpuId),
+    /// These CPUs, by receive packet steering: it chooses one for each flow, as a card with a queue for each would.
+    Rps(Vec<CpuId>),
     /// This CPU, by a NAPI thread pinned to it. Needs root on the host, and Linux 5.13.
     ThreadedNapi(CpuId),
     /// The same with deferred interrupts: a timer wakes the NAPI thread while packets keep arriving (`napi_defer_hard_irqs` and
@@ -61,17 +62,17 @@ impl SysfsAccess {
 }
 
 /// Call it in the new receiving namespace before the pair exists. Returns whether it set the default mask.
-pub(super) fn before_pair(work: KernelWork) -> Result<bool> {
-    let KernelWork::Rps(cpu) = work else { return Ok(false) };
-    match std::fs::write(DEFAULT_MASK, cpu_mask::only(cpu)) {
+pub(super) fn before_pair(work: &KernelWork) -> Result<bool> {
+    let KernelWork::Rps(cpus) = work else { return Ok(false) };
+    match std::fs::write(DEFAULT_MASK, cpu_mask::of(cpus)) {
         Ok(()) => Ok(true),
         // Before Linux 6.3 only the initial namespace has the file, and this is not the initial one.
         Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
             Ok(false)
         }
         Err(source) if source.raw_os_error() == Some(INVALID) => Err(HostError::unsupported(
-            rps_name(cpu),
-            "the kernel refuses this CPU: it is isolated (isolcpus, nohz_full) or absent",
+            rps_name(cpus),
+            "the kernel refuses a CPU: it is isolated (isolcpus, nohz_full) or absent",
         )),
         Err(source) => Err(HostError::writing(DEFAULT_MASK, source)),
     }
@@ -79,52 +80,54 @@ pub(super) fn before_pair(work: KernelWork) -> Result<bool> {
 
 /// Sets the context if [`before_pair`] could not, and reads it back.
 pub(super) fn place(
-    work: KernelWork,
+    work: &KernelWork,
     transmit: &Side,
     receive: &Side,
     sysfs: &SysfsAccess,
     default_mask_set: bool,
 ) -> Result<KernelWorkReport> {
-    match work {
+    match *work {
         KernelWork::SenderContext => {
             let read_back = sysfs.view("").ok().map(|view| rps_cpus(view, receive.name())).transpose()?;
             match read_back.as_deref() {
-                None | Some([]) => Ok(report(work, "the veth's default, no RPS", read_back)),
+                None | Some([]) => Ok(report(work.clone(), "the veth's default, no RPS", read_back)),
                 Some(_) => Err(HostError::unsupported(
                     "receive work on the sender's CPU",
                     "this host turns RPS on for every new interface (net.core.rps_default_mask)",
                 )),
             }
         }
-        KernelWork::Rps(cpu) => place_rps(cpu, receive, sysfs, default_mask_set),
+        KernelWork::Rps(ref cpus) => place_rps(cpus, receive, sysfs, default_mask_set),
         KernelWork::ThreadedNapi(cpu) => place_napi(cpu, transmit, receive, sysfs),
         KernelWork::DeferredNapi(cpu) => {
             let threaded = place_napi(cpu, transmit, receive, sysfs)?;
             let set_by = format!("{}, {}", threaded.set_by, defer(receive, sysfs)?);
-            Ok(KernelWorkReport { asked: work, set_by, ..threaded })
+            Ok(KernelWorkReport { asked: work.clone(), set_by, ..threaded })
         }
     }
 }
 
 fn place_rps(
-    cpu: CpuId,
+    cpus: &[CpuId],
     receive: &Side,
     sysfs: &SysfsAccess,
     default_mask_set: bool,
 ) -> Result<KernelWorkReport> {
-    let (work, what) = (KernelWork::Rps(cpu), rps_name(cpu));
-    let by_default = format!("net.core.rps_default_mask={}", cpu_mask::only(cpu));
+    let (work, what) = (KernelWork::Rps(cpus.to_vec()), rps_name(cpus));
+    let mut wanted = cpus.to_vec();
+    wanted.sort_unstable();
+    let by_default = format!("net.core.rps_default_mask={}", cpu_mask::of(cpus));
     let view = match sysfs.view(&what) {
         Ok(view) => view,
         Err(_) if default_mask_set => return Ok(report(work, &by_default, None)),
         Err(error) => return Err(error),
     };
     let found = rps_cpus(view, receive.name())?;
-    if found == [cpu] {
+    if found == wanted {
         return Ok(report(work, &by_default, Some(found)));
     }
     for path in rps_files(view, receive.name())? {
-        view.write(&path, &cpu_mask::only(cpu)).map_err(|error| {
+        view.write(&path, &cpu_mask::of(cpus)).map_err(|error| {
             let reason = format!(
                 "Linux before 6.3 sets RPS only for root on the host, outside a user namespace ({error}); run it with \
                  sudo"
@@ -133,14 +136,14 @@ fn place_rps(
         })?;
     }
     let found = rps_cpus(view, receive.name())?;
-    if found != [cpu] {
+    if found != wanted {
         let numbers: Vec<u32> = found.iter().map(|cpu| cpu.number()).collect();
         return Err(HostError::unsupported(
             &what,
             format!("the kernel set CPUs {numbers:?} instead; is the CPU isolated?"),
         ));
     }
-    Ok(report(work, &format!("rps_cpus={} of every receive queue", cpu_mask::only(cpu)), Some(found)))
+    Ok(report(work, &format!("rps_cpus={} of every receive queue", cpu_mask::of(cpus)), Some(found)))
 }
 
 fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) -> Result<KernelWorkReport> {
@@ -235,8 +238,8 @@ fn rps_cpus(view: &SysfsView, interface: &str) -> Result<Vec<CpuId>> {
     Ok(cpus)
 }
 
-fn rps_name(cpu: CpuId) -> String {
-    format!("receive work on CPU {cpu} by RPS")
+fn rps_name(cpus: &[CpuId]) -> String {
+    format!("receive work on CPU {} by RPS", list(cpus))
 }
 
 fn report(asked: KernelWork, set_by: &str, read_back: Option<Vec<CpuId>>) -> KernelWorkReport {

@@ -15,29 +15,33 @@ mod port_lock;
 mod privilege;
 mod side;
 
+use std::num::NonZeroU16;
+
 use crate::Result;
 use crate::links::{Link, Tie};
 pub use cpu_mask::parse as cpus_in_mask;
 pub use guarded::Guarded;
 pub use kernel_work::{KernelWork, KernelWorkReport};
 pub use moderated::Moderated;
-pub use placement::Placement;
+pub use placement::{Placement, cpus_from};
 pub use port_lock::PortLock;
 pub use privilege::{Privilege, prepare_process};
 pub use side::Side;
 
 /// Options of a virtual pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BedOptions {
     /// Largest payload of an Ethernet frame in bytes, on both ends.
     pub mtu: u32,
+    /// Transmit and receive queues of both ends. A frame goes to the queue of the CPU that sends it.
+    pub queues: NonZeroU16,
     /// The context of the kernel's receive work.
     pub kernel_work: KernelWork,
 }
 
 impl Default for BedOptions {
     fn default() -> Self {
-        Self { mtu: 1500, kernel_work: KernelWork::SenderContext }
+        Self { mtu: 1500, queues: NonZeroU16::MIN, kernel_work: KernelWork::SenderContext }
     }
 }
 
@@ -92,7 +96,7 @@ impl Bed {
     /// Whether the bed set up a NAPI thread that polls the receiving interface.
     pub fn polls_by_thread(&self) -> bool {
         matches!(
-            self.kernel_work.as_ref().map(|work| work.asked),
+            self.kernel_work.as_ref().map(|work| &work.asked),
             Some(KernelWork::ThreadedNapi(_) | KernelWork::DeferredNapi(_))
         )
     }

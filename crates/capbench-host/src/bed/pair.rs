@@ -27,7 +27,7 @@ struct Place {
 
 pub(super) fn make(options: &BedOptions) -> Result<Bed> {
     let (transmit_name, receive_name) = names();
-    let receiving = new_place(|| kernel_work::before_pair(options.kernel_work))?;
+    let receiving = new_place(|| kernel_work::before_pair(&options.kernel_work))?;
     let sending = new_place(|| Ok(false))?;
     sending.links.create_pair(&PairRequest {
         name: &transmit_name,
@@ -36,6 +36,7 @@ pub(super) fn make(options: &BedOptions) -> Result<Bed> {
         mac: TRANSMIT_MAC,
         peer_mac: RECEIVE_MAC,
         mtu: options.mtu,
+        queues: options.queues.get().into(),
     })?;
     receiving.links.set_up_without_arp(&receive_name)?;
     sending.links.set_up_without_arp(&transmit_name)?;
@@ -43,7 +44,7 @@ pub(super) fn make(options: &BedOptions) -> Result<Bed> {
     let transmit = sending.side(&transmit_name, options.mtu)?;
     let receive = receiving.side(&receive_name, options.mtu)?;
     let report = kernel_work::place(
-        options.kernel_work,
+        &options.kernel_work,
         &transmit,
         &receive,
         &receiving.sysfs,

@@ -12,8 +12,10 @@ use crate::{HostError, Result};
 pub struct Placement {
     /// Runs the generator.
     pub generator: CpuId,
-    /// Does the kernel's receive work.
+    /// Does the kernel's receive work, or the first of its queues.
     pub kernel: CpuId,
+    /// All CPUs that do it.
+    pub kernels: Vec<CpuId>,
     /// Runs the application.
     pub application: CpuId,
     /// `same`: kernel and application share a CPU. `other`: they do not. `custom`: chosen by the user.
@@ -61,7 +63,10 @@ impl Placement {
     /// How a virtual pair does its receive work on this placement's kernel CPU. If that is the generator's CPU, no setting is
     /// needed: on a veth the sender does the receive work.
     pub fn kernel_work(&self) -> KernelWork {
-        if self.kernel == self.generator { KernelWork::SenderContext } else { KernelWork::Rps(self.kernel) }
+        match self.kernel == self.generator {
+            true => KernelWork::SenderContext,
+            false => KernelWork::Rps(self.kernels.clone()),
+        }
     }
 
     /// The CPUs of this many generator threads: the generator's, then from the highest down those that neither the kernel nor the
@@ -112,6 +117,24 @@ impl Placement {
         Self { load_independent: self.load_independent && !is_shared, statement, ..self }
     }
 
+    /// The same with the kernel's receive work of this many queues on as many CPUs, the kernel's first and then the next ones, as far
+    /// as there are some besides those of the generator's threads.
+    ///
+    /// # Errors
+    /// The usable CPUs are unknown.
+    pub fn with_queues(self, queues: NonZeroU16, generators: &[CpuId]) -> Result<Self> {
+        if queues == NonZeroU16::MIN || self.kernel == self.generator {
+            return Ok(self);
+        }
+        let mut kernels = cpus_from(self.kernel, &affinity::allowed_cpus()?, generators);
+        kernels.truncate(queues.get().into());
+        let statement = match kernels.len() {
+            1 => self.statement,
+            _ => format!("{}; the receive work is spread over CPUs {} by flow", self.statement, list(&kernels)),
+        };
+        Ok(Self { kernels, statement, ..self })
+    }
+
     fn same_of(allowed: &[CpuId]) -> Self {
         let generator = first(allowed);
         let kernel = allowed.get(1).copied().unwrap_or(generator);
@@ -157,11 +180,20 @@ impl Placement {
                  application: the load does not depend on the receiver"
             )
         };
-        Self { generator, kernel, application, name, load_independent, statement }
+        Self { generator, kernel, kernels: vec![kernel], application, name, load_independent, statement }
     }
 }
 
-fn list(cpus: &[CpuId]) -> String {
+/// The allowed CPUs from one on, and then those before it, without those of generators.
+pub fn cpus_from(first: CpuId, allowed: &[CpuId], generators: &[CpuId]) -> Vec<CpuId> {
+    let is_free = |cpu: &CpuId| *cpu == first || !generators.contains(cpu);
+    let mut all: Vec<CpuId> = allowed.iter().copied().filter(is_free).collect();
+    let from = all.iter().position(|cpu| *cpu == first).unwrap_or(0);
+    all.rotate_left(from);
+    if all.is_empty() { vec![first] } else { all }
+}
+
+pub(super) fn list(cpus: &[CpuId]) -> String {
     cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",")
 }
 
@@ -200,7 +232,7 @@ mod tests {
     fn same_shares_a_cpu_away_from_the_generator() {
         let placement = Placement::same_of(&cpus([2, 5, 7]));
         assert_eq!((numbers(&placement), placement.load_independent), ([2, 5, 5], true));
-        assert_eq!(placement.kernel_work(), KernelWork::Rps(CpuId::new(5)));
+        assert_eq!(placement.kernel_work(), KernelWork::Rps(vec![CpuId::new(5)]));
     }
 
     #[test]

@@ -132,6 +132,16 @@ pub struct NetRxTime {
 }
 
 impl NetRxTime {
+    /// That of two CPUs.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            total_ns: self.total_ns + other.total_ns,
+            in_processes_ns: self.in_processes_ns + other.in_processes_ns,
+            in_napi_ns: self.in_napi_ns + other.in_napi_ns,
+            runs: self.runs + other.runs,
+        }
+    }
+
     /// The time since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {

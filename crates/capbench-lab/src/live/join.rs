@@ -124,7 +124,7 @@ impl Halves<'_> {
     fn measured(&self) -> Measured {
         let Self { transmit, receive, .. } = self;
         let received = &receive.received;
-        let share = kernel_cpu_bounds(&receive.softnet, receive.cpus.placement.kernel, transmit.frames.sent)
+        let share = kernel_cpu_bounds(&receive.softnet, &receive.cpus.placement.kernels, transmit.frames.sent)
             .map(|bounds| *bounds.start());
         let mut noise = self.noise(share);
         let cpu = self.cpu(&mut noise);

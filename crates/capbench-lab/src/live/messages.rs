@@ -26,6 +26,7 @@ use capbench_frames::schedule::Schedule;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::Mtu;
+use capbench_host::bed::cpus_from;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Began;
 use capbench_model::loss_pattern::Clock;
@@ -76,8 +77,8 @@ pub struct PrepareReceiving {
 pub struct HostCpus {
     /// Where the threads of generators run that run on this host; empty if none does.
     pub generators: Vec<CpuId>,
-    /// Where the kernel does its receive work.
-    pub kernel: CpuId,
+    /// Where the kernel does its receive work: one CPU or more.
+    pub kernels: Vec<CpuId>,
     /// Where the application runs.
     pub application: CpuId,
 }
@@ -86,22 +87,13 @@ impl HostCpus {
     /// The CPUs of this many members, of those that this process may use: the application's first, those after it, those before it,
     /// and again. None is a generator's, unless there is no other.
     pub fn of_members(&self, count: NonZeroU16, allowed: &[CpuId]) -> Vec<CpuId> {
-        let mut own: Vec<CpuId> = allowed
-            .iter()
-            .copied()
-            .filter(|cpu| !self.generators.contains(cpu) || *cpu == self.application)
-            .collect();
-        let from = own.iter().position(|cpu| *cpu == self.application).unwrap_or(0);
-        own.rotate_left(from);
-        if own.is_empty() {
-            own.push(self.application);
-        }
+        let own = cpus_from(self.application, allowed, &self.generators);
         own.into_iter().cycle().take(count.get().into()).collect()
     }
 
     /// All of them.
     pub fn all(&self) -> Vec<CpuId> {
-        self.generators.iter().copied().chain([self.kernel, self.application]).collect()
+        self.generators.iter().chain(&self.kernels).chain([&self.application]).copied().collect()
     }
 }
 

@@ -27,7 +27,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use capbench_frames::layout::FrameLayout;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
 use capbench_frames::stamp::{StreamId, TrialId};
@@ -35,10 +34,10 @@ use capbench_frames::units::Mtu;
 
 use capbench_host::HostError;
 use capbench_host::accounts::irqtime::IrqAccounting;
-use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
+use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement, cpus_from};
 use capbench_model::environment::interface::{self, PathInterface};
 
-use capbench_sys::host::CpuId;
+use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit;
 
 use crate::programs::Programs;
@@ -71,6 +70,8 @@ pub enum Path {
         mtu: Mtu,
         /// How the kernel's receive work reaches its CPU.
         receive_by: ReceiveBy,
+        /// Queues of both ends; the receive work is spread over as many CPUs, as far as there are some.
+        queues: NonZeroU16,
     },
     /// Interfaces of this host.
     Interfaces {
@@ -100,6 +101,9 @@ impl Path {
     }
 }
 
+/// What a bed is made for: which CPUs do what, how its kernel work is done, and from how many threads frames come.
+type BedKey = (PlacementChoice, Option<ReceiveBy>, NonZeroU16);
+
 /// Runs trials on a path.
 #[derive(Debug)]
 pub struct LiveLaboratory {
@@ -108,7 +112,7 @@ pub struct LiveLaboratory {
     /// First trial id of this run; differs between runs so that a run ignores leftovers of another.
     base: u16,
     numbering: Numbering,
-    bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
+    bed: Option<(BedKey, Arc<Bed>, Placement)>,
     statements: Vec<String>,
     interfaces: Vec<PathInterface>,
     programs: Programs,
@@ -164,7 +168,7 @@ impl LiveLaboratory {
     /// Those errors of [`Laboratory::prepare`] that concern the path.
     pub fn bed_of(&mut self, setup: &Setup) -> Result<Arc<Bed>> {
         let named = subject::find(&setup.method, &self.programs)?;
-        Ok(self.bed(setup.placement, named.receive_by, setup.layout)?.0)
+        Ok(self.bed(setup, named.receive_by)?.0)
     }
 
     /// The interfaces of prepared set-ups, each in its state before the first capture.
@@ -173,20 +177,15 @@ impl LiveLaboratory {
     }
 
     /// The bed for a placement and a way to receive: the current one, or a new one.
-    fn bed(
-        &mut self,
-        choice: PlacementChoice,
-        wanted: Option<ReceiveBy>,
-        layout: FrameLayout,
-    ) -> Result<(Arc<Bed>, Placement)> {
-        if let Some((current, received_by, bed, placement)) = &self.bed
-            && (*current, *received_by) == (choice, wanted)
-        {
+    fn bed(&mut self, setup: &Setup, wanted: Option<ReceiveBy>) -> Result<(Arc<Bed>, Placement)> {
+        let (choice, threads) = (setup.placement, generator_threads(setup)?);
+        let key = (choice, wanted, threads);
+        if let Some((_, bed, placement)) = self.bed.as_ref().filter(|(current, ..)| *current == key) {
             return Ok((Arc::clone(bed), placement.clone()));
         }
         self.bed = None;
         let (bed, placement) = match &self.path {
-            Path::Virtual { mtu, receive_by } => {
+            Path::Virtual { mtu, receive_by, queues } => {
                 let placement = match choice {
                     PlacementChoice::Same => Placement::same()?,
                     PlacementChoice::Other => Placement::other()?,
@@ -194,14 +193,19 @@ impl LiveLaboratory {
                         Placement::custom(generator, kernel, application)?
                     }
                 };
+                let queued = |placement: Placement| {
+                    let generators = placement.generators(threads)?;
+                    placement.with_queues(*queues, &generators)
+                };
+                let placement = queued(placement)?;
                 let make = |placement: &Placement| {
                     let kernel_work = match (wanted.unwrap_or(*receive_by), placement.kernel_work()) {
                         (ReceiveBy::NapiThread, _) => KernelWork::ThreadedNapi(placement.kernel),
                         (ReceiveBy::NapiDeferred, _) => KernelWork::DeferredNapi(placement.kernel),
-                        (ReceiveBy::Driver, KernelWork::Rps(cpu)) => KernelWork::ThreadedNapi(cpu),
+                        (ReceiveBy::Driver, KernelWork::Rps(_)) => KernelWork::ThreadedNapi(placement.kernel),
                         (ReceiveBy::Rps | ReceiveBy::Driver, usual) => usual,
                     };
-                    Bed::virtual_pair(&BedOptions { mtu: mtu.0, kernel_work })
+                    Bed::virtual_pair(&BedOptions { mtu: mtu.0, queues: *queues, kernel_work })
                 };
                 match make(&placement) {
                     // The bed's statement explains the effect on the load.
@@ -221,7 +225,7 @@ impl LiveLaboratory {
                     });
                 }
                 let bed = Bed::real(transmit, receive, *isolated)?;
-                let placement = scout::placement(&bed, choice, layout)?;
+                let placement = scout::placement(&bed, choice, setup.layout)?;
                 (bed, placement)
             }
         };
@@ -240,22 +244,27 @@ impl LiveLaboratory {
             None => format!("placement {choice}"),
         };
         let statement = format!("{place}: {}{placed}", placement.statement);
-        if !self.statements.contains(&statement) {
-            self.statements.push(statement);
-        }
+        self.state(statement);
         interface::note(
             &mut self.interfaces,
             capbench_host::environment::interface::of_bed(&bed, &choice.to_string()),
         );
-        self.bed = Some((choice, wanted, Arc::clone(&bed), placement.clone()));
+        self.bed = Some((key, Arc::clone(&bed), placement.clone()));
         Ok((bed, placement))
+    }
+
+    /// Adds a statement, once.
+    fn state(&mut self, statement: String) {
+        if !self.statements.contains(&statement) {
+            self.statements.push(statement);
+        }
     }
 
     fn trial(&mut self, setup: &Setup) -> Result<LiveTrial<'_>> {
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
         let named = subject::find(&setup.method, &self.programs)?;
         let (bed, placement) =
-            self.bed(setup.placement, named.receive_by, setup.layout).map_err(|error| match error {
+            self.bed(setup, named.receive_by).map_err(|error| match error {
                 // A path setting in the method's own name is independent of the placement.
                 LabError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
                 other => other,
@@ -266,8 +275,19 @@ impl LiveLaboratory {
         let threads = generator_threads(setup)?;
         let generators = placement.generators(threads)?;
         let placement = placement.with_generators(&generators);
-        if threads.get() > 1 && !self.statements.contains(&placement.statement) {
-            self.statements.push(placement.statement.clone());
+        if threads.get() > 1 {
+            self.state(placement.statement.clone());
+        }
+        if let Some(members) = named.subject.members() {
+            let cpus = cpus_from(placement.application, &affinity::allowed_cpus()?, &generators);
+            if usize::from(members.count.get()) > cpus.len() {
+                let statement = format!(
+                    "{}: its members share {} CPUs: no more of them run at once",
+                    setup.method,
+                    cpus.len()
+                );
+                self.state(statement);
+            }
         }
         let (transmit, receive) = self.sides(setup, &named.subject, &bed, &placement, &generators, mtu)?;
         let line_rate = match self.line_rate {
@@ -305,7 +325,7 @@ impl LiveLaboratory {
             mtu,
             cpus: HostCpus {
                 generators: generators.to_vec(),
-                kernel: placement.kernel,
+                kernels: placement.kernels.clone(),
                 application: placement.application,
             },
             is_virtual: bed.is_virtual(),
@@ -347,7 +367,7 @@ impl Laboratory for LiveLaboratory {
 
     fn statements(&self) -> Vec<String> {
         let mut statements = self.statements.clone();
-        if self.bed.as_ref().is_some_and(|(_, _, bed, _)| bed.is_virtual()) {
+        if self.bed.as_ref().is_some_and(|(_, bed, _)| bed.is_virtual()) {
             statements.push("the link is virtual (veth): its rates are not those of a network card".into());
         }
         statements.extend(self.host.tracing.statement());

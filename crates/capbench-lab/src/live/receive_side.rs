@@ -178,7 +178,7 @@ impl ReceiveSide {
     /// before it is ready: members of a group are numbered in the order in which they join it.
     fn open(&self, arm: &Arm, recogniser: &Classifier, progress: &Arc<Progress>) -> Result<OpenCapture> {
         let napi = self.asked.polls_by_thread.then(|| self.side.name());
-        let probe = KernelWorkProbe::new(self.asked.cpus.kernel, napi).traced_by(self.host.tracing.tracer());
+        let probe = KernelWorkProbe::new(&self.asked.cpus.kernels, napi).traced_by(self.host.tracing.tracer());
         let members = self.subject.members();
         let mut setup = self.asked.setup.clone();
         setup.capture.mark = Some(mark(arm.trial, self.plan.layout()));
@@ -258,7 +258,7 @@ impl ReceiveSide {
     /// The CPUs of the receive side.
     fn receiving_cpus(&self) -> Vec<CpuId> {
         let mut all = self.cpus.clone();
-        all.push(self.asked.cpus.kernel);
+        all.extend(&self.asked.cpus.kernels);
         all.sort_unstable();
         all.dedup();
         all

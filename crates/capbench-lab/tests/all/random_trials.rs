@@ -4,6 +4,7 @@
 //! seed and its own number only: `CAPBENCH_TRIALS_ONLY=N` runs the N-th again. With `CAPBENCH_TRIALS_MEMBERS=1` each is one of
 //! several members.
 
+use std::num::NonZeroU16;
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -305,7 +306,7 @@ impl Laboratories {
     fn find(&mut self, receive_by: ReceiveBy, is_traced: bool) -> &mut LiveLaboratory {
         let wanted = (receive_by, is_traced);
         let at = self.0.iter().position(|(kind, _)| *kind == wanted).unwrap_or_else(|| {
-            let laboratory = live(Path::Virtual { mtu: Mtu(1500), receive_by });
+            let laboratory = live(Path::Virtual { mtu: Mtu(1500), receive_by, queues: NonZeroU16::MIN });
             let laboratory = if is_traced { laboratory.with_tracer() } else { laboratory };
             self.0.push((wanted, laboratory));
             self.0.len() - 1

@@ -25,12 +25,20 @@ pub enum FanoutMode {
     Queue,
     /// Round robin (`PACKET_FANOUT_LB`): a flow's frames go to all members.
     InTurn,
+    /// One member until its ring is nearly full, then the next (`PACKET_FANOUT_ROLLOVER`): as few members as the load needs. A flow's
+    /// frames go to several where one is not enough.
+    Rollover,
 }
 
 impl FanoutMode {
     /// All modes with their names, as users write them.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("hash", Self::Hash), ("cpu", Self::Cpu), ("queue", Self::Queue), ("lb", Self::InTurn)];
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("hash", Self::Hash),
+        ("cpu", Self::Cpu),
+        ("queue", Self::Queue),
+        ("lb", Self::InTurn),
+        ("rollover", Self::Rollover),
+    ];
 }
 
 impl FromStr for FanoutMode {
@@ -39,7 +47,7 @@ impl FromStr for FanoutMode {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         match Self::ALL.iter().find(|(name, _)| *name == text) {
             Some((_, mode)) => Ok(*mode),
-            None => Err(format!("\"{text}\" is no way to fan out; hash, cpu, queue and lb are")),
+            None => Err(format!("\"{text}\" is no way to fan out; hash, cpu, queue, lb and rollover are")),
         }
     }
 }
@@ -71,6 +79,7 @@ impl FanoutRule {
             FanoutMode::Cpu => libc::PACKET_FANOUT_CPU,
             FanoutMode::Queue => libc::PACKET_FANOUT_QM,
             FanoutMode::InTurn => libc::PACKET_FANOUT_LB,
+            FanoutMode::Rollover => libc::PACKET_FANOUT_ROLLOVER,
         };
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         let flags = flag(self.rollover, libc::PACKET_FANOUT_FLAG_ROLLOVER)
@@ -139,6 +148,6 @@ mod tests {
         for (name, mode) in FanoutMode::ALL {
             assert_eq!((name.parse(), mode.to_string()), (Ok(mode), name.to_string()));
         }
-        assert!("rollover".parse::<FanoutMode>().unwrap_err().contains("hash, cpu, queue and lb"));
+        assert!("dice".parse::<FanoutMode>().unwrap_err().contains("hash, cpu, queue, lb and rollover"));
     }
 }

@@ -97,6 +97,9 @@ pub struct PathFlags {
     /// How the virtual link's kernel work gets to its CPU: rps (softirq) or napi (a pinned NAPI thread; root only)
     #[arg(long, value_name = "WAY", default_value = "rps", conflicts_with_all = ["tx", "rx"])]
     receive_by: ReceiveBy,
+    /// Queues of the virtual link. Its receive work is then spread over as many CPUs by flow, as by a card with RSS
+    #[arg(long, value_name = "N", default_value = "1", value_parser = queues, conflicts_with_all = ["tx", "rx"])]
+    queues: NonZeroU16,
     /// Send on this interface instead of a virtual link; the link must be isolated (RFC 6815). On another host it is
     /// ssh:[USER@]HOST/IF, in another network namespace netns:NAME/IF; exec:COMMAND,IF starts any agent. Several, separated
     /// by commas, share the load
@@ -282,7 +285,7 @@ impl Scene {
                 clock_error: flags.clock_error,
                 tolerated: flags.tolerate,
             })),
-            _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by }),
+            _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by, queues: flags.queues }),
         };
         Ok(Self {
             methods: Vec::new(),
@@ -403,6 +406,14 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
         Ok(Setup { layout, work: flags.work, capture: capture.clone(), ..base })
     };
     sizes.into_iter().map(setup).collect()
+}
+
+/// Reads a number of queues.
+fn queues(text: &str) -> Result<NonZeroU16, String> {
+    /// As many as a veth can have (`veth_get_num_queues` of drivers/net/veth.c).
+    const MOST: u16 = 4096;
+    let number = text.parse().ok().filter(|number: &NonZeroU16| number.get() <= MOST);
+    number.ok_or_else(|| format!("\"{text}\" queues: a virtual link has 1 to {MOST}"))
 }
 
 /// A set-up without method and work, in no particular placement.

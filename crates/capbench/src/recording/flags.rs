@@ -52,7 +52,7 @@ pub struct RecordFlags {
     /// `send`
     #[arg(short = 'r', value_name = "FILE")]
     pub read: Option<PathBuf>,
-    /// Share the packets of each interface among captures by hash, cpu, queue or lb (in turn)
+    /// Share the packets of each interface among captures by hash, cpu, queue, lb (in turn) or rollover
     #[arg(long, value_name = "MODE", requires = "members")]
     pub fanout: Option<FanoutMode>,
     /// How many captures share the packets of an interface

@@ -118,7 +118,7 @@ fn receiving(hosts: &Hosts, streams: u16, quiet: Duration) -> Value {
         setup: Setup { quiet, transmit: "sendmmsg".into(), ..setup(64) },
         streams,
         mtu: serde_json::from_value(json!(1500)).unwrap(),
-        cpus: HostCpus { generators: Vec::new(), kernel: cpu(), application: cpu() },
+        cpus: HostCpus { generators: Vec::new(), kernels: vec![cpu()], application: cpu() },
         is_virtual: false,
         polls_by_thread: false,
     };

@@ -19,7 +19,7 @@ const FRAMES: u64 = 20_000;
 /// A rate that any host holds, also while it compiles something.
 const RATE: &str = "50000";
 const METHODS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"];
-const TRANSMIT: [&str; 4] = ["sendto", "sendmmsg", "packet-tx", "af-xdp-tx"];
+const TRANSMIT: [&str; 5] = ["sendto", "sendmmsg", "packet-tx", "af-xdp-tx", "packet-tx+threads=2"];
 
 /// Lengths of the frames in a pcap file (draft-ietf-opsawg-pcap), as far as they are written.
 fn recorded(file: &Path) -> Vec<u32> {

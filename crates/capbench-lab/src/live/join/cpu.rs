@@ -12,7 +12,7 @@ const FOREIGN: f64 = 0.05;
 impl Halves<'_> {
     pub(super) fn cpu(&self, noise: &mut Vec<String>) -> CpuAccount {
         let (received, cpus) = (&self.receive.received, &self.receive.cpus);
-        let kernel = cpus.kernel;
+        let kernel = cpus.kernel.as_ref();
         if kernel.and_then(|kernel| kernel.unseen_runs()).is_some() {
             // Without numbers, so that equal texts of several trials can be grouped: the counters have the numbers.
             noise.push(
@@ -21,19 +21,22 @@ impl Halves<'_> {
                     .into(),
             );
         }
-        let is_shared = received.is_only_on(cpus.placement.kernel, cpus.placement.application);
+        let (kernels, application) = (&cpus.placement.kernels, cpus.placement.application);
+        // All of the application and all of the receive work on one CPU: what keeps it busy is both.
+        let is_shared = matches!(kernels[..], [kernel] if received.is_only_on(kernel, application));
+        let is_interrupted = kernels.iter().any(|cpu| received.cpu_ns_on(*cpu, application).is_some());
         let own = application_time(
             received.cpu_ns,
-            kernel.as_ref().filter(|_| is_shared),
+            kernel.filter(|_| is_interrupted),
             cpus.interrupts_excluded,
         );
         let is_sampled =
             |kernel: &KernelReceive| kernel.traced.is_none() && cpus.interrupts_excluded != Some(true);
-        let is_in_step = self.is_in_step && kernel.as_ref().is_some_and(is_sampled);
+        let is_in_step = self.is_in_step && kernel.is_some_and(is_sampled);
         // Of a shared CPU's time, only that of verified frames is then certain to be the application's.
         let unknown = |time: ApplicationTime| ApplicationTime { own_ns: 0, ..time };
-        let own = if is_in_step && is_shared { own.map(unknown) } else { own };
-        let known = kernel.as_ref().filter(|_| !is_in_step);
+        let own = if is_in_step && is_interrupted { own.map(unknown) } else { own };
+        let known = kernel.filter(|_| !is_in_step);
         if own.is_none() {
             noise.push(
                 "its application time includes receive work of the kernel, which cannot be distinguished here"
@@ -42,14 +45,18 @@ impl Halves<'_> {
         }
         // The generator's CPU is always busy: if it also does the kernel's work, only the kind of work distinguishes the two.
         let mut is_foreign = false;
-        let total_ns = if is_shared && !cpus.placement.generators.contains(&cpus.placement.kernel) {
+        let total_ns = if is_shared && !cpus.placement.generators.contains(&application) {
             is_foreign = self.is_foreign(cpus.kernel_busy_ns.unwrap_or_default());
             if is_foreign {
                 noise.push("other work than the trial's kept its CPU busy, so its cost is unknown".into());
             }
             cpus.kernel_busy_ns.filter(|_| !is_foreign)
         } else {
-            known.map(|kernel| received.cpu_ns + kernel.total_ns())
+            // Interrupts are charged to the threads that they interrupt: the application's, unless a generator runs there.
+            let generates = |cpu| cpus.placement.generators.contains(cpu);
+            let own = own.filter(|_| !kernels.iter().any(generates));
+            let interrupted_ns = own.map_or(0, |time| time.interrupted_ns);
+            known.map(|kernel| received.cpu_ns + kernel.total_ns().saturating_sub(interrupted_ns))
         };
         // Independent of tick sampling: every frame was verified unless a queue refused it.
         let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);
@@ -70,10 +77,10 @@ impl Halves<'_> {
                     "unknown: the timer tick samples it (/proc/stat), and the load is in step with the tick"
                         .into()
                 }
-                false => kernel.as_ref().map(KernelReceive::source).unwrap_or_default(),
+                false => kernel.map(KernelReceive::source).unwrap_or_default(),
             },
             // The certain part of both together on a shared CPU comes in ticks, traced or not.
-            kernel_resolution_ns: kernel.as_ref().map(|kernel| match is_shared {
+            kernel_resolution_ns: kernel.map(|kernel| match is_shared {
                 true => kernel.resolution_ns,
                 false => kernel.total_resolution_ns(),
             }),
@@ -93,15 +100,15 @@ impl Halves<'_> {
 
     /// Time of the tracer's own programs.
     fn tracer_ns(&self) -> Option<u64> {
-        let softirqs = self.receive.cpus.kernel?.traced?.runs;
+        let softirqs = self.receive.cpus.kernel.as_ref()?.traced?.runs;
         Some(self.receive.tracer_cost?.of(self.traced.as_ref()?.drops, softirqs))
     }
 
     /// The largest share of stolen time among the trial's CPUs while frames were sent.
     fn steal_ratio(&self) -> Option<f64> {
         let cpus = &self.receive.cpus;
-        let of_receiver =
-            cpus.sending.largest_steal_share(&[cpus.placement.kernel, cpus.placement.application]);
+        let of_receiver = [&cpus.placement.kernels[..], &[cpus.placement.application]].concat();
+        let of_receiver = cpus.sending.largest_steal_share(&of_receiver);
         let of_generators =
             self.each.iter().flat_map(|half| &half.cpus).filter_map(|cpu| cpu.times?.steal_share());
         of_receiver.into_iter().chain(of_generators).reduce(f64::max)

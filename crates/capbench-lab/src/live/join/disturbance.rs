@@ -47,11 +47,11 @@ impl Halves<'_> {
         let of_threads = [
             (true, generator.map_or(0, |generator| generator.own_ns)),
             (true, app_ns.unwrap_or_default()),
-            (cpu == placement.kernel, cpus.kernel.map_or(0, |kernel| kernel.napi_threads_ns)),
+            (placement.kernels == [cpu], cpus.kernel.as_ref().map_or(0, |kernel| kernel.napi_threads_ns)),
         ];
         let own_ns = of_threads.iter().filter(|(runs_here, _)| *runs_here).map(|(_, ns)| ns).sum();
         // If the application also runs there, the CPU's remaining time belongs to neither.
-        let traced = cpus.kernel.as_ref().filter(|kernel| kernel.cpu == cpu && app_ns.is_some());
+        let traced = cpus.kernel.as_ref().filter(|kernel| kernel.cpus == [cpu] && app_ns.is_some());
         let mut stalls = match sends_only {
             Some(generator) => generator.stalls.clone(),
             None => of(cpu, &cpus.stalls),

@@ -155,12 +155,12 @@ pub(super) fn receive() -> ReceiveHalf {
         own_xdp: false,
         filters: false,
         cpus: ReceiverCpus {
-            placement: HostCpus { generators: vec![CpuId::new(0)], kernel, application },
+            placement: HostCpus { generators: vec![CpuId::new(0)], kernels: vec![kernel], application },
             sending: window(&[(0, [97, 0, 0, 0, 3]), (1, [20, 10, 50, 20, 0])]),
             receiving: window(&[(0, [97, 0, 200, 0, 3]), (1, [20, 10, 250, 20, 0])]),
             receiving_ns: 3003 * MS,
             kernel: Some(KernelReceive {
-                cpu: kernel,
+                cpus: vec![kernel],
                 softirq_ns: 200 * MS,
                 irq_ns: 0,
                 ksoftirqd_ns: Some(0),
@@ -273,7 +273,7 @@ fn what_a_tick_samples_of_a_load_in_step_with_it_is_unknown() {
         receive.cpus.interrupts_excluded = Some(excluded);
         join(VIRTUAL, &transmit(), &receive).cpu
     };
-    let shared = cpu(receive().cpus.placement.kernel, false);
+    let shared = cpu(receive().cpus.placement.kernels[0], false);
     assert_eq!((shared.kernel_ns, shared.total_ns), (None, Some(503 * MS)), "idle time is not sampled");
     // 990 frames were verified in 100 ns each: all that is certain of 400 ms.
     assert_eq!(
