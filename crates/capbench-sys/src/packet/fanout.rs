@@ -82,7 +82,9 @@ impl FanoutRule {
             FanoutMode::Rollover => libc::PACKET_FANOUT_ROLLOVER,
         };
         let flag = |is_set, flag| if is_set { flag } else { 0 };
-        let flags = flag(self.rollover, libc::PACKET_FANOUT_FLAG_ROLLOVER)
+        // The kernel refuses the flag for the mode that does the same.
+        let rolls_over = self.rollover && self.mode != FanoutMode::Rollover;
+        let flags = flag(rolls_over, libc::PACKET_FANOUT_FLAG_ROLLOVER)
             | flag(self.ignore_outgoing, libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING);
         (u32::from(id) | (mode | flags | more) << 16) as i32
     }
