@@ -42,7 +42,7 @@ pub struct SceneFlags {
     /// Threads of each method that share the frames, as a fanout group (packet(7)); for one method: METHOD+members=N
     #[arg(long, value_name = "N", value_parser = members::members)]
     members: Option<NonZeroU16>,
-    /// Which of them gets a frame: hash (by flow), cpu, queue or lb (each in turn); for one method: +fanout=MODE
+    /// Which of them gets a frame: hash (by flow), cpu, queue, lb (each in turn) or rollover; for one method: +fanout=MODE
     #[arg(long, value_name = "MODE", requires = "members", default_value = "hash")]
     fanout: FanoutMode,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one
