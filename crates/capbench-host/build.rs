@@ -4,5 +4,6 @@
 mod compile_bpf;
 
 fn main() {
+    compile_bpf::compile_bpf("src/bed");
     compile_bpf::compile_bpf("src/tracer");
 }

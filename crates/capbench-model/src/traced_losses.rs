@@ -46,6 +46,8 @@ pub struct TracedLosses {
     pub unplaced: Losses,
     /// Dropped on the receiving interface after the capture point. These are no losses: each frame that reached it ends so.
     pub after: u64,
+    /// Those among them that tc consumed, which no program of the tracer counts.
+    pub consumed: u64,
     /// XDP programs' exceptions and failed redirects on the receiving interface.
     pub xdp_failures: u64,
     /// Failed redirects among them.

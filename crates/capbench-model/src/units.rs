@@ -78,6 +78,8 @@ impl From<SnapLength> for u32 {
 impl SnapLength {
     /// tcpdump's default: in practice everything.
     pub const EVERYTHING: Self = Self(262_144);
+    /// Addresses and type of a frame.
+    pub const ETHERNET_HEADER: Self = Self(14);
 
     /// A limit. 0 and values above the default mean the default, as for tcpdump(8).
     pub fn new(octets: u32) -> Self {

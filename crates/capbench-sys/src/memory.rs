@@ -68,30 +68,17 @@ impl Mapping {
         Ok(map)
     }
 
-    /// Zeroed memory that is present, too, of huge pages if the kernel has any (`MADV_HUGEPAGE` of madvise(2)). Filling it
-    /// needs fewer translations, and direct I/O from it pins fewer pages. Not for memory that the kernel keeps for longer
-    /// than a call: a fork makes it copy-on-write.
+    /// Zeroed memory, of huge pages if the kernel has any (`MADV_HUGEPAGE` of madvise(2)): filling it needs fewer faults and
+    /// translations, and direct I/O from it pins fewer pages. Not for memory that the kernel keeps for longer than a call: a fork
+    /// makes it copy-on-write.
     pub(crate) fn of_huge_pages(length: usize, what: &str) -> Result<Self> {
         let map = Self::of_zeroes(length, what)?;
-        let advise = |advice: Advice| {
-            // SAFETY: madvise(2) on a mapping of our own; neither advice changes what is in it.
-            let advised = unsafe { madvise(map.base.as_ptr().cast(), length, advice) };
-            named(advised, || format!("madvise({}) of {what}", advice as u32))
-        };
-        if advise(Advice::LinuxHugepage).is_err() {
-            // A kernel without them.
-            return Self::of_pages(length, what);
-        }
-        match advise(Advice::LinuxPopulateWrite) {
+        // SAFETY: madvise(2) on a mapping of our own; the advice changes nothing that is in it.
+        let advised = unsafe { madvise(map.base.as_ptr().cast(), length, Advice::LinuxHugepage) };
+        match named(advised, || format!("madvise(MADV_HUGEPAGE) of {what}")) {
             Ok(()) => Ok(map),
-            // Before Linux 5.14 there is no such advice.
-            Err(error) if error.errno() == Some(libc::EINVAL) => {
-                for offset in (0..length).step_by(4096) {
-                    // SAFETY: the byte is in the mapping, which nobody else has a pointer into yet.
-                    unsafe { map.base.as_ptr().add(offset).write_volatile(0) };
-                }
-                Ok(map)
-            }
+            // A kernel without them.
+            Err(error) if error.errno() == Some(libc::EINVAL) => Ok(map),
             Err(error) => Err(error),
         }
     }
@@ -199,8 +186,8 @@ pub struct Pages {
     length: usize,
 }
 
-/// `count` pieces of `length` bytes each, from one mapping whose pages are all present: using them allocates nothing and faults
-/// no page in. Dropping the last piece unmaps it.
+/// `count` pieces of `length` bytes each, from one mapping. The kernel provides a page when it is first used: to zero all of them at
+/// once takes longer than to record for a second. Dropping the last piece unmaps it.
 ///
 /// # Errors
 /// A length that is 0 or no multiple of [`ALIGNMENT`]; not enough memory.

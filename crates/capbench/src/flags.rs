@@ -4,8 +4,8 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::CaptureError;
 use capbench_capture::filter::{FilterText, Optimise};
+use capbench_capture::{CaptureError, Method};
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
@@ -25,7 +25,8 @@ use crate::flag_values::{duration, share};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capture")]
 pub struct CaptureFlags {
-    /// Memory for the ring, or the receive buffer of methods without one [default: 64MiB]
+    /// Memory for the ring, or the receive buffer of methods without one [default: 64MiB; of count and record with packet-v3
+    /// less]
     #[arg(long, value_name = "SIZE")]
     ring: Option<ByteCount>,
     /// The same as for tcpdump: a number without a unit is KiB
@@ -88,6 +89,14 @@ impl CaptureFlags {
             }
         }
         Ok(())
+    }
+
+    /// The options that the flags ask for, with another default for a ring that packs frames of any size, as packet-v3's does. The
+    /// kernel zeroes all of it when it is opened.
+    pub fn options_with_packed_ring(&self, method: &Method, packed: ByteCount) -> CaptureOptions {
+        let options = self.options();
+        let is_packed = method.options.contains(&"--retire-timeout");
+        if self.ring().is_none() && is_packed { CaptureOptions { ring: packed, ..options } } else { options }
     }
 
     /// The memory of the ring, if the user states it.

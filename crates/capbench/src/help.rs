@@ -158,6 +158,7 @@ const RARE: &[&str] = &[
     "spin",
     "tcp",
     "threshold",
+    "trace",
     "traffic",
     "transmit",
     "wait-loop",

@@ -436,6 +436,8 @@ impl AgentLaboratory {
             receive: Box::new(receive),
             clocks: Some(SeparateClocks { accepted_error: route.clock_error }),
             tracer: None,
+            traces_always: false,
+            sink: None,
         })
     }
 

@@ -14,6 +14,13 @@ mod placement;
 mod port_lock;
 mod privilege;
 mod side;
+#[cfg(feature = "bpf")]
+mod sink;
+#[cfg(not(feature = "bpf"))]
+#[path = "no_sink.rs"]
+mod sink;
+
+use std::sync::{Arc, OnceLock};
 
 use std::num::NonZeroU16;
 
@@ -27,6 +34,7 @@ pub use placement::{Placement, cpus_from};
 pub use port_lock::PortLock;
 pub use privilege::{Privilege, prepare_process};
 pub use side::Side;
+pub use sink::Sink;
 
 /// Options of a virtual pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +60,7 @@ pub struct Bed {
     receive: Side,
     kernel_work: Option<KernelWorkReport>,
     is_virtual: bool,
+    sink: OnceLock<std::result::Result<Arc<Sink>, String>>,
 }
 
 impl Bed {
@@ -74,7 +83,7 @@ impl Bed {
         let [transmit, receive] = [transmit, receive].map(|name| Side::for_trials(name, isolated));
         let (transmit, receive) = (transmit?, receive?);
         let is_virtual = is_pair(&transmit.link()?, &receive.link()?);
-        Ok(Self { transmit, receive, kernel_work: None, is_virtual })
+        Ok(Self { transmit, receive, kernel_work: None, is_virtual, sink: OnceLock::new() })
     }
 
     /// The sending interface.
@@ -99,6 +108,14 @@ impl Bed {
             self.kernel_work.as_ref().map(|work| &work.asked),
             Some(KernelWork::ThreadedNapi(_) | KernelWork::DeferredNapi(_))
         )
+    }
+
+    /// What can end the frames behind the capture point, or why the receiving interface cannot have it. `None` for real
+    /// interfaces: their frames may be for somebody else.
+    pub fn sink(&self) -> Option<std::result::Result<Arc<Sink>, &str>> {
+        self.kernel_work.as_ref()?;
+        let place = || Sink::place(&self.receive).map(Arc::new).map_err(|error| error.to_string());
+        Some(self.sink.get_or_init(place).as_ref().map(Arc::clone).map_err(String::as_str))
     }
 
     /// How the context of the kernel's receive work was set and read back. `None` for real interfaces: their host settings

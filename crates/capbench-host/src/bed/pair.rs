@@ -1,8 +1,8 @@
 //! Two network namespaces and a veth pair between them.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use capbench_sys::host::{NetNamespace, namespace};
 
@@ -50,7 +50,7 @@ pub(super) fn make(options: &BedOptions) -> Result<Bed> {
         &receiving.sysfs,
         receiving.default_mask_set,
     )?;
-    Ok(Bed { transmit, receive, kernel_work: Some(report), is_virtual: true })
+    Ok(Bed { transmit, receive, kernel_work: Some(report), is_virtual: true, sink: OnceLock::new() })
 }
 
 impl Place {

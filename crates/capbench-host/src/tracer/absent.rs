@@ -34,6 +34,8 @@ never! {
     stalls(CpuId, u64, u64) -> Option<Vec<Stall>>;
     cost() -> Option<TracerCost>;
     no_cost_because() -> Option<&str>;
+    no_drops_because() -> Option<String>;
+    limit_cost(bool) -> Result<()>;
     gives_reasons() -> bool;
 }
 
@@ -51,7 +53,7 @@ impl Tracer {
     /// Never called.
     pub fn measure_cost<E>(
         &self,
-        _: impl FnOnce() -> std::result::Result<(), E>,
+        _: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         match self.0 {}
     }

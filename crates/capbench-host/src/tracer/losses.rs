@@ -11,6 +11,8 @@ pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_gene
         failed_redirects: receive.xdp_redirect_errors,
         missed: receive.missed,
         xdp_is_generic,
+        consumed: receive.consumed,
+        after: receive.consumed,
         ..TracedLosses::default()
     };
     for (side, trace, receives) in [("transmit", transmit, false), ("receive", receive, true)] {
@@ -38,6 +40,9 @@ pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_gene
                 losses.counters.insert(format!("trace.{side}.{name}"), count);
             }
         }
+    }
+    if losses.consumed > 0 {
+        losses.counters.insert("trace.receive.consumed".into(), losses.consumed);
     }
     if losses.missed > 0 {
         losses.counters.insert("trace.missed".into(), losses.missed);
@@ -75,6 +80,10 @@ mod tests {
             )
         );
         assert_eq!(losses.counters["trace.receive.drop.OTHERHOST"], 1000);
+        let consumed = InterfaceTrace { consumed: 7, ..InterfaceTrace::default() };
+        let losses = by_place(&trace(&[]), &consumed, false);
+        assert_eq!((losses.after, losses.consumed, losses.drops), (7, 7, 0));
+        assert_eq!(losses.counters["trace.receive.consumed"], 7);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | [`cost`] | the tracer's own cost |
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
-//! | `nothing.bpf.c` | an empty program, to measure the cost of measuring |
+//! | `nothing.bpf.c` | empty programs, to measure the cost of measuring |
 //! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, and late ticks (`timer:hrtimer_expire_entry`), per
 //! CPU |
 //!
@@ -87,6 +87,9 @@ pub struct InterfaceTrace {
     pub xdp_redirect_errors: u64,
     /// Events of any host interface that were missed because one occurred while another was processed on the same CPU.
     pub missed: u64,
+    /// Frames that tc consumed behind the capture point: no drops ([`crate::bed::Sink`]).
+    #[serde(default)]
+    pub consumed: u64,
 }
 
 impl InterfaceTrace {
@@ -100,6 +103,7 @@ impl InterfaceTrace {
             xdp_exceptions: self.xdp_exceptions.saturating_sub(before.xdp_exceptions),
             xdp_redirect_errors: self.xdp_redirect_errors.saturating_sub(before.xdp_redirect_errors),
             missed: self.missed.saturating_sub(before.missed),
+            consumed: self.consumed.saturating_sub(before.consumed),
         }
     }
 
@@ -114,6 +118,7 @@ impl InterfaceTrace {
         self.xdp_exceptions += other.xdp_exceptions;
         self.xdp_redirect_errors += other.xdp_redirect_errors;
         self.missed += other.missed;
+        self.consumed += other.consumed;
         self
     }
 }
@@ -178,11 +183,12 @@ mod tests {
             drops: vec![(kind("XDP"), 5), (kind("OTHERHOST"), 7)],
             xdp_exceptions: 3,
             xdp_redirect_errors: 1,
-            missed: 0,
+            consumed: 4,
+            ..Default::default()
         };
         let window = after.since(&before);
         assert_eq!(window.drops, [(kind("OTHERHOST"), 7)]);
-        assert_eq!((window.xdp_exceptions, window.xdp_redirect_errors), (1, 1));
+        assert_eq!((window.xdp_exceptions, window.xdp_redirect_errors, window.consumed), (1, 1, 4));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The attached tracer.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
@@ -10,7 +10,7 @@ use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
 use capbench_sys::bpf::statistics::measure_run_times;
 use capbench_sys::host::{CpuId, clock};
 
-use super::cost::TracerCost;
+use super::cost::{LARGEST_SHARE, Measurements, Spent, TracerCost};
 use super::reasons::ReasonNames;
 use super::symbols::Symbols;
 use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Stall, Unavailable};
@@ -33,7 +33,9 @@ const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_
 #[derive(Debug)]
 pub struct Tracer {
     // Fields are dropped in this order: the programs leave their tracepoints first.
-    _traces: Vec<Traces>,
+    /// Or why drops are not traced now.
+    drop_traces: Mutex<std::result::Result<Traces, String>>,
+    _softirq_traces: Option<Traces>,
     drops: Loaded,
     /// `None` if only drops are traced.
     softirq: Option<Loaded>,
@@ -86,19 +88,20 @@ impl Tracer {
         drop(types);
         let drops = drops.load()?;
         set_watched(&drops, scopes)?;
-        let mut traces = vec![drops.attach_traces()?];
-        let mut softirq = None;
+        let drop_traces = Mutex::new(Ok(drops.attach_traces()?));
+        let (mut softirq, mut softirq_traces) = (None, None);
         if with_softirq {
             let mut opened = Opened::read("softirq", object_file!("softirq"))?;
             if !has_timers {
                 opened.leave_out(TIMER_TRACEPOINT);
             }
             let loaded = opened.load()?;
-            traces.push(loaded.attach_traces()?);
+            softirq_traces = Some(loaded.attach_traces()?);
             softirq = Some(loaded);
         }
         Ok(Self {
-            _traces: traces,
+            drop_traces,
+            _softirq_traces: softirq_traces,
             drops,
             softirq,
             reasons,
@@ -150,7 +153,7 @@ impl Tracer {
         let drops = (0..MOST_REASONS).map(named).chain([beyond]).filter(|(_, count)| *count > 0).collect();
         let (xdp_exceptions, xdp_redirect_errors) = (sum(MOST_REASONS), sum(MOST_REASONS + 1));
         let missed = self.drops.runs(None).passed_by;
-        Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors, missed })
+        Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors, missed, ..InterfaceTrace::default() })
     }
 
     /// Time in the receive softirq of a CPU, including a running one; `None` if it cannot be read.
@@ -194,37 +197,95 @@ impl Tracer {
     /// Errors of the load. If the kernel does not measure, the cost stays unknown.
     pub fn measure_cost<E: From<HostError>>(
         &self,
-        load: impl FnOnce() -> std::result::Result<(), E>,
+        mut load: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         if self.cost.get().is_some() {
             return Ok(());
         }
-        let measuring = || {
-            let nothing = Opened::read("nothing", object_file!("nothing"))?.load()?;
-            let attached = nothing.attach_traces()?;
-            Ok((measure_run_times()?, nothing, attached))
-        };
-        let measured = match measuring() {
-            Ok((statistics, nothing, attached)) => {
+        let nothing = Opened::read("nothing", object_file!("nothing")).and_then(Opened::load);
+        let measured = match nothing.and_then(|nothing| Ok((measure_run_times()?, nothing))) {
+            Ok((statistics, nothing)) => {
+                drop(statistics);
+                let mut rounds = [Rounds::default(); 2];
+                for _ in 0..ROUNDS {
+                    rounds[0].add(self.receive_time(&mut load)?);
+                    let attached = nothing.attach_traces().map_err(HostError::from)?;
+                    rounds[1].add(self.receive_time(&mut load)?);
+                    drop(attached);
+                }
+                let [traced, with_nothing] = rounds.map(|rounds| rounds.least);
+                let attached = nothing.attach_traces().map_err(HostError::from)?;
+                let statistics = measure_run_times().map_err(HostError::from)?;
                 let begun = self.spent();
                 load()?;
                 self.until_quiet()?;
                 let [drops, softirqs] = self.spent();
-                drop(statistics);
+                drop((statistics, attached));
                 let nothing = nothing.runs(None);
-                drop(attached);
-                let since = |now: (u64, u64), then: (u64, u64)| (now.0 - then.0, now.1 - then.1);
-                TracerCost::new(
-                    since(drops, begun[0]),
-                    since(softirqs, begun[1]),
-                    (nothing.ns, nothing.count),
-                )
-                .ok_or_else(|| "too few frames were dropped to measure it".to_string())
+                let measured = Measurements {
+                    drops: since(drops, begun[0]),
+                    softirqs: since(softirqs, begun[1]),
+                    nothing: (nothing.ns, nothing.count),
+                    traced,
+                    with_nothing,
+                };
+                TracerCost::new(&measured)
+                    .ok_or_else(|| "too few frames were dropped to measure it".to_string())
             }
             Err(error) => Err(reason(&error)),
         };
         let _ = self.cost.set(measured);
         Ok(())
+    }
+
+    /// Time of the receive softirq on all CPUs during a load, and the frames that the kernel dropped.
+    fn receive_time<E: From<HostError>>(
+        &self,
+        load: &mut impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Spent, E> {
+        let read = || -> Result<Spent> {
+            let values = self.softirq.as_ref().map(|softirq| softirq.per_cpu("work", 0)).transpose()?;
+            // `total` of `struct work` of softirq.bpf.c.
+            let ns = values.unwrap_or_default().iter().map(|value| word(value, 1)).sum();
+            let drops = self.snapshot()?.iter().flat_map(|trace| &trace.drops).map(|(_, count)| count).sum();
+            Ok((ns, drops))
+        };
+        let begun = read()?;
+        load()?;
+        self.until_quiet()?;
+        Ok(since(read()?, begun))
+    }
+
+    /// Traces drops, unless every frame of the next trials `ends_as_drop` and this costs more than [`LARGEST_SHARE`] of the kernel's
+    /// receive work. Call it after the cost was measured.
+    ///
+    /// # Errors
+    /// The kernel refuses to attach the programs again.
+    pub fn limit_cost(&self, ends_as_drop: bool) -> Result<()> {
+        let share = self.cost().filter(|_| ends_as_drop).and_then(|cost| cost.share_of_drops());
+        let mut tracing = self.tracing_drops();
+        match share.filter(|share| *share > LARGEST_SHARE) {
+            Some(share) => {
+                *tracing = Err(format!(
+                    "counting every frame that the kernel drops would take {:.1} % more of its receive work here, above the \
+                     limit of {:.0} %; --trace does it nevertheless",
+                    share * 100.0,
+                    LARGEST_SHARE * 100.0
+                ));
+            }
+            None if tracing.is_err() => *tracing = Ok(self.drops.attach_traces()?),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Why drops are not traced now.
+    pub fn no_drops_because(&self) -> Option<String> {
+        self.tracing_drops().as_ref().err().cloned()
+    }
+
+    fn tracing_drops(&self) -> MutexGuard<'_, std::result::Result<Traces, String>> {
+        self.drop_traces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The measured cost of the tracer.
@@ -269,6 +330,30 @@ impl Tracer {
     pub fn gives_reasons(&self) -> bool {
         self.reasons.is_some()
     }
+}
+
+/// How often the time of the receive softirq is measured, with and without empty programs in turn.
+const ROUNDS: usize = 2;
+
+/// The measurement with the least time per frame: other work of the host only adds to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    least: Spent,
+}
+
+impl Rounds {
+    fn add(&mut self, (ns, frames): Spent) {
+        let (least_ns, of) = self.least;
+        // By products: neither number of frames may be a divisor.
+        if of == 0 || u128::from(ns) * u128::from(of) < u128::from(least_ns) * u128::from(frames) {
+            self.least = (ns, frames);
+        }
+    }
+}
+
+/// Time and number since an earlier reading.
+fn since(now: Spent, then: Spent) -> Spent {
+    (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
 }
 
 /// Repeats readings that another CPU may change meanwhile until two are equal, and returns them with the time in between. If

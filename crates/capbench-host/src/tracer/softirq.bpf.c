@@ -11,7 +11,7 @@
 #define STALLS 64             /* kept on each CPU; a power of two */
 #define LATE 500000           /* ns; a tick that is later than this shows that the CPU stalled */
 
-struct task_struct { unsigned int flags; } __attribute__((preserve_access_index));
+struct task_struct { unsigned int flags; int pid; char comm[16]; } __attribute__((preserve_access_index));
 struct timerqueue_node { long long expires; } __attribute__((preserve_access_index));
 struct hrtimer { struct timerqueue_node node; void *function; } __attribute__((preserve_access_index));
 
@@ -41,12 +41,21 @@ struct {
 
 /* Whether a kernel thread polls for packets: napi/INTERFACE-ID of napi_kthread_create, backlog_napi/CPU of
  * backlog_napi_setup (net/core/dev.c). The run time of others, nfsd or btrfs for example, is no part of the account. */
-static __always_inline int polls(const char name[16])
+static __always_inline int polls(const char *name)
 {
 	if (name[0] == 'b' && name[1] == 'a' && name[2] == 'c' && name[3] == 'k' && name[4] == 'l' && name[5] == 'o' &&
 	    name[6] == 'g' && name[7] == '_')
 		return name[8] == 'n' && name[9] == 'a' && name[10] == 'p' && name[11] == 'i' && name[12] == '/';
 	return name[0] == 'n' && name[1] == 'a' && name[2] == 'p' && name[3] == 'i' && name[4] == '/';
+}
+
+/* Notes in the time of which thread a softirq ran. */
+static __always_inline void note(struct work *mine, __u64 spent, int is_of_kernel, const char *name)
+{
+	if (!is_of_kernel)
+		mine->in_processes += spent;
+	else if (polls(name))
+		mine->in_napi += spent;
 }
 
 SEC("tp_btf/softirq_entry") int softirq_entry(__u64 *arguments)
@@ -72,14 +81,17 @@ SEC("tp_btf/softirq_exit") int softirq_exit(__u64 *arguments)
 	mine->seen = now;
 	mine->total += spent;
 	mine->runs++;
-	if (!(bpf_get_current_pid_tgid() >> 32))
-		return 0; /* the CPU was idle */
-	struct task_struct *task = (void *)bpf_get_current_task();
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
+		/* Its members are read without a call. */
+		struct task_struct *task = bpf_get_current_task_btf();
+		if (task->pid) /* else the CPU was idle */
+			note(mine, spent, task->flags & PF_KTHREAD, task->comm);
+		return 0;
+	}
+	struct task_struct *task = (void *)bpf_get_current_task(); /* before Linux 5.11 */
 	char name[16] = {};
-	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD))
-		mine->in_processes += spent;
-	else if (!bpf_get_current_comm(name, sizeof(name)) && polls(name))
-		mine->in_napi += spent;
+	if (bpf_get_current_pid_tgid() >> 32 && !bpf_get_current_comm(name, sizeof(name)))
+		note(mine, spent, BPF_CORE_READ(task, flags) & PF_KTHREAD, name);
 	return 0;
 }
 

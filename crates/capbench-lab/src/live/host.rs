@@ -19,6 +19,8 @@ pub struct Host {
     pub(super) irq: IrqAccounting,
     /// The tracer.
     pub(super) tracing: Tracing,
+    /// Whether the tracer may cost what it costs.
+    pub(super) traces_always: bool,
     /// The speed of the wait loop.
     pub(super) calibration: Calibration,
     /// The speed of CPUs around a trial.
@@ -33,6 +35,7 @@ impl Host {
         Self {
             irq,
             tracing: Tracing::none("it was not asked for"),
+            traces_always: false,
             calibration: Calibration::default(),
             paces: Paces::default(),
             stop,

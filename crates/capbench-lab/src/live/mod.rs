@@ -149,6 +149,12 @@ impl LiveLaboratory {
         self
     }
 
+    /// Keeps a tracer whatever it costs: otherwise drops are not traced where every frame ends as one and that costs too much.
+    pub fn tracing_always(mut self) -> Self {
+        self.host.traces_always = true;
+        self
+    }
+
     /// Adds a tracer that reads the description of the kernel's types (BTF) from this file instead of the kernel's own.
     pub fn with_tracer_on(mut self, types: &std::path::Path) -> Self {
         self.host.trace(Some(types));
@@ -289,6 +295,8 @@ impl LiveLaboratory {
                 self.state(statement);
             }
         }
+        let is_method = matches!(named.subject, Subject::Capture { .. });
+        let sink = self.host.tracing.end_frames(&bed)?.filter(|_| is_method);
         let (transmit, receive) = self.sides(setup, &named.subject, &bed, &placement, &generators, mtu)?;
         let line_rate = match self.line_rate {
             Some(known) => Some(known),
@@ -306,6 +314,8 @@ impl LiveLaboratory {
             senders: Senders::one(Box::new(transmit), threads),
             receive: Box::new(receive),
             tracer: self.host.tracing.tracer().cloned(),
+            traces_always: self.host.traces_always,
+            sink,
         })
     }
 

@@ -161,7 +161,7 @@ impl ReceiveSide {
             cpus,
             clocks: after.clocks.since(&before.clocks),
             tracer_cost: self.host.tracing.tracer().and_then(|tracer| tracer.cost()),
-            untraced: self.host.tracing.why_not().map(String::from),
+            untraced: self.host.tracing.why_not(),
             one_way: None,
             clock: None,
         }

@@ -15,13 +15,14 @@ use crate::receiver::SharedStart;
 use crate::{LabError, Result};
 use capbench_frames::rates::Pps;
 use capbench_frames::stamp::{StreamId, TrialId};
+use capbench_host::bed::Sink;
 use capbench_host::tracer::Tracer;
 use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
 const TRACER_LOAD: Duration = Duration::from_millis(50);
 const TRACER_FRAMES: f64 = 250.0;
-const LONGEST_TRACER_LOAD: Duration = Duration::from_secs(1);
+const LONGEST_TRACER_LOAD: Duration = Duration::from_millis(500);
 
 /// One set-up on the path.
 #[allow(missing_debug_implementations)]
@@ -46,6 +47,10 @@ pub struct LiveTrial<'l> {
     pub clocks: Option<SeparateClocks>,
     /// The tracer of this process, whose cost is measured before the first trial.
     pub tracer: Option<Arc<Tracer>>,
+    /// Whether the tracer may cost what it costs.
+    pub traces_always: bool,
+    /// What ends the method's frames behind its capture point. Without it they end as drops, which the tracer counts.
+    pub sink: Option<Arc<Sink>>,
 }
 
 impl Trial for LiveTrial<'_> {
@@ -196,7 +201,7 @@ impl LiveTrial<'_> {
     }
 
     /// Before the first trial: measures the tracer's cost under the trial's load, without a capture. No later trial uses the id
-    /// of these frames.
+    /// of these frames. Every trial then has the tracer that it can afford.
     fn measure_tracer(&mut self, load: Load) -> Result<()> {
         let Some(tracer) = self.tracer.clone() else { return Ok(()) };
         let enough = load.pps().map_or(TRACER_LOAD, |pps| Duration::from_secs_f64(TRACER_FRAMES / pps));
@@ -211,7 +216,12 @@ impl LiveTrial<'_> {
             let sent = self.senders.arm(arm, None).and_then(|()| self.senders.send(trial));
             self.senders.release();
             sent.map(drop)
-        })
+        })?;
+        tracer.limit_cost(self.sink.is_none() && !self.traces_always)?;
+        if let Some(sink) = &self.sink {
+            sink.set_active(true)?;
+        }
+        Ok(())
     }
 
     /// The id in this trial's frames. It differs from those of all nearby trials, also of other runs.

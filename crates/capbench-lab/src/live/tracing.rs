@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::Result;
-use capbench_host::bed::Side;
+use capbench_host::bed::{Bed, Side, Sink};
 use capbench_host::tracer::{InterfaceTrace, Scope, Stall, Tracer};
 use capbench_model::disturbance;
 use capbench_sys::host::{CpuId, clock};
@@ -24,10 +24,20 @@ pub enum End {
 pub enum Tracing {
     /// No bed has been prepared yet. The description of the kernel's types is in this file, or is the kernel's own.
     NotYet(Option<PathBuf>),
-    /// The tracer runs, and watches these ends.
-    Running(Arc<Tracer>, Vec<End>),
+    /// The tracer runs.
+    Running(Attached),
     /// There is no tracer, for this reason.
     None(Arc<str>),
+}
+
+/// A tracer on a link.
+#[derive(Clone, Debug)]
+pub struct Attached {
+    tracer: Arc<Tracer>,
+    /// The ends that it watches.
+    ends: Vec<End>,
+    /// What ends frames behind the capture point, or why nothing can; absent where nothing may.
+    sink: Option<std::result::Result<Arc<Sink>, String>>,
 }
 
 impl Tracing {
@@ -42,6 +52,7 @@ impl Tracing {
             |(_, side): &(End, &Side)| Scope { interface: side.index(), namespace: side.namespace().inode() };
         let scopes: Vec<_> = sides.iter().map(scope).collect();
         let of_sides = || sides.iter().map(|(end, _)| *end).collect();
+        let attached = |tracer| Attached { tracer, ends: of_sides(), sink: None };
         match self {
             Self::NotYet(types) => {
                 let started = match types {
@@ -49,14 +60,14 @@ impl Tracing {
                     None => Tracer::start(&scopes),
                 };
                 *self = match started {
-                    Ok(tracer) => Self::Running(Arc::new(tracer), of_sides()),
+                    Ok(tracer) => Self::Running(attached(Arc::new(tracer))),
                     Err(unavailable) => Self::none(&unavailable.reason),
                 };
                 Ok(())
             }
-            Self::Running(tracer, ends) => {
-                *ends = of_sides();
-                Ok(tracer.watch(&scopes)?)
+            Self::Running(running) => {
+                *running = attached(Arc::clone(&running.tracer));
+                Ok(running.tracer.watch(&scopes)?)
             }
             Self::None(_) => Ok(()),
         }
@@ -64,16 +75,35 @@ impl Tracing {
 
     pub(super) fn tracer(&self) -> Option<&Arc<Tracer>> {
         match self {
-            Self::Running(tracer, _) => Some(tracer),
+            Self::Running(running) => Some(&running.tracer),
             Self::NotYet(_) | Self::None(_) => None,
         }
     }
 
-    /// The counts of an interface since the tracer started; `None` without a tracer.
+    /// Adds what can end frames behind the capture point of the watched receiving end. Returns it, for trials of methods whose
+    /// capture point is before it; until they activate it, it lets all frames pass.
+    pub(super) fn end_frames(&mut self, bed: &Bed) -> Result<Option<Arc<Sink>>> {
+        let Self::Running(running) = self else { return Ok(None) };
+        let Some(sink) = bed.sink() else { return Ok(None) };
+        let sink = running.sink.insert(sink.map_err(String::from));
+        if let Ok(sink) = sink {
+            sink.set_active(false)?;
+        }
+        Ok(sink.as_ref().ok().cloned())
+    }
+
+    /// The counts of an interface since the tracer started; `None` without a tracer of drops.
     pub(super) fn counts(&self, end: End) -> Result<Option<InterfaceTrace>> {
-        let Self::Running(tracer, ends) = self else { return Ok(None) };
+        let Self::Running(Attached { tracer, ends, sink }) = self else { return Ok(None) };
         let Some(place) = ends.iter().position(|watched| *watched == end) else { return Ok(None) };
-        Ok(tracer.snapshot()?.into_iter().nth(place))
+        if tracer.no_drops_because().is_some() {
+            return Ok(None);
+        }
+        let mut trace = tracer.snapshot()?.into_iter().nth(place);
+        if let (End::Receive, Some(trace), Some(Ok(sink))) = (end, &mut trace, sink) {
+            trace.consumed = sink.ended()?;
+        }
+        Ok(trace)
     }
 
     /// The stalls of a CPU from `start` until `to_ns` of CLOCK_MONOTONIC; `None` if not monitored.
@@ -88,11 +118,12 @@ impl Tracing {
         Some(stalls.into_iter().map(since_start).collect())
     }
 
-    /// Why there is no tracer.
-    pub(super) fn why_not(&self) -> Option<&str> {
+    /// Why drops are not traced.
+    pub(super) fn why_not(&self) -> Option<String> {
         match self {
-            Self::None(reason) => Some(reason),
-            Self::NotYet(_) | Self::Running(..) => None,
+            Self::None(reason) => Some(reason.to_string()),
+            Self::NotYet(_) => None,
+            Self::Running(running) => running.tracer.no_drops_because(),
         }
     }
 
@@ -100,14 +131,29 @@ impl Tracing {
     pub(super) fn statement(&self) -> Option<String> {
         match self {
             Self::NotYet(_) => None,
-            Self::Running(tracer, _) => {
-                let drops = match tracer.gives_reasons() {
-                    true => "drops with the kernel's reasons (skb:kfree_skb)",
-                    false => "drops by the kernel's functions, as it gives no reasons before Linux 5.17",
+            Self::Running(Attached { tracer, sink, .. }) => {
+                let drops = match (tracer.no_drops_because(), tracer.gives_reasons()) {
+                    (Some(because), _) => {
+                        format!("not drops: {because}; so losses in the network stack are unknown")
+                    }
+                    (None, true) => "drops with the kernel's reasons (skb:kfree_skb)".into(),
+                    (None, false) => {
+                        "drops by the kernel's functions, as it gives no reasons before Linux 5.17".into()
+                    }
+                };
+                let ends = match sink {
+                    Some(Ok(_)) => {
+                        "; tc consumes frames behind the packet sockets of capbench's methods: they are no drops"
+                    }
+                    Some(Err(_)) | None => "; every frame that the stack does not need is a drop",
+                };
+                let no_sink = match sink {
+                    Some(Err(reason)) => format!(", as tc cannot consume it ({reason})"),
+                    Some(Ok(_)) | None => String::new(),
                 };
                 Some(format!(
-                    "traced: {drops}, XDP exceptions and failed redirects on the trial's two interfaces; time in the \
-                     receive softirq at its beginning and end; {}",
+                    "traced: {drops}, XDP exceptions and failed redirects on the trial's two interfaces{ends}{no_sink}; time \
+                     in the receive softirq at its beginning and end; {}",
                     cost(tracer)
                 ))
             }

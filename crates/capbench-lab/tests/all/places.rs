@@ -180,7 +180,9 @@ impl Case {
         match self.injected {
             Fault::Duplicate(every) => -(every.of(trial.sent) as i64)..=0,
             Fault::DropInXdp(_, XdpMode::Generic) if is_in_doubt(entry(trial, Place::Xdp)) => {
-                let ends = trial.counters.iter().filter(|(name, _)| name.starts_with("trace.receive.drop."));
+                let is_end =
+                    |name: &str| name.starts_with("trace.receive.drop.") || name == "trace.receive.consumed";
+                let ends = trial.counters.iter().filter(|(name, _)| is_end(name));
                 let refused = traced(trial, "CPU_BACKLOG") as i64;
                 let seen = ends.map(|(_, count)| *count as i64).sum::<i64>() - refused;
                 0..=of_receiver("rx_packets") - seen

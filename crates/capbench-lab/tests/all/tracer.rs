@@ -4,6 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use capbench_frames::Pps;
+use capbench_host::HostError;
+use capbench_host::tracer::cost::LARGEST_SHARE;
 use capbench_host::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_lab::for_tests::{live, virtual_link};
 use capbench_lab::live::{self, LiveLaboratory};
@@ -53,7 +55,7 @@ fn drop_at_ingress(place: &Place) {
 }
 
 fn laboratory(path: live::Path) -> LiveLaboratory {
-    untraced(path).with_tracer()
+    untraced(path).with_tracer().tracing_always()
 }
 
 fn untraced(path: live::Path) -> LiveLaboratory {
@@ -194,6 +196,54 @@ fn root_alone_the_tracer_says_what_it_costs() {
         "{}",
         statement(&laboratory)
     );
+}
+
+#[test]
+fn root_alone_tc_consumes_frames_behind_a_method_and_no_drop_is_traced_for_them() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = untraced(virtual_link()).with_tracer();
+    let trial = seen(|| {
+        let mut prepared = laboratory.prepare(&setup()).unwrap();
+        prepared.run(small_load(), Duration::from_millis(100)).unwrap()
+    });
+    let count = |name: &str| trial.counters.get(name).copied().unwrap_or(0);
+    let refused = entry(&trial, Lost::Backlog).count.unwrap();
+    assert_eq!(count("trace.receive.consumed"), trial.sent - refused, "{trial:#?}");
+    assert_eq!(count("trace.receive.drop.OTHERHOST"), 0);
+    assert_eq!((entry(&trial, Lost::Stack).count, trial.unexplained), (Some(0), 0), "{trial:#?}");
+    let statements = laboratory.statements();
+    assert!(statements.iter().any(|text| text.contains("tc consumes frames")), "{statements:?}");
+}
+
+/// Whether that is so on this host, its own measurement says.
+#[test]
+fn root_alone_drops_are_not_traced_where_every_frame_is_one_and_that_costs_too_much() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    let tracer = Tracer::start(&[scope(&place, "left"), scope(&place, "right")]).unwrap();
+    let load = || {
+        send(&place, 500);
+        Ok::<(), HostError>(())
+    };
+    tracer.measure_cost(load).unwrap();
+    let cost = tracer.cost().unwrap();
+    assert!(cost.share_of_drops().is_some_and(|share| share >= 0.0), "{cost:?}");
+    let costs_too_much = cost.share_of_drops().unwrap() > LARGEST_SHARE;
+    let count = || drops(&tracer.snapshot().unwrap()[1], "OTHERHOST");
+    tracer.limit_cost(true).unwrap();
+    let reason = tracer.no_drops_because();
+    assert_eq!(reason.is_some(), costs_too_much, "{cost:?}");
+    assert!(reason.is_none_or(|reason| reason.contains("--trace")));
+    let before = count();
+    send(&place, 100);
+    if costs_too_much {
+        assert_eq!(count(), before);
+    }
+    tracer.limit_cost(false).unwrap();
+    assert_eq!(tracer.no_drops_because(), None);
+    let before = count();
+    send(&place, 100);
+    eventually("the frames are gone", || count() == before + 100);
 }
 
 /// What an XDP program does that the kernel cannot obey.

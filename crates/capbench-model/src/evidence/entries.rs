@@ -179,15 +179,15 @@ impl Evidence {
     /// Frames that must have ended on the receiving interface without the tracer seeing it. The number is known on a private pair
     /// if the method leaves frames to the stack. On other links foreign frames end there, too, and cards drop frames for other
     /// addresses before. Frames that the capture accepted end behind it. With a program of generic XDP, every received frame ends
-    /// in or behind the program.
+    /// in or behind the program; if tc consumes frames, without a program, every received frame ends in the stack or there.
     pub(super) fn unseen_ends(&self, backlog: Option<u64>) -> u64 {
         let Some(traced) = self.traced.as_ref().filter(|_| self.virtual_pair && !self.method.takes_by_xdp())
         else {
             return 0;
         };
         let of_captured = self.method.accepted.map_or(0, |accepted| accepted.saturating_sub(traced.after));
-        let received =
-            self.received.zip(self.refused_after_receipt(backlog)).filter(|_| traced.xdp_is_generic);
+        let all_end_here = traced.xdp_is_generic || (traced.consumed > 0 && self.xdp_attached == Some(false));
+        let received = self.received.zip(self.refused_after_receipt(backlog)).filter(|_| all_end_here);
         let of_received = received.map_or(0, |(all, refused)| all.saturating_sub(refused + traced.ended()));
         of_captured.max(of_received)
     }

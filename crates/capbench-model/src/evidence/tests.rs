@@ -80,6 +80,14 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_reported() {
     );
     assert!(!stack(1000).1.contains("not seen"));
     assert_eq!(stack(0).0, None, "a tracer that saw no end at all may have seen no loss either");
+    // tc consumes all that is received, unless something in front loses it.
+    let consuming = |received| {
+        let traced = Some(TracedLosses { after: 1000, consumed: 1000, ..TracedLosses::default() });
+        let evidence =
+            Evidence { traced, received: Some(received), xdp_attached: Some(false), ..quiet(received, 1000) };
+        evidence.book().count(Place::Stack)
+    };
+    assert_eq!((consuming(1000), consuming(1004)), (Some(0), None), "four ended unseen");
     let traced = Some(TracedLosses::default());
     let mut taking = Evidence { traced, ..quiet(1000, 1000) };
     taking.method.losses.push(Loss { place: Place::Xdp, count: Some(0), source: "x".into() });

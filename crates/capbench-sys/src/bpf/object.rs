@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Once;
 
 use libbpf_rs::{
-    Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print,
+    Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, TC_INGRESS,
+    TcHook, set_print,
 };
 
 use super::statistics::Runs;
@@ -112,6 +113,22 @@ impl Loaded {
         };
         let programs = self.object.progs_mut().filter(|program| program.autoload());
         programs.map(attached).collect::<Result<_>>().map(|links| Traces { _links: links })
+    }
+
+    /// Attaches the object's only program to the ingress hook of an interface of the calling thread's network namespace, behind all
+    /// other filters there. It stays until the interface or its hook is deleted (tc-bpf(8), direct action).
+    ///
+    /// # Errors
+    /// A kernel without `clsact` or BPF classifier; missing privilege.
+    pub fn attach_ingress(&self, interface: InterfaceIndex) -> Result<()> {
+        /// The largest: filters run in ascending order.
+        const LAST: u32 = 0xffff;
+        listen();
+        let program = self.program_fd()?;
+        let mut hook = TcHook::new(program.as_fd());
+        hook.ifindex(interface.number() as i32).attach_point(TC_INGRESS).priority(LAST).handle(1);
+        let attached = hook.create().and_then(|mut hook| hook.attach());
+        attached.map(drop).map_err(|error| failed(self.name, "attach", &error))
     }
 
     /// The runs so far of all programs of this name, or of all programs; 0 if the kernel does not report them.

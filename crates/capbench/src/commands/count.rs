@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_capture::filter::{FrameMetadata, Tags};
-use capbench_capture::{Capture, CaptureError, Interface, Occupancy, Visitor, open_with};
+use capbench_capture::{Capture, CaptureError, Interface, Occupancy, Visitor, methods, open_with};
 use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
 use capbench_lab::mark::mark;
 use capbench_lab::programs::Programs;
 use capbench_model::counters::Counters;
 use capbench_model::direction::Direction;
-use capbench_model::units::SnapLength;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::host::{CpuId, affinity, clock};
 use clap::Args;
 
@@ -72,6 +72,12 @@ pub struct CountFlags {
 /// Longest wait for frames: the largest delay of a line or of the end.
 const TICK: Duration = Duration::from_millis(50);
 
+/// Octets that are captured of each frame if nothing reads them: the least for which libpcap puts a tag back.
+const HEADER: SnapLength = SnapLength::ETHERNET_HEADER;
+
+/// Memory of a ring that packs such frames: it holds as many of them as 64 MiB hold of those of 300 octets.
+const RING: ByteCount = ByteCount(16 << 20);
+
 /// How often a line is printed.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -87,7 +93,9 @@ const LAST_LOOK: Duration = Duration::from_millis(200);
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     let method = own_method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
+    let row = methods::find(&method)?;
     let mut options = flags.capture.options();
+    options.flow_hashes = false;
     options.mark = match flags.verify {
         Some(trial) => Some(mark(TrialId(trial), &flags.layout.layout()?)),
         None => None,
@@ -103,6 +111,10 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let signals = Signals::install()?;
     let interface = interface(&side);
     let filters = Filters::of(&flags.filter, &flags.each, &method, &interface, &mut options)?;
+    if classifier.is_none() && filters.need_no_octets() && row.options.contains(&"--snaplen") {
+        options.snap_length = options.snap_length.min(HEADER);
+        options.ring = flags.capture.options_with_packed_ring(row, RING).ring;
+    }
     let counter = Counter {
         flags,
         classifier,
@@ -203,7 +215,7 @@ impl Counter<'_> {
                 || tallies.is_full()
                 || self.stop.is_wanted()
                 || self.flags.duration.is_some_and(|duration| elapsed >= duration);
-            watch.look(elapsed, capture.fill());
+            watch.look(elapsed, || capture.fill());
             if elapsed >= watch.next_window
                 && let Some(exporter) = &mut self.exporter
             {
@@ -245,8 +257,9 @@ struct Watch {
 
 impl Watch {
     /// Reads the fill level of the capture if it is time to.
-    fn look(&mut self, elapsed: Duration, fill: Option<Occupancy>) {
+    fn look(&mut self, elapsed: Duration, fill: impl FnOnce() -> Option<Occupancy>) {
         if elapsed >= self.next_look {
+            let fill = fill();
             self.lines.note(fill);
             self.fill = Occupancy::fullest([self.fill, fill]);
             self.next_look = elapsed + LOOK;

@@ -32,7 +32,7 @@ use capbench_report::formats::text;
 use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_report::{read, report, save, sentences};
 
-use self::path::{Path, Site};
+use self::path::{Path, Site, Trace};
 use self::recorder::Recorder;
 use self::scene::Scene;
 use crate::exit::{self, Exit, Requirement, Unsupported, Usage};
@@ -130,7 +130,7 @@ fn measure<P: Plan>(
     monitor: Option<Monitor>,
     saved: &mut Option<Results>,
 ) -> Result<Exit> {
-    let (mut laboratory, stop) = Site::open(&scene.path, &scene.programs, !scene.run.no_trace)?;
+    let (mut laboratory, stop) = Site::open(&scene.path, &scene.programs, scene.run.tracing())?;
     let not_measured = preflight(&mut scene, &mut laboratory)?;
     let environment = laboratory.environment();
     let policy = Policy { repeats: scene.run.repeats, ..Policy::default() };
@@ -194,7 +194,7 @@ fn measure<P: Plan>(
 fn describe_agents(scene: &Scene) -> Result<String> {
     let mut text = String::new();
     if let Path::Agents(_) = scene.path
-        && let (Site::Agents(mut laboratory), _) = Site::open(&scene.path, &scene.programs, false)?
+        && let (Site::Agents(mut laboratory), _) = Site::open(&scene.path, &scene.programs, Trace::Never)?
     {
         for (location, says) in laboratory.describe() {
             words::row(&mut text, &location, says);

@@ -135,10 +135,19 @@ pub enum Site {
     Agents(Box<AgentLaboratory>),
 }
 
+/// Whether to trace drops and softirq time in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trace {
+    Never,
+    /// Drops only where this does not slow the receiver much.
+    WithinLimit,
+    Always,
+}
+
 impl Site {
     /// Opens the path. Call it before any thread exists: the process of an ordinary user enters a user namespace for a virtual
     /// link.
-    pub fn open(path: &Path, programs: &Programs, trace: bool) -> Result<(Self, Stop)> {
+    pub fn open(path: &Path, programs: &Programs, trace: Trace) -> Result<(Self, Stop)> {
         match path {
             Path::Here(path) => {
                 if matches!(path, live::Path::Virtual { .. }) {
@@ -149,13 +158,18 @@ impl Site {
                     Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
                 let laboratory = LiveLaboratory::new(path.clone(), environment.irq_accounting, stop.flag())
                     .with_programs(programs.clone());
-                let laboratory = if trace { laboratory.with_tracer() } else { laboratory };
+                let laboratory = match trace {
+                    Trace::Never => laboratory,
+                    Trace::WithinLimit => laboratory.with_tracer(),
+                    Trace::Always => laboratory.with_tracer().tracing_always(),
+                };
                 let (laboratory, environment) = (Box::new(laboratory), Box::new(environment));
                 Ok((Self::Here { laboratory, environment, _locks: locked(path)? }, stop))
             }
             Path::Agents(agents) => {
                 let stop = Stop::install()?;
-                let mut laboratory = agents.open(programs, trace, stop.interrupt(), stop.flag())?;
+                let mut laboratory =
+                    agents.open(programs, trace != Trace::Never, stop.interrupt(), stop.flag())?;
                 laboratory.note_other_builds(&built::program());
                 Ok((Self::Agents(Box::new(laboratory)), stop))
             }

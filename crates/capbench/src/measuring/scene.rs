@@ -26,7 +26,7 @@ use capbench_sys::host::CpuId;
 use capbench_sys::packet::FanoutMode;
 use clap::{Arg, Args};
 
-use super::path::{AgentPath, Path};
+use super::path::{AgentPath, Path, Trace};
 use super::words;
 use crate::exit::Usage;
 use crate::flag_values::positive_duration;
@@ -162,10 +162,12 @@ pub struct RunFlags {
     /// Directory for results.json and trials.csv [default: capbench-results/COMMAND-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Do not trace drop reasons and softirq time in the kernel. Root's runs do, at about 10 ns a packet, which is measured
-    /// and printed
+    /// Do not trace drop reasons and softirq time in the kernel. Root's runs do; the cost is measured and reported
     #[arg(long)]
     pub no_trace: bool,
+    /// Trace drop reasons even where that takes more than 2 % of the kernel's receive work
+    #[arg(long, conflicts_with = "no_trace")]
+    pub trace: bool,
     /// Repeat a trial that the host disturbed (steal, foreign load, clocks) up to this many times; 0 only marks it
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub repeats: u32,
@@ -178,6 +180,15 @@ pub struct RunFlags {
 }
 
 impl RunFlags {
+    /// Whether to trace the kernel.
+    pub fn tracing(&self) -> Trace {
+        match (self.no_trace, self.trace) {
+            (true, _) => Trace::Never,
+            (false, true) => Trace::Always,
+            (false, false) => Trace::WithinLimit,
+        }
+    }
+
     /// How much of the report is printed at the end.
     pub fn extent(&self) -> Extent {
         Extent::with(self.details)

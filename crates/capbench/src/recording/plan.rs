@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_capture::methods;
 use capbench_lab::programs::Programs;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::units::ByteCount;
 use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::recording::{Plan, Source, Workers};
 use capbench_record::worker_pool::{self, WhenFull};
@@ -19,12 +21,15 @@ use super::{Wanted, auto};
 use crate::capture_files;
 use crate::exit::Usage;
 
+/// Memory of a ring that packs frames. Behind it is the memory for packets that wait for the disk.
+const RING: ByteCount = ByteCount(32 << 20);
+
 /// The plan, with filters compiled for their interfaces.
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let method = method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let text = flags.filter.text()?;
-    let mut options = flags.capture.options();
+    let mut options = flags.capture.options_with_packed_ring(methods::find(&method)?, RING);
     options.fanout = flags.fanout.map(Fanout::new);
     if flags.capture.retire_timeout.is_none() {
         options.retire_timeout = retire_timeout(flags).unwrap_or(options.retire_timeout);

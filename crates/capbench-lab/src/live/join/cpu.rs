@@ -101,7 +101,8 @@ impl Halves<'_> {
     /// Time of the tracer's own programs.
     fn tracer_ns(&self) -> Option<u64> {
         let softirqs = self.receive.cpus.kernel.as_ref()?.traced?.runs;
-        Some(self.receive.tracer_cost?.of(self.traced.as_ref()?.drops, softirqs))
+        let drops = self.traced.as_ref().map_or(0, |traced| traced.drops);
+        Some(self.receive.tracer_cost?.of(drops, softirqs))
     }
 
     /// The largest share of stolen time among the trial's CPUs while frames were sent.

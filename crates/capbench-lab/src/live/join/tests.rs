@@ -187,6 +187,8 @@ pub(super) fn receive() -> ReceiveHalf {
             softirq_ns: 80.0,
             softirqs: 500,
             measuring_ns: 10.0,
+            dispatch_ns: None,
+            frame_ns: None,
         }),
         untraced: None,
         one_way: None,

@@ -17,7 +17,11 @@ pub enum Hook {
 #[derive(Debug)]
 pub struct Attached<'b> {
     side: &'b Side,
+    hook: &'static str,
 }
+
+/// In front of what ends frames.
+const PRIORITY: &str = "1";
 
 /// Attaches the program of `tc_faults.bpf.c` that does `what` to every so many frames.
 pub fn attach<'b>(side: &'b Side, hook: Hook, what: &str, every: Every) -> Attached<'b> {
@@ -29,16 +33,34 @@ pub fn attach<'b>(side: &'b Side, hook: Hook, what: &str, every: Every) -> Attac
         Hook::Ingress => "ingress",
         Hook::Egress => "egress",
     };
-    tc(side, &["qdisc", "add", "dev", side.name(), "clsact"]);
-    let attached = Attached { side };
+    // A bed may have the hook already, for what ends its frames behind the faults.
+    tc(side, &["qdisc", "replace", "dev", side.name(), "clsact"]);
+    let attached = Attached { side, hook };
     let (path, section) = (file.to_string_lossy(), format!("tc/{what}_{}", every.0));
-    tc(side, &["filter", "add", "dev", side.name(), hook, "bpf", "da", "obj", &path, "sec", &section]);
+    tc(
+        side,
+        &[
+            "filter",
+            "add",
+            "dev",
+            side.name(),
+            hook,
+            "prio",
+            PRIORITY,
+            "bpf",
+            "da",
+            "obj",
+            &path,
+            "sec",
+            &section,
+        ],
+    );
     attached
 }
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        tc(self.side, &["qdisc", "del", "dev", self.side.name(), "clsact"]);
+        tc(self.side, &["filter", "del", "dev", self.side.name(), self.hook, "prio", PRIORITY]);
     }
 }
 
