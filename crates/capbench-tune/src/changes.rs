@@ -242,7 +242,12 @@ pub fn restore(
 
 /// Gives every setting its target. What is of others keeps its present value, also where a change of another setting resets it.
 /// Returns the settings of others.
-fn decide(host: &impl Settings, state: &mut State, boot: &str, is_forced: bool) -> Result<Vec<(Setting, Outcome)>> {
+fn decide(
+    host: &impl Settings,
+    state: &mut State,
+    boot: &str,
+    is_forced: bool,
+) -> Result<Vec<(Setting, Outcome)>> {
     let phase = state.phase;
     let is_same_start = state.boot == boot;
     let has_reset = state.saved.iter().any(|saved| saved.setting.resets_others() && saved.set.is_some());

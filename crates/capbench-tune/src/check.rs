@@ -96,7 +96,10 @@ impl Check {
             }
         }
         if self.items.iter().any(|item| !item.commands.is_empty()) {
-            text += &format!("\n`capbench tune plan -i {0}` prints the commands, `apply` makes the changes.\n", self.interface);
+            text += &format!(
+                "\n`capbench tune plan -i {0}` prints the commands, `apply` makes the changes.\n",
+                self.interface
+            );
         }
         text
     }
@@ -124,11 +127,7 @@ fn long(item: &Item) -> String {
         (None, Stands::Against) => Some("not measured".into()),
         (None, _) => None,
     };
-    let rows = [
-        ("better", item.better.clone()),
-        ("why", item.why.map(str::to_owned)),
-        ("cost", cost),
-    ];
+    let rows = [("better", item.better.clone()), ("why", item.why.map(str::to_owned)), ("cost", cost)];
     let rows = rows.into_iter().filter_map(|(name, words)| Some(format!("{:14}{name:<7} {}\n", "", words?)));
     format!("  {:<11} {}\n{}", item.item, item.is, rows.collect::<String>())
 }
@@ -142,7 +141,8 @@ fn commands(facts: &Facts, proposals: &[Proposal]) -> Vec<String> {
         _ => None,
     };
     let command = |proposal: &Proposal| {
-        proposal.setting.command(&facts.interface, &proposal.value, number(&proposal.setting))
+        let before = facts.settings.get(&proposal.setting).map_or("", String::as_str);
+        proposal.setting.command(&facts.interface, before, &proposal.value, number(&proposal.setting))
     };
     proposals.iter().map(command).collect()
 }

@@ -64,7 +64,8 @@ impl Facts {
             |_| (0..environment.cpus_online as u32).collect(),
             |cpus| cpus.into_iter().map(|cpu| cpu.number()).collect(),
         );
-        let states = environment.cpu.as_ref().and_then(|cpu| cpu.idle.as_ref()).map_or(0, |idle| idle.states.len());
+        let states =
+            environment.cpu.as_ref().and_then(|cpu| cpu.idle.as_ref()).map_or(0, |idle| idle.states.len());
         let mut wanted = live.inventory()?;
         wanted.extend(SYSCTLS.map(|name| Setting::Sysctl(name.into())));
         for cpu in &online {
@@ -106,7 +107,8 @@ impl Facts {
             Some(parse_cpu_list(list)?.into_iter().map(|cpu| cpu.number()).collect::<Vec<_>>())
         });
         let near = near.map(|near| near.into_iter().filter(|cpu| self.online.contains(cpu)).collect());
-        let near: Vec<u32> = near.filter(|cpus: &Vec<u32>| !cpus.is_empty()).unwrap_or_else(|| self.online.clone());
+        let near: Vec<u32> =
+            near.filter(|cpus: &Vec<u32>| !cpus.is_empty()).unwrap_or_else(|| self.online.clone());
         let is_second = |cpu: &u32| self.threads_with(*cpu).iter().any(|other| other < cpu);
         let (second, first): (Vec<u32>, Vec<u32>) = near.into_iter().partition(is_second);
         first.into_iter().chain(second).collect()

@@ -88,7 +88,14 @@ enum File {
 
 /// Errors of a setting that is not there: the file or the interface is missing, or the kernel refuses to read it.
 fn is_absence(error: &SysError) -> bool {
-    const ABSENT: [i32; 6] = [libc_errno::ENOENT, libc_errno::ENODEV, libc_errno::EOPNOTSUPP, libc_errno::EINVAL, libc_errno::EIO, libc_errno::ENXIO];
+    const ABSENT: [i32; 6] = [
+        libc_errno::ENOENT,
+        libc_errno::ENODEV,
+        libc_errno::EOPNOTSUPP,
+        libc_errno::EINVAL,
+        libc_errno::EIO,
+        libc_errno::ENXIO,
+    ];
     error.errno().is_some_and(|errno| ABSENT.contains(&errno))
 }
 
@@ -160,7 +167,8 @@ impl Settings for Live {
             facts.transmit_queues.iter().flatten().map(|queue| queue.queue).collect(),
         ];
         for ((kind, files), queues) in QUEUE_FILES.iter().zip(queues) {
-            let named = queues.iter().flat_map(|queue| files.iter().map(move |file| format!("{kind}{queue}/{file}")));
+            let named =
+                queues.iter().flat_map(|queue| files.iter().map(move |file| format!("{kind}{queue}/{file}")));
             all.extend(named.map(Setting::Queue));
         }
         let names = facts.interrupts.iter().flatten().filter_map(|interrupt| interrupt.name.clone());
@@ -178,7 +186,8 @@ fn text_of(path: &str) -> Result<Option<String>> {
 }
 
 fn is_absent(errno: i32, error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound || [libc_errno::EIO, libc_errno::EINVAL, libc_errno::ENXIO].contains(&errno)
+    error.kind() == io::ErrorKind::NotFound
+        || [libc_errno::EIO, libc_errno::EINVAL, libc_errno::ENXIO].contains(&errno)
 }
 
 fn write_to(path: &str, value: &str) -> Result<()> {

@@ -101,15 +101,16 @@ impl Setting {
         matches!(self, Self::Channels | Self::Rings)
     }
 
-    /// The command that sets it, for a user to read or to type. `number` is that of the interrupt with its name.
-    pub fn command(&self, interface: &str, value: &str, number: Option<u32>) -> String {
-        let numbers: Vec<u32> = numbers(value).unwrap_or_default();
+    /// The command that changes it from `before`, for a user to read or to type. `number` is that of the interrupt with its name.
+    pub fn command(&self, interface: &str, before: &str, value: &str, number: Option<u32>) -> String {
+        let (before, numbers) = (numbers(before).unwrap_or_default(), numbers(value).unwrap_or_default());
         let named = |names: &[&str]| -> String {
-            let used = names.iter().zip(&numbers).filter(|(name, number)| !name.is_empty() && **number > 0);
-            used.map(|(name, number)| format!(" {name} {number}")).collect()
+            let all = names.iter().zip(&numbers).enumerate();
+            let changed = all.filter(|(at, (_, number))| before.get(*at) != Some(number));
+            changed.map(|(_, (name, number))| format!(" {name} {number}")).collect()
         };
         match self {
-            Self::Channels => format!("ethtool -L {interface}{}", named(&["rx", "tx", "", "combined"])),
+            Self::Channels => format!("ethtool -L {interface}{}", named(&["rx", "tx", "other", "combined"])),
             Self::Rings => format!("ethtool -G {interface}{}", named(&["rx", "rx-mini", "rx-jumbo", "tx"])),
             Self::Offload(which) => {
                 let state = if value == "0" { "off" } else { "on" };
@@ -181,38 +182,42 @@ mod tests {
 
     #[test]
     fn each_setting_has_the_command_that_a_user_would_type() {
-        for (setting, value, command) in [
-            (Setting::Channels, "0 0 1 4", "ethtool -L eth0 combined 4"),
-            (Setting::Channels, "2 2 0 0", "ethtool -L eth0 rx 2 tx 2"),
-            (Setting::Rings, "4096 0 0 256", "ethtool -G eth0 rx 4096 tx 256"),
-            (Setting::Offload(OffloadName::Gro), "0", "ethtool -K eth0 gro off"),
-            (Setting::Sharing, "1 4 0 0 1 0 1", "ethtool -X eth0 equal 2"),
-            (Setting::Sharing, "1 4 0 0 0 0 1", "ethtool -X eth0 weight 3 1"),
+        for (setting, before, value, command) in [
+            (Setting::Channels, "0 0 1 8", "0 0 1 4", "ethtool -L eth0 combined 4"),
+            (Setting::Channels, "1 1 0 0", "2 2 0 0", "ethtool -L eth0 rx 2 tx 2"),
+            (Setting::Rings, "256 0 512 256", "4096 0 512 256", "ethtool -G eth0 rx 4096"),
+            (Setting::Offload(OffloadName::Gro), "1", "0", "ethtool -K eth0 gro off"),
+            (Setting::Sharing, "1 4 0 0 0 0 0", "1 4 0 0 1 0 1", "ethtool -X eth0 equal 2"),
+            (Setting::Sharing, "1 4 0 0 1 0 1", "1 4 0 0 0 0 1", "ethtool -X eth0 weight 3 1"),
             (
                 Setting::Queue("rx-0/rps_cpus".into()),
+                "0",
                 "3",
                 "echo 3 > /sys/class/net/eth0/queues/rx-0/rps_cpus",
             ),
             (
                 Setting::Interrupt("eth0-rx-0".into()),
+                "0-3",
                 "2",
                 "echo 2 > /proc/irq/31/smp_affinity_list   # eth0-rx-0",
             ),
             (
                 Setting::Sysctl("net.core.netdev_budget".into()),
+                "300",
                 "600",
                 "sysctl -w net.core.netdev_budget=600",
             ),
             (
                 Setting::Cpu { cpu: 2, file: "cpuidle/state3/disable".into() },
+                "0",
                 "1",
                 "echo 1 > /sys/devices/system/cpu/cpu2/cpuidle/state3/disable",
             ),
         ] {
-            assert_eq!(setting.command("eth0", value, Some(31)), command);
+            assert_eq!(setting.command("eth0", before, value, Some(31)), command);
         }
         let moderation = "50 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
-        let command = Setting::Moderation.command("eth0", moderation, None);
+        let command = Setting::Moderation.command("eth0", "", moderation, None);
         assert_eq!(command, "ethtool -C eth0 adaptive-rx off rx-usecs 50");
     }
 
@@ -220,7 +225,7 @@ mod tests {
     fn no_value_makes_a_command_panic() {
         for value in ["", "x", "1", "1 9 0 5", "1 4294967295 0"] {
             for setting in [Setting::Channels, Setting::Sharing, Setting::Moderation] {
-                let _ = setting.command("eth0", value, None);
+                let _ = setting.command("eth0", value, value, None);
             }
         }
     }

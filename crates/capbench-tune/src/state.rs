@@ -114,7 +114,15 @@ impl State {
 
     /// Saves a value that was there before a change.
     pub(crate) fn add(&mut self, setting: Setting, before: Option<String>) {
-        self.saved.push(Saved { setting, before, set: None, asked: None, of_others: false, after: None, target: None });
+        self.saved.push(Saved {
+            setting,
+            before,
+            set: None,
+            asked: None,
+            of_others: false,
+            after: None,
+            target: None,
+        });
     }
 
     /// The entry of a setting.
@@ -153,7 +161,8 @@ impl Folder {
             (_, opened) => opened,
         };
         let folder = folder.map_err(failed("cannot open the folder of saved settings"))?;
-        let lock = folder.try_lock(OsStr::new(LOCK)).map_err(failed("cannot lock the folder of saved settings"))?;
+        let lock =
+            folder.try_lock(OsStr::new(LOCK)).map_err(failed("cannot lock the folder of saved settings"))?;
         let Some(lock) = lock else {
             return Err(TuneError::State {
                 attempt: "cannot lock the folder of saved settings",

@@ -37,8 +37,8 @@ use std::process::ExitCode;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    agent, campaign, compare, config, convert, count, export, generate, methods, report, send, tune,
-    verify, why,
+    agent, campaign, compare, config, convert, count, export, generate, methods, report, send, tune, verify,
+    why,
 };
 use crate::measuring::{bench, reproduce, rfc2544, search, soak, sweep};
 use crate::recording::{extcap, record};

@@ -243,10 +243,7 @@ mod tests {
                 [
                     (format!("{folder}/topology/physical_package_id"), *socket),
                     (format!("{folder}/topology/core_id"), *core),
-                    (
-                        format!("{folder}/topology/thread_siblings_list"),
-                        ["0-1", "0-1", "2", "3"][cpu],
-                    ),
+                    (format!("{folder}/topology/thread_siblings_list"), ["0-1", "0-1", "2", "3"][cpu]),
                     (format!("{folder}/cpufreq/scaling_driver"), "intel_pstate"),
                     (
                         format!("{folder}/cpufreq/scaling_governor"),

@@ -192,7 +192,11 @@ fn receive_queue_of(name: &str) -> Option<u32> {
     let before = own.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let number = own[before.len()..].parse().ok()?;
     // The interface's name comes first and may contain anything.
-    let kind = before.trim_end_matches(['-', '.', '_', ':']).rsplit(['-', '.', '_', ':', ' ']).next()?.to_ascii_lowercase();
+    let kind = before
+        .trim_end_matches(['-', '.', '_', ':'])
+        .rsplit(['-', '.', '_', ':', ' '])
+        .next()?
+        .to_ascii_lowercase();
     const RECEIVING: [&str; 9] = ["rx", "txrx", "rxtx", "input", "comp", "rxq", "q", "queue", "fp"];
     RECEIVING.contains(&kind.as_str()).then_some(number)
 }
@@ -243,7 +247,8 @@ fn remote_nodes(
     let nodes = memory.and_then(|memory| memory.numa_nodes.as_ref());
     let (Some(card_node), Some(nodes)) = (card_node, nodes) else { return Vec::new() };
     let node_of = |cpu: u32| {
-        let has = |list: &str| parse_cpu_list(list).is_some_and(|cpus| cpus.iter().any(|one| one.number() == cpu));
+        let has =
+            |list: &str| parse_cpu_list(list).is_some_and(|cpus| cpus.iter().any(|one| one.number() == cpu));
         nodes.iter().find(|node| node.cpus.as_deref().is_some_and(has)).map(|node| node.node)
     };
     let remote = |interrupt: &QueueInterrupt| {
@@ -266,7 +271,8 @@ fn of_table(facts: &InterfaceFacts, of: u32) -> Vec<QueueFinding> {
     // Entries that cannot be divided evenly are no preference.
     let most = sharing.table_entries.div_ceil(sharing.queues_in_table.max(1));
     let by_queue = sharing.entries_by_queue.iter().flatten().zip(0..);
-    if let Some((entries, queue)) = by_queue.max_by_key(|(entries, _)| **entries).filter(|(entries, _)| **entries > most)
+    if let Some((entries, queue)) =
+        by_queue.max_by_key(|(entries, _)| **entries).filter(|(entries, _)| **entries > most)
     {
         findings.push(QueueFinding::Preferred { queue, entries: *entries, of: sharing.table_entries });
     }
@@ -371,7 +377,10 @@ mod tests {
     fn the_table_is_judged_and_a_driver_without_one_says_so() {
         let with = |sharing| sentences(&InterfaceFacts { sharing, ..card(["0", "1", "2", "4"]) });
         assert_eq!(with(Some(table(vec![64, 64]))), ["the RSS table distributes frames to 2 of 4 queues"]);
-        assert_eq!(with(Some(table(vec![100, 10, 9, 9]))), ["queue 0 has 100 of 128 entries of the RSS table"]);
+        assert_eq!(
+            with(Some(table(vec![100, 10, 9, 9]))),
+            ["queue 0 has 100 of 128 entries of the RSS table"]
+        );
         assert_eq!(with(Some(table(vec![43, 43, 42, 42]))), [""; 0], "not divisible");
         assert_eq!(
             with(None),

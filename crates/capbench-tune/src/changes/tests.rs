@@ -214,7 +214,10 @@ fn changes_are_made_in_order_and_a_second_time_there_is_nothing_to_do() {
 fn a_change_that_is_refused_is_reported_and_leaves_no_state() {
     let host = Host::new(Card::new(4));
     let outcomes = host.apply(&[to(Setting::Channels, "0 0 1 9")], false).unwrap();
-    assert!(matches!(&outcomes[..], [Outcome::Refused(reason)] if reason.contains("so many queues")), "{outcomes:?}");
+    assert!(
+        matches!(&outcomes[..], [Outcome::Refused(reason)] if reason.contains("so many queues")),
+        "{outcomes:?}"
+    );
     assert_eq!((&*host.card.borrow(), &*host.disk.borrow()), (&Card::new(4), &None));
 }
 
@@ -227,7 +230,10 @@ fn what_others_changed_is_not_overwritten_without_a_word() {
     host.others_set(&a, "7");
     host.others_set(&Card::queue_file(0), "c");
     let again = host.apply(&changes, false).unwrap();
-    assert!(again.contains(&Outcome::OfOthers { left: Some("2".into()), now: Some("7".into()) }), "{again:?}");
+    assert!(
+        again.contains(&Outcome::OfOthers { left: Some("2".into()), now: Some("7".into()) }),
+        "{again:?}"
+    );
     assert_eq!(host.value(&a).as_deref(), Some("7"));
     let (is_done, all) = host.restore("boot", false).unwrap();
     assert!(is_done);
@@ -262,7 +268,8 @@ fn after_a_new_start_the_settings_are_those_of_the_start() {
 #[test]
 fn what_cannot_be_restored_is_reported_and_kept() {
     let host = Host::new(Card::new(4));
-    host.apply(&[to(Setting::Offload(OffloadName::Gro), "0"), to(Setting::Sysctl("a".into()), "2")], false).unwrap();
+    host.apply(&[to(Setting::Offload(OffloadName::Gro), "0"), to(Setting::Sysctl("a".into()), "2")], false)
+        .unwrap();
     host.card.borrow_mut().0.remove(&Setting::Offload(OffloadName::Gro));
     // Nothing says that somebody else did it on purpose: the offload is gone.
     let mut state = host.disk.borrow().clone().unwrap();
@@ -270,7 +277,10 @@ fn what_cannot_be_restored_is_reported_and_kept() {
     *host.disk.borrow_mut() = Some(state);
     let (is_done, all) = host.restore("boot", false).unwrap();
     assert!(!is_done && host.disk.borrow().is_some());
-    assert!(matches!(&all.last().unwrap().1, Outcome::Refused(reason) if reason.contains("it is gone")), "{all:?}");
+    assert!(
+        matches!(&all.last().unwrap().1, Outcome::Refused(reason) if reason.contains("it is gone")),
+        "{all:?}"
+    );
     assert_eq!(host.value(&Setting::Sysctl("a".into())).as_deref(), Some("1000"), "the rest is restored");
     assert!(host.apply(&[], false).unwrap_err().to_string().contains("tune restore -i eth0"));
     assert!(!host.restore("boot", true).unwrap().0);

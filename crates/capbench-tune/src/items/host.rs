@@ -25,8 +25,11 @@ pub(super) fn backlog(facts: &Facts, wishes: &Wishes) -> Judgement {
     if now >= BACKLOG {
         return Judgement::fine(is);
     }
-    let why = "with RPS and on a virtual link frames wait in the backlog of the CPU that does their receive work";
-    Judgement::new(Stands::Against, is, why).better(format!("{BACKLOG} packets")).by(vec![sysctl(NAME, BACKLOG)])
+    let why =
+        "with RPS and on a virtual link frames wait in the backlog of the CPU that does their receive work";
+    Judgement::new(Stands::Against, is, why)
+        .better(format!("{BACKLOG} packets"))
+        .by(vec![sysctl(NAME, BACKLOG)])
 }
 
 /// Twice the kernel's defaults: 300 packets, or two ticks of 2 ms.
@@ -42,11 +45,13 @@ pub(super) fn budget(facts: &Facts, _: &Wishes) -> Judgement {
         Some(time) => format!("{packets} packets or {time} µs"),
         None => format!("{packets} packets"),
     };
-    let weight = facts.sysctl("net.core.dev_weight").map_or_else(String::new, |weight| format!(", {weight} of a queue in turn"));
+    let weight = facts
+        .sysctl("net.core.dev_weight")
+        .map_or_else(String::new, |weight| format!(", {weight} of a queue in turn"));
     let is = format!("the receive softirq ends after {limits}{weight}");
     match facts.squeezes {
         Some(times) if times > 0 && (packets < MORE_PACKETS || time.is_some_and(|time| time < LONGER_US)) => {
-            let is = format!("{is}; since the host started, it ended {times} times with work left");
+            let is = format!("{is}; since the host started, work was left {times} times");
             let why = "work that is left waits for the next softirq, and the ring fills meanwhile";
             let mut proposals = Vec::new();
             if packets < MORE_PACKETS {
@@ -55,7 +60,9 @@ pub(super) fn budget(facts: &Facts, _: &Wishes) -> Judgement {
             if time.is_some_and(|time| time < LONGER_US) {
                 proposals.push(sysctl(TIME, LONGER_US));
             }
-            Judgement::new(Stands::Against, is, why).better(format!("{MORE_PACKETS} packets or {LONGER_US} µs")).by(proposals)
+            Judgement::new(Stands::Against, is, why)
+                .better(format!("{MORE_PACKETS} packets or {LONGER_US} µs"))
+                .by(proposals)
         }
         Some(_) => Judgement::fine(is),
         None => Judgement::fine(format!("{is}; how often with work left is unknown")),
@@ -90,9 +97,13 @@ pub(super) fn governor(facts: &Facts, wishes: &Wishes) -> Judgement {
     let slow: Vec<&(Setting, String)> = all.iter().filter(|(_, governor)| governor != BEST).collect();
     let Some((_, governor)) = slow.first() else { return Judgement::fine(BEST) };
     let why = "a CPU that is idle between bursts lowers its clock, and is slow when the burst comes";
-    Judgement::new(Stands::Against, format!("{governor} on {} of {} capture CPUs", slow.len(), all.len()), why)
-        .better(BEST)
-        .by(slow.iter().map(|(setting, _)| Proposal { setting: setting.clone(), value: BEST.into() }).collect())
+    Judgement::new(
+        Stands::Against,
+        format!("{governor} on {} of {} capture CPUs", slow.len(), all.len()),
+        why,
+    )
+    .better(BEST)
+    .by(slow.iter().map(|(setting, _)| Proposal { setting: setting.clone(), value: BEST.into() }).collect())
 }
 
 /// A CPU should be awake again before a ring of 256 descriptors is full at 10 million packets/s.
@@ -104,25 +115,28 @@ pub(super) fn idle(facts: &Facts, wishes: &Wishes) -> Judgement {
         return Judgement::absent("the host does not control the idle states of its CPUs");
     };
     let deep = idle.states.iter().zip(0u32..).filter(|(state, _)| state.exit_latency_us > Some(LATENCY_US));
-    let deep: Vec<(&str, u32, u64)> =
-        deep.map(|(state, number)| (state.name.as_str(), number, state.exit_latency_us.unwrap_or_default())).collect();
+    let deep: Vec<(&str, u32, u64)> = deep
+        .map(|(state, number)| (state.name.as_str(), number, state.exit_latency_us.unwrap_or_default()))
+        .collect();
     let enabled = |cpu: u32, number: u32| {
         let setting = Setting::Cpu { cpu, file: format!("cpuidle/state{number}/disable") };
         (facts.settings.get(&setting)? == "0").then_some(Proposal { setting, value: "1".into() })
     };
     let cpus = facts.capture_cpus(wishes);
-    let proposals: Vec<Proposal> = deep
-        .iter()
-        .flat_map(|(_, number, _)| cpus.iter().filter_map(|cpu| enabled(*cpu, *number)))
-        .collect();
+    let proposals: Vec<Proposal> =
+        deep.iter().flat_map(|(_, number, _)| cpus.iter().filter_map(|cpu| enabled(*cpu, *number))).collect();
     let slowest = deep.iter().max_by_key(|(.., latency)| *latency);
     let Some((name, _, latency)) = slowest.filter(|_| !proposals.is_empty()) else {
         return Judgement::fine(format!("no idle state takes more than {LATENCY_US} µs to leave"));
     };
     let why = "an interrupt that wakes a CPU waits so long before the CPU reads the first frame";
-    Judgement::new(Stands::Against, format!("capture CPUs sleep as deep as {name}, {latency} µs to leave"), why)
-        .better(format!("states of more than {LATENCY_US} µs disabled on these CPUs"))
-        .by(proposals)
+    Judgement::new(
+        Stands::Against,
+        format!("capture CPUs sleep as deep as {name}, {latency} µs to leave"),
+        why,
+    )
+    .better(format!("states of more than {LATENCY_US} µs disabled on these CPUs"))
+    .by(proposals)
 }
 
 pub(super) fn threads(facts: &Facts, wishes: &Wishes) -> Judgement {

@@ -50,9 +50,16 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
     if facts.card.interrupts.is_none() {
         return Judgement::absent("the interface has no interrupts");
     }
-    let interrupts = queues::receive_interrupts(&facts.card);
+    let mut interrupts = queues::receive_interrupts(&facts.card);
+    // Queues that go away need no CPU.
+    let fewer = channels(facts, wishes).proposals.pop().and_then(|proposal| numbers(&proposal.value));
+    if let Some(count) = fewer.map(|numbers| numbers[RECEIVE].max(numbers[COMBINED])) {
+        interrupts.retain(|one| one.queue < count);
+    }
     if interrupts.is_empty() {
-        return Judgement::absent("no interrupt has the name of a receive queue; an interface that is down has none");
+        return Judgement::absent(
+            "no interrupt has the name of a receive queue; an interface that is down has none",
+        );
     }
     let found = queues::judge(&facts.card, facts.cpu.as_ref(), facts.memory.as_ref());
     let found: Vec<&QueueFinding> = found.iter().filter(|finding| finding.is_about_interrupts()).collect();
@@ -65,8 +72,10 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
     let better = spread(&interrupts, &cpus);
     // With fewer CPUs than queues some share one. That is no fault where it cannot be better.
     let is_against = !elsewhere.is_empty()
-        || found.iter().any(|finding| finding.is_against_capture()) && load(facts, &better) < load(facts, &current(&interrupts));
-    let all: Vec<String> = interrupts.iter().map(|one| format!("queue {} {}", one.queue, words(one))).collect();
+        || found.iter().any(|finding| finding.is_against_capture())
+            && load(facts, &better) < load(facts, &current(&interrupts));
+    let all: Vec<String> =
+        interrupts.iter().map(|one| format!("queue {} {}", one.queue, words(one))).collect();
     if !is_against {
         let is = match &found[..] {
             [] => all.join(", "),
@@ -85,8 +94,8 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
         (facts.settings.get(&setting)? != &value).then_some(Proposal { setting, value })
     });
     let list: Vec<String> = better.iter().map(|(queue, cpu)| format!("queue {queue} CPU {cpu}")).collect();
-    let why = "the receive work of queues that share a core takes turns, and that of another NUMA node reads each frame from \
-               far memory";
+    let why = "the CPU that a queue interrupts does its receive work: queues on one core take turns, and a CPU of another NUMA \
+               node reads each frame from far memory";
     Judgement::new(Stands::Against, is, why).better(list.join(", ")).by(proposals.collect())
 }
 
@@ -114,7 +123,11 @@ fn current(interrupts: &[QueueInterrupt]) -> BTreeMap<u32, u32> {
 /// How crowded it is: queues on the busiest core, queues on the busiest CPU, and queues on another NUMA node than the card.
 fn load(facts: &Facts, placed: &BTreeMap<u32, u32>) -> (usize, usize, usize) {
     let on = |same: &dyn Fn(u32, u32) -> bool| {
-        placed.values().map(|cpu| placed.values().filter(|other| same(*cpu, **other)).count()).max().unwrap_or(0)
+        placed
+            .values()
+            .map(|cpu| placed.values().filter(|other| same(*cpu, **other)).count())
+            .max()
+            .unwrap_or(0)
     };
     let nodes = facts.memory.as_ref().and_then(|memory| memory.numa_nodes.as_ref());
     let is_far = |cpu: &u32| {
@@ -147,14 +160,16 @@ pub(super) fn rss(facts: &Facts, _: &Wishes) -> Judgement {
             table.iter_mut().zip(0u32..).for_each(|(queue, at)| *queue = at % queues);
             Some(Proposal { setting: Setting::Sharing, value: value_of(&numbers) })
         });
-        let why = "a queue without entries gets no frame, and one with more entries than others is full first";
+        let why =
+            "a queue without entries gets no frame, and one with more entries than others is full first";
         return Judgement::new(Stands::Against, sentences(&against), why)
             .better(format!("as many entries for each of {queues} queues"))
             .by(even.into_iter().collect());
     }
     if !found.is_empty() {
         let why = "programs that follow connections, such as an IDS, need both directions in one thread";
-        let better = format!("ethtool -X {} hkey 6d:5a:6d:5a:…, where the driver supports it", facts.interface);
+        let better =
+            format!("ethtool -X {} hkey 6d:5a:6d:5a:…, where the driver supports it", facts.interface);
         return Judgement::new(Stands::Note, sentences(&found), why).better(better);
     }
     Judgement::fine(format!(
@@ -193,9 +208,13 @@ pub(super) fn rps(facts: &Facts, wishes: &Wishes) -> Judgement {
         )),
         (steered, true) => {
             let why = "the card distributes the frames already; RPS queues each one again for another CPU";
-            Judgement::new(Stands::Against, format!("RPS is on for {} of {} queues", steered.len(), queues.len()), why)
-                .better("off")
-                .by(steered.iter().map(|queue| set(*queue, "0")).collect())
+            Judgement::new(
+                Stands::Against,
+                format!("RPS is on for {} of {} queues", steered.len(), queues.len()),
+                why,
+            )
+            .better("off")
+            .by(steered.iter().map(|queue| set(*queue, "0")).collect())
         }
     }
 }
@@ -203,7 +222,8 @@ pub(super) fn rps(facts: &Facts, wishes: &Wishes) -> Judgement {
 /// CPUs as the kernel writes a mask of them, up to its leading zeroes.
 fn mask(cpus: &[u32]) -> String {
     let words = cpus.iter().max().map_or(1, |last| last / 32 + 1);
-    let word = |at: u32| cpus.iter().filter(|cpu| **cpu / 32 == at).fold(0u32, |mask, cpu| mask | 1 << (cpu % 32));
+    let word =
+        |at: u32| cpus.iter().filter(|cpu| **cpu / 32 == at).fold(0u32, |mask, cpu| mask | 1 << (cpu % 32));
     let lower: String = (0..words - 1).rev().map(|at| format!(",{:08x}", word(at))).collect();
     format!("{:x}{lower}", word(words - 1))
 }

@@ -8,7 +8,8 @@ use capbench_host::{HostError, environment};
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 use capbench_sys::host::capability::{self, Capability};
 use capbench_tune::{
-    Check, Facts, Folder, Identity, ItemName, Live, Outcome, Setting, TuneError, Wishes, apply, judge, restore,
+    Check, Facts, Folder, Identity, ItemName, Live, Outcome, Setting, TuneError, Wishes, apply, judge,
+    restore,
 };
 use clap::{Args, ValueEnum};
 
@@ -99,7 +100,11 @@ fn look(flags: &TuneFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let check = Check::new(&facts, &findings);
-    if flags.json { print_json(&check)? } else { print(&check.text())? }
+    if flags.json {
+        print_json(&check)?
+    } else {
+        print(&check.text())?
+    }
     Ok(if check.is_against() { Exit::Untuned } else { Exit::Done })
 }
 
@@ -157,21 +162,32 @@ fn put_back(flags: &TuneFlags) -> Result<Exit> {
     let folder = folder(flags, false)?;
     let state = folder.as_ref().map(|folder| folder.load(interface)).transpose()?.flatten();
     let (Some(mut folder), Some(state)) = (folder, state) else {
-        print(&format!("Nothing to restore on {interface}: no settings are saved in {}\n", flags.state.display()))?;
+        print(&format!(
+            "Nothing to restore on {interface}: no settings are saved in {}\n",
+            flags.state.display()
+        ))?;
         return Ok(Exit::Done);
     };
     let side = Side::named(interface)?;
     Identity::of(&side).check(Some(&state))?;
     let _lock = PortLock::take(&side)?;
-    let mut lines = Lines::default();
-    let is_done = restore(&Live::new(side), &mut folder, state, &boot()?, flags.force, |setting, outcome| {
-        lines.add(setting, outcome);
-    })?;
+    let (mut lines, mut is_of_others) = (Lines::default(), false);
+    let is_done =
+        restore(&Live::new(side), &mut folder, state, &boot()?, flags.force, |setting, outcome| {
+            is_of_others |= matches!(outcome, Outcome::OfOthers { .. });
+            lines.add(setting, outcome);
+        })?;
     lines.finish()?;
     let end = match (is_done, flags.force) {
-        (true, _) => format!("{interface} is as it was before apply, except for what is listed as changed by others\n"),
+        (true, _) if is_of_others => {
+            format!("{interface} is as it was before apply, except for what somebody else changed\n")
+        }
+        (true, _) => format!("{interface} is as it was before apply\n"),
         (false, true) => format!("What could not be restored on {interface} is forgotten\n"),
-        (false, false) => format!("Not everything could be restored on {interface}; what is saved remains in {}\n", flags.state.display()),
+        (false, false) => format!(
+            "Not everything could be restored on {interface}; what is saved remains in {}\n",
+            flags.state.display()
+        ),
     };
     print(&end)?;
     Ok(if is_done { Exit::Done } else { Exit::Partly(FAILED) })

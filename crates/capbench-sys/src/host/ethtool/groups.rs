@@ -1,8 +1,8 @@
 //! Settings of an interface that are saved and set again as groups, exactly as the driver had them.
 
 use super::{
-    Change, Coalescing, GCHANNELS, GRINGPARAM, Offload, SCHANNELS, SRINGPARAM, SRSSH, call, offload, offload_change,
-    settings, supported,
+    Change, Coalescing, GCHANNELS, GRINGPARAM, Offload, SCHANNELS, SRINGPARAM, SRSSH, call, offload,
+    offload_change, settings, supported,
 };
 use crate::{Result, SysError};
 
@@ -30,7 +30,9 @@ impl Group {
     pub fn read(self, interface: &str) -> Result<Option<Vec<u32>>> {
         match self {
             // Both structures: the command, four maxima, four numbers.
-            Self::Channels => Ok(supported(call::<9>(interface, GCHANNELS, &[]))?.map(|all| all[5..].to_vec())),
+            Self::Channels => {
+                Ok(supported(call::<9>(interface, GCHANNELS, &[]))?.map(|all| all[5..].to_vec()))
+            }
             Self::Rings => Ok(supported(call::<9>(interface, GRINGPARAM, &[]))?.map(|all| all[5..].to_vec())),
             Self::Moderation => Ok(Coalescing::read(interface)?.map(|all| all.words().to_vec())),
             Self::Sharing => sharing(interface),
@@ -43,7 +45,12 @@ impl Group {
     /// # Errors
     /// They are not as many as the group has; or those of [`Group::read`].
     pub fn change(self, interface: &str, numbers: &[u32]) -> Result<Change> {
-        let wrong = || SysError::argument(format!("{self:?} of {interface}"), format!("{numbers:?} are no such settings"));
+        let wrong = || {
+            SysError::argument(
+                format!("{self:?} of {interface}"),
+                format!("{numbers:?} are no such settings"),
+            )
+        };
         match (self, numbers) {
             // The kernel does not look at the maxima.
             (Self::Channels, [_, _, _, _]) => Change::new(interface, SCHANNELS, &[&[0; 4], numbers].concat()),

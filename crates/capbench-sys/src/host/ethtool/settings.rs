@@ -264,7 +264,9 @@ pub(super) const RXFH_FUNCTION: usize = 16;
 pub(super) fn table_and_key(interface: &str) -> Result<Option<TableAndKey>> {
     const MOST: u32 = 1 << 16;
     // The command, a number of a context, how long table and key are, and two words more.
-    let Some([_, _, entries, octets, ..]) = supported(call::<6>(interface, GRSSH, &[]))? else { return Ok(None) };
+    let Some([_, _, entries, octets, ..]) = supported(call::<6>(interface, GRSSH, &[]))? else {
+        return Ok(None);
+    };
     if entries > MOST || octets > MOST {
         let reason = format!("the driver claims a table of {entries} entries and a key of {octets} octets");
         return Err(SysError::argument(format!("ioctl({}, {interface})", GRSSH.name), reason));
