@@ -27,6 +27,7 @@ use capbench_record::recording::End;
 use capbench_report::ReportError;
 use capbench_report::results::Results;
 use capbench_traffic::TrafficError;
+use capbench_tune::TuneError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use thiserror::Error;
 
@@ -40,6 +41,8 @@ pub enum Exit {
     Done,
     /// 3: the loss is over the user's limit, or a comparison shows a regression.
     LossOverLimit,
+    /// 3: a setting stands against capture.
+    Untuned,
     /// 4: the measurement does not answer the question: limited by the generator, or noisy.
     Inconclusive,
     /// 128 + signal: stopped by the user; the measurements so far are saved.
@@ -56,7 +59,7 @@ impl Exit {
     pub fn number(self) -> u8 {
         match self {
             Self::Done => 0,
-            Self::LossOverLimit => LOSS_OVER_LIMIT,
+            Self::LossOverLimit | Self::Untuned => LOSS_OVER_LIMIT,
             Self::Inconclusive => INCONCLUSIVE,
             Self::Stopped(signal) => 128 + signal,
             Self::Partly(code) => code,
@@ -456,6 +459,7 @@ fn of_error(error: &anyhow::Error) -> u8 {
             .or_else(|| cause.downcast_ref().map(of_record))
             .or_else(|| cause.downcast_ref().map(of_capture))
             .or_else(|| cause.downcast_ref().map(of_traffic))
+            .or_else(|| cause.downcast_ref().map(of_tune))
     };
     error.chain().find_map(of).unwrap_or(FAILED)
 }
@@ -561,6 +565,14 @@ fn of_traffic(error: &TrafficError) -> u8 {
         TrafficError::Privilege { .. } => PRIVILEGE,
         TrafficError::Sys(_) => FAILED,
         _ => USAGE,
+    }
+}
+
+fn of_tune(error: &TuneError) -> u8 {
+    match error {
+        TuneError::Host(error) => of_host(error),
+        TuneError::InUse { .. } => USAGE,
+        TuneError::State { .. } | TuneError::Unfinished { .. } | TuneError::OtherInterface { .. } => FAILED,
     }
 }
 

@@ -90,6 +90,13 @@ pub const GROUPS: &[Group] = &[
     Group {
         heading: "Check",
         commands: &[
+            (
+                "tune",
+                &[
+                    "capbench tune check -i eth0               # what stands against capture; changes nothing",
+                    "capbench tune apply -i eth0 --cpus 2-5    # and `capbench tune restore -i eth0`",
+                ],
+            ),
             ("verify", &["capbench verify --trial 7 --frames 100000 packets.pcapng   # frames of `send`"]),
             ("convert", &["capbench convert blocks.verbatim packets.pcapng"]),
             (
@@ -156,6 +163,7 @@ const RARE: &[&str] = &[
     "searches",
     "seed",
     "spin",
+    "state",
     "tcp",
     "threshold",
     "trace",

@@ -37,7 +37,8 @@ use std::process::ExitCode;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
-    agent, campaign, compare, config, convert, count, export, generate, methods, report, send, verify, why,
+    agent, campaign, compare, config, convert, count, export, generate, methods, report, send, tune, verify,
+    why,
 };
 use crate::measuring::{bench, reproduce, rfc2544, search, soak, sweep};
 use crate::recording::{extcap, record};
@@ -106,6 +107,8 @@ enum Command {
     Verify(verify::VerifyFlags),
     /// Say where an interface loses packets now, why, and what to change.
     Why(why::WhyFlags),
+    /// Which settings stand against capture; apply better ones, restore them.
+    Tune(tune::TuneFlags),
     /// Be one side of a trial for a capbench on another host.
     Agent(agent::AgentFlags),
     /// List the capture methods: what runs here, and why not.
@@ -164,6 +167,7 @@ pub fn main() -> ExitCode {
         Command::Count(flags) => count::run(flags),
         Command::Record(flags) => record::run(flags),
         Command::Convert(flags) => convert::run(flags),
+        Command::Tune(flags) => tune::run(flags),
         Command::Verify(flags) => verify::run(flags),
         Command::Why(flags) => why::run(flags),
         Command::Report(flags) => report::run(flags),

@@ -13,7 +13,7 @@ use crate::commands::verify::document as verify;
 use crate::recording::ledger::document as record;
 
 /// The files, and the schema of each.
-fn schemas() -> [(&'static str, Value); 7] {
+fn schemas() -> [(&'static str, Value); 8] {
     let says = |what: &str| format!("{what} {ABSENT} {LATER}");
     [
         (
@@ -62,6 +62,14 @@ fn schemas() -> [(&'static str, Value); 7] {
                 "capbench config show --json",
                 &says("What is set by files and variables, and the defaults of the command that was named."),
                 config::SCHEMA_VERSION,
+            ),
+        ),
+        (
+            "tune",
+            schema::of::<capbench_tune::Check>(
+                "capbench tune check --json",
+                &says("How the settings of an interface and its host stand towards capture."),
+                capbench_tune::SCHEMA_VERSION,
             ),
         ),
         (

@@ -77,6 +77,7 @@ mod tests {
             name: None,
             allowed_cpus: Some("0-7".into()),
             effective_cpus: Some(cpus.into()),
+            numa_node: None,
         };
         let interrupts = [interrupt(24, "1"), interrupt(25, "3")];
         assert_eq!(received(&interrupts), [1, 3].map(CpuId::new).into());

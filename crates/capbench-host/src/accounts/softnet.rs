@@ -50,6 +50,11 @@ impl SoftnetSnapshot {
         Self::parse(&read(FILE)?)
     }
 
+    /// How often the receive softirq used up its budget or time with work left, on all CPUs since boot.
+    pub fn time_squeezes(&self) -> u64 {
+        self.rows.iter().map(|row| row.time_squeeze).sum()
+    }
+
     /// Parses the text of the file.
     ///
     /// # Errors

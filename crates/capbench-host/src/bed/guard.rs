@@ -12,9 +12,14 @@ pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
     if !link.carrier {
         return Err(refused(name, "has no carrier; plug in the cable or set the other end up"));
     }
-    if isolated {
-        return Ok(link);
+    if !isolated {
+        unused(links, &link)?;
     }
+    Ok(link)
+}
+
+/// Checks that no other traffic uses an interface.
+pub(super) fn unused(links: &Links, link: &Link) -> Result<()> {
     // Every interface gets a link-local IPv6 address when it is set up, so that shows no use.
     let addresses: Vec<String> = links
         .addresses(link.index)?
@@ -24,8 +29,8 @@ pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
         .collect();
     let default = links.default_routes()?.contains(&link.index);
     match objection(&addresses, default) {
-        Some(what) => Err(HostError::InUse { interface: name.into(), why: what }),
-        None => Ok(link),
+        Some(why) => Err(HostError::InUse { interface: link.name.clone(), why }),
+        None => Ok(()),
     }
 }
 

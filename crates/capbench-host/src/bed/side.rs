@@ -35,6 +35,29 @@ impl Side {
         Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
     }
 
+    /// An interface of the calling thread's network namespace, to read its settings. It may be down.
+    ///
+    /// # Errors
+    /// It does not exist.
+    pub fn named(name: &str) -> Result<Self> {
+        let links = Arc::new(Links::of_current_namespace()?);
+        let link = links.by_name(name)?;
+        Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
+    }
+
+    /// The same, to change its settings for good.
+    ///
+    /// # Errors
+    /// It does not exist. Without `isolated`, also if it has an address or carries a default route: a change of rings or queues
+    /// interrupts the link.
+    pub fn for_settings(name: &str, isolated: bool) -> Result<Self> {
+        let side = Self::named(name)?;
+        if !isolated {
+            super::guard::unused(&side.links, &side.link()?)?;
+        }
+        Ok(side)
+    }
+
     /// An interface of the calling thread's network namespace, for a trial's frames. Changes no setting.
     ///
     /// # Errors

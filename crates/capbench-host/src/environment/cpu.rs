@@ -34,6 +34,7 @@ pub(super) fn read(root: &impl Tree, cpuinfo: &str) -> Cpu {
         sockets: count(sockets.len()),
         cores: count(cores.len()),
         smt_in_use: root.flag(&format!("{CPUS}/smt/active")),
+        core_threads: core_threads(root, &cpus),
         smt_control: root.word(&format!("{CPUS}/smt/control")),
         isolated_cpus: root.text(&format!("{CPUS}/isolated")),
         // Kernels without support or without the option write "(null)".
@@ -53,6 +54,19 @@ pub(super) fn numbered(root: &impl Tree, folder: &str, prefix: &str) -> Vec<u32>
         names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect();
     numbers.sort_unstable();
     numbers
+}
+
+/// The lists of CPUs that are threads of one core; `None` if the host hides its topology.
+fn core_threads(root: &impl Tree, cpus: &[u32]) -> Option<Vec<String>> {
+    let siblings = |cpu: &u32| root.word(&format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list"));
+    let mut lists: Vec<String> = cpus.iter().filter_map(siblings).collect();
+    if lists.is_empty() {
+        return None;
+    }
+    lists.retain(|list| parse_cpu_list(list).is_some_and(|threads| threads.len() > 1));
+    let mut known = BTreeSet::new();
+    lists.retain(|list| known.insert(list.clone()));
+    Some(lists)
 }
 
 /// The smallest limit of the process's control group and its ancestors (Documentation/admin-guide/cgroup-v2.rst).
@@ -229,6 +243,7 @@ mod tests {
                 [
                     (format!("{folder}/topology/physical_package_id"), *socket),
                     (format!("{folder}/topology/core_id"), *core),
+                    (format!("{folder}/topology/thread_siblings_list"), ["0-1", "0-1", "2", "3"][cpu]),
                     (format!("{folder}/cpufreq/scaling_driver"), "intel_pstate"),
                     (
                         format!("{folder}/cpufreq/scaling_governor"),
@@ -245,6 +260,7 @@ mod tests {
         assert_eq!((cpu.model.as_deref(), cpu.stepping.as_deref()), (Some("85"), Some("7")));
         assert_eq!(cpu.microcode.as_deref(), Some("0x5003707"));
         assert_eq!((cpu.sockets, cpu.cores, cpu.smt_in_use), (Some(2), Some(3), Some(true)));
+        assert_eq!(cpu.core_threads, Some(vec!["0-1".to_owned()]));
         assert_eq!((cpu.isolated_cpus.as_deref(), cpu.tickless_cpus.as_deref()), (Some(""), Some("")));
         assert_eq!((cpu.least_mhz_now, cpu.most_mhz_now), (Some(1000), Some(3900)));
         let frequency = cpu.frequency.unwrap();

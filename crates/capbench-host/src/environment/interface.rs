@@ -171,6 +171,8 @@ fn interrupts(sys: &impl Tree, host: &impl Tree, interface: &str) -> Option<Vec<
         name: names.get(&number).cloned(),
         allowed_cpus: host.word(&format!("proc/irq/{number}/smp_affinity_list")),
         effective_cpus: host.word(&format!("proc/irq/{number}/effective_affinity_list")),
+        // -1 if the host has one node.
+        numa_node: host.number(&format!("proc/irq/{number}/node")).map(|node| node as u32),
     });
     some(interrupts)
 }
@@ -311,6 +313,7 @@ mod tests {
             ("proc/interrupts", X86),
             ("proc/irq/24/smp_affinity_list", "0-1\n"),
             ("proc/irq/24/effective_affinity_list", "1\n"),
+            ("proc/irq/24/node", "1\n"),
         ]);
         let found = interrupts(&*tree, &*tree, "eth0").unwrap();
         let expected = Interrupt {
@@ -318,6 +321,7 @@ mod tests {
             name: Some("eth0-TxRx-0".into()),
             allowed_cpus: Some("0-1".into()),
             effective_cpus: Some("1".into()),
+            numa_node: Some(1),
         };
         assert_eq!(found, [expected]);
         assert_eq!(interrupts(&*tree, &*tree, "eth1").unwrap()[0].number, 16, "by its name alone");

@@ -372,6 +372,7 @@ mod tests {
                 name: Some("eth0-0".into()),
                 allowed_cpus: Some(allowed.into()),
                 effective_cpus: Some(number.to_string()),
+                numa_node: None,
             }]);
             let others = others::Others { irqbalance_running: Some(balanced), ..others::Others::default() };
             Environment { interfaces: Some(vec![card]), others: Some(others), ..base.clone() }

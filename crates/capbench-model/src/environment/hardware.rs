@@ -41,6 +41,8 @@ facts! {
         pub cores: Option<u32>,
         /// Whether more than one thread of a core is in use (simultaneous multithreading).
         pub smt_in_use: Option<bool>,
+        /// CPUs that are threads of one core, a list such as `2,18` for each core with several. Empty if each core has one.
+        pub core_threads: Option<Vec<String>>,
         /// The SMT setting: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
         pub smt_control: Option<String>,
         /// CPUs excluded from the scheduler (`isolcpus=`), as a list such as `2-7`. Empty if there are none.

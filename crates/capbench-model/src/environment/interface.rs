@@ -145,6 +145,9 @@ pub struct Interrupt {
     /// CPUs that receive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_cpus: Option<String>,
+    /// NUMA node of its memory in the kernel. Absent if there is only one node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<u32>,
 }
 
 /// Packet sockets that receive from an interface (`/proc/net/packet`), without those of other network namespaces and of

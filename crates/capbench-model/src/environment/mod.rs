@@ -6,6 +6,7 @@
 //! | [`hardware`] | the machine, its processors, their caches, the memory |
 //! | [`kernel`] | how the kernel was built and started |
 //! | [`interface`] | the interfaces of a run |
+//! | [`queues`] | how receive queues use the host, judged |
 //! | [`others`] | other programs that read packets or move interrupts |
 //! | `differences` | the facts in which two environments differ |
 
@@ -26,6 +27,7 @@ pub mod interface;
 pub mod kernel;
 pub mod others;
 pub mod program;
+pub mod queues;
 
 use std::collections::BTreeMap;
 

@@ -11,5 +11,6 @@ pub mod generate;
 pub mod methods;
 pub mod report;
 pub mod send;
+pub mod tune;
 pub mod verify;
 pub mod why;

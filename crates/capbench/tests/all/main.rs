@@ -45,6 +45,7 @@ mod soak;
 mod status;
 mod stop;
 mod sweep;
+mod tune;
 mod usage;
 mod verify;
 mod why;

@@ -111,6 +111,7 @@ fn help_of_everything() {
         "methods",
         "campaign",
         "config",
+        "tune",
     ];
     for command in commands {
         let name = format!("help {command}");

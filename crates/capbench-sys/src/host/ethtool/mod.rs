@@ -4,11 +4,13 @@
 //! | file | what |
 //! |---|---|
 //! | `change.rs` | a change of a setting that is ready to be made |
+//! | `groups.rs` | settings that are saved and set again as they were |
 //! | `settings.rs` | driver, rings, queues, interrupt moderation, pause frames, RSS, offloads |
 //! | `pause.rs` | counts of pause frames |
 //! | `named.rs` | named items of drivers and the kernel: counters, switches, features |
 
 mod change;
+mod groups;
 mod named;
 mod pause;
 mod settings;
@@ -19,6 +21,7 @@ use crate::memory::GuardedMemory;
 
 pub use change::Change;
 pub(super) use change::Prepared;
+pub use groups::Group;
 pub use named::{DriverCounter, counters, features, switches};
 pub use pause::{PauseCounts, pause_counts};
 pub use settings::{
@@ -44,6 +47,7 @@ commands! {
     GCOALESCE = 0x0e
     SCOALESCE = 0x0f
     GRINGPARAM = 0x10
+    SRINGPARAM = 0x11
     GPAUSEPARAM = 0x12
     GRXCSUM = 0x14
     SRXCSUM = 0x15
@@ -64,7 +68,9 @@ commands! {
     GSSET_INFO = 0x37
     GFEATURES = 0x3a
     GCHANNELS = 0x3c
+    SCHANNELS = 0x3d
     GRSSH = 0x46
+    SRSSH = 0x47
 }
 
 /// Makes a call with a structure of `length` octets. It begins with the command and `question`, the rest is 0. Returns the

@@ -145,6 +145,16 @@ impl Coalescing {
         Change::new(interface, SCOALESCE, &self.0)
     }
 
+    /// The numbers of the structure, in its order.
+    pub(super) fn words(&self) -> &[u32; 22] {
+        &self.0
+    }
+
+    /// Settings of these numbers.
+    pub(super) fn of_words(words: [u32; 22]) -> Self {
+        Self(words)
+    }
+
     /// The part that results save.
     pub fn moderation(&self) -> Moderation {
         // Between these are settings for when an interrupt is already served, and how often statistics are updated.
@@ -210,6 +220,9 @@ pub struct Sharing {
     pub table_entries: u32,
     /// Queues in the table.
     pub queues_in_table: u32,
+    /// Entries of each queue, from queue 0 to the last one in the table. Absent in results of earlier versions.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub entries_by_queue: Option<Vec<u32>>,
     /// Whether both directions of a connection have the same hash because the key repeats itself; `None` without a key.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub symmetric_key: Option<bool>,
@@ -226,46 +239,66 @@ pub struct Sharing {
 /// # Errors
 /// `ENODEV` if the interface does not exist; an argument error if the driver reports an implausibly large table.
 pub fn sharing(interface: &str) -> Result<Option<Sharing>> {
-    const MOST: u32 = 1 << 16;
-    // struct ethtool_rxfh: the command, a number of a context, how long table and key are, and four words more.
-    let Some(answer) = supported(call::<6>(interface, GRSSH, &[]))? else { return Ok(None) };
-    let [_, _, table, key, ..] = answer;
-    if table > MOST || key > MOST {
-        let reason = format!("the driver claims a table of {table} entries and a key of {key} octets");
-        return Err(SysError::argument(format!("ioctl({}, {interface})", GRSSH.name), reason));
-    }
-    if table == 0 {
-        return Ok(None);
-    }
-    let length = RXFH_HEAD + 4 * table as usize + key as usize;
-    let answer = ask_for_list(interface, GRSSH, &[0, table, key], length)?;
+    let Some(table) = table_and_key(interface)? else { return Ok(None) };
     // struct ethtool_rxnfc, of which this command uses the first members: the command, the flow (UDP_V4_FLOW) and 64 bits.
     let fields = ask(interface, GRXFH, &[0x02], 192).ok();
     let fields = fields.map(|fields| u64::from_ne_bytes(fields[8..16].try_into().expect("eight octets")));
-    Ok(Some(Sharing::of(&answer, table as usize, fields)))
+    Ok(Some(Sharing::of(&table, fields)))
 }
 
-/// Octets in front of the table in `struct ethtool_rxfh`.
-const RXFH_HEAD: usize = 24;
-const RXFH_FUNCTION: usize = 16;
+/// A `struct ethtool_rxfh` with its table and its key.
+pub(super) struct TableAndKey {
+    /// The structure, up to a whole word behind the key.
+    pub(super) answer: Vec<u8>,
+    /// Entries of the table.
+    pub(super) entries: u32,
+    /// Octets of the key.
+    pub(super) octets: u32,
+}
+
+/// Octets in front of the table.
+pub(super) const RXFH_HEAD: usize = 24;
+pub(super) const RXFH_FUNCTION: usize = 16;
+
+/// The table from hash to queue and the key of the hash; `None` if the driver has no table.
+pub(super) fn table_and_key(interface: &str) -> Result<Option<TableAndKey>> {
+    const MOST: u32 = 1 << 16;
+    // The command, a number of a context, how long table and key are, and two words more.
+    let Some([_, _, entries, octets, ..]) = supported(call::<6>(interface, GRSSH, &[]))? else {
+        return Ok(None);
+    };
+    if entries > MOST || octets > MOST {
+        let reason = format!("the driver claims a table of {entries} entries and a key of {octets} octets");
+        return Err(SysError::argument(format!("ioctl({}, {interface})", GRSSH.name), reason));
+    }
+    if entries == 0 {
+        return Ok(None);
+    }
+    let length = RXFH_HEAD + 4 * entries as usize + octets.next_multiple_of(4) as usize;
+    let answer = ask_for_list(interface, GRSSH, &[0, entries, octets], length)?;
+    Ok(Some(TableAndKey { answer, entries, octets }))
+}
 
 impl Sharing {
-    /// By a `struct ethtool_rxfh` with a table of `entries` entries and a key, and the fields of UDP over IPv4 that are hashed.
-    fn of(answer: &[u8], entries: usize, udp4: Option<u64>) -> Self {
-        let (table, key) = answer[RXFH_HEAD..].split_at(4 * entries);
+    /// By the fields of UDP over IPv4 that are hashed, too.
+    fn of(found: &TableAndKey, udp4: Option<u64>) -> Self {
+        let (table, key) = found.answer[RXFH_HEAD..].split_at(4 * found.entries as usize);
+        let key = &key[..found.octets as usize];
         // ETH_RSS_HASH_TOP, _XOR and _CRC32.
-        let function = match answer[RXFH_FUNCTION] {
+        let function = match found.answer[RXFH_FUNCTION] {
             0b001 => "toeplitz",
             0b010 => "xor",
             0b100 => "crc32",
             _ => "other",
         };
-        let queues: std::collections::BTreeSet<_> = table.as_chunks::<4>().0.iter().collect();
+        let queues = table.as_chunks::<4>().0.iter().map(|queue| u32::from_ne_bytes(*queue));
+        let by_queue = entries_by_queue(queues);
         let has = |fields: u64| udp4.map(|udp4| udp4 & fields == fields);
         Self {
             function: function.into(),
-            table_entries: entries as u32,
-            queues_in_table: queues.len() as u32,
+            table_entries: found.entries,
+            queues_in_table: by_queue.iter().filter(|entries| **entries > 0).count() as u32,
+            entries_by_queue: Some(by_queue),
             // Two octets that repeat.
             symmetric_key: (!key.is_empty())
                 .then(|| key.iter().zip(&key[2.min(key.len())..]).all(|(a, b)| a == b)),
@@ -276,8 +309,18 @@ impl Sharing {
     }
 }
 
+/// How many entries of a table each queue has, from queue 0 on. No card has as many queues as the table could name.
+fn entries_by_queue(table: impl Iterator<Item = u32>) -> Vec<u32> {
+    const MOST_QUEUES: u32 = 1 << 16;
+    table.filter(|queue| *queue < MOST_QUEUES).fold(Vec::new(), |mut entries: Vec<u32>, queue| {
+        entries.resize(entries.len().max(queue as usize + 1), 0);
+        entries[queue as usize] += 1;
+        entries
+    })
+}
+
 /// An offload that can be switched on and off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Offload {
     /// Generic receive offload. On a veth it also enables NAPI (Linux 5.13).
     Gro,
@@ -385,13 +428,16 @@ mod tests {
             answer[RXFH_FUNCTION] = function;
             answer.extend(table.iter().flat_map(|queue| queue.to_ne_bytes()));
             answer.extend(key);
-            Sharing::of(&answer, table.len(), udp4)
+            answer.resize(answer.len().next_multiple_of(4), 0);
+            let (entries, octets) = (table.len() as u32, key.len() as u32);
+            Sharing::of(&TableAndKey { answer, entries, octets }, udp4)
         };
         let symmetric = of(1, &[0, 1, 0, 2], &[0x6d, 0x5a].repeat(20), Some(0x30));
         let expected = Sharing {
             function: "toeplitz".into(),
             table_entries: 4,
             queues_in_table: 3,
+            entries_by_queue: Some(vec![2, 1, 1]),
             symmetric_key: Some(true),
             udp4_by_addresses: Some(true),
             udp4_by_ports: Some(false),

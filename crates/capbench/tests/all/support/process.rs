@@ -182,6 +182,15 @@ impl Ended {
         self
     }
 
+    /// This, where the program ended with this code.
+    ///
+    /// # Panics
+    /// Where it did not, with what it wrote.
+    pub fn ended_with(self, code: i32) -> Self {
+        assert_eq!((self.code, self.signal), (Some(code), None), "{self:#?}");
+        self
+    }
+
     /// Its standard output as one JSON document.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))

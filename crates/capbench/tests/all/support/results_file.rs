@@ -29,6 +29,7 @@ static RECORD: Schema =
 static METHODS: Schema =
     Schema::new("methods.schema.json", include_str!("../../../../../docs/methods.schema.json"));
 static SEND: Schema = Schema::new("send.schema.json", include_str!("../../../../../docs/send.schema.json"));
+static TUNE: Schema = Schema::new("tune.schema.json", include_str!("../../../../../docs/tune.schema.json"));
 static VERIFY: Schema =
     Schema::new("verify.schema.json", include_str!("../../../../../docs/verify.schema.json"));
 static WHY: Schema = Schema::new("why.schema.json", include_str!("../../../../../docs/why.schema.json"));
@@ -87,6 +88,7 @@ pub fn assert_valid_output(command: &str, document: &Value) {
         "methods" => &METHODS,
         "record" => &RECORD,
         "send" => &SEND,
+        "tune" => &TUNE,
         "verify" => &VERIFY,
         "why" => &WHY,
         other => panic!("{other} has no schema here"),

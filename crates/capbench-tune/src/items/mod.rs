@@ -1,0 +1,182 @@
+//! The judgement: what of the settings stands against capture, and what would be better. Pure functions of the facts.
+//!
+//! | file | items |
+//! |---|---|
+//! | `card` | rings, offloads, interrupt moderation |
+//! | `queues` | numbers of queues, interrupts, RSS, RPS |
+//! | `host` | kernel settings, frequencies, idle states, threads of cores, irqbalance |
+
+mod card;
+mod host;
+mod queues;
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{Facts, Wishes};
+use crate::setting::Setting;
+
+/// What is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemName {
+    /// Numbers of queues.
+    Queues,
+    /// Descriptors of the receive ring.
+    Rings,
+    /// CPUs of the interrupts of queues.
+    Interrupts,
+    /// Distribution of frames to queues.
+    Rss,
+    /// Receive packet steering.
+    Rps,
+    /// Offloads that change what a capture sees.
+    Offloads,
+    /// Interrupt moderation.
+    Moderation,
+    /// Packets that wait for a CPU's receive work.
+    Backlog,
+    /// How much the receive softirq does at a time.
+    Budget,
+    /// Largest receive buffer of a socket.
+    Buffers,
+    /// Frequency governor.
+    Governor,
+    /// Idle states.
+    Idle,
+    /// Threads that share a core.
+    Threads,
+    /// The daemon that moves interrupts.
+    Irqbalance,
+}
+
+/// Items with their keys and judges, in the order in which they are printed.
+const ITEMS: [(ItemName, &str, Judge); 14] = [
+    (ItemName::Queues, "queues", queues::channels),
+    (ItemName::Rings, "rings", card::rings),
+    (ItemName::Interrupts, "interrupts", queues::interrupts),
+    (ItemName::Rss, "rss", queues::rss),
+    (ItemName::Rps, "rps", queues::rps),
+    (ItemName::Offloads, "offloads", card::offloads),
+    (ItemName::Moderation, "moderation", card::moderation),
+    (ItemName::Backlog, "backlog", host::backlog),
+    (ItemName::Budget, "budget", host::budget),
+    (ItemName::Buffers, "buffers", host::buffers),
+    (ItemName::Governor, "governor", host::governor),
+    (ItemName::Idle, "idle", host::idle),
+    (ItemName::Threads, "threads", host::threads),
+    (ItemName::Irqbalance, "irqbalance", host::irqbalance),
+];
+
+type Judge = fn(&Facts, &Wishes) -> Judgement;
+
+impl ItemName {
+    /// Its name on the command line and in text.
+    pub fn key(self) -> &'static str {
+        ITEMS.iter().find(|(item, ..)| *item == self).map_or("", |(_, key, _)| key)
+    }
+
+    /// Every name, for messages.
+    pub fn keys() -> String {
+        ITEMS.map(|(_, key, _)| key).join(", ")
+    }
+}
+
+impl fmt::Display for ItemName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.key())
+    }
+}
+
+impl FromStr for ItemName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = ITEMS.iter().find(|(_, key, _)| *key == text).map(|(item, ..)| *item);
+        found.ok_or_else(|| format!("there is no item {text:?}; those are {}", Self::keys()))
+    }
+}
+
+/// How a setting stands towards capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stands {
+    /// Nothing is against it.
+    Fine,
+    /// It costs frames or CPU time, or changes what a capture sees.
+    Against,
+    /// It is worth knowing, and may be wanted.
+    Note,
+    /// The host or the driver does not have it, or does not report it.
+    Absent,
+}
+
+/// A change that would be better for capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The setting.
+    pub setting: Setting,
+    /// Its new value.
+    pub value: String,
+}
+
+/// How an item stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The item.
+    pub item: ItemName,
+    /// How it stands, and why.
+    pub judgement: Judgement,
+}
+
+/// What is, what would be better, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// How it stands.
+    pub stands: Stands,
+    /// What is.
+    pub is: String,
+    /// What would be better.
+    pub better: Option<String>,
+    /// Why.
+    pub why: &'static str,
+    /// The changes that make it so. Empty where only the user can.
+    pub proposals: Vec<Proposal>,
+}
+
+impl Judgement {
+    fn new(stands: Stands, is: impl Into<String>, why: &'static str) -> Self {
+        Self { stands, is: is.into(), better: None, why, proposals: Vec::new() }
+    }
+
+    /// Nothing is against it.
+    fn fine(is: impl Into<String>) -> Self {
+        Self::new(Stands::Fine, is, "")
+    }
+
+    /// The driver or the host does not have it.
+    fn absent(is: impl Into<String>) -> Self {
+        Self::new(Stands::Absent, is, "")
+    }
+
+    fn better(self, better: impl Into<String>) -> Self {
+        Self { better: Some(better.into()), ..self }
+    }
+
+    fn by(self, proposals: Vec<Proposal>) -> Self {
+        Self { proposals, ..self }
+    }
+}
+
+/// Judges every item, or those that the user names.
+pub fn judge(facts: &Facts, wishes: &Wishes) -> Vec<Finding> {
+    let is_wanted = |item: &ItemName| wishes.only.is_empty() || wishes.only.contains(item);
+    let wanted = ITEMS.iter().filter(|(item, ..)| is_wanted(item));
+    wanted.map(|(item, _, judge)| Finding { item: *item, judgement: judge(facts, wishes) }).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! `capbench tune`: which settings of an interface and its host stand against capture, and how they are changed and restored.
+//!
+//! | file | content |
+//! |---|---|
+//! | `setting` | what can be saved and set again, and the command for it |
+//! | `live` | reads and writes settings of this host |
+//! | `facts` | what is judged |
+//! | `items` | the judgement: pure functions of the facts, a file for each kind of setting |
+//! | `figures` | what settings cost where capbench measured it |
+//! | `check` | the items together: a document and its text |
+//! | `state` | what is saved, and the folder that has it |
+//! | `changes` | apply and restore |
+
+#![forbid(unsafe_code)]
+
+mod changes;
+mod check;
+mod error;
+mod facts;
+mod figures;
+mod items;
+mod live;
+mod setting;
+mod state;
+
+pub use changes::{Outcome, Settings, apply, restore};
+pub use check::{Check, SCHEMA_VERSION};
+pub use error::{Result, TuneError};
+pub use facts::{Facts, Wishes};
+pub use items::{Finding, ItemName, Proposal, Stands, judge};
+pub use live::Live;
+pub use setting::{OffloadName, Setting};
+pub use state::{Folder, Identity, Phase, Saved, State};

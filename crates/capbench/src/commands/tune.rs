@@ -1,0 +1,212 @@
+//! `capbench tune`: which settings of an interface and its host stand against capture; changes and restores them.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use capbench_host::bed::{PortLock, Side};
+use capbench_host::{HostError, environment};
+use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
+use capbench_sys::host::capability::{self, Capability};
+use capbench_tune::{
+    Check, Facts, Folder, Identity, ItemName, Live, Outcome, Setting, TuneError, Wishes, apply, judge,
+    restore,
+};
+use clap::{Args, ValueEnum};
+
+use crate::exit::{Exit, FAILED, Usage};
+use crate::output::{print, print_json};
+
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "check: exit code 0 if nothing stands against capture, 3 if a setting does. apply and restore: 1 if a change \
+could not be made. docs/tune.md"
+)]
+pub struct TuneFlags {
+    /// What to do
+    #[arg(value_enum)]
+    action: Action,
+    /// Interface of the capture
+    #[arg(short = 'i', long, value_name = "IF")]
+    interface: String,
+    /// CPUs for capture, such as 2-5 or 2,4 [default: those next to the card]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    cpus: Option<CpuList>,
+    /// Items to look at, such as rings,interrupts [default: all]
+    #[arg(long, value_name = "ITEM", value_delimiter = ',')]
+    only: Vec<ItemName>,
+    /// Folder of the saved settings
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/capbench/tune")]
+    state: PathBuf,
+    /// Apply to an interface with an address or a default route: its link can be interrupted
+    #[arg(long)]
+    isolated: bool,
+    /// Overwrite what somebody else changed since apply; restore: forget what cannot be restored
+    #[arg(long)]
+    force: bool,
+    /// check: one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Action {
+    /// Say what stands against capture; changes nothing
+    Check,
+    /// Print the commands that change it; changes nothing
+    Plan,
+    /// Save the settings, then make these changes
+    Apply,
+    /// Set everything as it was before apply
+    Restore,
+}
+
+#[derive(Clone, Debug)]
+struct CpuList(Vec<u32>);
+
+fn cpus(text: &str) -> Result<CpuList, String> {
+    let list = parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
+    let list = list.ok_or_else(|| "write CPUs as a list such as 2-5 or 2,4".to_owned())?;
+    let online = online_cpus().map_err(|error| error.to_string())?;
+    match list.iter().find(|cpu| !online.contains(cpu)) {
+        Some(cpu) => Err(format!("CPU {cpu} is not online")),
+        None => Ok(CpuList(list.into_iter().map(|cpu| cpu.number()).collect())),
+    }
+}
+
+pub fn run(flags: &TuneFlags) -> Result<Exit> {
+    if flags.json && flags.action != Action::Check {
+        return Err(Usage("--json: only check prints a document".into()).into());
+    }
+    match flags.action {
+        Action::Check | Action::Plan => look(flags),
+        Action::Apply => change(flags),
+        Action::Restore => put_back(flags),
+    }
+}
+
+impl TuneFlags {
+    fn wishes(&self) -> Wishes {
+        let cpus = self.cpus.as_ref().map(|list| list.0.clone()).unwrap_or_default();
+        Wishes { cpus, only: self.only.clone() }
+    }
+}
+
+fn look(flags: &TuneFlags) -> Result<Exit> {
+    let live = Live::new(Side::named(&flags.interface)?);
+    let facts = Facts::read(&live, &environment::read()?)?;
+    let findings = judge(&facts, &flags.wishes());
+    if flags.action == Action::Plan {
+        print(&Check::plan(&facts, &findings))?;
+        return Ok(Exit::Done);
+    }
+    let check = Check::new(&facts, &findings);
+    if flags.json {
+        print_json(&check)?
+    } else {
+        print(&check.text())?
+    }
+    Ok(if check.is_against() { Exit::Untuned } else { Exit::Done })
+}
+
+/// What both commands need that change something: the privilege, the folder of saved settings, what identifies the interface and
+/// the start of the host.
+fn folder(flags: &TuneFlags, creates: bool) -> Result<Option<Folder>> {
+    let missing = capability::effective()?.missing(&[Capability::NetAdmin, Capability::SysAdmin]);
+    if !missing.is_empty() {
+        let reason = format!("the process lacks {}, which changes settings", missing[0]);
+        return Err(HostError::Privilege { reason, next: "run it as root".into() }.into());
+    }
+    Ok(Folder::open(&flags.state, creates)?)
+}
+
+fn boot() -> Result<String> {
+    const FILE: &str = "/proc/sys/kernel/random/boot_id";
+    Ok(std::fs::read_to_string(FILE).map_err(|error| HostError::reading(FILE, error))?.trim().to_owned())
+}
+
+fn change(flags: &TuneFlags) -> Result<Exit> {
+    let side = Side::for_settings(&flags.interface, flags.isolated).map_err(TuneError::in_use)?;
+    let mut folder = folder(flags, true)?.expect("it was created");
+    let saved = folder.load(&flags.interface)?;
+    let identity = Identity::of(&side);
+    identity.check(saved.as_ref())?;
+    let _lock = PortLock::take(&side)?;
+    let (live, environment) = (Live::new(side), environment::read()?);
+    let (mut changed, mut is_complete) = (0, true);
+    let wishes = flags.wishes();
+    let plan = |live: &Live| {
+        let findings = judge(&Facts::read(live, &environment)?, &wishes);
+        Ok(findings.into_iter().flat_map(|finding| finding.judgement.proposals).collect())
+    };
+    let mut lines = Lines::default();
+    apply(&live, &mut folder, saved, (identity, boot()?), flags.force, plan, |setting, outcome| {
+        changed += usize::from(matches!(outcome, Outcome::Changed { .. }));
+        is_complete &= matches!(outcome, Outcome::Changed { .. } | Outcome::Already);
+        lines.add(setting, outcome);
+    })?;
+    lines.finish()?;
+    let interface = &flags.interface;
+    print(&match changed {
+        0 => format!("Nothing changed on {interface}\n"),
+        count => format!(
+            "{count} settings changed on {interface}, those before saved in {}; `capbench tune restore -i {interface}` restores \
+             them\n",
+            flags.state.display()
+        ),
+    })?;
+    Ok(if is_complete { Exit::Done } else { Exit::Partly(FAILED) })
+}
+
+fn put_back(flags: &TuneFlags) -> Result<Exit> {
+    let interface = &flags.interface;
+    let folder = folder(flags, false)?;
+    let state = folder.as_ref().map(|folder| folder.load(interface)).transpose()?.flatten();
+    let (Some(mut folder), Some(state)) = (folder, state) else {
+        print(&format!(
+            "Nothing to restore on {interface}: no settings are saved in {}\n",
+            flags.state.display()
+        ))?;
+        return Ok(Exit::Done);
+    };
+    let side = Side::named(interface)?;
+    Identity::of(&side).check(Some(&state))?;
+    let _lock = PortLock::take(&side)?;
+    let (mut lines, mut is_of_others) = (Lines::default(), false);
+    let is_done =
+        restore(&Live::new(side), &mut folder, state, &boot()?, flags.force, |setting, outcome| {
+            is_of_others |= matches!(outcome, Outcome::OfOthers { .. });
+            lines.add(setting, outcome);
+        })?;
+    lines.finish()?;
+    let end = match (is_done, flags.force) {
+        (true, _) if is_of_others => {
+            format!("{interface} is as it was before apply, except for what somebody else changed\n")
+        }
+        (true, _) => format!("{interface} is as it was before apply\n"),
+        (false, true) => format!("What could not be restored on {interface} is forgotten\n"),
+        (false, false) => format!(
+            "Not everything could be restored on {interface}; what is saved remains in {}\n",
+            flags.state.display()
+        ),
+    };
+    print(&end)?;
+    Ok(if is_done { Exit::Done } else { Exit::Partly(FAILED) })
+}
+
+/// Prints a line for each change when it is made. A closed pipe must not end a command between two changes.
+#[derive(Default)]
+struct Lines {
+    failure: Option<anyhow::Error>,
+}
+
+impl Lines {
+    fn add(&mut self, setting: &Setting, outcome: &Outcome) {
+        if *outcome != Outcome::Already && self.failure.is_none() {
+            self.failure = print(&format!("{setting}: {outcome}\n")).err();
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        self.failure.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,149 @@
+//! `capbench tune` on interfaces of namespaces: `apply` and `restore` are exact, also when they are killed.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use capbench_sys::host::SysfsView;
+use serde_json::Value;
+
+use crate::support::{Namespaces, Place, Scratch, capbench, lossy, program, results_file, run, test_bed};
+
+/// Everything of an interface that `apply` changes or that such a change resets, as other programs see it.
+fn settings(place: &Place, interface: &str) -> String {
+    let mut text = String::new();
+    for question in ["-l", "-g", "-k", "-x", "-c"] {
+        let output = place.output(program("ethtool").args([question, interface]));
+        text += &format!("ethtool {question}\n{}", lossy(&output.stdout));
+    }
+    let view = place.inside(|| SysfsView::of_current_namespace().unwrap());
+    let queues = format!("class/net/{interface}/queues");
+    for queue in view.list(&queues).unwrap() {
+        for file in view.list(&format!("{queues}/{queue}")).unwrap() {
+            // The kernel refuses to read some.
+            let value = view.read(&format!("{queues}/{queue}/{file}")).unwrap_or_default();
+            // Statistics, not a setting.
+            if file != "byte_queue_limits" && file != "traffic_class" {
+                text += &format!("{queue}/{file}: {value}\n");
+            }
+        }
+    }
+    text
+}
+
+/// Two receive queues with receive packet steering, and GRO: `apply` on one CPU takes a queue and GRO away, and with the queue
+/// goes its steering.
+fn prepared() -> Option<(Scratch, Namespaces)> {
+    let bed = test_bed()?;
+    let right = &bed.1.right;
+    for change in ["-L right rx 2", "-K right gro on"] {
+        let output = right.output(program("ethtool").args(change.split(' ')));
+        assert!(output.status.success(), "{change}: {}", lossy(&output.stderr));
+    }
+    let view = right.inside(|| SysfsView::of_current_namespace().unwrap());
+    for (queue, mask) in [("rx-0", "1"), ("rx-1", "2")] {
+        view.write(&format!("class/net/right/queues/{queue}/rps_cpus"), mask).unwrap();
+    }
+    Some(bed)
+}
+
+fn tune(action: &str, folder: &Path, more: &str) -> Command {
+    let mut command = capbench(&format!("tune {action} -i right --only queues,offloads --cpus 0"));
+    command.arg("--state").arg(folder).args(more.split_whitespace());
+    command
+}
+
+#[test]
+fn root_apply_is_idempotent_and_restore_gives_back_what_was() {
+    let Some((scratch, spaces)) = prepared() else { return };
+    let (right, folder) = (&spaces.right, scratch.file("states"));
+    let before = settings(right, "right");
+    let check = run(right, capbench("tune check -i right --only queues,offloads --cpus 0 --json"))
+        .ended_with(3)
+        .json();
+    results_file::assert_valid_output("tune", &check);
+    assert_eq!(check["verdict"], "2 settings stand against capture on right: queues, offloads");
+    let commands: Vec<&Value> =
+        check["items"].as_array().unwrap().iter().map(|item| &item["commands"][0]).collect();
+    assert_eq!(commands, ["ethtool -L right rx 1", "ethtool -K right gro off"]);
+    assert!(run(right, tune("plan", &folder, "")).success().out.starts_with("ethtool -L right rx 1"));
+    assert_eq!(settings(right, "right"), before, "check and plan change nothing");
+
+    let applied = run(right, tune("apply", &folder, "")).success().out;
+    assert!(applied.contains("2 settings changed on right"), "{applied}");
+    let after = settings(right, "right");
+    assert!(after.contains("generic-receive-offload: off") && !after.contains("rx-1/"), "{after}");
+    run(right, tune("check", &folder, "")).success();
+    assert_eq!(run(right, tune("apply", &folder, "")).success().out, "Nothing changed on right\n");
+
+    run(right, tune("restore", &folder, "")).success();
+    assert_eq!(settings(right, "right"), before);
+    let again = run(right, tune("restore", &folder, "")).success().out;
+    assert!(again.starts_with("Nothing to restore on right"), "{again}");
+}
+
+#[test]
+fn root_killed_at_any_moment_and_restored_everything_is_as_before() {
+    let Some((scratch, spaces)) = prepared() else { return };
+    let (right, folder) = (&spaces.right, scratch.file("states"));
+    let before = settings(right, "right");
+    // It prints a line for each change: it is killed before the first one, and after each one, as soon as it is read.
+    for (action, lines) in
+        [("apply", 0), ("apply", 1), ("apply", 2), ("restore", 0), ("restore", 1), ("restore", 2)]
+    {
+        if action == "restore" {
+            run(right, tune("apply", &folder, "")).success();
+        }
+        let mut child = right.spawn(tune(action, &folder, "").stdout(Stdio::piped()));
+        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        for _ in 0..lines {
+            reader.read_line(&mut String::new()).unwrap();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        run(right, tune("restore", &folder, "")).success();
+        assert_eq!(settings(right, "right"), before, "{action} killed after {lines} lines");
+    }
+}
+
+#[test]
+fn root_what_somebody_else_changed_stays_and_is_named() {
+    let Some((scratch, spaces)) = prepared() else { return };
+    let (right, folder) = (&spaces.right, scratch.file("states"));
+    run(right, tune("apply", &folder, "")).success();
+    assert!(right.output(program("ethtool").args(["-K", "right", "gro", "on"])).status.success());
+    let again = run(right, tune("apply", &folder, "")).ended_with(1).out;
+    assert!(again.contains("offload gro: left at 1: somebody else changed it"), "{again}");
+    let restored = run(right, tune("restore", &folder, "")).success().out;
+    assert!(restored.contains("offload gro: left at 1: somebody else changed it"), "{restored}");
+    let now = settings(right, "right");
+    assert!(now.contains("generic-receive-offload: on") && now.contains("rx-1/rps_cpus: 2"), "{now}");
+}
+
+#[test]
+fn root_an_interface_in_use_and_a_damaged_file_are_refused() {
+    let Some((scratch, spaces)) = prepared() else { return };
+    let (right, folder) = (&spaces.right, scratch.file("states"));
+    right.ip("address add 10.9.0.2/24 dev right");
+    let before = settings(right, "right");
+    let refused = run(right, tune("apply", &folder, "")).ended_with(2).errors;
+    assert!(refused.contains("has the address 10.9.0.2") && refused.contains("--isolated"), "{refused}");
+    assert_eq!(settings(right, "right"), before);
+    run(right, tune("apply", &folder, "--isolated")).success();
+    let file = folder.join("right.json");
+    let intact = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &intact[..intact.len() / 2]).unwrap();
+    for action in ["apply --isolated", "restore"] {
+        let (action, more) = action.split_once(' ').unwrap_or((action, ""));
+        let refused = run(right, tune(action, &folder, more)).ended_with(1).errors;
+        assert!(refused.contains("right.json") && refused.contains("left as it is"), "{refused}");
+    }
+    // Another interface has got the name meanwhile.
+    let other = String::from_utf8(intact.clone()).unwrap().replace("02:00:00:00:00:02", "02:00:00:00:00:09");
+    std::fs::write(&file, other).unwrap();
+    let refused = run(right, tune("restore", &folder, "")).ended_with(1).errors;
+    assert!(refused.contains("the saved settings are of another one (02:00:00:00:00:09"), "{refused}");
+    std::fs::write(&file, intact).unwrap();
+    run(right, tune("restore", &folder, "")).success();
+    assert_eq!(settings(right, "right"), before);
+}
