@@ -16,6 +16,7 @@ use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
 use capbench_model::for_tests::profile;
 use capbench_model::places::Place;
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
+use capbench_model::members::Member;
 use capbench_model::trial::{Departed, Emptying, Load, Phase, Verdict};
 use capbench_sys::host::CpuId;
 use serde::Serialize;
@@ -262,6 +263,20 @@ fn the_cpu_account_is_that_of_the_receive_side() {
     assert_eq!(cpu.tracer_ns, Some(998 * 20 + 500 * 80));
     assert_eq!(cpu.busy_cores, Some(0.97 + 0.5));
     assert_eq!(cpu.steal_ratio, Some(0.03), "of the generator");
+}
+
+#[test]
+fn receive_work_that_interrupts_several_members_is_counted_once() {
+    let mut receive = receive();
+    let cpus = [1, 2].map(CpuId::new);
+    receive.cpus.placement.kernels = cpus.to_vec();
+    receive.cpus.kernel.as_mut().unwrap().cpus = cpus.to_vec();
+    let member = |cpu: CpuId| Member { cpu: cpu.number(), cpu_ns: 200 * MS, ..Member::default() };
+    receive.received.members = cpus.map(member).to_vec();
+    let cpu = join(VIRTUAL, &transmit(), &receive).cpu;
+    assert_eq!((cpu.app_ns, cpu.app_charged_ns), (Some(300 * MS), Some(400 * MS)));
+    // 150 ms of the kernel's, of which the members were charged 100 ms.
+    assert_eq!((cpu.kernel_ns, cpu.total_ns), (Some(150 * MS), Some(450 * MS)));
 }
 
 #[test]
