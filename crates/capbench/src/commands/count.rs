@@ -88,10 +88,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let method = own_method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let mut options = flags.capture.options();
-    options.mark = match flags.verify {
-        Some(trial) => Some(mark(TrialId(trial), &flags.layout.layout()?)),
-        None => None,
-    };
+    options.mark = flags.verify.map(|trial| mark(TrialId(trial), &flags.layout.layout()));
     let classifier = classifier(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
     // Its server keeps the CPUs that are allowed now.
@@ -122,7 +119,7 @@ fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>
         let why = "flags about headers say what --verify expects; give --verify, too";
         return if flags.layout.is_given() { Err(Usage(why.into()).into()) } else { Ok(None) };
     };
-    let layout = flags.layout.layout()?;
+    let layout = flags.layout.layout();
     Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }
 
