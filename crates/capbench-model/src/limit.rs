@@ -1,5 +1,7 @@
 //! What limited a method, inferred from the places where its frames were lost.
 
+pub mod members;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::LostAt;

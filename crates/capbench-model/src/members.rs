@@ -4,8 +4,8 @@ use std::fmt;
 use std::num::NonZeroU16;
 use std::str::FromStr;
 
-use capbench_sys::packet::FanoutMode;
-use capbench_sys::packet::fanout::MOST_MEMBERS;
+pub use capbench_sys::packet::FanoutMode;
+pub use capbench_sys::packet::fanout::MOST_MEMBERS;
 use serde::{Deserialize, Serialize};
 
 use crate::method_spec::{MethodSpec, Setting};
@@ -109,6 +109,11 @@ impl Member {
         let known: Option<u64> = self.lost.iter().map(|loss| loss.frames).sum();
         known.filter(|_| !self.lost.is_empty())
     }
+
+    /// Frames that came to its socket, as far as known.
+    pub fn arrived(&self) -> u64 {
+        self.read + self.lost().unwrap_or(0)
+    }
 }
 
 /// Whether the frames of a flow stay together.
@@ -125,7 +130,7 @@ pub struct FlowSharing {
 /// By how much the member with most frames exceeds an equal share: 0 if all got as many. What a socket lost counts as its share.
 /// `None` without frames.
 pub fn imbalance(members: &[Member]) -> Option<f64> {
-    let shares = || members.iter().map(|member| (member.read + member.lost().unwrap_or(0)) as f64);
+    let shares = || members.iter().map(|member| member.arrived() as f64);
     let (sum, most) = (shares().sum::<f64>(), shares().fold(0.0, f64::max));
     (sum > 0.0).then(|| most * members.len() as f64 / sum - 1.0)
 }

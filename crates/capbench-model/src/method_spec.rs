@@ -110,6 +110,25 @@ impl MethodSpec {
         self.settings.iter().find(|one| one.name == setting)?.value.as_deref()
     }
 
+    /// The same method with this value of a setting, in its place if it has the setting; without the setting for `None`.
+    #[must_use]
+    pub fn with_value(&self, setting: &str, value: Option<String>) -> Self {
+        let mut changed = self.clone();
+        let at = changed.settings.iter().position(|one| one.name == setting);
+        let at = at.unwrap_or(changed.settings.len());
+        changed.settings.retain(|one| one.name != setting);
+        if value.is_some() {
+            changed.settings.insert(at, Setting { name: setting.into(), value });
+        }
+        let argument = self.argument.iter().map(|argument| format!(":{argument}"));
+        let settings = changed.settings.iter().map(|setting| match &setting.value {
+            Some(value) => format!("+{}={value}", setting.name),
+            None => format!("+{}", setting.name),
+        });
+        changed.text = [self.name.clone()].into_iter().chain(argument).chain(settings).collect();
+        changed
+    }
+
     /// Removes the settings that `other` accepts: they do not concern the method. The text stays.
     pub fn split_settings(&mut self, other: impl Fn(&Setting) -> bool) -> Vec<Setting> {
         let (removed, kept) = std::mem::take(&mut self.settings).into_iter().partition(other);
@@ -194,6 +213,16 @@ mod tests {
         let pci = spec("dpdk:0000:03:00.0+burst=64");
         assert_eq!((pci.argument(), pci.value("burst")), (Some("0000:03:00.0"), Some("64")));
         assert_eq!(pci.to_string(), "dpdk:0000:03:00.0+burst=64");
+    }
+
+    #[test]
+    fn a_setting_is_replaced_where_it_is() {
+        let four = |text: &str| spec(text).with_value("members", Some("4".into())).to_string();
+        assert_eq!(four("recv"), "recv+members=4");
+        assert_eq!(four("packet-v3+members=1+fanout=lb"), "packet-v3+members=4+fanout=lb");
+        assert_eq!(four("libpcap:/a+b/c+next"), "libpcap:/a+b/c+next+members=4");
+        let without = spec("packet-v3+spin+members=1+fanout=lb").with_value("members", None);
+        assert_eq!(without, spec("packet-v3+spin+fanout=lb"));
     }
 
     #[test]

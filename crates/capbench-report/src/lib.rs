@@ -11,7 +11,7 @@
 //! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | `sections`, `tables` | charts; tables of every measurement |
 //! | [`trial_columns`], [`tidy`] | the columns of a trial; the rows of files for notebooks |
-//! | [`formats`], `palette` | writers; colours of charts |
+//! | [`formats`] | writers; charts are drawn by `capbench-chart` |
 //! | [`printable`] | escapes control characters in foreign text |
 //! | [`save`] | files of a report |
 //! | `naming`, `groups`, `links` | names of set-ups, groups of trials, names of sections |
@@ -30,7 +30,6 @@ mod groups;
 mod links;
 pub mod model;
 mod naming;
-mod palette;
 pub mod printable;
 pub mod read;
 pub mod report;

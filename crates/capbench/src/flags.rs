@@ -186,9 +186,9 @@ pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Traffic")]
 pub struct LayoutFlags {
-    /// Spread frames over this many flows
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = flows)]
-    flows: u32,
+    /// Spread frames over this many flows [default: 1]
+    #[arg(long, value_name = "N", value_parser = flows)]
+    flows: Option<Flows>,
     /// Tag frames with this VLAN identifier
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(0..=4094))]
     vlan: Option<u16>,
@@ -203,9 +203,9 @@ pub struct LayoutFlags {
     dst_mac: Option<MacAddress>,
 }
 
-fn flows(text: &str) -> Result<u32, String> {
+fn flows(text: &str) -> Result<Flows, String> {
     let number: u32 = text.parse().map_err(|_| format!("\"{text}\" is not a number of flows"))?;
-    Flows::new(number).map(Flows::get).map_err(|error| error.to_string())
+    Flows::new(number).map_err(|error| error.to_string())
 }
 
 /// The CPUs that --cpu names, in the user's order; a thread each, and threads may share one.
@@ -256,20 +256,29 @@ pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, 
 impl LayoutFlags {
     /// Whether any of the flags was given.
     pub fn is_given(&self) -> bool {
-        self.flows != 1 || self.vlan.is_some() || self.ipv6 || self.tcp || self.dst_mac.is_some()
+        self.flows.is_some_and(|flows| flows != Flows::ONE)
+            || self.vlan.is_some()
+            || self.ipv6
+            || self.tcp
+            || self.dst_mac.is_some()
     }
 
-    /// The headers that the flags ask for.
-    pub fn layout(&self) -> anyhow::Result<FrameLayout> {
+    /// The headers that the flags ask for, of one flow without --flows.
+    pub fn layout(&self) -> FrameLayout {
+        self.layout_of(Flows::ONE)
+    }
+
+    /// The same, of this many flows without --flows.
+    pub fn layout_of(&self, flows: Flows) -> FrameLayout {
         let default = FrameLayout::default();
-        Ok(FrameLayout {
+        FrameLayout {
             vlan: self.vlan.map(|tci| VlanTag { tci }),
             network: if self.ipv6 { Network::V6 } else { Network::V4 },
             transport: if self.tcp { Transport::Tcp } else { Transport::Udp },
             destination: self.dst_mac.unwrap_or(default.destination),
-            flows: Flows::new(self.flows)?,
+            flows: self.flows.unwrap_or(flows),
             ..default
-        })
+        }
     }
 }
 

@@ -41,7 +41,10 @@ pub const GROUPS: &[Group] = &[
             ("search", &["capbench search --method packet-v3   # highest load without loss, and with 0.5 %"]),
             (
                 "sweep",
-                &["capbench sweep work --from ns:0 --to ns:5000   # how much work per packet is possible"],
+                &[
+                    "capbench sweep work --from ns:0 --to ns:5000   # how much work per packet is possible",
+                    "capbench sweep members --rate 2M               # how many threads this load needs",
+                ],
             ),
             ("rfc2544", &["capbench rfc2544 --quick --test throughput,latency"]),
             ("agent", &["capbench agent --allow send:eth1   # started by ssh, for --tx ssh:HOST/eth1"]),

@@ -38,7 +38,7 @@ class AttachedProgram(TypedDict):
     """The interface."""
 
 
-AxisKind: TypeAlias = Literal['work', 'size', 'ring', 'placement', 'load', 'coalesce']
+AxisKind: TypeAlias = Literal['work', 'size', 'ring', 'placement', 'load', 'coalesce', 'members']
 """The varied parameter."""
 
 
@@ -119,6 +119,10 @@ class Cache(TypedDict):
     """Size of each cache in bytes."""
     ways: NotRequired[int]
     """Associativity: lines in which an address can be cached."""
+
+
+Cause: TypeAlias = Literal['load', 'generator', 'kernel', 'sharing', 'shared_cpus', 'contention', 'coherence', 'members', 'unknown']
+"""What stops more members from bringing more."""
 
 
 class Cell(TypedDict):
@@ -212,6 +216,17 @@ class ConclusionNothing(TypedDict):
     """No trial shows anything about a method."""
 
     answer: Literal['nothing']
+
+
+class Constant(TypedDict):
+    """A constant with its interval."""
+
+    high: NotRequired[float]
+    """Its upper end."""
+    low: NotRequired[float]
+    """The interval's lower end. Absent if a point had one visit only."""
+    value: float
+    """Its value."""
 
 
 class CoreSpeed(TypedDict):
@@ -888,6 +903,10 @@ Measure: TypeAlias = Literal['delivered_rate', 'loss_ratio', 'throughput', 'tota
 """A figure of a trial, or of a search."""
 
 
+MembersLimit: TypeAlias = Literal['load', 'kernel', 'sharing', 'members', 'shared_cpus', 'unknown']
+"""What limited the members of a method."""
+
+
 class Moderation(TypedDict):
     """Interrupt moderation (`ethtool -c`)."""
 
@@ -926,6 +945,40 @@ class Moments(TypedDict):
     """Windows with a loss."""
     windows: int
     """All windows."""
+
+
+class NeededMeasured(TypedDict):
+    """The fewest that read all of it in every trial."""
+
+    members: int
+    """Their number."""
+    what: Literal['measured']
+
+
+class NeededByLaw(TypedDict):
+    """The fewest by the law; no measured number read all of it."""
+
+    members: int
+    """Their number."""
+    what: Literal['by_law']
+
+
+class NeededNoNumber(TypedDict):
+    """No number is enough by the law."""
+
+    most_pps: float
+    """The highest rate by the law, in frames per second."""
+    what: Literal['no_number']
+
+
+class NeededUnknown(TypedDict):
+    """No measured number read all of it, and there is no law."""
+
+    what: Literal['unknown']
+
+
+Needed: TypeAlias = NeededMeasured | NeededByLaw | NeededNoNumber | NeededUnknown
+"""How many members a load needs."""
 
 
 class NumaNode(TypedDict):
@@ -1300,6 +1353,21 @@ class RowHeader(TypedDict):
     """The quantity of the row labels."""
 
 
+class ScalabilityFit(TypedDict):
+    """The law through measured rates. The intervals hold 95 % of the fits through 1,000 resamplings of the visits (bootstrap)."""
+
+    kappa: Constant
+    """κ: coherence."""
+    lambda_pps: Constant
+    """λ: the rate of one worker, per second."""
+    largest_error: float
+    """The largest difference between a median and the law, as a share of the median."""
+    peak: NotRequired[float]
+    """The number of workers with the highest rate; absent if more workers never have a lower rate."""
+    sigma: Constant
+    """σ: contention."""
+
+
 class Searched(TypedDict):
     """One search."""
 
@@ -1415,6 +1483,17 @@ class Stall(TypedDict):
 
 Status: TypeAlias = Literal['regular', 'at_least', 'irregular']
 """The quality of a goal's result."""
+
+
+class Stop(TypedDict):
+    """Where more members stop to bring more."""
+
+    after: int
+    """Up to this number of members the rate grows."""
+    cause: Cause
+    """The cause."""
+    next: int
+    """The next number, whose trials show the cause."""
 
 
 Strategy: TypeAlias = Literal['mlr', 'binary']
@@ -1534,6 +1613,26 @@ class Try(TypedDict):
     """Frames per second that were sent."""
     trial: int
     """Its number."""
+
+
+class UnfitTooFewNumbers(TypedDict):
+    """Too few different numbers of workers."""
+
+    numbers: int
+    """How many there are."""
+    what: Literal['too_few_numbers']
+
+
+class UnfitOffTheLaw(TypedDict):
+    """The rates do not follow the law."""
+
+    error: float
+    """The largest difference between a median and the law, as a share of the median."""
+    what: Literal['off_the_law']
+
+
+Unfit: TypeAlias = UnfitTooFewNumbers | UnfitOffTheLaw
+"""Why there is no law through some rates."""
 
 
 Verdict: TypeAlias = Literal['lossless', 'lossy', 'generator_limited', 'invalid']
@@ -2108,6 +2207,23 @@ class Reproduction(TypedDict):
     """Its trials."""
 
 
+class Scaling(TypedDict):
+    """How the rate of a method grows with its members."""
+
+    law: NotRequired[ScalabilityFit]
+    """The Universal Scalability Law through the readings that the members limited, each on a CPU; absent if they have none."""
+    limits: list[MembersLimit]
+    """What limited the members at each reading, in the order of the readings."""
+    load_pps: float
+    """The load for which members are counted, in frames per second: the rate, or the highest offered load."""
+    needed: Needed
+    """How many members it needs."""
+    no_law_because: NotRequired[Unfit]
+    """Why there is no law."""
+    stop: NotRequired[Stop]
+    """Where more members stop to bring more; absent if they do up to the last number."""
+
+
 class SearchPlan(TypedDict):
     """A search: its goals and its limits. All other properties of its trials are constant and not part of the plan."""
 
@@ -2660,6 +2776,8 @@ class Series(TypedDict):
     """The placement; absent if it is the axis."""
     readings: list[Reading]
     """The readings, in the order of the axis, without points that could not be measured."""
+    scaling: NotRequired[Scaling]
+    """How the rate grows with the number of members; absent if the points are no such numbers."""
     unit_ns: NotRequired[float]
     """Time of one unit of work on an idle application CPU, ns; absent if it is unknown, or if the points are not work."""
 

@@ -6,6 +6,7 @@
 //! | `ranks`, `shift` | rank test of two groups, and the largest factor that it does not exclude |
 //! | `aligned` | stratified permutation test of two groups, and their difference with an interval |
 //! | `holm` | correction for many comparisons |
+//! | [`scalability`] | the Universal Scalability Law through the rates of several numbers of workers |
 //! | `counts` | intervals for shares and rates from small counts; Fisher's exact test |
 
 pub mod aligned;
@@ -13,6 +14,7 @@ pub mod counts;
 pub mod holm;
 pub mod interval;
 pub mod ranks;
+pub mod scalability;
 pub mod shift;
 
 pub use interval::median;

@@ -7,6 +7,7 @@ use capbench_frames::schedule::Step;
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
 
+use super::group::Group;
 use super::method::{Ability, SimulatedMethod};
 use super::passage::Interrupts;
 use super::passage::{Chance, ForeignWork, LossBursts, Noise};
@@ -16,6 +17,7 @@ use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::evidence::Evidence;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency};
+use capbench_model::members::Members;
 use capbench_model::trial::{
     CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
 };
@@ -123,7 +125,9 @@ impl Laboratory for SimulatedLaboratory {
         let unsupported =
             |what: String, reason: &str| Err(TrialError::Unsupported { what, reason: reason.into() });
         let name = setup.method.to_string();
-        let Some(method) = self.methods.iter().find(|method| method.name == name).cloned() else {
+        let without_members = setup.method.with_value(Members::COUNT, None).to_string();
+        let is_named = |method: &&SimulatedMethod| [&name, &without_members].contains(&&method.name);
+        let Some(method) = self.methods.iter().find(is_named).cloned() else {
             return unsupported(name, "it is not on the simulated path");
         };
         if let (Some(asked), None) = (setup.moderation, self.interrupts) {
@@ -150,10 +154,13 @@ impl Laboratory for SimulatedLaboratory {
             work: setup.work.to_string(),
         };
         let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
+        let group = Group::of(&method, ability, setup)
+            .map_err(|reason| TrialError::Unsupported { what: name, reason })?;
         Ok(Box::new(SimulatedTrial {
             laboratory: self,
             method,
             ability,
+            group,
             room,
             setup: setup.clone(),
             profile,
@@ -175,6 +182,8 @@ struct SimulatedTrial<'l> {
     laboratory: &'l mut SimulatedLaboratory,
     method: SimulatedMethod,
     ability: Ability,
+    /// `None`: one thread.
+    group: Option<Group>,
     room: u64,
     setup: Setup,
     profile: Profile,
@@ -200,7 +209,9 @@ impl Trial for SimulatedTrial<'_> {
                 ..*stretch
             })
             .collect();
-        let ability = held.map_or(self.ability, |held| self.ability.interrupted(held));
+        let arriving = pps.min(conditions.backlog_pps);
+        let ability = self.group.as_ref().map_or(self.ability, |group| group.ability(self.ability, arriving));
+        let ability = held.map_or(ability, |held| ability.interrupted(held));
         let mut chance = Chance::of_trial(conditions.seed, number);
         let foreign = conditions.foreign.filter(|foreign| chance.happens(foreign.per_trial));
         let share = foreign.map_or(0.0, |foreign| foreign.share);
@@ -212,8 +223,9 @@ impl Trial for SimulatedTrial<'_> {
             total: held.and_then(|held| Delays::of(&held.delays(delivered, pps))),
             ..Latency::unknown(recording, "a simulated path stamps no frames")
         });
+        let members = self.group.as_ref().map(|group| group.members(&passage, arriving)).unwrap_or_default();
         let measured = self.measured(intended, sent, lost_in_card, ability, passage, sending);
-        let measured = Measured { latency, disturbance: disturbance(share, sending), ..measured };
+        let measured = Measured { latency, members, disturbance: disturbance(share, sending), ..measured };
         Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
     }
 

@@ -8,6 +8,7 @@ use capbench_model::units::ByteCount;
 use super::passage::Held;
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::statistics::scalability::Law;
 use capbench_model::work::WorkModel;
 
 /// Cost per packet besides the application's work, by that work, shaped as Dain's results (2004): below one amount each packet
@@ -68,6 +69,8 @@ pub struct SimulatedMethod {
     pub(super) name: String,
     capacity: f64,
     regimes: Option<TwoRegimes>,
+    /// How the capacity grows with members: this law's rates over that of one member.
+    scaling: Law,
     per_octet: Duration,
     shares_cpu: bool,
     pub(super) livelock: f64,
@@ -113,6 +116,8 @@ impl SimulatedMethod {
             name: name.into(),
             capacity,
             regimes: None,
+            // As one member, however many there are.
+            scaling: Law { lambda: 1.0, sigma: 1.0, kappa: 0.0 },
             per_octet: Duration::ZERO,
             shares_cpu: false,
             livelock: 0.0,
@@ -122,6 +127,11 @@ impl SimulatedMethod {
             application_ns: 100,
             kernel_ns: 500,
         }
+    }
+
+    /// A method whose members read at the rates of this law together: each takes the time per packet that follows from it.
+    pub fn with_scaling(name: &str, law: Law) -> Self {
+        Self { scaling: Law { lambda: 1.0, ..law }, ..Self::new(name, law.lambda) }
     }
 
     /// A method whose capacity follows from what it costs per packet in two regimes.
@@ -169,6 +179,11 @@ impl SimulatedMethod {
     #[must_use]
     pub fn sharing_cpu(self) -> Self {
         Self { shares_cpu: true, ..self }
+    }
+
+    /// By how much this many members read more frames per second than one.
+    pub(super) fn scaled(&self, members: u16) -> f64 {
+        self.scaling.rate(members.into())
     }
 
     pub(super) fn waiting(&self, capture: &CaptureOptions) -> u64 {

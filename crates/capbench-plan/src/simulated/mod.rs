@@ -5,8 +5,10 @@
 //! |---|---|
 //! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
 //! | [`method`] | a method with its capacity, its cost regimes and its room |
+//! | `group` | the members of a method: their parts of the frames, and what each reads |
 //! | `passage` | where the frames of one trial go, and when they are lost; noise, and interrupts of a card |
 
+mod group;
 pub mod laboratory;
 pub mod method;
 mod passage;

@@ -11,6 +11,7 @@
 //! | [`back_to_back`] | the longest burst without loss (RFC 9004) at a point |
 //! | [`outcome`] | the saved data, with its trials; [`capbench_model::statistics`] summarises and compares repeats |
 //! | [`contrasts`], `limits` | differences beyond chance, and excluded differences |
+//! | [`scaling`] | how the rate grows with the number of members, and what stops it |
 //! | [`regimes`], [`effects`] | the cost of a packet at each point; whether the effects of Dain (2004) appear |
 
 pub mod axis;
@@ -23,8 +24,9 @@ pub mod plan;
 pub mod presets;
 pub mod regimes;
 mod run;
+pub mod scaling;
 
-pub use axis::{Analysis, Axis, AxisKind, Named, Point, Request, RingSize, Spacing};
+pub use axis::{Analysis, Axis, AxisKind, MemberCount, Named, Point, Request, RingSize, Spacing};
 pub use back_to_back::BackToBackTest;
 pub use capbench_model::statistics::interval;
 pub use outcome::{Reading, Series, SweepOutcome};

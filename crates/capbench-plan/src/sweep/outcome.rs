@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
+use super::scaling::Scaling;
 use capbench_model::ledger::LostAt;
 use capbench_model::limit::Limit;
 use capbench_model::places::Place;
@@ -64,6 +65,9 @@ pub struct Series {
     /// Time of one unit of work on an idle application CPU, ns; absent if it is unknown, or if the points are not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_ns: Option<f64>,
+    /// How the rate grows with the number of members; absent if the points are no such numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
     /// The readings, in the order of the axis, without points that could not be measured.
     pub readings: Vec<Reading>,
 }

@@ -189,6 +189,7 @@ impl SweepPlan {
         let methods: Vec<SimulatedMethod> = self
             .methods
             .iter()
+            .map(|method| self.axis.kind().of_series(method))
             .map(|method| SimulatedMethod::new(&method.to_string(), most * share).room(room))
             .collect();
         let path = SimulatedLaboratory::new(most, methods);

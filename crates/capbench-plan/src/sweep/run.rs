@@ -6,6 +6,7 @@ use super::axis::{Analysis, Point};
 use super::back_to_back::{BackToBack, Burst, BurstEnd};
 use super::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
 use super::plan::{Probe, SweepPlan};
+use super::scaling::{Scaling, Step};
 use crate::Result;
 use crate::order::{Shuffle, turns};
 use crate::session::{self, Session, describe};
@@ -200,6 +201,17 @@ impl Course<'_, '_> {
         curves
     }
 
+    /// A reading of a number of members with its valid trials.
+    fn step<'r>(&'r self, reading: &'r Reading, key: Key) -> Option<Step<'r>> {
+        let (members, _) = self.points[key.1].0.coordinate()?;
+        let trials = self.visits.get(&key)?.iter().map(|visit| &visit.trial);
+        Some(Step {
+            members,
+            reading,
+            trials: trials.filter(|trial| trial.verdict != Verdict::Invalid).collect(),
+        })
+    }
+
     fn outcome(&self, stopped: bool) -> SweepOutcome {
         let Self { plan, scenes, points, visits, .. } = self;
         let at = |point: &Point| point.coordinate().map(|(at, _)| at);
@@ -227,12 +239,20 @@ impl Course<'_, '_> {
                     let reading = self.readings.get(&(scene, point, method))?;
                     Some(Reading { point: position, ..reading.clone() })
                 };
+                let readings: Vec<Reading> = order.iter().enumerate().filter_map(reading).collect();
+                let scaling = plan.axis.kind().shows(Analysis::Scaling).then(|| {
+                    let key = |reading: &Reading| (scene, order[reading.point], method);
+                    let steps: Vec<Step<'_>> =
+                        readings.iter().filter_map(|reading| self.step(reading, key(reading))).collect();
+                    Scaling::of(&steps, *load)
+                });
                 series.push(Series {
-                    method: spec.to_string(),
+                    method: plan.axis.kind().of_series(spec).to_string(),
                     placement: (!plan.placements.is_empty()).then(|| placement.to_string()),
                     load: (!plan.loads.is_empty()).then(|| load.to_string()),
                     unit_ns,
-                    readings: order.iter().enumerate().filter_map(reading).collect(),
+                    scaling,
+                    readings,
                 });
             }
         }

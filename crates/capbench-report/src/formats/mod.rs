@@ -6,22 +6,21 @@
 //! | `markdown` | for an issue or a paper |
 //! | `csv` | tidy rows for notebooks; each table |
 //! | `json` | the report itself |
-//! | `svg` | each chart |
 //! | `text` | verdict and summary for a terminal |
 
 pub mod csv;
 pub mod html;
 pub mod json;
 pub mod markdown;
-pub mod svg;
 pub mod text;
 
 use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::Report;
-use crate::palette::Palette;
 use crate::read::Run;
+use capbench_chart::palette::Palette;
+use capbench_chart::svg;
 
 /// A file of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]

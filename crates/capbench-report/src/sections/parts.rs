@@ -2,7 +2,6 @@
 
 pub(super) use capbench_model::statistics::by_key as grouped;
 pub(super) use capbench_model::statistics::interval::Estimate;
-use capbench_model::statistics::interval::METHOD;
 
 use crate::results::Results;
 use capbench_model::places;
@@ -56,41 +55,6 @@ pub(super) fn chart(id: &str, title: String, kind: Kind, x: Axis, y: Axis, mut s
     };
     series.retain(|series| series.points.iter().any(is_drawn));
     Chart { id: slug(id), title, kind, x, y, series, marks: Vec::new(), notes: Vec::new() }
-}
-
-impl Chart {
-    fn points(&self) -> impl Iterator<Item = &Point> {
-        self.series.iter().flat_map(|series| &series.points)
-    }
-
-    /// Whether something is drawn in it. Other charts are not shown.
-    pub(super) fn is_known(&self) -> bool {
-        !self.series.is_empty()
-    }
-
-    pub(super) fn noting<N: Into<String>>(mut self, notes: impl IntoIterator<Item = N>) -> Self {
-        self.notes.extend(notes.into_iter().map(Into::into));
-        self
-    }
-
-    pub(super) fn marking(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
-        self.marks.extend(marks);
-        self
-    }
-
-    /// The same with a note on its intervals, if it has some.
-    pub(super) fn noting_repeats(self) -> Self {
-        let words = match self.kind {
-            Kind::StackedBars | Kind::Stacked => {
-                "Layers add up to all repeats together; whiskers are intervals of the repeats"
-            }
-            Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked | Kind::Forest => {
-                "Points are medians of the repeats, whiskers their intervals"
-            }
-        };
-        let has_intervals = self.points().any(|point| point.interval.is_some());
-        self.noting(has_intervals.then(|| format!("{words} ({METHOD}).")))
-    }
 }
 
 pub(super) fn upright(label: impl Into<String>, x: f64) -> Mark {
@@ -236,6 +200,7 @@ impl Varied {
             Some("iterations") => Some((Unit::Iterations, 1.0)),
             Some("octets" | "bytes") => Some((Unit::Bytes, 1.0)),
             Some("packets/s") => Some((Unit::PacketsPerSecond, 1.0)),
+            Some("members") => Some((Unit::Count, 1.0)),
             _ => None,
         };
         let at: Option<Vec<f64>> = outcome.points.iter().map(|point| point.at).collect();

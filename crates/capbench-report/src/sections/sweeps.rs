@@ -21,6 +21,9 @@ const MOST_LINES: usize = 8;
 const READ: &str = "Read: delivered frames by the time of sending and the time that the application was behind then; what was only in \
                      buffers does not raise it.";
 
+const LAW: &str =
+    "By the law: the Universal Scalability Law through the points at which the members are the limit.";
+
 const BUFFERS: &str = "The longest burst that is delivered whole, from an idle path (RFC 9004). Its time is the implied buffer time; less what was \
                     read meanwhile, at the rate of the overload, it is the drain-corrected one. Where both stop to grow with the ring, something \
                     else is full first.";
@@ -149,8 +152,35 @@ fn rate(
             let rates = line_rate(own, |label| label.to_string().parse().unwrap_or(0.0));
             drawn(RATE).noting([READ]).marking(rates)
         }
+        Some(Analysis::Scaling) => {
+            let mut chart = drawn(RATE).noting([READ, LAW]);
+            chart.series.extend(lines.iter().filter_map(|line| law(varied, line)));
+            chart.marking(lines.iter().filter_map(|line| ideal(varied, line)))
+        }
         _ => drawn(RATE).noting([READ]),
     }
+}
+
+/// The last number of members of a line.
+fn most_members(varied: &Varied, line: &SweptSeries) -> Option<f64> {
+    varied.at(line.readings.last()?)
+}
+
+/// The fitted law at each number of members.
+fn law(varied: &Varied, line: &SweptSeries) -> Option<Series> {
+    let law = line.scaling.as_ref()?.law.as_ref()?.law();
+    let trials = line.readings.iter().flat_map(|reading| reading.trials.clone()).collect::<Trials>();
+    let members = (1..=most_members(varied, line)? as u32).map(f64::from);
+    let points = members.map(|members| point(members, law.rate(members), trials.clone())).collect();
+    Some(series(format!("{}, by the law", line.name()), Role::Fit, points))
+}
+
+/// As many times the rate of one member as there are members.
+fn ideal(varied: &Varied, line: &SweptSeries) -> Option<Mark> {
+    let of_one = line.scaling.as_ref()?.law.as_ref()?.lambda_pps.value;
+    let most = most_members(varied, line)?;
+    let at = Place::Curve(vec![[1.0, of_one], [most, most * of_one]]);
+    Some(Mark { label: format!("{}: one member's rate for each", line.name()), at })
 }
 
 /// The ledger of one method over the axis. For a sweep of the load these layers are with those of searches.

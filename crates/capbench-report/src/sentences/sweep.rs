@@ -3,6 +3,7 @@
 mod buffers;
 mod cheapest;
 mod crossings;
+mod members;
 mod onset;
 mod regimes;
 use crate::results::{Finding, Results};
@@ -24,9 +25,12 @@ const MOST: usize = 3;
 /// A drop of the delivered rate by less than this share of the higher rate does not count.
 const FALLS: f64 = 0.05;
 
-/// Up to which point each method keeps up; then the most that is delivered.
+/// Up to which point each method keeps up, or how it scales; then the most that is delivered.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let sweeps = &results.sweeps;
+    if let Some(scaling) = members::answer(results) {
+        return [Some(scaling), most(sweeps)].into_iter().flatten().collect();
+    }
     [kept_up(sweeps, &results.trials), bursts(sweeps), most(sweeps)].into_iter().flatten().collect()
 }
 
@@ -94,6 +98,9 @@ fn kept_points(sweep: &SweepOutcome, readings: &[Reading], kept: &[&Reading], fi
         [.., last] if sweep.unit.is_some() && kept.len() == first_short => {
             format!("up to {}", sweep.label(last))
         }
+        [first, ..] if sweep.unit.is_some() && first.point + kept.len() == sweep.points.len() => {
+            format!("from {} on", sweep.label(first))
+        }
         some => {
             let labels: Vec<&str> = some.iter().take(MOST).map(|reading| sweep.label(reading)).collect();
             let more = if some.len() > MOST { ", …" } else { "" };
@@ -158,11 +165,15 @@ pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Findin
             findings.push(buffers::of(&swept, series));
             continue;
         }
+        if outcome.axis.shows(Analysis::Scaling) {
+            findings.extend(members::of_series(&swept, series));
+            continue;
+        }
         findings.extend(onset::of(&swept, series));
         match outcome.axis.facts().shows {
             Some(Analysis::CostRegimes) => findings.extend(regimes::of(&swept, series)),
             Some(Analysis::Livelock) => findings.extend(livelock(&swept, series)),
-            Some(Analysis::LineRates | Analysis::Buffers) | None => {}
+            Some(Analysis::LineRates | Analysis::Buffers | Analysis::Scaling) | None => {}
         }
     }
     if outcome.axis.shows(Analysis::CostRegimes) {

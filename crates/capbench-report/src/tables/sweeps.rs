@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::results::Results;
 use capbench_model::ledger::LostAt;
+use capbench_model::members::imbalance;
+use capbench_model::trial::TrialResult;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::outcome::Swept;
 use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
 use super::shape::Columns;
-use crate::figures::count;
+use crate::figures::{count, significant};
 use crate::model::{Cell, Column, Table, Unit};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
@@ -16,7 +19,10 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     for (index, sweep) in results.sweeps.iter().enumerate() {
         // A single sweep needs no number.
         let mark = if results.sweeps.len() > 1 { format!("-{}", index + 1) } else { String::new() };
-        tables.extend(readings(sweep, &mark));
+        let scaling = scaling(&Swept::new(sweep, &results.trials), &mark);
+        let readings = readings(sweep, &mark).map(|table| Table { is_main: scaling.is_none(), ..table });
+        tables.extend(scaling);
+        tables.extend(readings);
         tables.extend(bursts(sweep, &mark));
     }
     tables
@@ -34,6 +40,7 @@ fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
         Some("iterations") => Unit::Iterations,
         Some("octets" | "bytes") => Unit::Bytes,
         Some("packets/s") => Unit::PacketsPerSecond,
+        Some("members") => Unit::Count,
         _ => Unit::None,
     };
     let of = |reading: &Reading| sweep.points.get(reading.point);
@@ -82,7 +89,52 @@ fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
         levels(sweep),
         stopped(sweep),
     ]);
-    Some(table.main())
+    Some(table)
+}
+
+/// What each number of members read, how busy they were, and what limited them.
+fn scaling(swept: &Swept<'_>, mark: &str) -> Option<Table> {
+    let median =
+        |reading: &Reading, of: fn(&TrialResult) -> Option<f64>| Cell::number(swept.median(reading, of));
+    let busy = |trial: &TrialResult, pick: fn(f64, f64) -> f64| {
+        trial.members.iter().map(|member| trial.member_busy(member)).reduce(pick)
+    };
+    let columns = point(swept.outcome)
+        .named("sustained_pps", "read", |(_, reading)| swept.sustained_pps(reading))
+        .words("times_first", "times the first", |(series, reading)| {
+            let first = swept.sustained_pps(series.readings.first()?);
+            Some(significant(swept.sustained_pps(reading) / first, 3))
+        })
+        .named("sent_loss_ratio", "lost", |(_, reading)| reading.sent_loss_ratio.median)
+        .named("app_ns_per_packet", "app CPU", move |(_, one)| {
+            median(one, |trial| trial.cpu.app_ns_per_packet)
+        })
+        .named("total_ns_per_packet", "total CPU", move |(_, one)| {
+            median(one, TrialResult::total_ns_per_packet)
+        })
+        .named("kernel_busy_ratio", "kernel CPU busy", move |(_, one)| {
+            median(one, TrialResult::kernel_cpu_busy)
+        })
+        .named("members_busy_ratio", "members busy", move |(_, one)| {
+            let ends = [f64::min as fn(f64, f64) -> f64, f64::max]
+                .map(|pick| swept.median(one, |trial| busy(trial, pick)));
+            match ends {
+                [Some(low), Some(high)] => Cell::Range { low, high },
+                _ => Cell::Unknown,
+            }
+        })
+        .named("imbalance_ratio", "above equal share", move |(_, one)| {
+            median(one, |trial| imbalance(&trial.members))
+        })
+        .words("limit", "limit", |(series, reading)| {
+            let nth = series.readings.iter().position(|other| other.point == reading.point)?;
+            series.scaling.as_ref()?.limits.get(nth).map(|limit| limit.words())
+        });
+    let rows = points(swept.outcome).filter(|(series, _)| series.scaling.is_some());
+    let caption = "What each number of members read, how busy they were, and what limited them: medians";
+    let table =
+        columns.table(&format!("sweep{mark}-scaling"), caption, rows, |(_, one)| one.trials.clone())?;
+    Some(table.without_empty_columns().with_notes([stopped(swept.outcome)]).main())
 }
 
 /// How far intervals can be trusted, which depends on the visits of a point.
@@ -175,7 +227,14 @@ mod tests {
     }
 
     fn table(readings: Vec<Reading>) -> Table {
-        let series = Series { method: "recv".into(), placement: None, load: None, unit_ns: None, readings };
+        let series = Series {
+            method: "recv".into(),
+            placement: None,
+            load: None,
+            unit_ns: None,
+            scaling: None,
+            readings,
+        };
         let sweep = SweepOutcome {
             axis: AxisKind::Work,
             unit: None,

@@ -1,5 +1,6 @@
 //! Runs of every kind on the simulated path, saved as the product saves them, are what `docs/results.schema.json` says.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
 use capbench_plan::search::{self, SearchPlan, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use capbench_plan::soak::SoakPlan;
-use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepPlan};
+use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
 use capbench_report::results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
@@ -157,6 +158,7 @@ fn axes() -> Vec<Axis> {
         [PlacementChoice::Same, PlacementChoice::Other].map(Point::Placement).to_vec(),
         [50_000.0, 400_000.0, 900_000.0].map(|rate| Point::Load(at(rate))).to_vec(),
         ["0us", "50us", "adaptive"].map(|text| Point::Coalesce(text.parse().unwrap())).to_vec(),
+        [1, 2, 3, 4].map(|count| Point::Members(MemberCount(NonZeroU16::new(count).unwrap()))).to_vec(),
     ]
     .map(|points| Axis::new(points).unwrap())
     .to_vec()
@@ -188,6 +190,9 @@ fn sweeps_of_every_kind_are_what_the_schema_says() {
         assert_eq!(saved["sweeps"][0]["axis"], serde_json::to_value(kind).unwrap());
         let has_latency = |trial: &Value| trial["latency"]["total"]["histogram"].is_string();
         assert!(kind != AxisKind::Coalesce || saved["trials"].as_array().unwrap().iter().any(has_latency));
+        let has_limits =
+            saved["sweeps"][0]["series"][0]["scaling"]["limits"].as_array().is_some_and(|all| all.len() >= 4);
+        assert_eq!(kind == AxisKind::Members, has_limits);
         let is_livelock = |trial: &Value| trial["livelock"].is_object();
         assert!(kind != AxisKind::Load || saved["trials"].as_array().unwrap().iter().any(is_livelock));
     }

@@ -96,10 +96,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let row = methods::find(&method)?;
     let mut options = flags.capture.options();
     options.flow_hashes = false;
-    options.mark = match flags.verify {
-        Some(trial) => Some(mark(TrialId(trial), &flags.layout.layout()?)),
-        None => None,
-    };
+    options.mark = flags.verify.map(|trial| mark(TrialId(trial), &flags.layout.layout()));
     let classifier = classifier(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
     // Its server keeps the CPUs that are allowed now.
@@ -134,7 +131,7 @@ fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>
         let why = "flags about headers say what --verify expects; give --verify, too";
         return if flags.layout.is_given() { Err(Usage(why.into()).into()) } else { Ok(None) };
     };
-    let layout = flags.layout.layout()?;
+    let layout = flags.layout.layout();
     Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }
 

@@ -241,7 +241,7 @@ fn plan(flags: &SendFlags, mtu: Mtu) -> Result<FramePlan> {
     if flags.dain_2004 {
         return Ok(FramePlan::dain_2004(mtu)?);
     }
-    Ok(FramePlan::new(flags.layout.layout()?, flags.size.clone(), mtu)?)
+    Ok(FramePlan::new(flags.layout.layout(), flags.size.clone(), mtu)?)
 }
 
 /// A single size is in bytes; other texts have names or several sizes.

@@ -46,7 +46,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     if trials.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(Usage("--trial: a number is named twice".into()).into());
     }
-    let mut recorded = Recorded::new(&trials, flags.layout.layout()?);
+    let mut recorded = Recorded::new(&trials, flags.layout.layout());
     let mut files: Vec<(&Path, FileRead)> = Vec::new();
     for file in &flags.files {
         let read = recorded.read(capture_files::open(file)?);

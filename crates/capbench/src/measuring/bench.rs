@@ -96,6 +96,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
         sizes: if flags.quick { &[64] } else { &[64, 512, 1518] },
         placements: &[PlacementChoice::Same, PlacementChoice::Other],
         quiet_ms: 150,
+        ..Defaults::default()
     };
     let mut scene = Scene::new(&scene_flags, defaults)?;
     // The CPUs of other hosts are not known yet.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_agent::laboratory::Route;
 use capbench_agent::location::{Location, Locations};
+use capbench_frames::layout::Flows;
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
 use capbench_host::bed::Placement;
@@ -16,14 +17,13 @@ use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy};
 use capbench_model::direction::Direction;
 use capbench_model::laboratory::Setup;
-use capbench_model::members::{self, Members};
+use capbench_model::members::{self, FanoutMode, Members};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::work::{WorkModel, WorkPlan};
 use capbench_report::formats::text::Extent;
 use capbench_sys::host::CpuId;
-use capbench_sys::packet::FanoutMode;
 use clap::{Arg, Args};
 
 use super::path::{AgentPath, Path, Trace};
@@ -42,9 +42,10 @@ pub struct SceneFlags {
     /// Threads of each method that share the frames, as a fanout group (packet(7)); for one method: METHOD+members=N
     #[arg(long, value_name = "N", value_parser = members::members)]
     members: Option<NonZeroU16>,
-    /// Which of them gets a frame: hash (by flow), cpu, queue, lb (each in turn) or rollover; for one method: +fanout=MODE
-    #[arg(long, value_name = "MODE", requires = "members", default_value = "hash")]
-    fanout: FanoutMode,
+    /// Which of them gets a frame: hash (by flow), cpu, queue, lb (each in turn) or rollover; for one method:
+    /// +fanout=MODE [default: hash]
+    #[arg(long, value_name = "MODE")]
+    fanout: Option<FanoutMode>,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one
     #[arg(long, value_name = "FILE")]
     programs: Option<PathBuf>,
@@ -88,6 +89,22 @@ impl SceneFlags {
     /// Whether the user chose the placements.
     pub fn names_placement(&self) -> bool {
         !self.placement.is_empty() || self.gen_cpu.is_some()
+    }
+
+    /// Whether the user chose a number of members.
+    pub fn names_members(&self) -> bool {
+        let has_own =
+            |method: &String| method.parse::<MethodSpec>().is_ok_and(|spec| spec.has(Members::COUNT));
+        self.members.is_some() || self.method.iter().any(has_own)
+    }
+
+    /// The members that the flags give to methods without members of their own.
+    fn members(&self, default: Option<NonZeroU16>) -> Result<Option<Members>, Usage> {
+        match (self.members.or(default), self.fanout) {
+            (Some(count), mode) => Ok(Some(Members { count, mode: mode.unwrap_or(FanoutMode::Hash) })),
+            (None, Some(_)) => Err(Usage("--fanout: one thread shares no frames; give --members N".into())),
+            (None, None) => Ok(None),
+        }
     }
 }
 
@@ -226,13 +243,24 @@ pub struct Defaults {
     /// Frame sizes in octets, FCS included.
     pub sizes: &'static [u32],
     pub placements: &'static [PlacementChoice],
+    /// Members of each method; `None`: it has one thread.
+    pub members: Option<NonZeroU16>,
+    /// Number of flows.
+    pub flows: Flows,
     /// How long no frame may arrive before a trial with missing frames ends, in ms.
     pub quiet_ms: u64,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { methods: "packet-v3", sizes: &[64], placements: &[PlacementChoice::Same], quiet_ms: 500 }
+        Self {
+            methods: "packet-v3",
+            sizes: &[64],
+            placements: &[PlacementChoice::Same],
+            members: None,
+            flows: Flows::ONE,
+            quiet_ms: 500,
+        }
     }
 }
 
@@ -242,8 +270,7 @@ impl Scene {
         let mut programs = Programs::with_file(flags.programs.as_deref())?;
         let named =
             if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
-        let members = flags.members.map(|count| Members { count, mode: flags.fanout });
-        let methods = methods(&named, members, &mut programs)?;
+        let methods = methods(&named, flags.members(defaults.members)?, &mut programs)?;
         flags.capture.check_used(&methods, &programs)?;
         let mut sizes = flags.size.clone();
         if sizes.is_empty() {
@@ -251,7 +278,7 @@ impl Scene {
             sizes = defaults.sizes.iter().map(fixed).collect::<Result<_, _>>()?;
         }
         let quiet = flags.quiet.unwrap_or(Duration::from_millis(defaults.quiet_ms));
-        let sizes = setups(flags, sizes, quiet)?;
+        let sizes = setups(flags, sizes, defaults.flows, quiet)?;
         let placements = placements(flags, defaults.placements)?;
         once("--size", &sizes.iter().map(Setup::label).collect::<Vec<_>>())?;
         once("--placement", &placements)?;
@@ -385,7 +412,10 @@ fn methods(list: &[String], members: Option<Members>, programs: &mut Programs) -
             let mut spec: MethodSpec = name.parse().map_err(Usage)?;
             if let Some(members) = members.filter(|_| spec.delivery().is_some() && !spec.has(Members::COUNT))
             {
-                spec = format!("{spec}{members}").parse().map_err(Usage)?;
+                spec = match spec.has(Members::FANOUT) {
+                    true => spec.with_value(Members::COUNT, Some(members.count.to_string())),
+                    false => format!("{spec}{members}").parse().map_err(Usage)?,
+                };
             }
             programs.define(&spec)?;
             subject::find(&spec, programs)?;
@@ -399,8 +429,8 @@ fn methods(list: &[String], members: Option<Members>, programs: &mut Programs) -
 
 /// One set-up per size. Checks first that headers and stamp fit into the frame, the frame into the MTU, and the stamp into the
 /// snap length.
-fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<Setup>> {
-    let layout = flags.layout.layout()?;
+fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, flows: Flows, quiet: Duration) -> Result<Vec<Setup>> {
+    let layout = flags.layout.layout_of(flows);
     let capture = flags.capture.options();
     if capture.direction == Direction::Out {
         return Err(

@@ -1,15 +1,19 @@
 //! `capbench sweep`: varies one thing and measures every method at every point.
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::StatedRate;
+use capbench_frames::layout::Flows;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::members::Members;
 use capbench_model::trial::Load;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_plan::sweep::{
     Analysis, Axis, AxisKind, BackToBackTest, Named, Point, Probe, Request, Spacing, SweepPlan, presets,
 };
+use capbench_sys::host::affinity;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -21,6 +25,8 @@ use crate::flag_values::positive_duration;
 
 /// Default number of points of a range.
 const STEPS: u16 = 12;
+/// Default number of flows of a sweep of members: by their hashes, up to dozens of members get similar parts.
+const FLOWS: u32 = 1024;
 
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -28,6 +34,7 @@ const STEPS: u16 = 12;
     mut_arg("method", |arg| otherwise(arg, "default")),
     mut_arg("size", |arg| otherwise(arg, "64; of sweep size those of RFC 2544")),
     mut_arg("placement", |arg| otherwise(arg, "same; of sweep placement same,other")),
+    mut_arg("flows", |arg| arg.help("Spread frames over this many flows [default: 1; of sweep members 1024]")),
     mut_arg("quiet", |arg| otherwise(arg, "500ms; RFC 2544 waits 2s")),
 )]
 pub struct SweepFlags {
@@ -35,16 +42,17 @@ pub struct SweepFlags {
     #[arg(value_name = "AXIS", value_parser = axis_parser())]
     axis: AxisKind,
     /// The points, separated by commas: work models; rings as frames, or as RING or RING/BLOCK sizes; loads;
-    /// microseconds (50 or 50us) or adaptive for coalesce. Sizes and placements are named by --size and --placement
+    /// microseconds (50 or 50us) or adaptive for coalesce; numbers of members. Sizes and placements are named by --size and
+    /// --placement
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["from", "to"])]
     points: Vec<String>,
-    /// The first point of a range: of work models (ns:0), frames in a ring, or loads
+    /// The first point of a range: of work models (ns:0), frames in a ring, loads, or members
     #[arg(long, value_name = "POINT", requires = "to")]
     from: Option<String>,
     /// The last point of a range
     #[arg(long, value_name = "POINT", requires = "from")]
     to: Option<String>,
-    /// Points of a range of work models or loads; rings are doubled [default: 12; of a preset 40]
+    /// Points of a range of work models, loads or members; rings are doubled [default: 12; of a preset 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
     steps: Option<u16>,
     /// Equal ratios between the points of a range instead of equal differences
@@ -136,6 +144,11 @@ fn defaults(axis: AxisKind) -> Defaults {
     match axis.facts().named {
         Named::Sizes(sizes) => Defaults { sizes, ..defaults },
         Named::Placements(placements) => Defaults { placements, ..defaults },
+        Named::Points if axis.shows(Analysis::Scaling) => Defaults {
+            members: Some(NonZeroU16::MIN),
+            flows: Flows::new(FLOWS).unwrap_or(Flows::ONE),
+            ..defaults
+        },
         Named::Points | Named::Loads => defaults,
     }
 }
@@ -164,6 +177,15 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
         (
             scene.sizes.len() > 1 && !matches!(facts.named, Named::Sizes(_)),
             "--size: one frame size, or sweep size",
+        ),
+        (
+            flags.axis.shows(Analysis::Scaling) && flags.scene.names_members(),
+            "--members: members are what is varied; name numbers by --points or --from and --to",
+        ),
+        (
+            flags.axis.shows(Analysis::Scaling)
+                && scene.methods.iter().any(|method| !method.has(Members::COUNT)),
+            "--method: a program (cmd:) has threads of its own; sweep members needs methods of capbench",
         ),
         (
             preset.is_some() && flags.axis != AxisKind::Work,
@@ -220,12 +242,15 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup, loads: &[Load]) -> Resu
         sizes: scene.sizes.iter().map(|setup| setup.sizes.clone()).collect(),
         placements: &scene.placements,
         loads,
+        // The host behind a network has CPUs of its own.
+        cpus: scene.path.receives_here().then(affinity::allowed_cpus).transpose()?.map(|cpus| cpus.len()),
         load: &load,
     })?;
     for point in axis.points() {
         // Memory must have room for every ring, which would otherwise fail in the middle of a sweep.
-        capbench_capture::ring_memory::checked_ring(&point.apply(base, Load::Maximum).0.capture)
-            .map_err(|error| Usage(error.to_string()))?;
+        let Setup { method, mut capture, .. } = point.apply(base, Load::Maximum).0;
+        capture.ring.0 = capture.ring.0.saturating_mul(Members::count_of(&method).into());
+        capbench_capture::ring_memory::checked_ring(&capture).map_err(|error| Usage(error.to_string()))?;
     }
     Ok(axis)
 }

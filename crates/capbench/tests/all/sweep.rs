@@ -87,6 +87,46 @@ fn root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags() {
 }
 
 #[test]
+fn root_a_sweep_of_members_has_the_ledger_of_each_member() {
+    let Some(()) = privileges() else { return };
+    let (text, results) = saved(
+        "sweep members --points 1,2 --fanout lb --method packet-v3,packet-v2+fanout=hash --rate 10k --visits 1 --refine 0 \
+         --duration 60ms --quiet 60ms --repeats 0",
+    );
+    let trials = results["trials"].as_array().unwrap();
+    let mut methods: Vec<&str> = trials.iter().map(|trial| trial["method"].as_str().unwrap()).collect();
+    methods.sort_unstable();
+    let named = |method: &str| [1, 2].map(|count| method.replace('N', &count.to_string()));
+    let expected =
+        [named("packet-v2+fanout=hash+members=N"), named("packet-v3+members=N+fanout=lb")].concat();
+    assert_eq!(methods, expected);
+    for trial in trials {
+        let members = trial["members"].as_array().unwrap();
+        let asked = trial["method"].as_str().unwrap().contains("members=2");
+        assert_eq!(members.len(), if asked { 2 } else { 1 }, "{trial}");
+        let sum = |figure: &str| members.iter().map(|member| member[figure].as_u64().unwrap()).sum::<u64>();
+        let lost = |member: &Value| member["lost"][0]["frames"].as_u64().unwrap();
+        assert_eq!(sum("delivered"), trial["delivered"].as_u64().unwrap(), "{trial}");
+        assert_eq!(sum("accepted"), sum("read") + members.iter().map(lost).sum::<u64>(), "{trial}");
+    }
+    let series = results["sweeps"][0]["series"].as_array().unwrap();
+    let names: Vec<&str> = series.iter().map(|series| series["method"].as_str().unwrap()).collect();
+    assert_eq!(names, ["packet-v3+fanout=lb", "packet-v2+fanout=hash"]);
+    for series in series {
+        let scaling = &series["scaling"];
+        assert_eq!(
+            (&scaling["load_pps"], scaling["limits"].as_array().unwrap().len()),
+            (&10_000.0.into(), 2)
+        );
+        assert_eq!(scaling["no_law_because"]["what"], "too_few_numbers", "{scaling}");
+    }
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["10,000 packets/s", "2 members", "no scalability law is fitted"] {
+        assert!(one_line.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
 fn root_the_tests_of_rfc_2544_are_run_in_terms_of_a_throughput_that_is_given() {
     let Some(()) = privileges() else { return };
     let (text, results) = saved(

@@ -2,6 +2,7 @@
 
 mod coalesce;
 mod load;
+mod members;
 mod placement;
 mod ring;
 mod size;
@@ -12,9 +13,11 @@ use std::fmt;
 use capbench_frames::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 
+pub use self::members::MemberCount;
 pub use self::ring::RingSize;
 use crate::{PlanError, Result};
 use capbench_model::laboratory::Setup;
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
@@ -59,6 +62,8 @@ pub enum Analysis {
     Buffers,
     /// Points are loads: whether more load delivers fewer packets.
     Livelock,
+    /// Points are numbers of members: how their rate grows, and what stops it.
+    Scaling,
 }
 
 /// The points that a user asks for, as written.
@@ -79,6 +84,8 @@ pub struct Request<'r> {
     pub placements: &'r [PlacementChoice],
     /// Chosen loads; empty for the default.
     pub loads: &'r [Load],
+    /// Number of CPUs that the capture may use; `None` if it is on another host.
+    pub cpus: Option<usize>,
     /// Reads a load that this flag states. An error names the flag.
     pub load: &'r dyn Fn(&str, &str) -> std::result::Result<Load, String>,
 }
@@ -148,6 +155,11 @@ trait Setting: Sized {
     /// Sets it.
     fn apply(&self, setup: &mut Setup, load: &mut Load);
 
+    /// A method without the setting that the axis replaces.
+    fn of_series(method: &MethodSpec) -> MethodSpec {
+        method.clone()
+    }
+
     /// Its coordinate and unit; absent if it is a name.
     fn coordinate(&self) -> Option<(f64, &'static str)> {
         None
@@ -198,6 +210,11 @@ macro_rules! axes {
             /// What is known of it without its points.
             pub fn facts(self) -> &'static Facts {
                 match self { $(Self::$name => &<$setting>::FACTS,)* }
+            }
+
+            /// A method as its series is named: without the setting that the points replace.
+            pub fn of_series(self, method: &MethodSpec) -> MethodSpec {
+                match self { $(Self::$name => <$setting>::of_series(method),)* }
             }
 
             /// The requested axis. Fails if no point is requested, or one is written wrongly.
@@ -256,6 +273,8 @@ axes! {
     Load(Load) = "load",
     /// Interrupt moderation of the receiving interface.
     Coalesce(Moderation) = "coalesce",
+    /// Number of threads of a method that share the frames.
+    Members(MemberCount) = "members",
 }
 
 impl AxisKind {

@@ -6,6 +6,7 @@ mod effects;
 mod estimate;
 mod guarded;
 mod kinds;
+mod members;
 mod regimes;
 
 use std::time::Duration;

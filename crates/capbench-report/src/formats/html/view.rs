@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use minijinja::{HtmlEscape, Value, context};
 
 use crate::figures;
-use crate::formats::svg::{self, Spot};
 use crate::model::{
     Axis, Cell, Chart, Column, Kind, Point, Report, Row, Scale, Section, Sentence, Series, Table, Unit,
 };
-use crate::palette::Palette;
+use capbench_chart::palette::Palette;
+use capbench_chart::svg::{self, Spot};
 
 /// Findings of the first screen.
 const FACTS: usize = 3;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod false_alarms;
+mod members;
 mod search;
 mod soak;
 mod sweep;

@@ -5,7 +5,7 @@ use super::axis::{Ends, Ruler, drawable, extremes};
 use super::pen::{Anchor, Pen, Style, pixels};
 use super::rows::names;
 use super::shapes::{OWN, coloured, draw_marker};
-use crate::model::{Chart, Place, Point};
+use crate::chart::{Chart, Place, Point};
 use crate::palette::Look;
 
 /// Height of a row, and within it the baseline of its name and the top of its track.

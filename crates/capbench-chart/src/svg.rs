@@ -22,7 +22,7 @@ mod sheet;
 #[cfg(test)]
 mod tests;
 
-use crate::model::Chart;
+use crate::chart::Chart;
 use crate::palette::{Look, Palette};
 pub use shapes::Spot;
 use sheet::{Extent, Sheet};

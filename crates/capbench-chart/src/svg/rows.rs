@@ -6,7 +6,7 @@ use super::pen::{Pen, escaped, pixels, wrapped};
 use super::shapes::Spot;
 use super::sheet::{EDGE, FONTS, NOTE, TITLE, WIDTH, draw_legend, legend};
 use super::{forest, ranked};
-use crate::model::{Chart, Kind, Point, Scale};
+use crate::chart::{Chart, Kind, Point, Scale};
 use crate::palette::Look;
 
 /// The rows alone, as wide as their place in a page.

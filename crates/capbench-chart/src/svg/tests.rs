@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Spot, embedded, svg};
-use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Series, Unit};
+use crate::chart::{Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Series, Unit};
 use crate::palette::Palette;
 
 const KINDS: [Kind; 7] =

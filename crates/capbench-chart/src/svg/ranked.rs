@@ -5,8 +5,8 @@ use super::labels::scaling;
 use super::pen::{Anchor, Pen, Style, pixels};
 use super::rows::names;
 use super::shapes::{coloured, filling};
+use crate::chart::{Chart, Point};
 use crate::figures;
-use crate::model::{Chart, Point};
 use crate::palette::Look;
 
 /// Height of a row, and within it the baseline of its text and the top of its bars.

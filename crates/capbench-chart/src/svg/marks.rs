@@ -3,7 +3,7 @@
 use super::axis::drawable;
 use super::pen::{Anchor, Pen, Style, width, wrapped};
 use super::sheet::{EDGE, PLOT_HEIGHT, Sheet, WIDTH};
-use crate::model::{Chart, Mark, Place, Scale};
+use crate::chart::{Chart, Mark, Place, Scale};
 
 /// Text style of labels.
 pub(super) const MARK: Style =

@@ -6,12 +6,14 @@
 
 use capbench_model::places;
 
-use crate::model::{Chart, Role};
+use crate::chart::{Chart, Role};
 
 /// A colour for light and for dark backgrounds, as `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
+    /// On a light background.
     pub light: &'static str,
+    /// On a dark background.
     pub dark: &'static str,
 }
 
@@ -30,20 +32,26 @@ impl Colour {
 /// The marker of a line's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
+    /// A circle.
     Circle,
+    /// A square.
     Square,
+    /// A triangle that points upwards.
     Triangle,
+    /// A square on its corner.
     Diamond,
-    /// Points downwards.
+    /// A triangle that points downwards.
     Arrow,
 }
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
+    /// Its colour.
     pub colour: Colour,
     /// Lengths of dashes and gaps in pixels; empty for a solid line.
     pub dash: &'static [u8],
+    /// The marker of its points.
     pub marker: Marker,
     /// Whether its points have markers: a fit has no points.
     pub is_marked: bool,
@@ -185,6 +193,7 @@ pub struct Palette {
 }
 
 impl Palette {
+    /// The styles of these charts' series.
     pub fn of<'c>(charts: impl IntoIterator<Item = &'c Chart>) -> Self {
         let mut palette = Self::default();
         for series in charts.into_iter().flat_map(|chart| &chart.series) {
@@ -253,7 +262,7 @@ impl Palette {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Axis, Kind, Scale, Series, Unit};
+    use crate::chart::{Axis, Kind, Scale, Series, Unit};
 
     /// Red, green and blue as light, not as they are stored (sRGB, IEC 61966-2-1).
     fn light(colour: &str) -> [f64; 3] {

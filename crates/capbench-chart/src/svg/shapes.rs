@@ -2,7 +2,7 @@
 
 use super::axis::{Ruler, drawable};
 use super::pen::Pen;
-use crate::model::{Chart, Kind, Point, Role, Series};
+use crate::chart::{Chart, Kind, Point, Role, Series};
 use crate::palette::{Look, Marker};
 
 /// Lines with more points than this have markers only at isolated points.

@@ -2,8 +2,7 @@
 
 use capbench_model::figures::shortest;
 
-use crate::figures;
-use crate::model::Unit;
+use crate::chart::Unit;
 
 /// With the decimals of the step, and separators.
 pub(super) fn decimal(value: f64, step: f64) -> String {
@@ -15,7 +14,7 @@ pub(super) fn decimal(value: f64, step: f64) -> String {
     }
     if decimals == 0.0 {
         let sign = if value <= -0.5 { "-" } else { "" };
-        return format!("{sign}{}", figures::count(value.abs().round() as u64));
+        return format!("{sign}{}", capbench_model::figures::count(value.abs().round() as u64));
     }
     format!("{value:.0$}", decimals as usize)
 }

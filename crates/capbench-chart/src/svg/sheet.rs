@@ -4,7 +4,7 @@ use super::axis::{Ends, Ruler, Tick, drawable, extremes};
 use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
 use super::pen::{Anchor, Pen, Style, escaped, pixels, width, wrapped};
 use super::shapes::{self, Plot, coloured, dash, draw_marker, filling, layers, own_id, points};
-use crate::model::{Chart, Kind, Mark, Place, Point, Role, Scale};
+use crate::chart::{Chart, Kind, Mark, Place, Point, Role, Scale};
 use crate::palette::{Look, Palette};
 
 pub(super) const WIDTH: f64 = 560.0;

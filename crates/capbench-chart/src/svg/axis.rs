@@ -1,8 +1,8 @@
 //! An axis: maps values to pixels, and places ticks and labels.
 
 use super::labels::{decimal, logarithmic_unit, power_label, scaling};
+use crate::chart::{Axis, Scale, Unit};
 use crate::figures;
-use crate::model::{Axis, Scale, Unit};
 
 /// Larger values are drawn as this, so that the difference of two stays finite.
 const LARGEST: f64 = 1e300;

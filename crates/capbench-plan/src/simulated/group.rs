@@ -1,0 +1,92 @@
+//! The members of a simulated method. Each has a CPU, and reads its part of the frames at its part of the method's capacity.
+
+use capbench_model::laboratory::Setup;
+use capbench_model::members::{FanoutMode, Member, MemberLoss, Members};
+use capbench_model::places::Place;
+
+use super::method::{Ability, SimulatedMethod};
+use super::passage::Passage;
+
+/// The first member's CPU: generator and kernel have others.
+const FIRST_CPU: u32 = 2;
+
+/// The members of a method.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// The share of the frames that each gets.
+    shares: Vec<f64>,
+    /// Frames per second that each can read.
+    capacity: f64,
+}
+
+impl Group {
+    /// The members of a set-up's method, one of which has this ability; `None` if it has one thread. By hash, flows go to members in
+    /// turn; else frames do.
+    pub(super) fn of(
+        method: &SimulatedMethod,
+        of_one: Ability,
+        setup: &Setup,
+    ) -> Result<Option<Self>, String> {
+        let Some(Members { count, mode }) = Members::take_from(&mut setup.method.clone())? else {
+            return Ok(None);
+        };
+        let count = usize::from(count.get());
+        let flows = match mode {
+            FanoutMode::Hash => setup.layout.flows.get() as usize,
+            _ => count,
+        };
+        let mut shares = vec![0.0; count];
+        (0..flows).for_each(|flow| shares[flow % count] += 1.0 / flows as f64);
+        Ok(Some(Self { shares, capacity: of_one.capacity * method.scaled(count as u16) / count as f64 }))
+    }
+
+    /// The ability of all together where this many frames per second arrive: no member reads another one's part.
+    pub(super) fn ability(&self, of_one: Ability, arriving: f64) -> Ability {
+        let whole = self.capacity * self.shares.len() as f64;
+        let lost: f64 = self.shares.iter().map(|share| self.excess(*share, arriving)).sum();
+        let capacity = if lost > 0.0 { arriving - lost } else { whole };
+        Ability { capacity, application_ns: 1e9 / self.capacity, ..of_one }
+    }
+
+    /// Frames per second that come to a member with this share above its capacity.
+    fn excess(&self, share: f64, arriving: f64) -> f64 {
+        (share * arriving - self.capacity).max(0.0)
+    }
+
+    /// What each did in a trial. Their frames add up to the trial's.
+    pub(super) fn members(&self, passage: &Passage, arriving: f64) -> Vec<Member> {
+        let accepted = parts(passage.delivered + passage.lost_in_ring, &self.shares);
+        let excess: Vec<f64> = self.shares.iter().map(|share| self.excess(*share, arriving)).collect();
+        let lost = parts(
+            passage.lost_in_ring,
+            if excess.iter().any(|one| *one > 0.0) { &excess } else { &self.shares },
+        );
+        let member = |(cpu, (accepted, lost)): (u32, (u64, u64))| {
+            let read = accepted - lost;
+            Member {
+                cpu,
+                accepted: Some(accepted),
+                lost: vec![MemberLoss { place: Place::Ring, frames: Some(lost) }],
+                read,
+                delivered: read,
+                reordered: 0,
+                cpu_ns: (read as f64 * 1e9 / self.capacity).round() as u64,
+            }
+        };
+        (FIRST_CPU..).zip(accepted.into_iter().zip(lost)).map(member).collect()
+    }
+}
+
+/// Whole parts of a number by their weights; they add up to it.
+fn parts(whole: u64, weights: &[f64]) -> Vec<u64> {
+    let sum: f64 = weights.iter().sum();
+    let mut so_far = 0.0;
+    let ends = weights.iter().map(|weight| {
+        so_far += weight;
+        (whole as f64 * (so_far / sum).min(1.0)).round() as u64
+    });
+    let mut ends: Vec<u64> = ends.collect();
+    ends.iter_mut().last().into_iter().for_each(|last| *last = whole);
+    let starts = [0].into_iter().chain(ends.clone());
+    starts.zip(&ends).map(|(start, end)| end - start).collect()
+}
