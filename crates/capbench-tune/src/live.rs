@@ -206,8 +206,8 @@ mod tests {
 
     use super::*;
     use crate::changes::{Outcome, apply, restore};
-    use crate::facts::{GOVERNOR, Wishes};
-    use crate::items::{ItemName, judge};
+    use crate::facts::GOVERNOR;
+    use crate::items::{ItemName, Wishes, judge};
     use crate::state::{Folder, Identity};
     use crate::{Check, Facts};
 
