@@ -9,8 +9,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::items::Proposal;
-use crate::setting::Setting;
+use crate::setting::{Proposal, Setting};
 use crate::state::{Identity, Journal, Phase, Saved, State};
 use crate::{Result, TuneError};
 

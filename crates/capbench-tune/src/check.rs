@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::facts::Facts;
 use crate::figures::{self, Figure};
-use crate::items::{Finding, ItemName, Proposal, Stands};
-use crate::setting::Setting;
+use crate::items::{Finding, ItemName, Stands};
+use crate::setting::{Proposal, Setting};
 
 /// The version of the document.
 pub const SCHEMA_VERSION: u32 = 1;

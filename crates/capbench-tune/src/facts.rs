@@ -10,18 +10,8 @@ use capbench_sys::host::affinity;
 use capbench_sys::host::affinity::parse_cpu_list;
 
 use crate::changes::Settings;
-use crate::items::ItemName;
 use crate::setting::Setting;
 use crate::{Live, Result};
-
-/// What the user wants.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
-    /// The CPUs for capture. Empty: those next to the card.
-    pub cpus: Vec<u32>,
-    /// The items that are judged. Empty: all.
-    pub only: Vec<ItemName>,
-}
 
 /// An interface and its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,9 +87,9 @@ impl Facts {
     }
 
     /// The CPUs for capture: the user's, or those of the card's NUMA node, one of each core before the other threads.
-    pub(crate) fn capture_cpus(&self, wishes: &Wishes) -> Vec<u32> {
-        if !wishes.cpus.is_empty() {
-            return wishes.cpus.clone();
+    pub(crate) fn capture_cpus(&self, wanted: &[u32]) -> Vec<u32> {
+        if !wanted.is_empty() {
+            return wanted.to_vec();
         }
         let nodes = self.memory.as_ref().and_then(|memory| memory.numa_nodes.as_ref());
         let near = self.card.numa_node.zip(nodes).and_then(|(node, nodes)| {

@@ -1,6 +1,7 @@
 //! Reads and writes settings of this host.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use capbench_host::HostError;
 use capbench_host::bed::Side;
@@ -20,6 +21,8 @@ pub struct Live {
     side: Side,
     /// `None` without the privilege to make one.
     sysfs: Option<SysfsView>,
+    /// Has `proc` and, for a process without a view, `sys`.
+    root: PathBuf,
 }
 
 /// Files of a queue that a driver resets when their number changes.
@@ -28,7 +31,7 @@ const QUEUE_FILES: [(&str, &[&str]); 2] = [("rx-", &["rps_cpus", "rps_flow_cnt"]
 impl Live {
     /// The settings of this interface.
     pub fn new(side: Side) -> Self {
-        Self { side, sysfs: SysfsView::of_current_namespace().ok() }
+        Self { side, sysfs: SysfsView::of_current_namespace().ok(), root: "/".into() }
     }
 
     /// The interface.
@@ -55,12 +58,20 @@ impl Live {
         match setting {
             Setting::Queue(file) => Some(File::Sysfs(format!("class/net/{interface}/queues/{file}"))),
             Setting::Cpu { cpu, file } => Some(File::Sysfs(format!("devices/system/cpu/cpu{cpu}/{file}"))),
-            Setting::Sysctl(name) => Some(File::Path(format!("/proc/sys/{}", name.replace('.', "/")))),
-            Setting::Interrupt(name) => {
-                self.interrupt(name).map(|number| File::Path(format!("/proc/irq/{number}/smp_affinity_list")))
-            }
+            Setting::Sysctl(name) => Some(File::Procfs(format!("proc/sys/{}", name.replace('.', "/")))),
+            Setting::Interrupt(name) => self
+                .interrupt(name)
+                .map(|number| File::Procfs(format!("proc/irq/{number}/smp_affinity_list"))),
             _ => None,
         }
+    }
+
+    /// A file of the mounted sysfs, which may be of another network namespace and show another interface of this name.
+    fn mounted(&self, setting: &Setting, path: &str) -> Result<Option<String>> {
+        let sys = self.root.join("sys");
+        let number = || text_of(&sys.join(format!("class/net/{}/ifindex", self.side.name())));
+        let is_same = !setting.is_of_interface() || number()? == Some(self.side.index().to_string());
+        if is_same { text_of(&sys.join(path)) } else { Ok(None) }
     }
 
     fn write_sharing(&self, value: &[u32]) -> Result<()> {
@@ -83,7 +94,8 @@ impl Live {
 enum File {
     /// Below the root of sysfs.
     Sysfs(String),
-    Path(String),
+    /// Below the root.
+    Procfs(String),
 }
 
 /// Errors of a setting that is not there: the file or the interface is missing, or the kernel refuses to read it.
@@ -125,14 +137,8 @@ impl Settings for Live {
                 Err(error) if is_absence(&error) => Ok(None),
                 Err(error) => Err(error.into()),
             },
-            // The mounted one may be of another network namespace.
-            (Some(File::Sysfs(path)), None) if setting.is_of_interface() => {
-                let number = std::fs::read_to_string(format!("/sys/class/net/{}/ifindex", self.side.name()));
-                let is_same = number.is_ok_and(|number| number.trim() == self.side.index().to_string());
-                if is_same { text_of(&format!("/sys/{path}")) } else { Ok(None) }
-            }
-            (Some(File::Sysfs(path)), None) => text_of(&format!("/sys/{path}")),
-            (Some(File::Path(path)), _) => text_of(&path),
+            (Some(File::Sysfs(path)), None) => self.mounted(setting, &path),
+            (Some(File::Procfs(path)), _) => text_of(&self.root.join(path)),
         }
     }
 
@@ -153,8 +159,8 @@ impl Settings for Live {
         match (self.file(setting), &self.sysfs) {
             (None, _) => Err(refused("it is gone")),
             (Some(File::Sysfs(path)), Some(view)) => Ok(view.write(&path, value)?),
-            (Some(File::Sysfs(path)), None) => write_to(&format!("/sys/{path}"), value),
-            (Some(File::Path(path)), _) => write_to(&path, value),
+            (Some(File::Sysfs(path)), None) => write_to(&self.root.join("sys").join(path), value),
+            (Some(File::Procfs(path)), _) => write_to(&self.root.join(path), value),
         }
     }
 
@@ -177,7 +183,7 @@ impl Settings for Live {
     }
 }
 
-fn text_of(path: &str) -> Result<Option<String>> {
+fn text_of(path: &Path) -> Result<Option<String>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text.trim_end().to_owned())),
         Err(error) if error.raw_os_error().is_some_and(|errno| is_absent(errno, &error)) => Ok(None),
@@ -190,6 +196,125 @@ fn is_absent(errno: i32, error: &io::Error) -> bool {
         || [libc_errno::EIO, libc_errno::EINVAL, libc_errno::ENXIO].contains(&errno)
 }
 
-fn write_to(path: &str, value: &str) -> Result<()> {
+fn write_to(path: &Path, value: &str) -> Result<()> {
     std::fs::write(path, value).map_err(|error| HostError::writing(path, error).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_testing::Scratch;
+
+    use super::*;
+    use crate::changes::{Outcome, apply, restore};
+    use crate::facts::GOVERNOR;
+    use crate::items::{ItemName, Wishes, judge};
+    use crate::state::{Folder, Identity};
+    use crate::{Check, Facts};
+
+    const IDLE: &str = "sys/devices/system/cpu/cpu1/cpuidle/state1/disable";
+
+    /// The loopback interface, with these files in place of the host's.
+    fn host(scratch: &Scratch, files: &[(&str, &str)]) -> Live {
+        for (path, text) in files {
+            let file = scratch.file(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        Live { side: Side::named("lo").unwrap(), sysfs: None, root: scratch.path().into() }
+    }
+
+    fn two_cpus(scratch: &Scratch) -> Live {
+        host(
+            scratch,
+            &[
+                ("proc/sys/net/core/rmem_max", "212992\n"),
+                ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+                ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
+                (IDLE, "0\n"),
+            ],
+        )
+    }
+
+    /// The facts that `items` would find with these files.
+    fn facts(live: &Live) -> Facts {
+        use capbench_model::environment::hardware::{Cpu, Idle, IdleState};
+        let state = |name: &str, latency| IdleState {
+            name: name.into(),
+            exit_latency_us: Some(latency),
+            disabled: Some(false),
+        };
+        let idle = Idle { driver: None, governor: None, states: vec![state("POLL", 0), state("C6", 133)] };
+        let mut facts = Facts {
+            interface: "lo".into(),
+            cpu: Some(Cpu { idle: Some(idle), ..Cpu::default() }),
+            online: vec![0, 1],
+            ..Facts::default()
+        };
+        let file = |cpu, file: &str| Setting::Cpu { cpu, file: file.into() };
+        for setting in [
+            Setting::Sysctl("net.core.rmem_max".into()),
+            file(0, GOVERNOR),
+            file(1, GOVERNOR),
+            file(0, "cpuidle/state1/disable"),
+            file(1, "cpuidle/state1/disable"),
+        ] {
+            if let Some(value) = live.read(&setting).unwrap() {
+                facts.settings.insert(setting, value);
+            }
+        }
+        facts
+    }
+
+    #[test]
+    fn settings_of_a_tree_of_files_are_judged_changed_and_restored() {
+        let scratch = Scratch::new();
+        let live = two_cpus(&scratch);
+        let only = [ItemName::Buffers, ItemName::Governor, ItemName::Idle];
+        let wishes = Wishes { only: only.to_vec(), ..Wishes::default() };
+        let plan = |live: &Live| {
+            let facts = facts(live);
+            Ok(judge(&facts, &wishes).into_iter().flat_map(|finding| finding.judgement.proposals).collect())
+        };
+        assert_eq!(
+            Check::plan(&facts(&live), &judge(&facts(&live), &wishes)),
+            "sysctl -w net.core.rmem_max=67108864\necho performance > \
+             /sys/devices/system/cpu/cpu1/cpufreq/scaling_governor\necho 1 > \
+             /sys/devices/system/cpu/cpu1/cpuidle/state1/disable\n"
+        );
+        let read = |path: &str| std::fs::read_to_string(scratch.file(path)).unwrap().trim().to_owned();
+        let mut folder = Folder::open(&scratch.file("state"), true).unwrap().unwrap();
+        let identity = || (Identity::of(live.side()), "boot".to_owned());
+        let mut outcomes = Vec::new();
+        apply(&live, &mut folder, None, identity(), false, plan, |_, outcome| outcomes.push(outcome.clone()))
+            .unwrap();
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Changed { .. })), "{outcomes:?}");
+        assert_eq!((outcomes.len(), read(IDLE).as_str()), (3, "1"));
+        let state = folder.load("lo").unwrap().unwrap();
+        assert!(restore(&live, &mut folder, state, "boot", false, |_, _| {}).unwrap());
+        assert_eq!((read(IDLE).as_str(), read("proc/sys/net/core/rmem_max").as_str()), ("0", "212992"));
+        assert_eq!(read("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"), "powersave");
+    }
+
+    #[test]
+    fn a_file_that_is_missing_is_absent_and_a_sysfs_of_another_namespace_is_not_read() {
+        let scratch = Scratch::new();
+        let live = host(
+            &scratch,
+            &[("sys/class/net/lo/ifindex", "77\n"), ("sys/class/net/lo/queues/rx-0/rps_cpus", "1\n")],
+        );
+        let steering = Setting::Queue("rx-0/rps_cpus".into());
+        assert_eq!(live.read(&steering).unwrap(), None);
+        std::fs::write(scratch.file("sys/class/net/lo/ifindex"), live.side().index().to_string()).unwrap();
+        assert_eq!(live.read(&steering).unwrap().as_deref(), Some("1"));
+        for setting in [
+            Setting::Sysctl("net.core.rmem_max".into()),
+            Setting::Interrupt("eth0-rx-0".into()),
+            Setting::Channels,
+            Setting::Cpu { cpu: 0, file: GOVERNOR.into() },
+        ] {
+            assert_eq!(live.read(&setting).unwrap(), None, "{setting}");
+        }
+        let error = live.write(&Setting::Interrupt("eth0-rx-0".into()), "1").unwrap_err().to_string();
+        assert!(error.contains("it is gone") && error.contains("eth0-rx-0"), "{error}");
+    }
 }

@@ -35,6 +35,15 @@ pub enum Setting {
     },
 }
 
+/// A change that would be better for capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The setting.
+    pub setting: Setting,
+    /// Its new value.
+    pub value: String,
+}
+
 /// Offloads of received and sent frames that are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -107,7 +107,7 @@ enum Command {
     Verify(verify::VerifyFlags),
     /// Say where an interface loses packets now, why, and what to change.
     Why(why::WhyFlags),
-    /// Which settings stand against capture; apply better ones, restore them.
+    /// Say which settings stand against capture; change, restore them.
     Tune(tune::TuneFlags),
     /// Be one side of a trial for a capbench on another host.
     Agent(agent::AgentFlags),

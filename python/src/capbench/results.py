@@ -560,6 +560,8 @@ class Interrupt(TypedDict):
     """CPUs that receive it."""
     name: NotRequired[str]
     """The driver's name of it: `eth0-TxRx-0`."""
+    numa_node: NotRequired[int]
+    """NUMA node of its memory in the kernel. Absent if there is only one node."""
     number: int
     """The kernel's number of it, which can change at the next boot."""
 
@@ -1407,6 +1409,8 @@ class Setup(TypedDict):
 class Sharing(TypedDict):
     """Distribution of received frames to queues (`ethtool -x`, `ethtool -n rx-flow-hash`)."""
 
+    entries_by_queue: NotRequired[list[int]]
+    """Entries of each queue, from queue 0 to the last one in the table. Absent in results of earlier versions."""
     function: str
     """Hash function: `toeplitz`, `xor`, `crc32`, `other`."""
     queues_in_table: int
@@ -2491,6 +2495,8 @@ Conclusion: TypeAlias = ConclusionUse | ConclusionOneOf | ConclusionNoneLossless
 class Cpu(TypedDict):
     """The processors of the host. Absent values are unknown, or do not exist on the architecture."""
 
+    core_threads: NotRequired[list[str]]
+    """CPUs that are threads of one core, a list such as `2,18` for each core with several. Empty if each core has one."""
     cores: NotRequired[int]
     """Cores with online CPUs, in all sockets."""
     family: NotRequired[str]

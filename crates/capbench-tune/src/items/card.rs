@@ -1,8 +1,8 @@
 //! Rings, offloads and interrupt moderation of the card.
 
-use super::{Judgement, Proposal, Stands};
-use crate::facts::{Facts, Wishes};
-use crate::setting::{OffloadName, Setting, numbers, value_of};
+use super::{Judgement, Stands, Wishes};
+use crate::facts::Facts;
+use crate::setting::{OffloadName, Proposal, Setting, numbers, value_of};
 
 /// A longer ring than this only takes more of the CPU's cache.
 const LONG_RING: u32 = 4096;

@@ -1,8 +1,8 @@
 //! Settings of the kernel and of the CPUs.
 
-use super::{Judgement, Proposal, Stands};
-use crate::facts::{Facts, GOVERNOR, Wishes};
-use crate::setting::Setting;
+use super::{Judgement, Stands, Wishes};
+use crate::facts::{Facts, GOVERNOR};
+use crate::setting::{Proposal, Setting};
 
 fn sysctl(name: &str, value: u64) -> Proposal {
     Proposal { setting: Setting::Sysctl(name.into()), value: value.to_string() }
@@ -90,7 +90,7 @@ pub(super) fn governor(facts: &Facts, wishes: &Wishes) -> Judgement {
         let setting = Setting::Cpu { cpu, file: GOVERNOR.into() };
         facts.settings.get(&setting).map(|governor| (setting, governor.clone()))
     };
-    let all: Vec<(Setting, String)> = facts.capture_cpus(wishes).into_iter().filter_map(of).collect();
+    let all: Vec<(Setting, String)> = facts.capture_cpus(&wishes.cpus).into_iter().filter_map(of).collect();
     if all.is_empty() {
         return Judgement::absent("the host does not control the frequencies of its CPUs");
     }
@@ -122,7 +122,7 @@ pub(super) fn idle(facts: &Facts, wishes: &Wishes) -> Judgement {
         let setting = Setting::Cpu { cpu, file: format!("cpuidle/state{number}/disable") };
         (facts.settings.get(&setting)? == "0").then_some(Proposal { setting, value: "1".into() })
     };
-    let cpus = facts.capture_cpus(wishes);
+    let cpus = facts.capture_cpus(&wishes.cpus);
     let proposals: Vec<Proposal> =
         deep.iter().flat_map(|(_, number, _)| cpus.iter().filter_map(|cpu| enabled(*cpu, *number))).collect();
     let slowest = deep.iter().max_by_key(|(.., latency)| *latency);

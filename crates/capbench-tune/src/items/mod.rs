@@ -16,8 +16,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{Facts, Wishes};
-use crate::setting::Setting;
+use crate::facts::Facts;
+use crate::setting::Proposal;
 
 /// What is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -114,13 +114,13 @@ pub enum Stands {
     Absent,
 }
 
-/// A change that would be better for capture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proposal {
-    /// The setting.
-    pub setting: Setting,
-    /// Its new value.
-    pub value: String,
+/// What the user wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// The CPUs for capture. Empty: those next to the card.
+    pub cpus: Vec<u32>,
+    /// The items that are judged. Empty: all.
+    pub only: Vec<ItemName>,
 }
 
 /// How an item stands.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use capbench_model::environment::queues::{self, QueueFinding, QueueInterrupt};
 
-use super::{Judgement, Proposal, Stands};
-use crate::facts::{Facts, Wishes};
-use crate::setting::{Setting, numbers, value_of};
+use super::{Judgement, Stands, Wishes};
+use crate::facts::Facts;
+use crate::setting::{Proposal, Setting, numbers, value_of};
 
 /// Positions in the numbers of queues.
 const RECEIVE: usize = 0;
@@ -25,7 +25,7 @@ pub(super) fn channels(facts: &Facts, wishes: &Wishes) -> Judgement {
         most => (COMBINED, queues.combined, most),
     };
     let is = format!("{now} of {most} receive queues");
-    let cpus = facts.capture_cpus(wishes).len() as u32;
+    let cpus = facts.capture_cpus(&wishes.cpus).len() as u32;
     let wanted = most.min(cpus).max(1);
     // More queues than capture CPUs matter only to a user who chose these.
     let is_against = if wishes.cpus.is_empty() { now == 1 && wanted > 1 } else { now != wanted };
@@ -63,7 +63,7 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
     }
     let found = queues::judge(&facts.card, facts.cpu.as_ref(), facts.memory.as_ref());
     let found: Vec<&QueueFinding> = found.iter().filter(|finding| finding.is_about_interrupts()).collect();
-    let cpus = facts.capture_cpus(wishes);
+    let cpus = facts.capture_cpus(&wishes.cpus);
     let elsewhere: Vec<String> = interrupts
         .iter()
         .filter(|one| !wishes.cpus.is_empty() && !one.cpus.iter().all(|cpu| cpus.contains(cpu)))

@@ -5,7 +5,7 @@ use capbench_sys::host::ethtool::{Moderation, Queues, Rings, Sharing};
 use super::*;
 use crate::check::Check;
 use crate::facts::GOVERNOR;
-use crate::setting::{OffloadName, value_of};
+use crate::setting::{OffloadName, Setting, value_of};
 
 /// A card of four queues on node 0 of a host with eight CPUs, as a driver sets it up that nobody tuned.
 fn untuned() -> Facts {

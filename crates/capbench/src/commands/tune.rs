@@ -66,16 +66,17 @@ struct CpuList(Vec<u32>);
 fn cpus(text: &str) -> Result<CpuList, String> {
     let list = parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
     let list = list.ok_or_else(|| "write CPUs as a list such as 2-5 or 2,4".to_owned())?;
-    let online = online_cpus().map_err(|error| error.to_string())?;
-    match list.iter().find(|cpu| !online.contains(cpu)) {
-        Some(cpu) => Err(format!("CPU {cpu} is not online")),
-        None => Ok(CpuList(list.into_iter().map(|cpu| cpu.number()).collect())),
-    }
+    Ok(CpuList(list.into_iter().map(|cpu| cpu.number()).collect()))
 }
 
 pub fn run(flags: &TuneFlags) -> Result<Exit> {
     if flags.json && flags.action != Action::Check {
         return Err(Usage("--json: only check prints a document".into()).into());
+    }
+    let online = online_cpus()?;
+    let is_offline = |cpu: &&u32| !online.iter().any(|one| one.number() == **cpu);
+    if let Some(cpu) = flags.cpus.as_ref().and_then(|list| list.0.iter().find(is_offline)) {
+        return Err(Usage(format!("--cpus: CPU {cpu} is not online")).into());
     }
     match flags.action {
         Action::Check | Action::Plan => look(flags),

@@ -110,14 +110,22 @@ fn root_killed_at_any_moment_and_restored_everything_is_as_before() {
 fn root_what_somebody_else_changed_stays_and_is_named() {
     let Some((scratch, spaces)) = prepared() else { return };
     let (right, folder) = (&spaces.right, scratch.file("states"));
-    run(right, tune("apply", &folder, "")).success();
-    assert!(right.output(program("ethtool").args(["-K", "right", "gro", "on"])).status.success());
-    let again = run(right, tune("apply", &folder, "")).ended_with(1).out;
-    assert!(again.contains("offload gro: left at 1: somebody else changed it"), "{again}");
-    let restored = run(right, tune("restore", &folder, "")).success().out;
-    assert!(restored.contains("offload gro: left at 1: somebody else changed it"), "{restored}");
+    // Steering is off with two queues.
+    let tune = |action: &str| {
+        let mut command = capbench(&format!("tune {action} -i right --only rps"));
+        command.arg("--state").arg(&folder);
+        command
+    };
+    run(right, tune("apply")).success();
+    let view = right.inside(|| SysfsView::of_current_namespace().unwrap());
+    view.write("class/net/right/queues/rx-0/rps_cpus", "3").unwrap();
+    let named = "queue file rx-0/rps_cpus: left at 3: somebody else changed it";
+    let again = run(right, tune("apply")).ended_with(1).out;
+    assert!(again.contains(named), "{again}");
+    let restored = run(right, tune("restore")).success().out;
+    assert!(restored.contains(named), "{restored}");
     let now = settings(right, "right");
-    assert!(now.contains("generic-receive-offload: on") && now.contains("rx-1/rps_cpus: 2"), "{now}");
+    assert!(now.contains("rx-0/rps_cpus: 3") && now.contains("rx-1/rps_cpus: 2"), "{now}");
 }
 
 #[test]
