@@ -13,7 +13,7 @@ use std::fmt;
 const FEWEST_RUNS: u64 = 100;
 
 /// Programs of nothing.bpf.c.
-pub(super) const EMPTY_PROGRAMS: u64 = 8;
+pub const EMPTY_PROGRAMS: u64 = 8;
 
 /// Largest share of the kernel's receive work that the tracer of drops may take.
 pub const LARGEST_SHARE: f64 = 0.02;
@@ -40,11 +40,11 @@ pub struct TracerCost {
 }
 
 /// Runs of programs during one load, or the time of the receive softirq: time in ns, and number.
-pub(super) type Spent = (u64, u64);
+pub type Spent = (u64, u64);
 
 /// Measurements of a load.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Measurements {
+pub struct Measurements {
     /// Runs for drops, with statistics.
     pub drops: Spent,
     /// Runs for receive softirqs, with statistics.
@@ -59,7 +59,7 @@ pub(super) struct Measurements {
 
 impl TracerCost {
     /// Computes the cost. `None` if there were too few events.
-    pub(super) fn new(measured: &Measurements) -> Option<Self> {
+    pub fn new(measured: &Measurements) -> Option<Self> {
         let each = |(ns, events): Spent| (events >= FEWEST_RUNS).then(|| ns as f64 / events as f64);
         let Measurements { drops, softirqs, nothing, traced, with_nothing } = *measured;
         let measuring_ns = each(nothing)?;

@@ -75,8 +75,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// Octets that are captured of each frame if nothing reads them: the least for which libpcap puts a tag back.
 const HEADER: SnapLength = SnapLength::ETHERNET_HEADER;
 
-/// Memory of a ring that packs such frames: it holds as many of them as 64 MiB hold of those of 300 octets.
-const RING: ByteCount = ByteCount(16 << 20);
+/// Memory of a ring that packs such frames: it holds as many of them as 64 MiB hold of those of 100 octets.
+const RING: ByteCount = ByteCount(32 << 20);
 
 /// How often a line is printed.
 const SECOND: Duration = Duration::from_secs(1);
