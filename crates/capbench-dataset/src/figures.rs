@@ -390,7 +390,7 @@ fn measured(row: &Record) -> Vec<(Measure, f64)> {
     let delay = |column| row.whole(column).map(|ns| ns as f64);
     let all = [
         (Measure::DeliveredRate, row.number("delivered_pps").filter(|_| is_maximum)),
-        (Measure::LossRatio, Some(loss).filter(|_| !is_maximum)),
+        (Measure::LossRatio, (!is_maximum).then_some(loss)),
         (Measure::TotalCost, row.number("total_ns_per_packet").filter(|_| is_sustained)),
         (Measure::ApplicationCost, row.number("app_ns_per_packet")),
         (Measure::MedianLatency, delay("latency_total_p50_ns")),

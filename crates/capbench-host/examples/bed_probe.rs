@@ -27,8 +27,11 @@ fn run() -> Result<()> {
     }
     let (same, other) = (Placement::same()?, Placement::other()?);
     println!("same: {}\nother: {}", same.statement, other.statement);
-    let kinds =
-        [KernelWork::SenderContext, KernelWork::Rps(same.kernels.clone()), KernelWork::ThreadedNapi(same.kernel)];
+    let kinds = [
+        KernelWork::SenderContext,
+        KernelWork::Rps(same.kernels.clone()),
+        KernelWork::ThreadedNapi(same.kernel),
+    ];
     for kernel_work in kinds {
         let options = BedOptions { mtu: 9000, kernel_work, ..BedOptions::default() };
         match Bed::virtual_pair(&options) {

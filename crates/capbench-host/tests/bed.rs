@@ -191,7 +191,8 @@ fn root_alone_receive_work_of_several_queues_is_spread_by_flow() {
     };
     assert_eq!(bed.kernel_work().unwrap().read_back.as_deref(), Some(cpus.as_slice()));
     let queues = |side: &Side| {
-        let view = || SysfsView::of_current_namespace().unwrap().list(&format!("class/net/{}/queues", side.name()));
+        let view =
+            || SysfsView::of_current_namespace().unwrap().list(&format!("class/net/{}/queues", side.name()));
         side.run(view).unwrap().unwrap().len()
     };
     assert_eq!((queues(bed.transmit_side()), queues(bed.receive_side())), (6, 6));
@@ -201,7 +202,10 @@ fn root_alone_receive_work_of_several_queues_is_spread_by_flow() {
 fn root_alone_the_napi_threads_time_is_accounted() {
     let Some(()) = privileges() else { return };
     let cpu = *allowed_cpus().unwrap().last().unwrap();
-    let bed = match Bed::virtual_pair(&BedOptions { kernel_work: KernelWork::ThreadedNapi(cpu), ..BedOptions::default() }) {
+    let bed = match Bed::virtual_pair(&BedOptions {
+        kernel_work: KernelWork::ThreadedNapi(cpu),
+        ..BedOptions::default()
+    }) {
         Ok(bed) => bed,
         Err(error @ HostError::Unsupported { .. }) => return cannot_have(HostLimit::Kernel, error),
         Err(error) => panic!("{error}"),

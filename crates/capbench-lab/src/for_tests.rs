@@ -1,8 +1,8 @@
 //! Paths and set-ups that tests of trials begin with, for this crate and those above it.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::num::NonZeroU16;
 use std::time::Duration;
 
 use capbench_frames::Mtu;

@@ -213,7 +213,7 @@ impl Share {
         let names: Vec<String> = parts.iter().map(|(name, ..)| (*name).clone()).collect();
         let least = seen.iter().flat_map(|seen| seen.values(Figure::Captured)).reduce(f64::min);
         let mut words = Words::of(&seen);
-        words.missing = Some(0).filter(|_| least.is_none());
+        words.missing = least.is_none().then_some(0);
         if let Some((name, seen, limits)) = changed.or(undecided) {
             let captured = seen.text(Figure::Captured).unwrap_or_else(|| Quantity::Captured.text(0.0));
             words = words.and("which", *name).and("captured", captured);
@@ -274,7 +274,7 @@ impl Search {
         let text = claim.text("all", words.and("searched", searched.len().to_string()), &[]);
         let mut judgement = claim.judgement(Said { answer, text, seen, chance: Chance::Unknown });
         judgement.trials.extend(searches);
-        judgement.visits = Some(1).filter(|_| !judgement.trials.is_empty());
+        judgement.visits = (!judgement.trials.is_empty()).then_some(1);
         judgement
     }
 }

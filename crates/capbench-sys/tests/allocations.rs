@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Interface, METHODS, Visitor, methods, open_with};
 use capbench_frames::{
-    Classifier, FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Schedule, Sizes, StreamId, TrialId,
-    Turn,
+    Classifier, FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Schedule, Sizes, StreamId, TrialId, Turn,
 };
 use capbench_host::bed::{Bed, BedOptions};
 use capbench_lab::receiver::{Streams, Verifier};

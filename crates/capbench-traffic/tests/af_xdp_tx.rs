@@ -25,7 +25,16 @@ fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
 fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {
     let limits = Limits { duration: None, frames: Some(frames), stop: &AtomicBool::new(false) };
     let (trial, stream, start) = (TrialId(1), StreamId(0), Instant::now());
-    let job = SendJob { plan, schedule: &Schedule::Maximum, limits, trial, stream, progress: None, start, turn: Turn::EVERY };
+    let job = SendJob {
+        plan,
+        schedule: &Schedule::Maximum,
+        limits,
+        trial,
+        stream,
+        progress: None,
+        start,
+        turn: Turn::EVERY,
+    };
     opened.sender.send(&job).unwrap()
 }
 

@@ -241,7 +241,8 @@ pub fn transmit(text: &str) -> Result<String, String> {
 
 /// The transmit method with the number of threads that --threads asks for.
 pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, Usage> {
-    let find = |text: &str| capbench_traffic::transmit::method(text).map_err(|error| Usage(error.to_string()));
+    let find =
+        |text: &str| capbench_traffic::transmit::method(text).map_err(|error| Usage(error.to_string()));
     let chosen = find(method)?;
     match threads {
         Some(threads) if ![NonZeroU16::MIN, threads].contains(&chosen.threads) => {

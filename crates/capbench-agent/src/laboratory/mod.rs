@@ -384,7 +384,11 @@ impl AgentLaboratory {
             setup: setup.clone(),
             streams,
             mtu,
-            cpus: HostCpus { generators: here, kernels: placement.kernels.clone(), application: placement.application },
+            cpus: HostCpus {
+                generators: here,
+                kernels: placement.kernels.clone(),
+                application: placement.application,
+            },
             is_virtual,
             polls_by_thread: false,
         };
@@ -397,15 +401,8 @@ impl AgentLaboratory {
         for (((generator, cpus), measured), is_on_its_host) in each {
             if generator.failure.is_none() {
                 let stream = StreamId((u16::from(generator.stream.0) * threads.get()) as u8);
-                let on = Conditions {
-                    stream,
-                    cpus,
-                    measured,
-                    is_virtual,
-                    is_on_its_host,
-                    head_start,
-                    comparison,
-                };
+                let on =
+                    Conditions { stream, cpus, measured, is_virtual, is_on_its_host, head_start, comparison };
                 match generator.prepare(setup, mtu, on) {
                     // For the next set-up it is started again, or given up.
                     Err(error) if error.is_out_of_reach() && absent.len() < route.tolerated => {

@@ -65,7 +65,10 @@ fn a_step_changes_the_rate_at_its_time() {
     assert_eq!(schedule.intended(Duration::from_micros(9)), Some(6));
     assert_eq!(schedule.rate(), None);
     let late = step(1e-3, Duration::from_secs(1), 10.0);
-    assert_eq!((late.planned_ns(0), late.times(Turn::EVERY).unwrap().next_ns()), (Some(1_000_000_000), 1_000_000_000));
+    assert_eq!(
+        (late.planned_ns(0), late.times(Turn::EVERY).unwrap().next_ns()),
+        (Some(1_000_000_000), 1_000_000_000)
+    );
 }
 
 #[test]

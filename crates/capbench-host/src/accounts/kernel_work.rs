@@ -84,7 +84,8 @@ impl KernelWorkProbe {
         };
         let mut napi = all(&|kind| napi_interface.is_some_and(|interface| kind.polls(interface)));
         let unseen = napi_interface.is_some() && napi.is_empty();
-        let is_backlog = |kind: &ReceiveThread| cpus.iter().any(|cpu| *kind == ReceiveThread::BacklogNapi(*cpu));
+        let is_backlog =
+            |kind: &ReceiveThread| cpus.iter().any(|cpu| *kind == ReceiveThread::BacklogNapi(*cpu));
         napi.extend(all(&is_backlog));
         let ksoftirqd = |cpu| all(&|kind| *kind == ReceiveThread::Ksoftirqd(cpu)).first().copied();
         let cpus = cpus.iter().map(|cpu| (*cpu, ksoftirqd(*cpu))).collect();

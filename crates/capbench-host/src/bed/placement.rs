@@ -130,7 +130,9 @@ impl Placement {
         kernels.truncate(queues.get().into());
         let statement = match kernels.len() {
             1 => self.statement,
-            _ => format!("{}; the receive work is spread over CPUs {} by flow", self.statement, list(&kernels)),
+            _ => {
+                format!("{}; the receive work is spread over CPUs {} by flow", self.statement, list(&kernels))
+            }
         };
         Ok(Self { kernels, statement, ..self })
     }

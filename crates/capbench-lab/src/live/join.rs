@@ -26,8 +26,8 @@ use capbench_sys::host::ethtool::PauseCounts;
 use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
 use super::nic::{self, Between};
-use together::together;
 pub(super) use together::departed as departed_together;
+use together::together;
 
 /// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
 const PLACED: f64 = 0.9;
@@ -124,8 +124,9 @@ impl Halves<'_> {
     fn measured(&self) -> Measured {
         let Self { transmit, receive, .. } = self;
         let received = &receive.received;
-        let share = kernel_cpu_bounds(&receive.softnet, &receive.cpus.placement.kernels, transmit.frames.sent)
-            .map(|bounds| *bounds.start());
+        let share =
+            kernel_cpu_bounds(&receive.softnet, &receive.cpus.placement.kernels, transmit.frames.sent)
+                .map(|bounds| *bounds.start());
         let mut noise = self.noise(share);
         let cpu = self.cpu(&mut noise);
         let clocks = self.clocks();

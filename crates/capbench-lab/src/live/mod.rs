@@ -269,12 +269,11 @@ impl LiveLaboratory {
     fn trial(&mut self, setup: &Setup) -> Result<LiveTrial<'_>> {
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
         let named = subject::find(&setup.method, &self.programs)?;
-        let (bed, placement) =
-            self.bed(setup, named.receive_by).map_err(|error| match error {
-                // A path setting in the method's own name is independent of the placement.
-                LabError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
-                other => other,
-            })?;
+        let (bed, placement) = self.bed(setup, named.receive_by).map_err(|error| match error {
+            // A path setting in the method's own name is independent of the placement.
+            LabError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
+            other => other,
+        })?;
         let mtu = Mtu(bed.transmit_side().mtu().min(bed.receive_side().mtu()));
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu)?;
         self.host.watch(&[(End::Transmit, bed.transmit_side()), (End::Receive, bed.receive_side())])?;

@@ -178,7 +178,8 @@ impl ReceiveSide {
     /// before it is ready: members of a group are numbered in the order in which they join it.
     fn open(&self, arm: &Arm, recogniser: &Classifier, progress: &Arc<Progress>) -> Result<OpenCapture> {
         let napi = self.asked.polls_by_thread.then(|| self.side.name());
-        let probe = KernelWorkProbe::new(&self.asked.cpus.kernels, napi).traced_by(self.host.tracing.tracer());
+        let probe =
+            KernelWorkProbe::new(&self.asked.cpus.kernels, napi).traced_by(self.host.tracing.tracer());
         let members = self.subject.members();
         let mut setup = self.asked.setup.clone();
         setup.capture.mark = Some(mark(arm.trial, self.plan.layout()));

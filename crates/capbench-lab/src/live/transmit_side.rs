@@ -103,7 +103,9 @@ impl TransmitSide {
         let unsupported =
             |reason| LabError::Unsupported { what: format!("transmit method {method}"), reason };
         side.run(method.method.supported)?.map_err(unsupported)?;
-        if asked.cpus.is_empty() || usize::from(asked.stream.0) + asked.cpus.len() > usize::from(StreamId::COUNT) {
+        if asked.cpus.is_empty()
+            || usize::from(asked.stream.0) + asked.cpus.len() > usize::from(StreamId::COUNT)
+        {
             return Err(unsupported(format!(
                 "{} threads from stream {} on; there are {} streams",
                 asked.cpus.len(),
@@ -128,9 +130,11 @@ impl TransmitSide {
     fn parts(&self) -> impl Iterator<Item = Part> {
         let PrepareSending { stream: StreamId(first), ref cpus, .. } = self.asked;
         let count = NonZeroU32::new(cpus.len() as u32).unwrap_or(NonZeroU32::MIN);
-        (0..).zip(first..=u8::MAX).zip(cpus).zip(Turn::of_each(count)).map(
-            |(((number, stream), cpu), turn)| Part { number, stream: StreamId(stream), cpu: *cpu, turn },
-        )
+        (0..)
+            .zip(first..=u8::MAX)
+            .zip(cpus)
+            .zip(Turn::of_each(count))
+            .map(|(((number, stream), cpu), turn)| Part { number, stream: StreamId(stream), cpu: *cpu, turn })
     }
 
     fn half(
@@ -203,53 +207,52 @@ impl TransmitSide {
         let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.host.stop));
         let (method, Part { number, stream, cpu, turn }) = (self.method, part);
         let (ready, is_ready) = sync_channel(1);
-        let thread =
-            Worker::start(&self.side, "capbench-gen", move |orders: Receiver<SendOrder>, done| {
-                affinity::pin_current_thread(cpu)?;
-                let mut opened = method.open(&config, number)?;
-                // The other end lives until this thread is joined; otherwise the trial has ended, too.
-                let _ = ready.send(());
-                let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
-                while let Ok(SendOrder { arm, start, sent }) = orders.recv() {
-                    let schedule = arm.schedule();
-                    let (duration, frames) = arm.load.limits(arm.duration);
-                    let (before_ns, before) = (clock::monotonic_ns(), CpuSnapshot::read()?);
-                    let start = *start.get_or_init(|| Instant::now() + HEAD_START);
-                    let job = SendJob {
-                        plan: &plan,
-                        schedule: &schedule,
-                        turn,
-                        limits: Limits { duration, frames, stop: &stop },
-                        trial: arm.trial,
-                        stream,
-                        progress: None,
-                        start,
-                    };
-                    let cpu_start = clock::thread_cpu_ns();
-                    let mut report = opened.sender.send(&job)?;
-                    let (own_ns, over) = (clock::thread_cpu_ns() - cpu_start, Instant::now());
-                    report.failure.take().map_or(Ok(()), Err)?;
-                    // First of all: the receive side waits for it.
-                    let _ = sent.send(sent_frames(part, &arm, &report));
-                    let (read_ns, after) = (clock::monotonic_ns(), CpuSnapshot::read()?);
-                    let departed =
-                        line_rate::departed(&opened.facts, report.in_flight, report.elapsed, over - start);
-                    let _ = done.send(Sending {
-                        cpu,
-                        report,
-                        generator: generator.clone(),
-                        outruns,
-                        departed,
-                        own_ns,
-                        start,
-                        over,
-                        read_ns,
-                        window_ns: read_ns - before_ns,
-                        times: after.since(&before).of(cpu),
-                    });
-                }
-                Ok(())
-            });
+        let thread = Worker::start(&self.side, "capbench-gen", move |orders: Receiver<SendOrder>, done| {
+            affinity::pin_current_thread(cpu)?;
+            let mut opened = method.open(&config, number)?;
+            // The other end lives until this thread is joined; otherwise the trial has ended, too.
+            let _ = ready.send(());
+            let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
+            while let Ok(SendOrder { arm, start, sent }) = orders.recv() {
+                let schedule = arm.schedule();
+                let (duration, frames) = arm.load.limits(arm.duration);
+                let (before_ns, before) = (clock::monotonic_ns(), CpuSnapshot::read()?);
+                let start = *start.get_or_init(|| Instant::now() + HEAD_START);
+                let job = SendJob {
+                    plan: &plan,
+                    schedule: &schedule,
+                    turn,
+                    limits: Limits { duration, frames, stop: &stop },
+                    trial: arm.trial,
+                    stream,
+                    progress: None,
+                    start,
+                };
+                let cpu_start = clock::thread_cpu_ns();
+                let mut report = opened.sender.send(&job)?;
+                let (own_ns, over) = (clock::thread_cpu_ns() - cpu_start, Instant::now());
+                report.failure.take().map_or(Ok(()), Err)?;
+                // First of all: the receive side waits for it.
+                let _ = sent.send(sent_frames(part, &arm, &report));
+                let (read_ns, after) = (clock::monotonic_ns(), CpuSnapshot::read()?);
+                let departed =
+                    line_rate::departed(&opened.facts, report.in_flight, report.elapsed, over - start);
+                let _ = done.send(Sending {
+                    cpu,
+                    report,
+                    generator: generator.clone(),
+                    outruns,
+                    departed,
+                    own_ns,
+                    start,
+                    over,
+                    read_ns,
+                    window_ns: read_ns - before_ns,
+                    times: after.since(&before).of(cpu),
+                });
+            }
+            Ok(())
+        });
         (thread, is_ready)
     }
 }

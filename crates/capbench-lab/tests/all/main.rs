@@ -13,7 +13,7 @@ mod programs;
 mod random_trials;
 mod search;
 mod sweeps;
+mod threads;
 #[cfg(feature = "bpf")]
 mod tracer;
-mod threads;
 mod trials;

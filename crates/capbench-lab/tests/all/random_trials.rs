@@ -4,8 +4,8 @@
 //! seed and its own number only: `CAPBENCH_TRIALS_ONLY=N` runs the N-th again. With `CAPBENCH_TRIALS_MEMBERS=1` each is one of
 //! several members.
 
-use std::num::NonZeroU16;
 use std::fmt;
+use std::num::NonZeroU16;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::faults::{Every, Fault, balance, entry, is_in_doubt};

@@ -246,7 +246,7 @@ fn shape(tracker: SequenceTracker, watch: &Watch, end: &End) -> Option<LossPatte
         worst_window: time.worst,
         windows: time.windows,
         lossy_windows: time.lossy_windows,
-        in_time: Some(time.stretches).filter(|_| lost > 0),
+        in_time: (lost > 0).then_some(time.stretches),
         flows: recorded.flows.by_flow(end.sent),
         queues: recorded.flows.by_queue(&watch.queues),
         marks: has_marks.then(|| marked(&recorded, watch, end)),

@@ -120,7 +120,8 @@ impl Figure {
 /// CPU time by one CPU over the time of its use: sending, and reading frames after it.
 fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
     let time_s = trial.sending_s + trial.emptying.map_or(0.0, |emptying| emptying.after_s);
-    Some(ns? as f64 / 1e9 / time_s).filter(|_| time_s > 0.0)
+    let sent_s = ns? as f64 / 1e9;
+    (time_s > 0.0).then(|| sent_s / time_s)
 }
 
 /// Frames that were delivered only because the buffer had room until sending ended. Loads here are evenly spaced.

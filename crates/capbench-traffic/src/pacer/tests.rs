@@ -89,7 +89,16 @@ fn constant(rate: f64) -> Schedule {
 }
 
 fn job<'a>(plan: &'a FramePlan, schedule: &'a Schedule, limits: Limits<'a>, start: Instant) -> SendJob<'a> {
-    SendJob { plan, schedule, limits, trial: TRIAL, stream: StreamId(2), progress: None, start, turn: Turn::EVERY }
+    SendJob {
+        plan,
+        schedule,
+        limits,
+        trial: TRIAL,
+        stream: StreamId(2),
+        progress: None,
+        start,
+        turn: Turn::EVERY,
+    }
 }
 
 fn send(null: &mut Null<'_>, plan: &FramePlan, schedule: Schedule, limits: Limits<'_>) -> SendReport {

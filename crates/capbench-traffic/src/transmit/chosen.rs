@@ -88,6 +88,7 @@ pub fn method(text: &str) -> Result<Chosen> {
 /// It is no number, or there are not as many streams.
 pub fn threads(text: &str) -> Result<NonZeroU16> {
     let known = || format!("1 to {}", StreamId::COUNT);
-    let unknown = || TrafficError::Unknown { kind: "number of threads", name: text.to_owned(), known: known() };
+    let unknown =
+        || TrafficError::Unknown { kind: "number of threads", name: text.to_owned(), known: known() };
     text.parse().ok().filter(|threads: &NonZeroU16| threads.get() <= StreamId::COUNT).ok_or_else(unknown)
 }

@@ -376,10 +376,15 @@ mod tests {
         let error = method("af-xdp-tx+qdisc").unwrap_err().to_string();
         assert!(error.ends_with("there are: packet-tx+qdisc, sendmmsg+qdisc, sendto+qdisc"), "{error}");
         let error = method("xdp-live+threads=2").unwrap_err().to_string();
-        assert!(error.ends_with("packet-tx+threads=2, af-xdp-tx+threads=2, sendmmsg+threads=2, sendto+threads=2"));
+        assert!(
+            error.ends_with("packet-tx+threads=2, af-xdp-tx+threads=2, sendmmsg+threads=2, sendto+threads=2")
+        );
         for name in ["packet-tx+threads=0", "packet-tx+threads=257", "packet-tx+threads=two"] {
             let error = method(name).unwrap_err().to_string();
-            assert!(error.starts_with("there is no number of threads '") && error.ends_with("1 to 256"), "{error}");
+            assert!(
+                error.starts_with("there is no number of threads '") && error.ends_with("1 to 256"),
+                "{error}"
+            );
         }
         let error = method("dpdk").unwrap_err().to_string();
         assert_eq!(

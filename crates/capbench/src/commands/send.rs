@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_frames::units::FCS_OCTETS;
-use capbench_frames::{FramePlan, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId, Turn};
+use capbench_frames::{
+    FramePlan, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId, Turn,
+};
 use capbench_host::bed::{Bed, Side};
 use capbench_lab::live::line_rate;
 use capbench_model::figures::grouped;
 use capbench_sys::host::{CpuId, affinity, clock};
-use capbench_traffic::transmit::{Opened, Refusal};
+use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig};
 use clap::Args;
 use schemars::JsonSchema;
@@ -172,7 +174,7 @@ fn sent(
     let turns = Turn::of_each(method.threads.into());
     let each = opened.into_iter().zip(cpus).zip(&progress).zip(turns).zip(0..=u8::MAX);
     std::thread::scope(|scope| {
-        let send = |((((mut opened, cpu), progress), turn), stream): ((((Opened, Option<CpuId>), _), _), _)| {
+        let threads = each.map(|((((mut opened, cpu), progress), turn), stream)| {
             // Its drop says that the thread has ended.
             let (ended, stop, stream) = (ended.clone(), &stop, StreamId(stream));
             scope.spawn(move || -> Result<Thread> {
@@ -190,8 +192,8 @@ fn sent(
                 };
                 Ok(Thread { stream, cpu, report: opened.sender.send(&job)? })
             })
-        };
-        let threads: Vec<_> = each.map(send).collect();
+        });
+        let threads: Vec<_> = threads.collect();
         drop(ended);
         if !flags.json {
             print_progress(&progress, plan.sizes().mean_octets(), end);

@@ -323,7 +323,11 @@ impl Scene {
                 clock_error: flags.clock_error,
                 tolerated: flags.tolerate,
             })),
-            _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by, queues: flags.queues }),
+            _ => Path::Here(live::Path::Virtual {
+                mtu: Mtu(mtu),
+                receive_by: flags.receive_by,
+                queues: flags.queues,
+            }),
         };
         Ok(Self {
             methods: Vec::new(),

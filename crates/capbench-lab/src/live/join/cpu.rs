@@ -25,11 +25,8 @@ impl Halves<'_> {
         // All of the application and all of the receive work on one CPU: what keeps it busy is both.
         let is_shared = matches!(kernels[..], [kernel] if received.is_only_on(kernel, application));
         let is_interrupted = kernels.iter().any(|cpu| received.cpu_ns_on(*cpu, application).is_some());
-        let own = application_time(
-            received.cpu_ns,
-            kernel.filter(|_| is_interrupted),
-            cpus.interrupts_excluded,
-        );
+        let own =
+            application_time(received.cpu_ns, kernel.filter(|_| is_interrupted), cpus.interrupts_excluded);
         let is_sampled =
             |kernel: &KernelReceive| kernel.traced.is_none() && cpus.interrupts_excluded != Some(true);
         let is_in_step = self.is_in_step && kernel.is_some_and(is_sampled);

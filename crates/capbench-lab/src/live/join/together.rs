@@ -13,10 +13,7 @@ use crate::live::halves::{GeneratorCpu, SentFrames, TransmitHalf};
 ///
 /// # Panics
 /// Without a half: a trial of which no generator reports is an error before.
-pub(super) fn together(
-    halves: &[TransmitHalf],
-    on_its_host: impl Fn(&TransmitHalf) -> bool,
-) -> TransmitHalf {
+pub(super) fn together(halves: &[TransmitHalf], on_its_host: impl Fn(&TransmitHalf) -> bool) -> TransmitHalf {
     let mut cpus: Vec<GeneratorCpu> = Vec::new();
     for cpu in halves.iter().filter(|half| on_its_host(half)).flat_map(|half| half.cpus.clone()) {
         match cpus.iter_mut().find(|known| known.cpu == cpu.cpu) {

@@ -36,6 +36,9 @@ impl Ring {
     /// The position before the first frame of a complete block; `None` if the block is too short for its own numbers.
     pub(super) fn of(block: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_le_bytes(*block.get(at..)?.first_chunk()?));
+        if block.len() < place::HASH + FRAMING {
+            return None;
+        }
         Some(Self {
             length: block.len(),
             left: word(place::FRAMES)?,
@@ -43,7 +46,6 @@ impl Ring {
             lost: u64::from_le_bytes(*block.get(place::LOST..)?.first_chunk()?),
             algorithm: word(place::HASH)? as u8,
         })
-        .filter(|_| block.len() >= place::HASH + FRAMING)
     }
 
     /// The next frame of the block. Its VLAN tag is put back by moving the addresses into the room before them. The frame is then
