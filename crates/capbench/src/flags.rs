@@ -211,20 +211,17 @@ fn flows(text: &str) -> Result<Flows, String> {
 /// The CPUs that --cpu names, in the user's order; a thread each, and threads may share one.
 pub fn cpus(text: &str) -> anyhow::Result<Vec<CpuId>> {
     let online = affinity::online_cpus()?;
+    let refuse = |why: &str| {
+        let list: Vec<_> = online.iter().map(ToString::to_string).collect();
+        Usage(format!("--cpu {text}: {why}; this host has {}", list.join(",")))
+    };
     // Part by part: a CPU list is a set.
     let parts: Option<Vec<_>> = text.split(',').map(affinity::parse_cpu_list).collect();
-    let cpus = parts
-        .ok_or_else(|| Usage(format!("--cpu {text}: not a list of CPUs; write for example 2,3 or 4-7")))?
-        .concat();
-    if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
-        let list: Vec<_> = online.iter().map(ToString::to_string).collect();
-        return Err(Usage(format!(
-            "--cpu {text}: CPU {missing} does not exist or is offline; this host has {}",
-            list.join(",")
-        ))
-        .into());
+    let cpus = parts.ok_or_else(|| refuse("not a list of CPUs such as 2,3 or 4-7"))?.concat();
+    match cpus.iter().find(|cpu| !online.contains(cpu)) {
+        Some(missing) => Err(refuse(&format!("CPU {missing} does not exist or is offline")).into()),
+        None => Ok(cpus),
     }
-    Ok(cpus)
 }
 
 /// Reads a number of generator threads.

@@ -108,11 +108,12 @@ impl TrialResult {
         Some(self.cpu.kernel_ns? as f64 * 1e-9 / self.reading_s())
     }
 
-    /// Whether a member could not read its frames: its socket lost some, or its CPU had no time left while frames waited.
+    /// Whether a member could not read its frames: its socket lost some, or frames waited and its CPU had no time left for them while
+    /// they were sent. When the last of them was read is known of the slowest member only.
     fn is_at_its_limit(&self, member: &Member) -> bool {
         let loses = member.lost().is_some_and(|lost| lost as f64 > LIMITED * member.arrived() as f64);
         let is_behind = member.lost().is_none() || self.buffered_frames(1) > 0;
-        loses || is_behind && self.member_busy(member) >= BUSY
+        loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY * self.sending_s
     }
 }
 
@@ -162,6 +163,7 @@ mod tests {
             MembersLimit::of(&TrialResult { emptying, ..trial(members) })
         };
         assert_eq!(behind([2.0, 2.0]), MembersLimit::Members);
+        assert_eq!(behind([1.7, 1.9]), MembersLimit::Members, "one was ready before the other");
         assert_eq!(behind([0.5, 0.5]), MembersLimit::Load, "neither was busy");
         assert_eq!(behind([2.0, 0.5]), MembersLimit::Unknown, "equal parts, and only one was slow");
     }

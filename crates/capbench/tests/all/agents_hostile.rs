@@ -154,7 +154,7 @@ fn root_a_repeated_go_gets_the_same_answer_and_sends_nothing() {
     let refused = agent.call("finish", finish.clone()).unwrap_err();
     assert!(refused.contains("finish: trial 7 is not armed"), "nothing was sent: {refused}");
     let sent = agent.call("go", go(7)).unwrap();
-    let frames = sent["frames"].as_u64().unwrap();
+    let frames = sent[0]["frames"].as_u64().unwrap();
     for _ in 0..20 {
         assert_eq!(agent.call("go", go(7)).as_ref(), Ok(&sent));
     }
@@ -200,7 +200,7 @@ fn root_a_burst_lasts_no_longer_and_is_no_larger_than_the_agent_allows() {
     assert_eq!(hosts.received(), before);
     agent.call("arm", at_once(1000)).unwrap();
     agent.call("arm", arm(4, burst(500), 1)).unwrap();
-    assert_eq!(agent.call("go", go(4)).unwrap()["frames"], 500);
+    assert_eq!(agent.call("go", go(4)).unwrap()[0]["frames"], 500);
     agent.cut();
 }
 
@@ -218,7 +218,7 @@ fn root_trials_in_a_row_send_no_more_than_the_agent_allows() {
     for trial in 1..4 {
         agent.call("prepare", sending(&hosts)).unwrap();
         agent.call("arm", at_once(trial)).unwrap();
-        assert_eq!(agent.call("go", go(trial)).unwrap()["frames"], 300);
+        assert_eq!(agent.call("go", go(trial)).unwrap()[0]["frames"], 300);
         let least = Duration::from_millis(300) * u32::from(trial);
         assert!(begun.elapsed() >= least, "{trial} in {:?}", begun.elapsed());
     }
@@ -506,12 +506,12 @@ fn root_alone_an_agent_with_file_capabilities_leaves_its_report() {
     assert_eq!(hello["no_report_because"], Value::Null, "{hello}");
     agent.call("prepare", sending(&hosts)).unwrap();
     agent.call("arm", arm(5, json!({"burst": {"frames": 100, "rate": 1000.0}}), 100)).unwrap();
-    assert_eq!(agent.call("go", go(5)).unwrap()["frames"], 100);
+    assert_eq!(agent.call("go", go(5)).unwrap()[0]["frames"], 100);
     agent.cut();
     let mut next = start();
     next.greet();
     let report = json!({"trial": 5, "interface": hosts.interface("gen"), "patience": Duration::from_secs(5)});
-    assert_eq!(next.call("report", report).unwrap()["sent"]["frames"], 100);
+    assert_eq!(next.call("report", report).unwrap()["sent"][0]["frames"], 100);
     next.cut();
     runtime.set_mode(0o750);
     let hello = start().greet();
@@ -533,7 +533,7 @@ fn root_alone_a_receiver_that_is_cut_off_while_frames_are_sent_leaves_a_whole_ac
         sender.call("arm", arm(9, load(sent), sent)).unwrap();
         receiver.call("arm", arm(9, load(500), 500)).unwrap();
         receiver.calls = None;
-        assert_eq!(sender.call("go", go(9)).unwrap()["frames"], sent);
+        assert_eq!(sender.call("go", go(9)).unwrap()[0]["frames"], sent);
         sender.call("finish", json!({"transmit": {"trial": 9, "delivered": sent}})).unwrap();
         eventually("the receiver ends", || receiver.has_ended());
         let reported = start(&hosts, "dut", "").call("report", report.clone()).unwrap();

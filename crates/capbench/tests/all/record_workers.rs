@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const FRAMES: u64 = 20_000;
 /// Batches that one worker may have waiting: more than there are while so many frames are sent.
-const LONG_QUEUE: &str = "--workers 1 --worker-queue 62";
+const LONG_QUEUE: &str = "--ring 64MiB --workers 1 --worker-queue 62";
 /// As many workers as there may be, and however slow they are: nothing is dropped in front of them.
 const PATIENT: &str = "--workers 2 --worker-wait";
 
