@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The major version of this protocol. An agent refuses another one. Members that are only added do not change it.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The version of JSON-RPC.
 pub(crate) const JSON_RPC: &str = "2.0";

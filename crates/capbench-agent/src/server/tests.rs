@@ -84,7 +84,7 @@ fn errors_have_the_codes_of_json_rpc() {
         "[]",
         r#"{"jsonrpc": "1.0", "id": 2, "method": "hello"}"#,
         r#"{"jsonrpc": "2.0", "id": 3, "method": "hello"}"#,
-        r#"{"jsonrpc": "2.0", "id": 4, "method": "hello", "params": {"protocol": 1, "trace": false, "new": 1}}"#,
+        r#"{"jsonrpc": "2.0", "id": 4, "method": "hello", "params": {"protocol": 2, "trace": false, "new": 1}}"#,
         r#"{"jsonrpc": "2.0", "id": 5, "method": "dance"}"#,
         r#"{"jsonrpc": "2.0", "method": "dance"}"#,
         r#"{"jsonrpc": "2.0", "id": 6, "method": "release"}"#,

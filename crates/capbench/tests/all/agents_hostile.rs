@@ -62,7 +62,7 @@ impl Agent {
     }
 
     fn greet(&mut self) -> Value {
-        self.call("hello", json!({"protocol": 1, "trace": false, "session": "of a test"})).unwrap()
+        self.call("hello", json!({"protocol": 2, "trace": false, "session": "of a test"})).unwrap()
     }
 
     /// Its process: ip-netns(8) and env(1) have replaced themselves by it.
@@ -322,7 +322,7 @@ fn root_alone_an_agent_whose_answers_nobody_reads_ends_with_its_lease() {
     let mut calls = process.stdin.take().unwrap();
     let _unread: ChildStdout = process.stdout.take().unwrap();
     let hello =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol": 1, "trace": false}});
+        json!({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": {"protocol": 2, "trace": false}});
     // More than the pipe of its answers takes. The agent, and this thread with it, would wait for ever.
     std::thread::spawn(move || {
         while framing::write(&mut calls, hello.to_string().as_bytes()).is_ok() {}
