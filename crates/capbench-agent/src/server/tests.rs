@@ -65,7 +65,7 @@ fn another_protocol_and_calls_before_hello_are_refused() {
         answers(agent(""), &[("prepare", json!({})), ("hello", json!({"protocol": 99, "trace": false}))]);
     assert_eq!(refusal(&all[0]), (Kind::Usage, "prepare before hello".into()));
     let (kind, message) = refusal(&all[1]);
-    assert!(kind == Kind::Unsupported && message.contains("version 1 ") && message.contains("version 99"));
+    assert!(kind == Kind::Unsupported && message.contains("version 2 ") && message.contains("version 99"));
 }
 
 #[test]
