@@ -76,7 +76,7 @@ pub enum Kind {
     /// Lying bars, one row for each name of the horizontal axis. The bars of a row overlap: each series is a part of the next
     /// one.
     Ranked,
-    /// A forest plot: one row for each name of the horizontal axis, in which the vertical axis lies. A row has a point with its
+    /// A forest plot: one row for each name of the horizontal axis, whose points are read along the vertical axis. A row has a point with its
     /// interval.
     Forest,
 }

@@ -256,7 +256,7 @@ fn decide(
         let is_disturbed = saved.set.is_some() || has_reset && saved.setting.is_of_interface();
         let is_ours = match phase {
             _ if saved.of_others => false,
-            // What it left is not known: whatever it could have changed is ours.
+            // What it left is not known: every setting that it could have changed counts as ours.
             Phase::Applying | Phase::Restoring => is_disturbed,
             Phase::Applied => is_disturbed && now == saved.after,
         };

@@ -149,7 +149,7 @@ impl LiveLaboratory {
         self
     }
 
-    /// Keeps a tracer whatever it costs: otherwise drops are not traced where every frame ends as one and that costs too much.
+    /// Keeps the tracer of drops at any cost: otherwise drops are not traced where every frame ends as one and that costs too much.
     pub fn tracing_always(mut self) -> Self {
         self.host.traces_always = true;
         self

@@ -19,7 +19,7 @@ const UNEQUAL: f64 = 0.1;
 pub enum MembersLimit {
     /// The load: members and kernel read all that was sent.
     Load,
-    /// The kernel's receive work, which one CPU does: it lost frames, or took a member's CPU, while other members had time left.
+    /// The kernel's receive work: it lost frames, or took a member's CPU, while other members had time left.
     Kernel,
     /// The sharing of the frames: one member could not read its part, while others had time left.
     Sharing,
@@ -103,7 +103,7 @@ impl TrialResult {
         member.cpu_ns as f64 * 1e-9 / self.reading_s()
     }
 
-    /// Share of the time for which the CPU of the kernel's receive work did that work; `None` if it is unknown.
+    /// Share of the time for which the kernel did its receive work, as the sum of its CPUs; `None` if it is unknown.
     pub fn kernel_cpu_busy(&self) -> Option<f64> {
         Some(self.cpu.kernel_ns? as f64 * 1e-9 / self.reading_s())
     }

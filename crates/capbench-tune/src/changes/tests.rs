@@ -305,7 +305,7 @@ fn changes() -> impl Strategy<Value = Vec<Proposal>> {
 }
 
 proptest! {
-    /// Whatever was set before, whatever is applied, how often, and at whichever call each command is killed.
+    /// For any settings before, any changes, any number of repeats, and a kill at any call.
     #[test]
     fn restore_gives_back_what_was_before(
         queues in 1..=QUEUES,
