@@ -203,9 +203,11 @@ fn napi_thread(interface: &str, what: &str) -> Result<ThreadId> {
     let mut threads = all.iter().filter(|(_, kind)| kind.polls(interface)).map(|(thread, _)| *thread);
     match (threads.next(), threads.next()) {
         (Some(thread), None) => Ok(thread),
-        (Some(_), Some(_)) => {
-            Err(HostError::unsupported(what, "several NAPI threads carry this interface's name"))
-        }
+        (Some(_), Some(_)) => Err(HostError::unsupported(
+            what,
+            "each queue of the link has a NAPI thread of its own, and capbench binds only one; it takes one queue \
+             (--queues 1)",
+        )),
         (None, _) => Err(HostError::unsupported(
             what,
             "its NAPI thread cannot be seen: a PID namespace or hidepid hides it",
