@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, net_rx_runs, tick_ns};
 use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
 use crate::Result;
-use crate::tracer::{NetRxTime, Tracer};
+use crate::tracer::{NetRxReading, NetRxTime, Tracer};
 
 /// The threads that do the kernel's receive work on some CPUs. Found once, because a scan of all processes would disturb a window
 /// for too long.
@@ -29,7 +29,8 @@ pub struct KernelWorkSnapshot {
     times: CpuSnapshot,
     ksoftirqd: Option<Vec<ThreadTimes>>,
     napi: Option<Vec<ThreadTimes>>,
-    net_rx: Option<NetRxTime>,
+    /// Of each CPU.
+    net_rx: Option<Vec<NetRxReading>>,
     /// Runs of the receive softirq; read only with a tracer.
     net_rx_runs: Option<u64>,
 }
@@ -50,7 +51,7 @@ pub struct KernelReceive {
     /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ for each CPU. If the kernel samples at the timer tick, bursts in phase
     /// with the tick can be missed completely (rezolus PR 462).
     pub resolution_ns: u64,
-    /// Time in the receive softirq, measured at its start and end; `None` without a tracer.
+    /// Time in the receive softirq, measured at its start and end, one run in eight; `None` without a tracer.
     pub traced: Option<NetRxTime>,
     /// Runs of the receive softirq counted by the kernel, including those that the tracer missed; `None` without a tracer.
     pub net_rx_runs: Option<u64>,
@@ -108,10 +109,7 @@ impl KernelWorkProbe {
         let ksoftirqd = self.cpus.iter().map(|(_, thread)| *thread).collect::<Option<Vec<_>>>();
         let cpus: Vec<CpuId> = self.cpus.iter().map(|(cpu, _)| *cpu).collect();
         let tracer = self.tracer.as_ref();
-        let net_rx = |tracer: &Arc<Tracer>| {
-            let all = cpus.iter().map(|cpu| tracer.net_rx(*cpu)).collect::<Option<Vec<_>>>()?;
-            all.into_iter().reduce(|one, other| one.plus(&other))
-        };
+        let net_rx = |tracer: &Arc<Tracer>| cpus.iter().map(|cpu| tracer.net_rx(*cpu)).collect();
         let runs = |_| cpus.iter().map(|cpu| net_rx_runs(*cpu)).sum::<Result<Option<u64>>>();
         Ok(KernelWorkSnapshot {
             monotonic_ns: clock::monotonic_ns(),
@@ -162,7 +160,10 @@ impl KernelWorkSnapshot {
         let times = self.cpus.iter().map(|cpu| window.of(*cpu)).collect::<Option<Vec<_>>>();
         let sum = |of: fn(&CpuTimes) -> u64| times.as_ref().map(|times| times.iter().map(of).sum());
         let interrupts = sum(|times| times.softirq_ns).zip(sum(|times| times.irq_ns));
-        let traced = self.net_rx.zip(before.net_rx).map(|(now, then)| now.since(&then));
+        let net_rx = self.net_rx.as_ref().zip(before.net_rx.as_ref()).and_then(|(now, then)| {
+            now.iter().zip(then).map(|(now, then)| now.since(then)).collect::<Option<Vec<_>>>()
+        });
+        let traced = net_rx.and_then(|each| each.into_iter().reduce(|one, other| one.plus(&other)));
         let net_rx_runs =
             self.net_rx_runs.zip(before.net_rx_runs).and_then(|(now, then)| now.checked_sub(then));
         Ok(interrupts.zip(napi_threads_ns).map(|((softirq_ns, irq_ns), napi_threads_ns)| KernelReceive {
@@ -193,7 +194,7 @@ impl KernelReceive {
     pub fn source(&self) -> String {
         let interrupts = match self.traced {
             Some(_) => {
-                "receive softirq, timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)"
+                "receive softirq, one run in eight timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)"
             }
             None => "soft and hard interrupts of the CPU, in ticks (/proc/stat)",
         };

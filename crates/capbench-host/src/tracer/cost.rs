@@ -15,7 +15,7 @@ const FEWEST_RUNS: u64 = 100;
 /// Programs of nothing.bpf.c.
 pub const EMPTY_PROGRAMS: u64 = 8;
 
-/// Largest share of the kernel's receive work that the tracer of drops may take.
+/// Largest share that the tracer may take: of drops, in the kernel's receive work; of softirqs, in a trial's CPU time.
 pub const LARGEST_SHARE: f64 = 0.02;
 
 /// Time per event, measured on this host.
@@ -25,7 +25,7 @@ pub struct TracerCost {
     pub drop_ns: f64,
     /// Number of frames in the measurement.
     pub drops: u64,
-    /// ns per run of the receive softirq, for its start and end together.
+    /// ns per run of the receive softirq, for its start and end together; the mean of runs that are timed and that are not.
     pub softirq_ns: f64,
     /// Number of runs in the measurement.
     pub softirqs: u64,
@@ -47,8 +47,10 @@ pub type Spent = (u64, u64);
 pub struct Measurements {
     /// Runs for drops, with statistics.
     pub drops: Spent,
-    /// Runs for receive softirqs, with statistics.
-    pub softirqs: Spent,
+    /// Runs of all programs that time receive softirqs, with statistics.
+    pub softirq_programs: Spent,
+    /// Number of receive softirqs. The programs also run for other softirqs and for timers.
+    pub softirqs: u64,
     /// Runs of the empty programs, with statistics.
     pub nothing: Spent,
     /// Time of the receive softirq and number of dropped frames, with the tracer alone.
@@ -61,21 +63,22 @@ impl TracerCost {
     /// Computes the cost. `None` if there were too few events.
     pub fn new(measured: &Measurements) -> Option<Self> {
         let each = |(ns, events): Spent| (events >= FEWEST_RUNS).then(|| ns as f64 / events as f64);
-        let Measurements { drops, softirqs, nothing, traced, with_nothing } = *measured;
+        let Measurements { drops, softirq_programs, softirqs, nothing, traced, with_nothing } = *measured;
         let measuring_ns = each(nothing)?;
         let per_frame = |spent: Spent| each(spent).filter(|ns| *ns > 0.0);
         let dispatch_ns = per_frame(traced)
             .zip(per_frame(with_nothing))
             .map(|(alone, with)| (with - alone).max(0.0) / EMPTY_PROGRAMS as f64);
         let of_program = dispatch_ns.unwrap_or(0.0) - measuring_ns;
-        // A NAPI thread polls outside the softirq: a program that never runs costs nothing. A softirq has two programs.
-        let softirq_ns = if softirqs.1 == 0 { 0.0 } else { each(softirqs)? + 2.0 * of_program };
+        // A NAPI thread polls outside the softirq: a program that never runs costs nothing. A softirq has two programs; they also
+        // run for other softirqs, which are few where frames are many.
+        let softirq_ns = if softirqs == 0 { 0.0 } else { 2.0 * (each(softirq_programs)? + of_program) };
         let drop_ns = (each(drops)? + of_program).max(0.0);
         Some(Self {
             drop_ns,
             drops: drops.1,
             softirq_ns: softirq_ns.max(0.0),
-            softirqs: softirqs.1,
+            softirqs,
             measuring_ns,
             dispatch_ns,
             frame_ns: per_frame(traced).map(|ns| (ns - drop_ns).max(1.0)),
@@ -112,8 +115,10 @@ impl fmt::Display for TracerCost {
 mod tests {
     use super::{Measurements, Spent, TracerCost};
 
-    fn measured(drops: Spent, softirqs: Spent, nothing: Spent) -> Measurements {
-        Measurements { drops, softirqs, nothing, ..Measurements::default() }
+    /// With two programs for each softirq.
+    fn measured(drops: Spent, (ns, softirqs): Spent, nothing: Spent) -> Measurements {
+        let softirq_programs = (ns, 2 * softirqs);
+        Measurements { drops, softirq_programs, softirqs, nothing, ..Measurements::default() }
     }
 
     #[test]
@@ -121,6 +126,8 @@ mod tests {
         let measured = measured((30_000, 1_000), (50_000, 500), (10_000, 1_000));
         let cost = TracerCost::new(&measured).unwrap();
         assert_eq!((cost.drop_ns, cost.softirq_ns), (20.0, 80.0));
+        let other_kinds = Measurements { softirq_programs: (100_000, 2_000), ..measured };
+        assert_eq!(TracerCost::new(&other_kinds).unwrap().softirq_ns, 80.0, "two programs of 50 less 10");
         assert_eq!((cost.of(2_000, 10), cost.share_of_drops()), (40_800, None));
         assert_eq!(
             cost.to_string(),

@@ -9,8 +9,8 @@
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
 //! | `nothing.bpf.c` | empty programs, to measure the cost of measuring |
-//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, and late ticks (`timer:hrtimer_expire_entry`), per
-//! CPU |
+//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, one run in eight timed, and late ticks
+//! (`timer:hrtimer_expire_entry`), per CPU |
 //!
 //! The number and the network namespace's inode identify an interface; events of other interfaces are not counted. The time in
 //! the receive softirq is that of a CPU, for all its interfaces.
@@ -123,7 +123,23 @@ impl InterfaceTrace {
     }
 }
 
-/// Time in the receive softirq (NET_RX) of one CPU in ns of wall-clock time, including hard interrupts during it.
+/// What the tracer read of the receive softirq (NET_RX) of one CPU since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NetRxReading {
+    /// Number of runs.
+    pub runs: u64,
+    /// Number of runs that were timed, chosen at random.
+    pub timed: u64,
+    /// ns of the timed runs.
+    pub timed_ns: u64,
+    /// The part of `timed_ns` that interrupted threads of processes.
+    pub in_processes_ns: u64,
+    /// The part of `timed_ns` in polling threads.
+    pub in_napi_ns: u64,
+}
+
+/// Time in the receive softirq (NET_RX) of CPUs within a window, in ns of wall-clock time, including hard interrupts during it. Each
+/// timed run stands for the runs that were not timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NetRxTime {
     /// All of it, as an interruption or in ksoftirqd.
@@ -136,6 +152,27 @@ pub struct NetRxTime {
     pub runs: u64,
 }
 
+impl NetRxReading {
+    /// The time since `before`; `None` if it ran but no run was timed.
+    pub fn since(&self, before: &Self) -> Option<NetRxTime> {
+        let runs = self.runs.saturating_sub(before.runs);
+        let timed = self.timed.saturating_sub(before.timed);
+        if timed == 0 && runs > 0 {
+            return None;
+        }
+        let of_all = |now: u64, then: u64| {
+            let all = u128::from(now.saturating_sub(then)) * u128::from(runs) / u128::from(timed.max(1));
+            u64::try_from(all).unwrap_or(u64::MAX)
+        };
+        Some(NetRxTime {
+            total_ns: of_all(self.timed_ns, before.timed_ns),
+            in_processes_ns: of_all(self.in_processes_ns, before.in_processes_ns),
+            in_napi_ns: of_all(self.in_napi_ns, before.in_napi_ns),
+            runs,
+        })
+    }
+}
+
 impl NetRxTime {
     /// That of two CPUs.
     pub fn plus(&self, other: &Self) -> Self {
@@ -144,16 +181,6 @@ impl NetRxTime {
             in_processes_ns: self.in_processes_ns + other.in_processes_ns,
             in_napi_ns: self.in_napi_ns + other.in_napi_ns,
             runs: self.runs + other.runs,
-        }
-    }
-
-    /// The time since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            total_ns: self.total_ns.saturating_sub(before.total_ns),
-            in_processes_ns: self.in_processes_ns.saturating_sub(before.in_processes_ns),
-            in_napi_ns: self.in_napi_ns.saturating_sub(before.in_napi_ns),
-            runs: self.runs.saturating_sub(before.runs),
         }
     }
 }
@@ -189,6 +216,21 @@ mod tests {
         let window = after.since(&before);
         assert_eq!(window.drops, [(kind("OTHERHOST"), 7)]);
         assert_eq!((window.xdp_exceptions, window.xdp_redirect_errors, window.consumed), (1, 1, 4));
+    }
+
+    #[test]
+    fn a_timed_softirq_stands_for_those_that_were_not() {
+        let before =
+            NetRxReading { runs: 100, timed: 10, timed_ns: 1000, in_processes_ns: 900, in_napi_ns: 0 };
+        let after =
+            NetRxReading { runs: 180, timed: 20, timed_ns: 3000, in_processes_ns: 1400, in_napi_ns: 500 };
+        assert_eq!(
+            after.since(&before),
+            Some(NetRxTime { total_ns: 16_000, in_processes_ns: 4000, in_napi_ns: 4000, runs: 80 })
+        );
+        assert_eq!(after.since(&after), Some(NetRxTime::default()), "it did not run");
+        let untimed = NetRxReading { runs: 183, ..after };
+        assert_eq!(untimed.since(&after), None, "nobody knows how long three runs took");
     }
 
     #[test]

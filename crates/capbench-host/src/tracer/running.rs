@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use capbench_sys::SysError;
 use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
 use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
-use capbench_sys::bpf::statistics::measure_run_times;
-use capbench_sys::host::{CpuId, clock};
+use capbench_sys::bpf::statistics::{Runs, measure_run_times};
+use capbench_sys::host::CpuId;
 
 use super::cost::{LARGEST_SHARE, Measurements, Spent, TracerCost};
 use super::reasons::ReasonNames;
 use super::symbols::Symbols;
-use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Stall, Unavailable};
+use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxReading, Scope, Stall, Unavailable};
 use crate::{HostError, Result};
 
 /// MOST_REASONS of drops.bpf.c.
@@ -24,7 +24,7 @@ const TIMER_TRACEPOINT: &str = "hrtimer_expire_entry";
 /// STALLS of softirq.bpf.c.
 const STALLS: u64 = 64;
 /// Offset of `ticks` in `struct work` of softirq.bpf.c.
-const TICKS: usize = 6;
+const TICKS: usize = 8;
 
 /// Tracepoints that not every kernel has.
 const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_map_err"];
@@ -34,8 +34,10 @@ const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_
 pub struct Tracer {
     // Fields are dropped in this order: the programs leave their tracepoints first.
     /// Or why drops are not traced now.
-    drop_traces: Mutex<std::result::Result<Traces, String>>,
-    _softirq_traces: Option<Traces>,
+    drop_traces: Switched,
+    /// Or why the receive softirq is not timed now.
+    softirq_traces: Switched,
+    _timer_traces: Option<Traces>,
     drops: Loaded,
     /// `None` if only drops are traced.
     softirq: Option<Loaded>,
@@ -88,20 +90,24 @@ impl Tracer {
         drop(types);
         let drops = drops.load()?;
         set_watched(&drops, scopes)?;
-        let drop_traces = Mutex::new(Ok(drops.attach_traces()?));
-        let (mut softirq, mut softirq_traces) = (None, None);
+        let drop_traces = Mutex::new(Ok(drops.attach_traces(|_| true)?));
+        let mut softirq = None;
+        let mut softirq_traces = Err("it was not asked for".to_string());
+        let mut timer_traces = None;
         if with_softirq {
             let mut opened = Opened::read("softirq", object_file!("softirq"))?;
             if !has_timers {
                 opened.leave_out(TIMER_TRACEPOINT);
             }
             let loaded = opened.load()?;
-            softirq_traces = Some(loaded.attach_traces()?);
+            softirq_traces = Ok(loaded.attach_traces(is_of_softirq)?);
+            timer_traces = Some(loaded.attach_traces(|name| !is_of_softirq(name))?);
             softirq = Some(loaded);
         }
         Ok(Self {
             drop_traces,
-            _softirq_traces: softirq_traces,
+            softirq_traces: Mutex::new(softirq_traces),
+            _timer_traces: timer_traces,
             drops,
             softirq,
             reasons,
@@ -156,20 +162,22 @@ impl Tracer {
         Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors, missed, ..InterfaceTrace::default() })
     }
 
-    /// Time in the receive softirq of a CPU, including a running one; `None` if it cannot be read.
-    pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxTime> {
-        let softirq = self.softirq.as_ref()?;
-        let read = || {
-            let values = softirq.per_cpu("work", 0).ok()?;
+    /// The receive softirq of a CPU so far; `None` if it is not timed now or cannot be read.
+    pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxReading> {
+        self.no_softirqs_because().is_none().then_some(())?;
+        self.net_rx_of_all().into_iter().nth(cpu.number() as usize)
+    }
+
+    /// The receive softirq of every possible CPU; empty if it cannot be read.
+    fn net_rx_of_all(&self) -> Vec<NetRxReading> {
+        let values = self.softirq.as_ref().and_then(|softirq| softirq.per_cpu("work", 0).ok());
+        let reading = |value: &Vec<u8>| {
             // `struct work` of softirq.bpf.c.
-            let value = values.get(cpu.number() as usize)?;
-            Some([0, 1, 2, 3, 4].map(|at| word(value, at)))
+            let [runs, timed, timed_ns, in_processes_ns, in_napi_ns] =
+                [0, 1, 2, 3, 4].map(|at| word(value, at));
+            NetRxReading { runs, timed, timed_ns, in_processes_ns, in_napi_ns }
         };
-        stable(read, clock::monotonic_ns).map(|(work, now)| {
-            let [entered, total_ns, runs, in_processes_ns, in_napi_ns] = work;
-            let running = if entered == 0 { 0 } else { now.saturating_sub(entered) };
-            NetRxTime { total_ns: total_ns + running, in_processes_ns, in_napi_ns, runs }
-        })
+        values.unwrap_or_default().iter().map(reading).collect()
     }
 
     /// The last 64 stalls of a CPU between two moments of CLOCK_MONOTONIC, in order. `None` if its timer tick was never seen,
@@ -209,22 +217,23 @@ impl Tracer {
                 let mut rounds = [Rounds::default(); 2];
                 for _ in 0..ROUNDS {
                     rounds[0].add(self.receive_time(&mut load)?);
-                    let attached = nothing.attach_traces().map_err(HostError::from)?;
+                    let attached = nothing.attach_traces(|_| true).map_err(HostError::from)?;
                     rounds[1].add(self.receive_time(&mut load)?);
                     drop(attached);
                 }
                 let [traced, with_nothing] = rounds.map(|rounds| rounds.least);
-                let attached = nothing.attach_traces().map_err(HostError::from)?;
+                let attached = nothing.attach_traces(|_| true).map_err(HostError::from)?;
                 let statistics = measure_run_times().map_err(HostError::from)?;
                 let begun = self.spent();
                 load()?;
                 self.until_quiet()?;
-                let [drops, softirqs] = self.spent();
+                let spent = self.spent();
                 drop((statistics, attached));
                 let nothing = nothing.runs(None);
                 let measured = Measurements {
-                    drops: since(drops, begun[0]),
-                    softirqs: since(softirqs, begun[1]),
+                    drops: since(spent.drops, begun.drops),
+                    softirq_programs: since(spent.softirq_programs, begun.softirq_programs),
+                    softirqs: spent.softirqs - begun.softirqs,
                     nothing: (nothing.ns, nothing.count),
                     traced,
                     with_nothing,
@@ -243,17 +252,17 @@ impl Tracer {
         &self,
         load: &mut impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Spent, E> {
-        let read = || -> Result<Spent> {
-            let values = self.softirq.as_ref().map(|softirq| softirq.per_cpu("work", 0)).transpose()?;
-            // `total` of `struct work` of softirq.bpf.c.
-            let ns = values.unwrap_or_default().iter().map(|value| word(value, 1)).sum();
-            let drops = self.snapshot()?.iter().flat_map(|trace| &trace.drops).map(|(_, count)| count).sum();
-            Ok((ns, drops))
+        let read = || -> Result<_> {
+            let drops =
+                self.snapshot()?.iter().flat_map(|trace| &trace.drops).map(|(_, count)| count).sum::<u64>();
+            Ok((self.net_rx_of_all(), drops))
         };
         let begun = read()?;
         load()?;
         self.until_quiet()?;
-        Ok(since(read()?, begun))
+        let (now, drops) = read()?;
+        let time = now.iter().zip(&begun.0).filter_map(|(now, then)| now.since(then));
+        Ok((time.map(|time| time.total_ns).sum(), drops.saturating_sub(begun.1)))
     }
 
     /// Traces drops, unless every frame of the next trials `ends_as_drop` and this costs more than [`LARGEST_SHARE`] of the kernel's
@@ -263,29 +272,47 @@ impl Tracer {
     /// The kernel refuses to attach the programs again.
     pub fn limit_cost(&self, ends_as_drop: bool) -> Result<()> {
         let share = self.cost().filter(|_| ends_as_drop).and_then(|cost| cost.share_of_drops());
-        let mut tracing = self.tracing_drops();
+        let traces = &self.drop_traces;
         match share.filter(|share| *share > LARGEST_SHARE) {
             Some(share) => {
-                *tracing = Err(format!(
-                    "counting every frame that the kernel drops would take {:.1} % more of its receive work here, above the \
-                     limit of {:.0} %; --trace does it nevertheless",
-                    share * 100.0,
-                    LARGEST_SHARE * 100.0
-                ));
+                detach(traces, "counting every frame that the kernel drops", share, "of its receive work")
             }
-            None if tracing.is_err() => *tracing = Ok(self.drops.attach_traces()?),
-            None => {}
+            None => attach(traces, || self.drops.attach_traces(|_| true))?,
         }
         Ok(())
     }
 
-    /// Why drops are not traced now.
-    pub fn no_drops_because(&self) -> Option<String> {
-        self.tracing_drops().as_ref().err().cloned()
+    /// Times no softirq from now on if that took more than [`LARGEST_SHARE`] of a trial's CPU time. A slow clock of the host is a
+    /// cause. It stays so, because times with and without the tracer could not be compared.
+    pub fn limit_softirq_cost(&self, softirqs: u64, total_ns: u64) {
+        let Some(cost) = self.cost().filter(|_| total_ns > 0) else { return };
+        let share = cost.of(0, softirqs) as f64 / total_ns as f64;
+        if share > LARGEST_SHARE {
+            detach(
+                &self.softirq_traces,
+                "timing one receive softirq in eight",
+                share,
+                "of a trial's CPU time",
+            );
+        }
     }
 
-    fn tracing_drops(&self) -> MutexGuard<'_, std::result::Result<Traces, String>> {
-        self.drop_traces.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Traces drops whatever it costs.
+    ///
+    /// # Errors
+    /// As for [`Self::limit_cost`].
+    pub fn trace_drops(&self) -> Result<()> {
+        attach(&self.drop_traces, || self.drops.attach_traces(|_| true))
+    }
+
+    /// Why drops are not traced now.
+    pub fn no_drops_because(&self) -> Option<String> {
+        why_not(&self.drop_traces)
+    }
+
+    /// Why the receive softirq is not timed now.
+    pub fn no_softirqs_because(&self) -> Option<String> {
+        why_not(&self.softirq_traces)
     }
 
     /// The measured cost of the tracer.
@@ -298,15 +325,15 @@ impl Tracer {
         self.cost.get()?.as_ref().err().map(String::as_str)
     }
 
-    /// Time in ns and number of events so far, for drops and receive softirqs.
-    fn spent(&self) -> [(u64, u64); 2] {
-        let drops = self.drops.runs(Some("kfree_skb"));
-        let of_softirq = |softirq: &Loaded| {
-            let values = softirq.per_cpu("work", 0).unwrap_or_default();
-            // `runs` of `struct work` of softirq.bpf.c. The time includes softirqs of other kinds.
-            (softirq.runs(None).ns, values.iter().map(|value| word(value, 2)).sum())
-        };
-        [(drops.ns, drops.count), self.softirq.as_ref().map_or((0, 0), of_softirq)]
+    /// What the programs did so far.
+    fn spent(&self) -> Measurements {
+        let spent = |runs: Runs| (runs.ns, runs.count);
+        Measurements {
+            drops: spent(self.drops.runs(Some("kfree_skb"))),
+            softirq_programs: self.softirq.as_ref().map_or((0, 0), |softirq| spent(softirq.runs(None))),
+            softirqs: self.net_rx_of_all().iter().map(|net_rx| net_rx.runs).sum(),
+            ..Measurements::default()
+        }
     }
 
     /// Waits until no event is counted for a moment, so that frames left in queues do not affect the next measurement.
@@ -332,6 +359,40 @@ impl Tracer {
     }
 }
 
+/// Whether a program of softirq.bpf.c is on a softirq's tracepoint.
+fn is_of_softirq(program: &str) -> bool {
+    program.starts_with("softirq_")
+}
+
+/// Attached programs, or why they are not attached now.
+type Switched = Mutex<std::result::Result<Traces, String>>;
+
+/// Attaches programs that are not attached.
+fn attach(traces: &Switched, attached: impl FnOnce() -> std::result::Result<Traces, SysError>) -> Result<()> {
+    let mut traces = locked(traces);
+    if traces.is_err() {
+        *traces = Ok(attached()?);
+    }
+    Ok(())
+}
+
+/// Detaches programs that take too large a share.
+fn detach(traces: &Switched, what: &str, share: f64, of_what: &str) {
+    *locked(traces) = Err(format!(
+        "{what} would take {:.1} % more {of_what} here, above the limit of {:.0} %; --trace does it nevertheless",
+        share * 100.0,
+        LARGEST_SHARE * 100.0
+    ));
+}
+
+fn why_not(traces: &Switched) -> Option<String> {
+    locked(traces).as_ref().err().cloned()
+}
+
+fn locked(traces: &Switched) -> MutexGuard<'_, std::result::Result<Traces, String>> {
+    traces.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// How often the time of the receive softirq is measured, with and without empty programs in turn.
 const ROUNDS: usize = 2;
 
@@ -354,24 +415,6 @@ impl Rounds {
 /// Time and number since an earlier reading.
 fn since(now: Spent, then: Spent) -> Spent {
     (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
-}
-
-/// Repeats readings that another CPU may change meanwhile until two are equal, and returns them with the time in between. If
-/// none are equal: the last one as if nothing ran, because both words may contain a softirq that just ended.
-fn stable(read: impl Fn() -> Option<[u64; 5]>, now: impl Fn() -> u64) -> Option<([u64; 5], u64)> {
-    /// The end of a softirq takes microseconds, as long as a reading.
-    const READINGS: usize = 64;
-    let mut work = read()?;
-    for _ in 0..READINGS {
-        let between = now();
-        let again = read()?;
-        if again == work {
-            return Some((work, between));
-        }
-        work = again;
-    }
-    work[0] = 0;
-    Some((work, now()))
 }
 
 /// Fills `watched` of drops.bpf.c.
@@ -411,35 +454,5 @@ fn reason(error: &SysError) -> String {
                 .into()
         }
         _ => error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::RefCell;
-
-    use super::stable;
-
-    /// The softirq that was entered at 100 ends at 160 between two readings.
-    #[test]
-    fn a_softirq_that_ends_while_it_is_read_counts_once() {
-        let torn = [100, 60, 1, 0, 0];
-        let done = [0, 60, 1, 0, 0];
-        let readings = RefCell::new(vec![done, done, torn]);
-        let read = || readings.borrow_mut().pop();
-        assert_eq!(stable(read, || 170), Some((done, 170)));
-        let running = [100, 0, 0, 0, 0];
-        assert_eq!(stable(|| Some(running), || 130), Some((running, 130)));
-        assert_eq!(stable(|| None, || 0), None);
-    }
-
-    #[test]
-    fn a_counter_that_never_rests_is_read_without_the_running_part() {
-        let count = RefCell::new(0);
-        let read = || {
-            *count.borrow_mut() += 1;
-            Some([100, *count.borrow(), 0, 0, 0])
-        };
-        assert_eq!(stable(read, || 170).map(|(work, _)| (work[0], work[1] > 0)), Some((0, true)));
     }
 }

@@ -127,6 +127,12 @@ impl LiveTrial<'_> {
         let mut result =
             TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
         result.noise.extend(self.senders.absence());
+        let traced = receive.cpus.kernel.as_ref().and_then(|kernel| kernel.traced);
+        if let (Some(tracer), Some(traced), Some(total_ns)) = (&self.tracer, traced, result.cpu.total_ns)
+            && !self.traces_always
+        {
+            tracer.limit_softirq_cost(traced.runs, total_ns);
+        }
         for half in &transmit {
             self.judge_interruption(&mut result, half);
         }
@@ -217,7 +223,10 @@ impl LiveTrial<'_> {
             self.senders.release();
             sent.map(drop)
         })?;
-        tracer.limit_cost(self.sink.is_none() && !self.traces_always)?;
+        match self.traces_always {
+            true => tracer.trace_drops()?,
+            false => tracer.limit_cost(self.sink.is_none())?,
+        }
         if let Some(sink) = &self.sink {
             sink.set_active(true)?;
         }

@@ -151,9 +151,15 @@ impl Tracing {
                     Some(Err(reason)) => format!(", as tc cannot consume it ({reason})"),
                     Some(Ok(_)) | None => String::new(),
                 };
+                let softirqs = match tracer.no_softirqs_because() {
+                    None => "time in the receive softirq, one run in eight at its beginning and end".into(),
+                    Some(because) => {
+                        format!("not the receive softirq: {because}; so the kernel's CPU time comes in ticks")
+                    }
+                };
                 Some(format!(
-                    "traced: {drops}, XDP exceptions and failed redirects on the trial's two interfaces{ends}{no_sink}; time \
-                     in the receive softirq at its beginning and end; {}",
+                    "traced: {drops}, XDP exceptions and failed redirects on the trial's two interfaces{ends}{no_sink}; \
+                     {softirqs}; {}",
                     cost(tracer)
                 ))
             }

@@ -102,16 +102,18 @@ impl Loaded {
         XdpLink::attach(self.program_fd()?.as_fd(), interface, mode)
     }
 
-    /// Attaches every program that was not omitted to the target in its section name, for example a tracepoint.
+    /// Attaches every program that `is_wanted` and was not omitted to the target in its section name, for example a tracepoint.
     ///
     /// # Errors
     /// The kernel's reason; programs attached before are detached again.
-    pub fn attach_traces(&self) -> Result<Traces> {
+    pub fn attach_traces(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Traces> {
         let attached = |program: libbpf_rs::ProgramMut<'_>| {
             let attempt = format!("attach {} of", program.name().to_string_lossy());
             program.attach().map_err(|error| failed(self.name, &attempt, &error))
         };
-        let programs = self.object.progs_mut().filter(|program| program.autoload());
+        let is_wanted = |name: &std::ffi::OsStr| name.to_str().is_some_and(&is_wanted);
+        let programs =
+            self.object.progs_mut().filter(|program| program.autoload() && is_wanted(program.name()));
         programs.map(attached).collect::<Result<_>>().map(|links| Traces { _links: links })
     }
 
