@@ -112,7 +112,8 @@ fn results(
             warnings.extend(keep_known(list, entries, check));
         }
     }
-    let mut results = Results::deserialize(Value::Object(members))?;
+    // By reference, as the entries before: the parser of all types exists once less.
+    let mut results = Results::deserialize(&Value::Object(members))?;
     results.complete &= ended.is_none();
     Ok((results, warnings))
 }
