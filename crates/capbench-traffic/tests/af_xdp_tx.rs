@@ -19,7 +19,7 @@ fn plan(size: &str) -> FramePlan {
 
 fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
     let config = TransmitConfig::for_plan(index_of("left").unwrap(), plan, refusal);
-    method("af-xdp-tx").unwrap().open(&config, 0).map_err(|error| error.to_string())
+    method("af-xdp-tx").unwrap().open(&config).and_then(|open| open(0)).map_err(|error| error.to_string())
 }
 
 fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {
@@ -182,7 +182,7 @@ fn the_task_of_a_child() {
     let plan = plan("64");
     let config = TransmitConfig::for_plan(index_of("left").unwrap(), &plan, Refusal::Lose);
     for method in METHODS {
-        let error = (method.open)(&config).err().unwrap();
+        let error = (method.open)(&config).and_then(|open| open(0)).err().unwrap();
         println!("{}: privilege: {} {error}", method.name, matches!(error, TrafficError::Privilege { .. }));
     }
 }

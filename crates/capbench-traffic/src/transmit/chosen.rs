@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 
 use capbench_frames::stamp::StreamId;
 
-use super::{METHODS, Opened, TransmitConfig, TransmitMethod};
+use super::{METHODS, Opener, TransmitConfig, TransmitMethod};
 use crate::{Result, TrafficError};
 
 /// The setting that sends frames through the queueing discipline and tc at egress, like those of other programs. This is
@@ -26,13 +26,13 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Opens it on an interface, for one of its threads.
+    /// Opens what its threads share on an interface. The rest is opened for each thread.
     ///
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
-    pub fn open(&self, config: &TransmitConfig, thread: u16) -> Result<Opened> {
+    pub fn open(&self, config: &TransmitConfig) -> Result<Opener> {
         let qdisc_bypass = config.qdisc_bypass && !self.through_qdisc;
-        (self.method.open)(&TransmitConfig { qdisc_bypass, queue: thread.into(), ..*config })
+        (self.method.open)(&TransmitConfig { qdisc_bypass, threads: self.threads, ..*config })
     }
 
     /// The same with this number of threads.
@@ -62,9 +62,7 @@ pub fn method(text: &str) -> Result<Chosen> {
         Some(name) => (name, true),
         None => (name, false),
     };
-    let known = |method: &&TransmitMethod| {
-        (method.takes_qdisc || !through_qdisc) && (method.takes_threads || threads == NonZeroU16::MIN)
-    };
+    let known = |method: &&TransmitMethod| method.takes_qdisc || !through_qdisc;
     match METHODS.iter().filter(known).find(|method| method.name == name) {
         Some(method) => Ok(Chosen { method, through_qdisc, threads }),
         None => {

@@ -9,6 +9,8 @@ mod sendto;
 mod xdp_live;
 
 use std::fmt;
+use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_frames::head::HEAD_ROOM;
@@ -121,8 +123,8 @@ impl Refusals {
 pub struct TransmitConfig {
     /// The sending interface.
     pub interface: InterfaceIndex,
-    /// Its transmit queue, for methods that choose one. The kernel chooses for the others.
-    pub queue: u32,
+    /// Number of threads that send together. Methods that choose a transmit queue give each thread its own.
+    pub threads: NonZeroU16,
     /// The largest frame.
     pub largest: FrameSize,
     /// Octets from the destination address to the end of the stamp. A ring copies these instead of referring to them.
@@ -155,7 +157,7 @@ impl TransmitConfig {
         let largest = plan.sizes().largest();
         Self {
             interface,
-            queue: 0,
+            threads: NonZeroU16::MIN,
             largest,
             head_octets: plan.layout().minimum_size().captured(),
             batch,
@@ -249,6 +251,15 @@ pub struct Opened {
     pub facts: TransmitFacts,
 }
 
+/// Opens a method for one of its threads, by the thread's number, and on that thread. It keeps what the threads share.
+pub type Opener = Arc<dyn Fn(u16) -> Result<Opened> + Send + Sync>;
+
+/// For methods whose threads share nothing.
+fn each(config: &TransmitConfig, open: fn(&TransmitConfig, u16) -> Result<Opened>) -> Result<Opener> {
+    let config = *config;
+    Ok(Arc::new(move |thread| open(&config, thread)))
+}
+
 /// A row of the table of transmit methods.
 #[derive(Debug, Clone, Copy)]
 pub struct TransmitMethod {
@@ -258,13 +269,11 @@ pub struct TransmitMethod {
     pub summary: &'static str,
     /// Whether it supports [`THROUGH_QDISC`] after its name, to use the queueing discipline.
     pub takes_qdisc: bool,
-    /// Whether several threads can send with it on one interface.
-    pub takes_threads: bool,
-    /// Opens it on an interface with this configuration.
+    /// Opens what its threads share on an interface with this configuration. The rest is opened for each thread.
     ///
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
-    pub open: fn(&TransmitConfig) -> Result<Opened>,
+    pub open: fn(&TransmitConfig) -> Result<Opener>,
     /// Whether this process and kernel support it, in the network namespace that is to send; otherwise one line with the
     /// reason. Sends nothing. Limits of the interface show only when it is opened.
     pub supported: fn() -> std::result::Result<(), String>,
@@ -295,8 +304,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "packet-tx",
         summary: "AF_PACKET transmit ring (PACKET_TX_RING, TPACKET_V2), small frames copied, large ones attached",
         takes_qdisc: true,
-        takes_threads: true,
-        open: PacketTx::open,
+        open: |config| each(config, PacketTx::open),
         supported: packet_sockets,
         needs_far_napi: false,
     },
@@ -304,8 +312,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "af-xdp-tx",
         summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
         takes_qdisc: false,
-        takes_threads: true,
-        open: AfXdpTx::open,
+        open: |config| each(config, AfXdpTx::open),
         supported: AfXdpTx::supported,
         needs_far_napi: false,
     },
@@ -313,8 +320,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "sendmmsg",
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
         takes_qdisc: true,
-        takes_threads: true,
-        open: Sendmmsg::open,
+        open: |config| each(config, Sendmmsg::open),
         supported: packet_sockets,
         needs_far_napi: false,
     },
@@ -322,8 +328,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "sendto",
         summary: "AF_PACKET socket, send(2): one frame a call",
         takes_qdisc: true,
-        takes_threads: true,
-        open: Sendto::open,
+        open: |config| each(config, Sendto::open),
         supported: packet_sockets,
         needs_far_napi: false,
     },
@@ -331,8 +336,6 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "xdp-live",
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
         takes_qdisc: false,
-        // An interface runs one XDP program, and a detached one takes 25 ms for each batch.
-        takes_threads: false,
         #[cfg(feature = "bpf")]
         open: xdp_live::open,
         #[cfg(feature = "bpf")]
@@ -375,10 +378,6 @@ mod tests {
         }
         let error = method("af-xdp-tx+qdisc").unwrap_err().to_string();
         assert!(error.ends_with("there are: packet-tx+qdisc, sendmmsg+qdisc, sendto+qdisc"), "{error}");
-        let error = method("xdp-live+threads=2").unwrap_err().to_string();
-        assert!(
-            error.ends_with("packet-tx+threads=2, af-xdp-tx+threads=2, sendmmsg+threads=2, sendto+threads=2")
-        );
         for name in ["packet-tx+threads=0", "packet-tx+threads=257", "packet-tx+threads=two"] {
             let error = method(name).unwrap_err().to_string();
             assert!(
