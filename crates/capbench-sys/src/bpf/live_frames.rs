@@ -38,8 +38,7 @@ pub struct LiveFrames {
 
 impl LiveFrames {
     /// Maps `slots`, an array map with values of a 64-bit length and a frame, of which `program` reads the `count` ones of this
-    /// thread in turn. Frames have up to `largest` octets. The kernel runs the program on several threads at once: it starts
-    /// with frames that are one octet longer for each thread before this one.
+    /// thread in turn. Frames have up to `largest` octets; before the program changes them, one more for each earlier thread.
     pub fn new(
         program: BorrowedFd<'_>,
         slots: BorrowedFd<'_>,

@@ -165,7 +165,7 @@ impl Transmit for XdpLive {
         // Otherwise the next phase would send the rest first: the program reads slots by its count.
         self.submitted = self.made;
         self.check_that_some_left()?;
-        Ok(Finish { counts, in_flight: 0 })
+        Ok(Finish { counts, ..Finish::default() })
     }
 }
 

@@ -76,8 +76,8 @@ pub struct SendFlags {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
-    /// through the queueing discipline
+    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx, xdp-live or dpdk-tx; with +qdisc behind it, one of the first
+    /// three goes through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
     transmit: String,
     #[command(flatten)]
