@@ -46,8 +46,14 @@ struct DpdkTx {
 #[derive(Debug, Default)]
 struct PortCounts {
     taken: AtomicU64,
-    /// Dropped frames that a queue has reported.
-    reported: Mutex<u64>,
+    /// What one of the queues has reported, so that no other reports it again.
+    reported: Mutex<Reported>,
+}
+
+#[derive(Debug, Default)]
+struct Reported {
+    dropped: u64,
+    in_flight: u64,
 }
 
 /// Starts the port with a queue for each thread.
@@ -202,9 +208,11 @@ impl Transmit for DpdkTx {
             std::thread::yield_now();
         };
         let mut reported = self.counts.reported.lock().unwrap_or_else(PoisonError::into_inner);
-        finish.dropped = (dropped - *reported).min(self.taken);
-        *reported += finish.dropped;
-        finish.in_flight = left.min(self.taken - finish.dropped);
+        finish.dropped = dropped.saturating_sub(reported.dropped).min(self.taken);
+        reported.dropped += finish.dropped;
+        finish.in_flight = left.saturating_sub(reported.in_flight).min(self.taken - finish.dropped);
+        // Frames of an earlier phase may be sent by now.
+        reported.in_flight = left.min(reported.in_flight + finish.in_flight);
         self.taken = 0;
         Ok(finish)
     }
