@@ -25,10 +25,12 @@ dpdk() {
     echo "libdpdk-dev is not installed: tools/setup dpdk" >"$work/note"
     exit 77
   fi
-  cargo clippy -p capbench-sys -p capbench-capture --all-targets --features dpdk --locked -- -D warnings
-  judged "$work/run" -p capbench-sys -p capbench-capture --features dpdk --locked --lib -- dpdk --show-output
+  cargo clippy -p capbench-sys -p capbench-capture -p capbench-traffic --all-targets --features dpdk --locked -- -D warnings
+  judged "$work/run" -p capbench-sys -p capbench-capture -p capbench-traffic --features dpdk --locked --lib -- dpdk --show-output
   local passed=$tests_passed
   judged "$work/run" -p capbench-capture --features dpdk --locked --test all -- dpdk:: --test-threads=1 --show-output
+  passed=$((passed + tests_passed))
+  judged "$work/run" -p capbench-traffic --features dpdk --locked --test dpdk_tx -- --test-threads=1 --show-output
   note_tests $((passed + tests_passed))
   cargo build -p capbench --features dpdk --locked --quiet
   # A small ring: its driver locks it in memory, which users may do with little only.
@@ -36,6 +38,10 @@ dpdk() {
     --duration 50ms --ring 1MiB --out "$work/dpdk"
   shows '^  method: dpdk$'
   accounted "$work/dpdk"
+  # Both directions in one process.
+  expect "0 4" "$capbench" bench --quick --method dpdk --transmit dpdk-tx --placement other --rate 5000 \
+    --duration 50ms --ring 1MiB --out "$work/dpdk-both"
+  accounted "$work/dpdk-both"
 }
 
 peers() {

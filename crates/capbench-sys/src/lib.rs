@@ -7,7 +7,6 @@
 
 pub mod bpf;
 pub mod busy_poll;
-#[cfg(feature = "dpdk")]
 pub mod dpdk;
 mod error;
 pub mod host;

@@ -224,7 +224,7 @@ fn send(interface: capbench_sys::host::InterfaceIndex) {
     let sizes = Sizes::Fixed(FrameSize::LEAST);
     let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(1500)).unwrap();
     let config = TransmitConfig::for_plan(interface, &plan, Refusal::Repeat);
-    let mut opened = method("packet-tx").unwrap().open(&config, 0).unwrap();
+    let mut opened = method("packet-tx").unwrap().open(&config).unwrap()(0).unwrap();
     let job = SendJob {
         plan: &plan,
         schedule: &Schedule::Maximum,

@@ -67,7 +67,7 @@ pub struct SendReport {
     pub sent: u64,
     /// Frames that the kernel accepted. It can still lose them: see the interface's counters.
     pub accepted: u64,
-    /// Frames that the kernel refused with `ENOBUFS`, which are lost.
+    /// Frames that the kernel refused with `ENOBUFS`, or that a port of DPDK dropped: they are lost.
     pub refused_lost: u64,
     /// How often the kernel refused a frame with `ENOBUFS` but kept it in the ring and tried again. The interface's drop
     /// counter increased although no frame was lost.
@@ -317,6 +317,8 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
             self.last_ns = self.now_ns().unwrap_or(self.last_ns);
         }
         self.counts += finish.counts;
+        self.counts.accepted -= finish.dropped;
+        self.counts.refused_lost += finish.dropped;
         let sent = self.counts.sent();
         // Frames withdrawn from a ring are the last ones submitted.
         let withdrawn =

@@ -50,6 +50,8 @@ pub struct SubmitCounts {
 pub struct Finish {
     /// Outcome of frames in the meantime.
     pub counts: SubmitCounts,
+    /// Frames that were accepted, and then dropped by the port, as it counts: these are lost.
+    pub dropped: u64,
     /// Frames that the kernel accepted and the driver has not completed yet.
     pub in_flight: u64,
 }

@@ -238,15 +238,12 @@ pub fn transmit(text: &str) -> Result<String, String> {
 
 /// The transmit method with the number of threads that --threads asks for.
 pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, Usage> {
-    let find =
-        |text: &str| capbench_traffic::transmit::method(text).map_err(|error| Usage(error.to_string()));
-    let chosen = find(method)?;
+    let chosen = capbench_traffic::transmit::method(method).map_err(|error| Usage(error.to_string()))?;
     match threads {
         Some(threads) if ![NonZeroU16::MIN, threads].contains(&chosen.threads) => {
             Err(Usage(format!("--threads {threads}: --transmit {chosen} has another number")))
         }
-        // Not every method has several.
-        Some(threads) => find(&chosen.with_threads(threads).to_string()),
+        Some(threads) => Ok(chosen.with_threads(threads)),
         None => Ok(chosen),
     }
 }

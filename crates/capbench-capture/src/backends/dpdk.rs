@@ -24,6 +24,7 @@ use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
+use capbench_sys::dpdk::DeviceName;
 
 /// Placeholder for the capture if the feature is off.
 #[cfg(not(feature = "dpdk"))]
@@ -75,39 +76,17 @@ struct Request {
     arguments: String,
 }
 
-/// The kind of device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum DeviceName {
-    AfPacket,
-    AfXdp,
-    /// PCI address with its domain.
-    Pci(String),
-}
-
-impl DeviceName {
-    /// The driver's file name of a virtual device.
-    #[cfg(feature = "dpdk")]
-    fn driver(&self) -> Option<&'static str> {
-        match self {
-            Self::AfPacket => Some("net_af_packet"),
-            Self::AfXdp => Some("net_af_xdp"),
-            Self::Pci(_) => None,
-        }
-    }
-}
-
 impl Request {
     fn parse(spec: &MethodSpec) -> Result<Self> {
-        let device = match spec.argument() {
-            None | Some("net_af_packet") => DeviceName::AfPacket,
-            Some("net_af_xdp") => DeviceName::AfXdp,
-            Some(other) => DeviceName::Pci(pci_address(other).ok_or_else(|| CaptureError::Spec {
-                method: spec.to_string(),
-                reason: format!(
-                    "\"{other}\" is no device; write net_af_packet, net_af_xdp or a PCI address like 0000:03:00.0"
-                ),
-            })?),
-        };
+        let device = spec.argument().map_or(Some(DeviceName::AfPacket), DeviceName::parse);
+        let device = device.ok_or_else(|| CaptureError::Spec {
+            method: spec.to_string(),
+            reason: format!(
+                "\"{}\" is no device; write {}",
+                spec.argument().unwrap_or_default(),
+                DeviceName::KNOWN
+            ),
+        })?;
         let number = |setting, most| number_of(spec, setting, 1, most).map(|number| number.map(|n| n as u16));
         Ok(Self {
             device,
@@ -127,20 +106,6 @@ impl Request {
     }
 }
 
-/// `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits. The default domain is 0.
-fn pci_address(text: &str) -> Option<String> {
-    let hex = |text: &str, digits| text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
-    let (rest, function) = text.rsplit_once('.')?;
-    let parts: Vec<&str> = rest.split(':').collect();
-    let (domain, bus, device) = match parts[..] {
-        [bus, device] => ("0000", bus, device),
-        [domain, bus, device] => (domain, bus, device),
-        _ => return None,
-    };
-    let valid = hex(domain, 4) && hex(bus, 2) && hex(device, 2) && hex(function, 1);
-    valid.then(|| format!("{domain}:{bus}:{device}.{function}").to_ascii_lowercase())
-}
-
 fn capture_point(spec: &MethodSpec) -> CapturePoint {
     match spec.argument() {
         Some("net_af_xdp") => CapturePoint::Driver,
@@ -156,11 +121,11 @@ fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> 
             reason: "DPDK does not report which frames this host sent; it captures those that arrive".into(),
         });
     }
-    match &request.device {
-        DeviceName::AfPacket => ring(&request, interface, options).map(drop),
-        DeviceName::AfXdp => Ok(()),
-        DeviceName::Pci(address) => is_of_interface(spec, address, interface),
+    if request.device == DeviceName::AfPacket {
+        ring(&request, interface, options)?;
     }
+    let checked = request.device.check_interface(&interface.name);
+    checked.map_err(|reason| CaptureError::unsupported(spec, &interface.name, reason))
 }
 
 #[cfg(not(feature = "dpdk"))]
@@ -235,21 +200,6 @@ fn ring(request: &Request, interface: &Interface, options: &CaptureOptions) -> R
     })
 }
 
-/// Whether a PCI device belongs to the interface. For a device that the kernel no longer controls, which has no interface,
-/// the interface is `lo`.
-fn is_of_interface(spec: &MethodSpec, address: &str, interface: &Interface) -> Result<()> {
-    let link = std::fs::read_link(format!("/sys/class/net/{}/device", interface.name)).ok();
-    let device = link.as_deref().and_then(|link| link.file_name()?.to_str());
-    if device == Some(address) || interface.name == "lo" {
-        return Ok(());
-    }
-    let reason = match device {
-        Some(other) => format!("it is the device {other}, not {address}"),
-        None => format!("it is not the PCI device {address}; give -i lo for a device that has no interface"),
-    };
-    Err(CaptureError::unsupported(spec, &interface.name, reason))
-}
-
 #[cfg(test)]
 mod tests {
     use capbench_sys::host::interface::InterfaceIndex;
@@ -272,13 +222,13 @@ mod tests {
         assert_eq!((plain.device, plain.burst, plain.descriptors), (DeviceName::AfPacket, 32, None));
         let full =
             request("dpdk:net_af_xdp+burst=64+descriptors=512+devargs=busy_budget=0;queue_count=2").unwrap();
-        assert_eq!((full.device.clone(), full.burst, full.descriptors), (DeviceName::AfXdp, 64, Some(512)));
+        assert_eq!((full.device, full.burst, full.descriptors), (DeviceName::AfXdp, 64, Some(512)));
         assert_eq!(
             (full.arguments.as_str(), full.argument("queue_count")),
             ("busy_budget=0,queue_count=2", Some("2"))
         );
         for text in ["dpdk:0000:0A:00.1", "dpdk:0a:00.1"] {
-            assert_eq!(request(text).unwrap().device, DeviceName::Pci("0000:0a:00.1".into()));
+            assert_eq!(request(text).unwrap().device.to_string(), "0000:0a:00.1");
         }
         for text in
             ["dpdk:net_tap", "dpdk:0a:00", "dpdk:x:0a:00.1", "dpdk+burst=0", "dpdk+burst=513", "dpdk+burst"]

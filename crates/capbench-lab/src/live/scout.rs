@@ -93,7 +93,7 @@ fn send(bed: &Bed, layout: FrameLayout, from: Option<CpuId>) -> Result<()> {
         if let Some(cpu) = from {
             affinity::pin_current_thread(cpu)?;
         }
-        let mut opened = transmit::method("sendmmsg")?.open(&config, 0)?;
+        let mut opened = transmit::method("sendmmsg")?.open(&config)?(0)?;
         let job = SendJob {
             plan: &plan,
             schedule: &Schedule::Maximum,

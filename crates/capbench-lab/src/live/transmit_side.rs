@@ -15,7 +15,7 @@ use capbench_host::bed::Side;
 use capbench_model::latency::Began;
 use capbench_model::trial::Departed;
 use capbench_sys::host::{CpuId, affinity, clock};
-use capbench_traffic::transmit::{self, Chosen, Refusal, TransmitConfig};
+use capbench_traffic::transmit::{self, Chosen, Opener, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob, SendReport};
 
 use super::ends::TransmitEnd;
@@ -192,7 +192,12 @@ impl TransmitSide {
 
     /// Opens the generator on separate threads and CPUs, and waits until each could send.
     fn open(&self) -> Result<Vec<Worker<SendOrder, Sending>>> {
-        let opening: Vec<_> = self.parts().map(|part| self.open_part(part)).collect();
+        let refusal = if self.asked.is_virtual { Refusal::Lose } else { Refusal::Repeat };
+        let config = TransmitConfig::for_plan(self.side.index(), &self.plan, refusal);
+        let method = self.method;
+        let open = self.side.run(|| method.open(&config))??;
+        let opening: Vec<_> =
+            self.parts().map(|part| self.open_part(part, config, Arc::clone(&open))).collect();
         let ready = |(mut thread, is_ready): (Worker<SendOrder, Sending>, Receiver<()>)| {
             is_ready.recv().map_err(|_| thread.failure())?;
             Ok(thread)
@@ -201,15 +206,19 @@ impl TransmitSide {
     }
 
     /// Starts a thread, which says when it could send.
-    fn open_part(&self, part: Part) -> (Worker<SendOrder, Sending>, Receiver<()>) {
-        let refusal = if self.asked.is_virtual { Refusal::Lose } else { Refusal::Repeat };
-        let config = TransmitConfig::for_plan(self.side.index(), &self.plan, refusal);
+    fn open_part(
+        &self,
+        part: Part,
+        config: TransmitConfig,
+        open: Opener,
+    ) -> (Worker<SendOrder, Sending>, Receiver<()>) {
         let (plan, stop) = (Arc::clone(&self.plan), Arc::clone(&self.host.stop));
-        let (method, Part { number, stream, cpu, turn }) = (self.method, part);
+        let Part { number, stream, cpu, turn } = part;
         let (ready, is_ready) = sync_channel(1);
         let thread = Worker::start(&self.side, "capbench-gen", move |orders: Receiver<SendOrder>, done| {
             affinity::pin_current_thread(cpu)?;
-            let mut opened = method.open(&config, number)?;
+            let mut opened = open(number)?;
+            drop(open);
             // The other end lives until this thread is joined; otherwise the trial has ended, too.
             let _ = ready.send(());
             let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));

@@ -30,7 +30,8 @@ fn root_alone_threads_send_one_schedule_whatever_they_send_with() {
         return;
     }
     let mut laboratory = live(virtual_link());
-    for transmit in ["packet-tx", "sendmmsg", "sendto", "packet-tx+qdisc"] {
+    let with_bpf = cfg!(feature = "bpf").then_some("xdp-live");
+    for transmit in ["packet-tx", "sendmmsg", "sendto", "packet-tx+qdisc"].into_iter().chain(with_bpf) {
         for (method, load) in [
             ("packet-v3", Load::Rate(Pps::new(RATE).unwrap())),
             ("recv", Load::Rate(Pps::new(RATE).unwrap())),

@@ -5,6 +5,7 @@
 //! frames are written elsewhere and copied into the map, without a reference to it. (The kernel allows no writable mapping of
 //! a map that programs may only read, `BPF_F_RDONLY_PROG`.)
 
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::call;
@@ -21,49 +22,55 @@ const MMAPABLE: u32 = 1 << 10;
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
 
-/// A program that sends frames, and the slots that it uses in turn.
+/// A program that sends frames, and the slots that it uses in turn for one of its threads.
 #[derive(Debug)]
 pub struct LiveFrames {
     program: OwnedFd,
     memory: Mapping,
-    slots: u32,
+    /// Its slots among those of all threads.
+    slots: Range<usize>,
     slot_octets: usize,
-    /// What the kernel fills each frame with before the program runs; its length is that of the largest frame.
+    largest: usize,
+    /// What the kernel fills each frame with before the program runs. By its length the program knows the thread.
     template: Vec<u8>,
     staged: Vec<u8>,
 }
 
 impl LiveFrames {
-    /// Maps `slots`, an array map with values of a 64-bit length and a frame, which `program` reads in turn. Frames have up to
-    /// `largest` octets.
-    pub fn new(program: BorrowedFd<'_>, slots: BorrowedFd<'_>, largest: usize) -> Result<Self> {
+    /// Maps `slots`, an array map with values of a 64-bit length and a frame, of which `program` reads the `count` ones of this
+    /// thread in turn. Frames have up to `largest` octets; before the program changes them, one more for each earlier thread.
+    pub fn new(
+        program: BorrowedFd<'_>,
+        slots: BorrowedFd<'_>,
+        largest: usize,
+        thread: u16,
+        count: u32,
+    ) -> Result<Self> {
         const WHAT: &str = "slots of live frames";
         let info = call::map_info(slots)?;
         let value_octets = (info.value_size as usize).next_multiple_of(8);
         let is_fit = info.kind == ARRAY
             && info.flags & MMAPABLE != 0
-            && info.entries > 0
+            && count > 0
+            && u64::from(info.entries) >= (u64::from(thread) + 1) * u64::from(count)
             && (14..=value_octets.saturating_sub(HEADER)).contains(&largest);
         if !is_fit {
             return Err(SysError::argument(WHAT, format!("the map is not one for them: {info:?}")));
         }
         let octets = value_octets * info.entries as usize;
+        let first = usize::from(thread) * count as usize;
         // The kernel refuses a length beyond that of the map (array_map_mmap of kernel/bpf/arraymap.c).
         let memory = Mapping::of_file(slots, octets, 0, WHAT)?;
         let program = named(program.try_clone_to_owned(), || "dup(program)".into())?;
         Ok(Self {
             program,
             memory,
-            slots: info.entries,
+            slots: first..first + count as usize,
             slot_octets: value_octets,
-            template: vec![0; largest],
-            staged: vec![0; (value_octets - HEADER) * info.entries as usize],
+            largest,
+            template: vec![0; largest + usize::from(thread)],
+            staged: vec![0; (value_octets - HEADER) * count as usize],
         })
-    }
-
-    /// The number of slots.
-    pub fn slots(&self) -> u32 {
-        self.slots
     }
 
     /// The octets of the slot `number` modulo the number of slots: room for at least the largest frame.
@@ -79,12 +86,14 @@ impl LiveFrames {
     /// If it is longer than the largest frame.
     pub fn commit(&mut self, number: u64, octets: u16) {
         let length = usize::from(octets);
-        assert!(length <= self.template.len(), "a frame of {octets} octets");
+        assert!(length <= self.largest, "a frame of {octets} octets");
         let index = self.index(number);
         let frame = &self.staged[index * (self.slot_octets - HEADER)..][..length];
-        let slot = self.memory.at(index * self.slot_octets, self.slot_octets).expect("a slot of the mapping");
+        let slot = self.memory.at((self.slots.start + index) * self.slot_octets, self.slot_octets);
+        let slot = slot.expect("a slot of the mapping");
         // SAFETY: the index is below the number of slots, so the whole slot is inside the mapping. The mapping lives as
-        // long as `self`, which is borrowed exclusively, and only `self` leads to it. The frame fits after the header
+        // long as `self`, which is borrowed exclusively. Only `self` leads to its address; other mappings of the map
+        // (of other threads, in the kernel) are at others, and nothing refers to their octets. The frame fits after the header
         // (`new`), slots begin at multiples of 8 of a page, and the staged octets are ours and do not overlap it.
         unsafe {
             slot.cast::<u64>().write_volatile(octets.into());
@@ -102,6 +111,6 @@ impl LiveFrames {
     }
 
     fn index(&self, number: u64) -> usize {
-        (number % u64::from(self.slots)) as usize
+        (number % self.slots.len() as u64) as usize
     }
 }

@@ -6,17 +6,19 @@ use super::eal::START;
 use crate::host::{CpuId, identity};
 use crate::{Result, SysError};
 
-/// The EAL requirements of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceKind {
-    /// A virtual device: no PCI bus, no huge pages.
-    Virtual,
-    /// A PCI device: huge pages, and only the requested devices.
-    Pci,
-}
-
 /// Memory in MiB for the buffers of virtual devices. The kernel allocates a page at its first use.
 const VIRTUAL_MEMORY: &str = "256";
+
+/// Arguments that say which memory the buffers get.
+const OF_MEMORY: [&str; 7] = [
+    "-m",
+    "--socket-mem",
+    "--no-huge",
+    "--huge-dir",
+    "--in-memory",
+    "--legacy-mem",
+    "--single-file-segments",
+];
 
 /// An address that no device has: an allow list of it keeps the EAL from taking every device that is bound to a driver
 /// of user space. Devices that are plugged in later need not be on the list.
@@ -25,25 +27,25 @@ const NO_DEVICE: &str = "ffff:ff:1f.7";
 /// Checked arguments of the EAL.
 #[derive(Clone, Debug)]
 pub struct EalArguments {
-    kind: DeviceKind,
+    is_virtual: bool,
     wanted: Vec<String>,
     all: Vec<String>,
 }
 
-/// Equal if they request the same. The CPU of the first thread does not count: that thread ends soon.
-impl PartialEq for EalArguments {
-    fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.wanted == other.wanted
-    }
-}
-
 impl EalArguments {
-    /// The defaults of a kind of device, followed by the user's arguments. A default is omitted if the user's arguments set the
+    /// Whether an EAL that runs with `running` suits what needs these. The CPU of the first thread does not count: that thread
+    /// ends soon. With huge pages and the PCI bus, virtual devices run, too.
+    pub(super) fn are_met_by(&self, running: &Self) -> bool {
+        (self.wanted.is_empty() || self.wanted == running.wanted) && (self.is_virtual || !running.is_virtual)
+    }
+
+    /// The defaults of a kind of device, followed by the user's arguments. Virtual devices need no PCI bus and no huge pages;
+    /// PCI devices need both. A default is omitted if the user's arguments set the
     /// same thing: memory, lcores, PCI devices.
     ///
     /// # Errors
     /// An argument on which the EAL would end the process, or with a NUL; any argument in a program with file privileges.
-    pub fn new(kind: DeviceKind, wanted: &[String], cpu: CpuId) -> Result<Self> {
+    pub fn new(is_virtual: bool, wanted: &[String], cpu: CpuId) -> Result<Self> {
         if !wanted.is_empty() && identity::is_elevated() {
             // Some of them name files with code: -d, --vdev.
             let reason = "this program's file grants privileges (setcap, set-user-id); run it with sudo";
@@ -64,30 +66,18 @@ impl EalArguments {
         }
         // No files in /run for other processes, no threads that serve them.
         add(&["--no-shconf", "--no-telemetry"]);
-        let memory = speaks_of(&[
-            "-m",
-            "--socket-mem",
-            "--no-huge",
-            "--huge-dir",
-            "--in-memory",
-            "--legacy-mem",
-            "--single-file-segments",
-        ]);
+        let memory = speaks_of(&OF_MEMORY);
         let devices = speaks_of(&["-a", "--allow", "-b", "--block", "--no-pci", "--vdev"]);
-        match kind {
-            DeviceKind::Virtual => {
-                if !memory {
-                    add(&["--no-huge", "-m", VIRTUAL_MEMORY]);
-                }
-                if !devices {
-                    add(&["--no-pci"]);
-                }
-            }
-            DeviceKind::Pci if !devices => add(&["-a", NO_DEVICE]),
-            DeviceKind::Pci => {}
+        if is_virtual && !memory {
+            add(&["--no-huge", "-m", VIRTUAL_MEMORY]);
+        }
+        match is_virtual {
+            _ if devices => {}
+            true => add(&["--no-pci"]),
+            false => add(&["-a", NO_DEVICE]),
         }
         all.extend_from_slice(wanted);
-        Ok(Self { kind, wanted: wanted.to_vec(), all })
+        Ok(Self { is_virtual, wanted: wanted.to_vec(), all })
     }
 
     pub(super) fn words(&self) -> &[String] {
@@ -129,31 +119,40 @@ fn ends_the_process(argument: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn arguments(kind: DeviceKind, wanted: &[&str]) -> Result<String> {
+    fn arguments(is_virtual: bool, wanted: &[&str]) -> Result<String> {
         let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
-        EalArguments::new(kind, &wanted, CpuId::new(1)).map(|arguments| arguments.to_string())
+        EalArguments::new(is_virtual, &wanted, CpuId::new(1)).map(|arguments| arguments.to_string())
     }
 
     #[test]
     fn virtual_devices_need_no_huge_pages_and_no_bus() {
         assert_eq!(
-            arguments(DeviceKind::Virtual, &[]).unwrap(),
+            arguments(true, &[]).unwrap(),
             "--lcores=0@1 --no-shconf --no-telemetry --no-huge -m 256 --no-pci"
         );
-        assert_eq!(
-            arguments(DeviceKind::Pci, &[]).unwrap(),
-            "--lcores=0@1 --no-shconf --no-telemetry -a ffff:ff:1f.7"
-        );
+        assert_eq!(arguments(false, &[]).unwrap(), "--lcores=0@1 --no-shconf --no-telemetry -a ffff:ff:1f.7");
+    }
+
+    #[test]
+    fn a_start_for_pci_devices_serves_virtual_ones() {
+        let of = |is_virtual, wanted: &[&str]| {
+            let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+            EalArguments::new(is_virtual, &wanted, CpuId::new(1)).unwrap()
+        };
+        let (on_pci, over_interface, chosen) = (of(false, &[]), of(true, &[]), of(true, &["-m", "64"]));
+        assert!(over_interface.are_met_by(&on_pci) && over_interface.are_met_by(&chosen));
+        assert!(!on_pci.are_met_by(&over_interface) && !chosen.are_met_by(&over_interface));
+        assert!(chosen.are_met_by(&chosen));
     }
 
     #[test]
     fn user_settings_replace_defaults() {
         assert_eq!(
-            arguments(DeviceKind::Virtual, &["-m512", "--lcores=3", "-a", "0000:03:00.0"]).unwrap(),
+            arguments(true, &["-m512", "--lcores=3", "-a", "0000:03:00.0"]).unwrap(),
             "--no-shconf --no-telemetry -m512 --lcores=3 -a 0000:03:00.0"
         );
         assert_eq!(
-            arguments(DeviceKind::Virtual, &["--log-level=8"]).unwrap(),
+            arguments(true, &["--log-level=8"]).unwrap(),
             "--lcores=0@1 --no-shconf --no-telemetry --no-huge -m 256 --no-pci --log-level=8"
         );
     }
@@ -161,10 +160,10 @@ mod tests {
     #[test]
     fn arguments_that_would_end_the_process_are_refused() {
         for argument in ["-h", "--help", "--hel", "--he", "-vh", "--log-level=help", "--"] {
-            assert!(arguments(DeviceKind::Virtual, &[argument]).is_err(), "{argument}");
+            assert!(arguments(true, &[argument]).is_err(), "{argument}");
         }
         for argument in ["--huge-dir=/mnt", "-v", "--log-level=lib.eal:8", "-l", "0-1"] {
-            assert!(arguments(DeviceKind::Virtual, &[argument]).is_ok(), "{argument}");
+            assert!(arguments(true, &[argument]).is_ok(), "{argument}");
         }
     }
 }

@@ -3,62 +3,50 @@
 use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::arguments::DeviceKind;
 use super::eal::{Turn, forget_what_was_said, refused};
 use super::ffi;
+use super::name::DeviceName;
 use crate::{Result, SysError};
 
-/// A device that can receive.
+/// A device and the arguments for its driver, `KEY=VALUE,...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Device {
-    /// A device that a driver builds on something else, for example `net_af_packet` on an interface.
-    Virtual {
-        /// The driver.
-        driver: String,
-        /// Its arguments, `KEY=VALUE,...`.
-        arguments: String,
-    },
-    /// A PCI device bound to a driver that DPDK can use.
-    Pci {
-        /// Its address, `DOMAIN:BUS:DEVICE.FUNCTION`.
-        address: String,
-        /// Arguments for its driver.
-        arguments: String,
-    },
+pub struct Device {
+    /// Its name.
+    pub name: DeviceName,
+    /// The arguments for its driver.
+    pub arguments: String,
 }
 
 impl Device {
-    /// Its EAL requirements.
-    pub fn kind(&self) -> DeviceKind {
-        match self {
-            Self::Virtual { .. } => DeviceKind::Virtual,
-            Self::Pci { .. } => DeviceKind::Pci,
+    /// A device, over this interface if it is virtual.
+    ///
+    /// # Errors
+    /// An interface whose name the driver would parse as more than one argument.
+    pub fn new(name: DeviceName, interface: &str, arguments: &[&str]) -> Result<Self> {
+        if name.is_virtual() && interface.contains([',', '=', '\0']) {
+            let reason = format!("DPDK cannot name the interface {interface}");
+            return Err(SysError::argument("rte_eal_hotplug_add", reason));
         }
-    }
-
-    /// The arguments for its driver.
-    pub fn arguments(&self) -> &str {
-        match self {
-            Self::Virtual { arguments, .. } | Self::Pci { arguments, .. } => arguments,
-        }
+        let over = name.is_virtual().then(|| format!("iface={interface}"));
+        let parts = over.as_deref().into_iter().chain(arguments.iter().copied());
+        let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+        Ok(Self { name, arguments: parts.join(",") })
     }
 
     /// Plugs it in, from the calling thread's network namespace.
     pub(super) fn plug(&self, _: &Turn) -> Result<Plugged> {
         // A name that no other device of this process had or has.
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (bus, name) = match self {
-            Self::Virtual { driver, .. } => {
-                (c"vdev", format!("{driver}_{}", NEXT.fetch_add(1, Ordering::Relaxed)))
-            }
-            Self::Pci { address, .. } => (c"pci", address.clone()),
+        let (bus, name) = match self.name {
+            DeviceName::Pci(_) => (c"pci", self.name.to_string()),
+            driver => (c"vdev", format!("{driver}_{}", NEXT.fetch_add(1, Ordering::Relaxed))),
         };
-        let what = format!("rte_eal_hotplug_add({}:{name},{})", bus.to_string_lossy(), self.arguments());
+        let what = format!("rte_eal_hotplug_add({}:{name},{})", bus.to_string_lossy(), self.arguments);
         let c_string = |text: &str| {
             CString::new(text).map_err(|_| SysError::argument(what.clone(), "its name contains a NUL"))
         };
         let plugged = Plugged { bus: bus.to_owned(), name: c_string(&name)? };
-        let arguments = c_string(self.arguments())?;
+        let arguments = c_string(&self.arguments)?;
         forget_what_was_said();
         // SAFETY: three NUL-terminated strings that are alive for the call; DPDK copies what it keeps. The turn makes
         // this the only such call at any time.
@@ -98,25 +86,14 @@ pub(super) fn pool_name() -> CString {
     CString::new(name).expect("a number contains no NUL")
 }
 
-/// The argument that names the interface of a virtual device.
-///
-/// # Errors
-/// A name that the driver would parse as more than one argument.
-pub fn interface_argument(name: &str) -> Result<String> {
-    if name.contains([',', '=', '\0']) {
-        let reason = format!("DPDK cannot name the interface {name}");
-        return Err(SysError::argument("rte_eal_hotplug_add", reason));
-    }
-    Ok(format!("iface={name}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_with_commas_are_no_argument() {
-        assert_eq!(interface_argument("eth0").unwrap(), "iface=eth0");
-        assert!(interface_argument("a,framecnt=1").is_err());
+        let over = |name| Device::new(DeviceName::AfPacket, name, &["", "qpairs=2"]);
+        assert_eq!(over("eth0").unwrap().arguments, "iface=eth0,qpairs=2");
+        assert!(over("a,framecnt=1").is_err());
     }
 }

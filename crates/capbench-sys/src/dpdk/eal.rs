@@ -11,9 +11,10 @@ use std::thread;
 
 use super::arguments::EalArguments;
 use super::ffi;
+use super::name::DeviceName;
 use crate::error::named;
+use crate::host::affinity;
 use crate::host::namespace::{NetNamespace, unshare_net};
-use crate::host::{CpuId, affinity};
 use crate::{Result, SysError};
 
 /// The running EAL.
@@ -43,12 +44,15 @@ pub(super) struct Turn(#[allow(dead_code, reason = "held for its drop")] MutexGu
 pub(super) const START: &str = "rte_eal_init";
 
 impl Eal {
-    /// Starts the EAL, or returns the one that runs with the same arguments.
+    /// Starts the EAL with the defaults for a device and these arguments, or returns the one that runs if it suits.
     ///
     /// # Errors
     /// The EAL's objection to the arguments or this host; or it already runs with other arguments, which only another process
     /// can change.
-    pub fn start(arguments: EalArguments) -> Result<&'static Self> {
+    pub fn start(name: DeviceName, wanted: &[String]) -> Result<&'static Self> {
+        let cpus = affinity::allowed_cpus()?;
+        let cpu = cpus.first().ok_or_else(|| SysError::argument("sched_getaffinity", "no CPU is allowed"))?;
+        let arguments = EalArguments::new(name.is_virtual(), wanted, *cpu)?;
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         let once = |did: String| {
             let needed = format!("what needs \"{arguments}\" needs a separate run");
@@ -56,9 +60,9 @@ impl Eal {
         };
         match &*state {
             State::Untouched => {}
-            State::Running(eal) if eal.arguments == arguments => return Ok(eal),
+            State::Running(eal) if arguments.are_met_by(&eal.arguments) => return Ok(eal),
             State::Running(eal) => return once(format!("runs with \"{}\" already", eal.arguments)),
-            State::Refused { arguments: refused, reason } if *refused == arguments => {
+            State::Refused { arguments: refused, reason } if arguments.are_met_by(refused) => {
                 return Err(SysError::argument(START, reason.clone()));
             }
             State::Refused { arguments, .. } => return once(format!("refused to with \"{arguments}\"")),
@@ -118,12 +122,6 @@ fn leave_the_namespace() {
         // Without this privilege there was none to make a namespace for the trial either.
         let _ = unshare_net();
     }
-}
-
-/// The CPU of the EAL's first thread: the first one that the calling thread may use.
-pub fn first_cpu() -> Result<CpuId> {
-    let cpus = affinity::allowed_cpus()?;
-    cpus.first().copied().ok_or_else(|| SysError::argument("sched_getaffinity", "no CPU is allowed"))
 }
 
 /// The library's version, for example `DPDK 22.11.11`.

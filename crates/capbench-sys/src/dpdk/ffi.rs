@@ -22,10 +22,13 @@ pub(super) struct Wanted {
     pub(super) mtu: u32,
     pub(super) queues: u16,
     pub(super) descriptors: u16,
+    pub(super) transmit_queues: u16,
+    pub(super) transmit_descriptors: u16,
     pub(super) room: u16,
     pub(super) spare: u16,
     pub(super) promiscuous: u8,
-    pub(super) reserved: u8,
+    pub(super) transmits: u8,
+    pub(super) reserved: [u8; 2],
 }
 
 /// `struct capbench_dpdk_port`.
@@ -53,7 +56,7 @@ pub(super) struct Counter {
 
 const _: () = {
     assert!(size_of::<Frame>() == 24 && offset_of!(Frame, vlan_stripped) == 18);
-    assert!(size_of::<Wanted>() == 16 && offset_of!(Wanted, promiscuous) == 12);
+    assert!(size_of::<Wanted>() == 20 && offset_of!(Wanted, promiscuous) == 16);
     assert!(size_of::<Port>() == 96 && offset_of!(Port, mac) == 83);
     assert!(size_of::<Counter>() == 72);
 };
@@ -86,6 +89,14 @@ unsafe extern "C" {
         queue: u16,
         buffers: *mut *mut c_void,
         frames: *mut Frame,
+        count: u16,
+    ) -> u16;
+    pub(super) fn capbench_dpdk_send(
+        port: *const Port,
+        queue: u16,
+        frames: *const u8,
+        stride: usize,
+        lengths: *const u16,
         count: u16,
     ) -> u16;
     pub(super) fn capbench_dpdk_free(buffers: *mut *mut c_void, count: u16);

@@ -1,6 +1,8 @@
-//! A device that receives, its buffers and its counters (rte_ethdev.h).
+//! A device that receives or sends, its buffers and its counters (rte_ethdev.h).
 
 use std::ffi::{CStr, c_void};
+use std::num::NonZeroU16;
+use std::ops::Deref;
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{ptr, slice};
@@ -8,6 +10,7 @@ use std::{ptr, slice};
 use super::device::{Device, Plugged, pool_name};
 use super::eal::{Eal, Turn, refused, text};
 use super::ffi;
+use super::name::DeviceName;
 use super::sockets::{Before, DriverSockets};
 use super::thread::Registered;
 use crate::host::{InterfaceIndex, clock};
@@ -29,16 +32,30 @@ pub struct Wanted {
     pub burst: u16,
     /// Promiscuous mode. Virtual devices set it on their interface permanently.
     pub promiscuous: bool,
+    /// Transmit queues and descriptors of each; `None`: it only receives.
+    pub transmit: Option<(NonZeroU16, u16)>,
 }
 
-/// A receiving port. It stays on the thread that opened it; dropping it unplugs the device.
+/// A started port. Dropping it unplugs the device.
 #[derive(Debug)]
-pub struct Port {
+pub struct OpenPort {
     eal: &'static Eal,
     plugged: Plugged,
     port: ffi::Port,
     driver: String,
     sockets: DriverSockets,
+}
+
+// SAFETY: DPDK's ports belong to the process and to no thread (rte_ethdev.h): any thread may read counters, and may close a
+// port that no other uses. Queues are for one thread at a time, which their types ensure.
+unsafe impl Send for OpenPort {}
+// SAFETY: as above; a shared reference reaches counters, descriptions, and sockets only.
+unsafe impl Sync for OpenPort {}
+
+/// A receiving port. It stays on the thread that opened it.
+#[derive(Debug)]
+pub struct Port {
+    open: OpenPort,
     buffers: Box<[*mut c_void]>,
     frames: Box<[ffi::Frame]>,
     queue: u16,
@@ -56,9 +73,78 @@ impl Port {
     ) -> Result<Self> {
         let turn = eal.turn();
         let registered = Registered::new()?;
+        let burst = usize::from(wanted.burst.max(1));
+        Ok(Self {
+            open: OpenPort::open(eal, &turn, device, interface, wanted)?,
+            buffers: vec![ptr::null_mut(); burst].into(),
+            frames: vec![ffi::Frame::default(); burst].into(),
+            queue: 0,
+            _registered: registered,
+        })
+    }
+
+    /// The next frames. Polls repeatedly as long as `patience` returns true after an empty poll. It does not sleep unless the
+    /// driver does (`rte_eth_rx_burst`).
+    #[inline]
+    pub fn receive(&mut self, mut patience: impl FnMut() -> bool) -> Option<Burst<'_>> {
+        loop {
+            let count = self.look();
+            if count > 0 {
+                return Some(Burst { port: self, count, time_ns: clock::realtime_ns() });
+            }
+            if !patience() {
+                return None;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Looks once at each queue, in turns, until one has frames; how many there are.
+    #[inline]
+    fn look(&mut self) -> u16 {
+        for _ in 0..self.open.port.queues {
+            let queue = self.queue;
+            self.queue = if queue + 1 < self.open.port.queues { queue + 1 } else { 0 };
+            // SAFETY: the port is started and has this queue, and only this thread, which `Port` stays on, receives
+            // from it. Both arrays have the stated number of elements and are exclusively ours: a burst that
+            // borrows them would borrow `self`.
+            let count = unsafe {
+                ffi::capbench_dpdk_receive(
+                    self.open.port.number,
+                    queue,
+                    self.buffers.as_mut_ptr(),
+                    self.frames.as_mut_ptr(),
+                    self.buffers.len() as u16,
+                )
+            };
+            if count > 0 {
+                return count;
+            }
+        }
+        0
+    }
+}
+
+impl Deref for Port {
+    type Target = OpenPort;
+
+    fn deref(&self) -> &OpenPort {
+        &self.open
+    }
+}
+
+impl OpenPort {
+    /// Plugs the device in, in the calling thread's network namespace, and starts it.
+    pub(super) fn open(
+        eal: &'static Eal,
+        turn: &Turn,
+        device: &Device,
+        interface: Option<InterfaceIndex>,
+        wanted: &Wanted,
+    ) -> Result<Self> {
         let began = Instant::now();
         let (plugged, port, sockets) = loop {
-            match attempt(&turn, device, interface, wanted) {
+            match attempt(turn, device, interface, wanted) {
                 Err(SysError::Argument { what, .. })
                     if what == QUEUE_SETUP && is_of_xdp(device) && began.elapsed() < XDP_SETTLES =>
                 {
@@ -67,18 +153,11 @@ impl Port {
                 outcome => break outcome?,
             }
         };
-        let burst = usize::from(wanted.burst.max(1));
-        Ok(Self {
-            eal,
-            plugged,
-            driver: text(port.driver.as_ptr()),
-            port,
-            sockets,
-            buffers: vec![ptr::null_mut(); burst].into(),
-            frames: vec![ffi::Frame::default(); burst].into(),
-            queue: 0,
-            _registered: registered,
-        })
+        Ok(Self { eal, plugged, driver: text(port.driver.as_ptr()), port, sockets })
+    }
+
+    pub(super) fn raw(&self) -> &ffi::Port {
+        &self.port
     }
 
     /// The EAL of the port.
@@ -116,47 +195,6 @@ impl Port {
         &self.sockets
     }
 
-    /// The next frames. Polls repeatedly as long as `patience` returns true after an empty poll. It does not sleep unless the
-    /// driver does (`rte_eth_rx_burst`).
-    #[inline]
-    pub fn receive(&mut self, mut patience: impl FnMut() -> bool) -> Option<Burst<'_>> {
-        loop {
-            let count = self.look();
-            if count > 0 {
-                return Some(Burst { port: self, count, time_ns: clock::realtime_ns() });
-            }
-            if !patience() {
-                return None;
-            }
-            std::hint::spin_loop();
-        }
-    }
-
-    /// Looks once at each queue, in turns, until one has frames; how many there are.
-    #[inline]
-    fn look(&mut self) -> u16 {
-        for _ in 0..self.port.queues {
-            let queue = self.queue;
-            self.queue = if queue + 1 < self.port.queues { queue + 1 } else { 0 };
-            // SAFETY: the port is started and has this queue, and only this thread, which `Port` stays on, receives
-            // from it. Both arrays have the stated number of elements and are exclusively ours: a burst that
-            // borrows them would borrow `self`.
-            let count = unsafe {
-                ffi::capbench_dpdk_receive(
-                    self.port.number,
-                    queue,
-                    self.buffers.as_mut_ptr(),
-                    self.frames.as_mut_ptr(),
-                    self.buffers.len() as u16,
-                )
-            };
-            if count > 0 {
-                return count;
-            }
-        }
-        0
-    }
-
     /// All counters of the port since it was opened, by the names of DPDK and the driver (`rte_eth_xstats_get`).
     pub fn counters(&self) -> Result<Vec<(String, u64)>> {
         const WHAT: &str = "rte_eth_xstats_get";
@@ -179,7 +217,7 @@ impl Port {
     }
 }
 
-impl Drop for Port {
+impl Drop for OpenPort {
     fn drop(&mut self) {
         let turn = self.eal.turn();
         // SAFETY: the port was opened by `start` and is closed here only.
@@ -187,7 +225,7 @@ impl Drop for Port {
         self.plugged.unplug(&turn);
         // Before the buffers go: until its sockets are closed, the kernel knows their memory.
         std::mem::replace(&mut self.sockets, DriverSockets::None).close();
-        // SAFETY: the port is closed, and a burst, which would use buffers, would borrow `self`.
+        // SAFETY: the port is closed, and a burst or a transmit queue, which would use buffers, would borrow or share `self`.
         unsafe { ffi::capbench_dpdk_free_pool(&raw const self.port) };
     }
 }
@@ -199,7 +237,7 @@ const XDP_SETTLES: Duration = Duration::from_millis(500);
 const QUEUE_SETUP: &str = "rte_eth_rx_queue_setup";
 
 fn is_of_xdp(device: &Device) -> bool {
-    matches!(device, Device::Virtual { driver, .. } if driver == "net_af_xdp")
+    device.name == DeviceName::AfXdp
 }
 
 /// Plugs a device in and starts its port; all or nothing.
@@ -224,11 +262,14 @@ fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
         mtu: wanted.mtu.unwrap_or(0),
         queues: wanted.queues.unwrap_or(0),
         descriptors: wanted.descriptors,
+        transmit_queues: wanted.transmit.map_or(1, |(queues, _)| queues.get()),
+        transmit_descriptors: wanted.transmit.map_or(64, |(_, descriptors)| descriptors),
         room: wanted.room,
         // The burst in use, one that is being received, and as many again in the thread's cache.
-        spare: wanted.burst.max(32).saturating_mul(4),
+        spare: wanted.burst.max(32).saturating_mul(4 * wanted.transmit.map_or(1, |(queues, _)| queues.get())),
         promiscuous: wanted.promiscuous.into(),
-        reserved: 0,
+        transmits: wanted.transmit.is_some().into(),
+        reserved: [0; 2],
     };
     // SAFETY: the structure is integers and a pointer, of which all zeroes is a value.
     let mut port: ffi::Port = unsafe { std::mem::zeroed() };
@@ -290,7 +331,7 @@ impl Burst<'_> {
     /// The frames in the driver's order. The time is that of the burst; the destination address gives the packet type.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        let mac = self.port.port.mac;
+        let mac = self.port.open.port.mac;
         self.port.frames[..usize::from(self.count)].iter().map(move |frame| {
             // SAFETY: the shim says that the buffer has `length` octets there. The buffer is ours since it was received, and
             // nobody writes to it, until the drop of `self` returns it.

@@ -25,7 +25,7 @@
 /* As src/dpdk/ffi.rs has them. */
 _Static_assert(sizeof(struct capbench_dpdk_frame) == 24 && offsetof(struct capbench_dpdk_frame, vlan_stripped) == 18,
 	       "layout");
-_Static_assert(sizeof(struct capbench_dpdk_wanted) == 16 && offsetof(struct capbench_dpdk_wanted, promiscuous) == 12,
+_Static_assert(sizeof(struct capbench_dpdk_wanted) == 20 && offsetof(struct capbench_dpdk_wanted, promiscuous) == 16,
 	       "layout");
 _Static_assert(sizeof(struct capbench_dpdk_port) == 96 && offsetof(struct capbench_dpdk_port, mac) == 83, "layout");
 _Static_assert(sizeof(struct capbench_dpdk_counter) == 72, "layout");
@@ -210,7 +210,7 @@ static int configure(const struct capbench_dpdk_wanted *wanted, const char *pool
 	struct rte_eth_dev_info info;
 	struct rte_ether_addr mac;
 	struct rte_eth_conf conf;
-	uint16_t transmit_descriptors = 64, queue;
+	uint16_t transmit_descriptors = wanted->transmit_descriptors, queue;
 	uint32_t buffers;
 	unsigned int cache;
 	int result;
@@ -227,8 +227,7 @@ static int configure(const struct capbench_dpdk_wanted *wanted, const char *pool
 	conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 	port->vlan_stripped = conf.rxmode.offloads != 0;
 	*failed = "rte_eth_dev_configure";
-	/* Some drivers refuse a port that cannot transmit. */
-	result = rte_eth_dev_configure(port->number, port->queues, 1, &conf);
+	result = rte_eth_dev_configure(port->number, port->queues, wanted->transmit_queues, &conf);
 	if (result != 0)
 		return result;
 	port->descriptors = wanted->descriptors;
@@ -240,6 +239,9 @@ static int configure(const struct capbench_dpdk_wanted *wanted, const char *pool
 	/* A cache for each registered thread; the pool has to be half as large again at least. */
 	cache = wanted->spare / 2 < RTE_MEMPOOL_CACHE_MAX_SIZE ? wanted->spare / 2 : RTE_MEMPOOL_CACHE_MAX_SIZE;
 	buffers = (uint32_t)port->descriptors * port->queues + wanted->spare + 2 * cache;
+	/* A port that only receives sends nothing that would need a buffer. */
+	if (wanted->transmits)
+		buffers += (uint32_t)transmit_descriptors * wanted->transmit_queues;
 	*failed = "rte_pktmbuf_pool_create";
 	port->pool = rte_pktmbuf_pool_create(pool_name, buffers, cache, 0, wanted->room, SOCKET_ID_ANY);
 	if (port->pool == NULL)
@@ -253,9 +255,11 @@ static int configure(const struct capbench_dpdk_wanted *wanted, const char *pool
 			return result;
 	}
 	*failed = "rte_eth_tx_queue_setup";
-	result = rte_eth_tx_queue_setup(port->number, 0, transmit_descriptors, SOCKET_ID_ANY, NULL);
-	if (result != 0)
-		return result;
+	for (queue = 0; queue < wanted->transmit_queues; queue++) {
+		result = rte_eth_tx_queue_setup(port->number, queue, transmit_descriptors, SOCKET_ID_ANY, NULL);
+		if (result != 0)
+			return result;
+	}
 	/* Before the start, which sets the mode that is on record: a virtual device would switch its interface back. */
 	*failed = "rte_eth_promiscuous_enable";
 	result = wanted->promiscuous ? rte_eth_promiscuous_enable(port->number) : 0;
@@ -331,6 +335,28 @@ uint16_t capbench_dpdk_receive(uint16_t port, uint16_t queue, void **buffers, st
 void capbench_dpdk_free(void **buffers, uint16_t count)
 {
 	rte_pktmbuf_free_bulk((struct rte_mbuf **)buffers, count);
+}
+
+uint16_t capbench_dpdk_send(const struct capbench_dpdk_port *port, uint16_t queue, const uint8_t *frames, size_t stride,
+			    const uint16_t *lengths, uint16_t count)
+{
+	struct rte_mbuf *mbufs[256];
+	uint16_t filled, sent;
+
+	if (count > RTE_DIM(mbufs))
+		count = RTE_DIM(mbufs);
+	if (rte_pktmbuf_alloc_bulk(port->pool, mbufs, count) != 0)
+		return 0;
+	for (filled = 0; filled < count; filled++) {
+		char *octets = rte_pktmbuf_append(mbufs[filled], lengths[filled]);
+
+		if (octets == NULL)
+			break;
+		memcpy(octets, frames + filled * stride, lengths[filled]);
+	}
+	sent = rte_eth_tx_burst(port->number, queue, mbufs, filled);
+	rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
+	return sent;
 }
 
 int capbench_dpdk_counters(uint16_t port, struct capbench_dpdk_counter *counters, unsigned int size)

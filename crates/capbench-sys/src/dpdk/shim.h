@@ -26,10 +26,13 @@ struct capbench_dpdk_wanted {
 	uint32_t mtu;           /* 0: as it is */
 	uint16_t queues;        /* receive queues; 0: as many as the device has */
 	uint16_t descriptors;   /* per receive queue */
+	uint16_t transmit_queues;      /* 1 or more: some drivers refuse a port that cannot transmit */
+	uint16_t transmit_descriptors; /* per transmit queue */
 	uint16_t room;          /* octets of data in a buffer, head room included */
 	uint16_t spare;         /* buffers in addition to those of the descriptors */
 	uint8_t promiscuous;    /* mode that the port is started in */
-	uint8_t reserved;
+	uint8_t transmits;      /* whether capbench_dpdk_send() is used */
+	uint8_t reserved[2];
 };
 
 /* What a port turned out to be. */
@@ -91,6 +94,11 @@ uint16_t capbench_dpdk_receive(uint16_t port, uint16_t queue, void **buffers, st
 			       uint16_t count);
 /* Gives buffers of one burst back. */
 void capbench_dpdk_free(void **buffers, uint16_t count);
+
+/* Copies at most count frames into buffers, of which each holds length octets, and passes them to rte_eth_tx_burst();
+ * returns how many the driver took, which are the first ones. Frame i begins at frames + i * stride. */
+uint16_t capbench_dpdk_send(const struct capbench_dpdk_port *port, uint16_t queue, const uint8_t *frames, size_t stride,
+			    const uint16_t *lengths, uint16_t count);
 
 /* rte_eth_xstats_get() with names: fills at most size counters and returns how many there are, or a negative errno. */
 int capbench_dpdk_counters(uint16_t port, struct capbench_dpdk_counter *counters, unsigned int size);

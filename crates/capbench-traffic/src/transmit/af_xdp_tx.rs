@@ -42,7 +42,7 @@ pub struct AfXdpTx {
 }
 
 impl AfXdpTx {
-    pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
+    pub(super) fn open(config: &TransmitConfig, thread: u16) -> Result<Opened> {
         let batch = config.checked_batch()?;
         let octets = config.slot_octets() as u32;
         let chunk_size = CHUNK_SIZES.into_iter().find(|&size| size >= octets);
@@ -54,7 +54,7 @@ impl AfXdpTx {
         let frames = config.ring_slots.max(LEAST_FRAMES).next_power_of_two();
         let transmitter = Transmitter::open(&TransmitterConfig {
             interface: config.interface,
-            queue: config.queue,
+            queue: thread.into(),
             chunk_size,
             frames,
             send_buffer_bytes: config.send_buffer_bytes,

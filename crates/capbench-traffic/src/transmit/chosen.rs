@@ -4,8 +4,9 @@ use std::fmt;
 use std::num::NonZeroU16;
 
 use capbench_frames::stamp::StreamId;
+use capbench_sys::dpdk::DeviceName;
 
-use super::{METHODS, Opened, TransmitConfig, TransmitMethod};
+use super::{METHODS, Opener, TransmitConfig, TransmitMethod};
 use crate::{Result, TrafficError};
 
 /// The setting that sends frames through the queueing discipline and tc at egress, like those of other programs. This is
@@ -15,24 +16,30 @@ pub const THROUGH_QDISC: &str = "+qdisc";
 /// The setting with the number of threads that send a load together.
 const THREADS: &str = "+threads=";
 
-/// A transmit method as the user names it: `packet-tx`, `packet-tx+qdisc+threads=2`.
+/// A transmit method as the user names it: `packet-tx`, `packet-tx+qdisc+threads=2`, `dpdk-tx:net_af_xdp`.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen {
     /// Its row.
     pub method: &'static TransmitMethod,
+    device: Option<DeviceName>,
     through_qdisc: bool,
     /// How many threads send a load together, each a stream of its own.
     pub threads: NonZeroU16,
 }
 
 impl Chosen {
-    /// Opens it on an interface, for one of its threads.
+    /// Opens what its threads share on an interface. The rest is opened for each thread.
     ///
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
-    pub fn open(&self, config: &TransmitConfig, thread: u16) -> Result<Opened> {
+    pub fn open(&self, config: &TransmitConfig) -> Result<Opener> {
         let qdisc_bypass = config.qdisc_bypass && !self.through_qdisc;
-        (self.method.open)(&TransmitConfig { qdisc_bypass, queue: thread.into(), ..*config })
+        (self.method.open)(&TransmitConfig {
+            qdisc_bypass,
+            threads: self.threads,
+            device: self.device,
+            ..*config
+        })
     }
 
     /// The same with this number of threads.
@@ -44,6 +51,7 @@ impl Chosen {
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.method.name)?;
+        self.device.map_or(Ok(()), |device| write!(f, ":{device}"))?;
         f.write_str(if self.through_qdisc { THROUGH_QDISC } else { "" })?;
         if self.threads == NonZeroU16::MIN { Ok(()) } else { write!(f, "{THREADS}{}", self.threads) }
     }
@@ -62,16 +70,20 @@ pub fn method(text: &str) -> Result<Chosen> {
         Some(name) => (name, true),
         None => (name, false),
     };
+    let (name, device) = match name.split_once(':') {
+        Some((name, device)) => (name, Some(known_device(device)?)),
+        None => (name, None),
+    };
     let known = |method: &&TransmitMethod| {
-        (method.takes_qdisc || !through_qdisc) && (method.takes_threads || threads == NonZeroU16::MIN)
+        (method.takes_qdisc || !through_qdisc) && (method.takes_device || device.is_none())
     };
     match METHODS.iter().filter(known).find(|method| method.name == name) {
-        Some(method) => Ok(Chosen { method, through_qdisc, threads }),
+        Some(method) => Ok(Chosen { method, device, through_qdisc, threads }),
         None => {
             let known: Vec<_> = METHODS
                 .iter()
                 .filter(known)
-                .map(|method| Chosen { method, through_qdisc, threads }.to_string())
+                .map(|method| Chosen { method, device: None, through_qdisc, threads }.to_string())
                 .collect();
             Err(TrafficError::Unknown {
                 kind: "transmit method",
@@ -80,6 +92,14 @@ pub fn method(text: &str) -> Result<Chosen> {
             })
         }
     }
+}
+
+fn known_device(text: &str) -> Result<DeviceName> {
+    DeviceName::parse(text).ok_or_else(|| TrafficError::Unknown {
+        kind: "device of DPDK",
+        name: text.to_owned(),
+        known: DeviceName::KNOWN.into(),
+    })
 }
 
 /// The number of threads in a user's text.

@@ -2,6 +2,8 @@
 
 mod af_xdp_tx;
 mod chosen;
+#[cfg(feature = "dpdk")]
+mod dpdk_tx;
 mod packet_tx;
 mod sendmmsg;
 mod sendto;
@@ -9,12 +11,15 @@ mod sendto;
 mod xdp_live;
 
 use std::fmt;
+use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::time::Duration;
 
 use capbench_frames::head::HEAD_ROOM;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::units::FrameSize;
 use capbench_sys::SysError;
+use capbench_sys::dpdk::DeviceName;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};
 
@@ -121,8 +126,10 @@ impl Refusals {
 pub struct TransmitConfig {
     /// The sending interface.
     pub interface: InterfaceIndex,
-    /// Its transmit queue, for methods that choose one. The kernel chooses for the others.
-    pub queue: u32,
+    /// Number of threads that send together. Methods that choose a transmit queue give each thread its own.
+    pub threads: NonZeroU16,
+    /// The device of DPDK that sends; `None`: the default one. Only of `dpdk-tx`.
+    pub device: Option<DeviceName>,
     /// The largest frame.
     pub largest: FrameSize,
     /// Octets from the destination address to the end of the stamp. A ring copies these instead of referring to them.
@@ -155,7 +162,8 @@ impl TransmitConfig {
         let largest = plan.sizes().largest();
         Self {
             interface,
-            queue: 0,
+            threads: NonZeroU16::MIN,
+            device: None,
             largest,
             head_octets: plan.layout().minimum_size().captured(),
             batch,
@@ -249,6 +257,15 @@ pub struct Opened {
     pub facts: TransmitFacts,
 }
 
+/// Opens a method for one of its threads, by the thread's number, and on that thread. It keeps what the threads share.
+pub type Opener = Arc<dyn Fn(u16) -> Result<Opened> + Send + Sync>;
+
+/// For methods whose threads share nothing.
+fn each(config: &TransmitConfig, open: fn(&TransmitConfig, u16) -> Result<Opened>) -> Result<Opener> {
+    let config = *config;
+    Ok(Arc::new(move |thread| open(&config, thread)))
+}
+
 /// A row of the table of transmit methods.
 #[derive(Debug, Clone, Copy)]
 pub struct TransmitMethod {
@@ -258,13 +275,13 @@ pub struct TransmitMethod {
     pub summary: &'static str,
     /// Whether it supports [`THROUGH_QDISC`] after its name, to use the queueing discipline.
     pub takes_qdisc: bool,
-    /// Whether several threads can send with it on one interface.
-    pub takes_threads: bool,
-    /// Opens it on an interface with this configuration.
+    /// Whether it supports a device of DPDK after its name, as in `dpdk-tx:net_af_xdp`.
+    pub takes_device: bool,
+    /// Opens what its threads share on an interface with this configuration. The rest is opened for each thread.
     ///
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
-    pub open: fn(&TransmitConfig) -> Result<Opened>,
+    pub open: fn(&TransmitConfig) -> Result<Opener>,
     /// Whether this process and kernel support it, in the network namespace that is to send; otherwise one line with the
     /// reason. Sends nothing. Limits of the interface show only when it is opened.
     pub supported: fn() -> std::result::Result<(), String>,
@@ -289,14 +306,18 @@ fn missing(error: &SysError, family: &str) -> String {
     }
 }
 
-/// All transmit methods: those for every link, fastest first, then the one that needs XDP at both ends.
+#[cfg(not(feature = "dpdk"))]
+const WITHOUT_DPDK: &str =
+    "built without the feature dpdk; it needs libdpdk-dev: cargo build --features dpdk";
+
+/// All transmit methods: those for every link, fastest first, then the one that needs XDP at both ends, and DPDK.
 pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "packet-tx",
         summary: "AF_PACKET transmit ring (PACKET_TX_RING, TPACKET_V2), small frames copied, large ones attached",
         takes_qdisc: true,
-        takes_threads: true,
-        open: PacketTx::open,
+        takes_device: false,
+        open: |config| each(config, PacketTx::open),
         supported: packet_sockets,
         needs_far_napi: false,
     },
@@ -304,8 +325,8 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "af-xdp-tx",
         summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
         takes_qdisc: false,
-        takes_threads: true,
-        open: AfXdpTx::open,
+        takes_device: false,
+        open: |config| each(config, AfXdpTx::open),
         supported: AfXdpTx::supported,
         needs_far_napi: false,
     },
@@ -313,8 +334,8 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "sendmmsg",
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
         takes_qdisc: true,
-        takes_threads: true,
-        open: Sendmmsg::open,
+        takes_device: false,
+        open: |config| each(config, Sendmmsg::open),
         supported: packet_sockets,
         needs_far_napi: false,
     },
@@ -322,8 +343,8 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "sendto",
         summary: "AF_PACKET socket, send(2): one frame a call",
         takes_qdisc: true,
-        takes_threads: true,
-        open: Sendto::open,
+        takes_device: false,
+        open: |config| each(config, Sendto::open),
         supported: packet_sockets,
         needs_far_napi: false,
     },
@@ -331,8 +352,7 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "xdp-live",
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
         takes_qdisc: false,
-        // An interface runs one XDP program, and a detached one takes 25 ms for each batch.
-        takes_threads: false,
+        takes_device: false,
         #[cfg(feature = "bpf")]
         open: xdp_live::open,
         #[cfg(feature = "bpf")]
@@ -344,6 +364,21 @@ pub const METHODS: &[TransmitMethod] = &[
         #[cfg(not(feature = "bpf"))]
         supported: || Err("built without the feature bpf".into()),
         needs_far_napi: true,
+    },
+    TransmitMethod {
+        name: "dpdk-tx",
+        summary: "a port of DPDK: its driver net_af_packet over the interface, or dpdk-tx:PCI-ADDRESS",
+        takes_qdisc: true,
+        takes_device: true,
+        #[cfg(feature = "dpdk")]
+        open: dpdk_tx::open,
+        #[cfg(feature = "dpdk")]
+        supported: dpdk_tx::supported,
+        #[cfg(not(feature = "dpdk"))]
+        open: |_| Err(SysError::argument("dpdk-tx", WITHOUT_DPDK).into()),
+        #[cfg(not(feature = "dpdk"))]
+        supported: || Err(WITHOUT_DPDK.into()),
+        needs_far_napi: false,
     },
 ];
 
@@ -374,11 +409,20 @@ mod tests {
             assert_eq!(method(name).unwrap().to_string(), name);
         }
         let error = method("af-xdp-tx+qdisc").unwrap_err().to_string();
-        assert!(error.ends_with("there are: packet-tx+qdisc, sendmmsg+qdisc, sendto+qdisc"), "{error}");
-        let error = method("xdp-live+threads=2").unwrap_err().to_string();
         assert!(
-            error.ends_with("packet-tx+threads=2, af-xdp-tx+threads=2, sendmmsg+threads=2, sendto+threads=2")
+            error.ends_with("there are: packet-tx+qdisc, sendmmsg+qdisc, sendto+qdisc, dpdk-tx+qdisc"),
+            "{error}"
         );
+        for name in ["dpdk-tx:net_af_xdp+threads=2", "dpdk-tx:0000:0a:00.1", "dpdk-tx:net_af_packet+qdisc"] {
+            assert_eq!(method(name).unwrap().to_string(), name);
+        }
+        let error = method("dpdk-tx:net_tap").unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "'net_tap'; there are: net_af_packet, net_af_xdp or a PCI address like 0000:03:00.0"
+            )
+        );
+        assert!(method("packet-tx:net_af_packet").unwrap_err().to_string().ends_with("there are: dpdk-tx"));
         for name in ["packet-tx+threads=0", "packet-tx+threads=257", "packet-tx+threads=two"] {
             let error = method(name).unwrap_err().to_string();
             assert!(
@@ -386,10 +430,10 @@ mod tests {
                 "{error}"
             );
         }
-        let error = method("dpdk").unwrap_err().to_string();
+        let error = method("pktgen").unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no transmit method 'dpdk'; there are: packet-tx, af-xdp-tx, sendmmsg, sendto, xdp-live"
+            "there is no transmit method 'pktgen'; there are: packet-tx, af-xdp-tx, sendmmsg, sendto, xdp-live, dpdk-tx"
         );
     }
 }

@@ -27,7 +27,7 @@ pub struct PacketTx {
 }
 
 impl PacketTx {
-    pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
+    pub(super) fn open(config: &TransmitConfig, _: u16) -> Result<Opened> {
         let batch = config.checked_batch()?;
         let (socket, send_buffer_bytes) = config.socket()?;
         // Must precede the ring, or the kernel returns EBUSY.

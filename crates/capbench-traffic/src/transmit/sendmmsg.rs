@@ -14,7 +14,7 @@ pub struct Sendmmsg {
 }
 
 impl Sendmmsg {
-    pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
+    pub(super) fn open(config: &TransmitConfig, _: u16) -> Result<Opened> {
         let batch = config.checked_batch()?;
         let (socket, send_buffer_bytes) = config.socket()?;
         config.bind(&socket)?;

@@ -14,7 +14,7 @@ pub struct Sendto {
 }
 
 impl Sendto {
-    pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
+    pub(super) fn open(config: &TransmitConfig, _: u16) -> Result<Opened> {
         let (socket, send_buffer_bytes) = config.socket()?;
         config.bind(&socket)?;
         let facts = TransmitFacts {

@@ -6,8 +6,13 @@
 //! require. The other end of a veth needs an XDP program, too, or generic receive offload, which gives it NAPI
 //! (`veth_xdp_xmit` of drivers/net/veth.c). Frames that do not fit into a veth's queue count in `tx_dropped` of the sender.
 //! Frames to a far end without XDP count nowhere, so that is an error.
+//!
+//! Threads run one program: an interface has one, and a detached one takes 25 ms for each batch. The kernel runs it on several
+//! CPUs at once. It knows a thread by the length of the frames before it changes them.
 
+use std::num::NonZeroU16;
 use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
@@ -16,10 +21,10 @@ use capbench_sys::bpf::{LiveFrames, XdpLink, XdpMode, link_state};
 use capbench_sys::host::InterfaceIndex;
 
 use crate::transmission::{Finish, MOST_BATCH, SubmitCounts};
-use crate::transmit::{Opened, TransmitConfig, TransmitFacts};
+use crate::transmit::{Opened, Opener, TransmitConfig, TransmitFacts};
 use crate::{Result, TrafficError, Transmit};
 
-/// Slots for a batch that a signal interrupted, and for the next batch.
+/// Slots of a thread for a batch that a signal interrupted, and for the next batch.
 const SLOTS: u32 = 2 * MOST_BATCH as u32;
 
 /// Frames that the kernel passes to the driver at once. Larger batches need more pages for the same frames, and the queue of
@@ -36,46 +41,54 @@ const HEADER: usize = 8;
 /// How long drivers of network cards need to update their counters.
 const DRIVER_REFRESH: Duration = Duration::from_millis(2100);
 
-/// A program that sends frames.
+/// A thread that sends frames with a program.
 struct XdpLive {
-    program: Program,
+    program: Arc<Mutex<Program>>,
+    thread: u16,
     frames: LiveFrames,
     /// Frames submitted so far: the number of the next slot.
     submitted: u64,
-    /// Frames that the program is known to have generated.
+    /// Frames that the program is known to have generated for this thread.
     made: u64,
     interface: InterfaceIndex,
-    /// State at the end of the last phase: frames generated, and frames that the interface had received for sending.
+    /// State at the end of the last phase: frames generated, and frames that the interface had received for sending from
+    /// whichever thread.
     last: (u64, Option<u64>),
 }
 
-/// Opens it.
-pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
-    let largest = config.largest.captured();
-    if largest > LARGEST {
+/// Attaches the program that all threads run.
+pub(super) fn open(config: &TransmitConfig) -> Result<Opener> {
+    let (largest, interface, threads) = (config.largest.captured(), config.interface, config.threads);
+    if largest + usize::from(threads.get() - 1) > LARGEST {
         return Err(TrafficError::Transmit {
             what: "a frame size of",
             asked: config.largest.octets().into(),
-            allowed: "xdp-live sends at most 3220 octets, FCS included; packet-tx sends larger ones",
+            allowed: "xdp-live sends at most 3220 octets, FCS included, and one less for each thread but the first; \
+                      packet-tx sends larger ones",
         });
     }
-    let slot_octets = HEADER + config.slot_octets();
-    let (program, frames) = Program::load(config.interface, SLOTS, slot_octets, largest)?;
-    let facts = TransmitFacts {
-        batch: MOST_BATCH,
-        send_buffer_bytes: 0,
-        qdisc_bypass: true,
-        ring_slots: Some(SLOTS),
-        copied_up_to: None,
-        // The kernel allocates a page for each frame and waits for none of them.
-        in_flight: u32::MAX,
-    };
-    let interface = config.interface;
+    let program = Program::load(interface, threads, HEADER + config.slot_octets(), largest)?;
+    let program = Arc::new(Mutex::new(program));
     let last = (0, link_state(interface)?.offered);
-    Ok(Opened {
-        sender: Box::new(XdpLive { program, frames, submitted: 0, made: 0, interface, last }),
-        facts,
-    })
+    Ok(Arc::new(move |thread| {
+        let frames = at_work(&program).object.frames(largest, thread)?;
+        let facts = TransmitFacts {
+            batch: MOST_BATCH,
+            send_buffer_bytes: 0,
+            qdisc_bypass: true,
+            ring_slots: Some(SLOTS),
+            copied_up_to: None,
+            // The kernel allocates a page for each frame and waits for none of them.
+            in_flight: u32::MAX,
+        };
+        let program = Arc::clone(&program);
+        let sender = Box::new(XdpLive { program, thread, frames, submitted: 0, made: 0, interface, last });
+        Ok(Opened { sender, facts })
+    }))
+}
+
+fn at_work(program: &Mutex<Program>) -> MutexGuard<'_, Program> {
+    program.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl XdpLive {
@@ -88,7 +101,7 @@ impl XdpLive {
         }
         let accepted = match self.frames.run(pending, DRIVER_BATCH) {
             Ok(()) => u64::from(pending),
-            Err(error) => match self.program.made()? - self.made {
+            Err(error) => match at_work(&self.program).made(self.thread)? - self.made {
                 // A signal is no failure. The frames are offered again.
                 0 if error.errno() != Some(EINTR) => return Err(explained(error)),
                 // Frames generated before the failure are reported first. The failure occurs again at the next run.
@@ -152,7 +165,7 @@ impl Transmit for XdpLive {
         // Otherwise the next phase would send the rest first: the program reads slots by its count.
         self.submitted = self.made;
         self.check_that_some_left()?;
-        Ok(Finish { counts, in_flight: 0 })
+        Ok(Finish { counts, ..Finish::default() })
     }
 }
 
@@ -160,50 +173,62 @@ impl Transmit for XdpLive {
 struct Program {
     // Drop order: the program leaves the interface first.
     _link: XdpLink,
-    object: Loaded,
+    object: Object,
 }
 
 impl Program {
-    /// Loads it with slots of `slot_octets` octets, attaches it, and returns the slots.
+    /// Loads it with slots of `slot_octets` octets, and attaches it.
     ///
     /// It is attached for two reasons. Many drivers send frames of programs only while they run one themselves. And for a
     /// detached program the kernel patches its dispatcher twice in every run, which takes about 25 ms
     /// (`bpf_dispatcher_change_prog` of kernel/bpf/dispatcher.c, measured with Linux 6.18).
     fn load(
         interface: InterfaceIndex,
-        slots: u32,
+        threads: NonZeroU16,
         slot_octets: usize,
         largest: usize,
-    ) -> Result<(Self, LiveFrames)> {
-        let (object, frames) = load(interface.number(), slots, slot_octets, largest).map_err(explained)?;
-        let link = object.attach(interface, XdpMode::Driver).map_err(explained)?;
-        Ok((Self { _link: link, object }, frames))
+    ) -> Result<Self> {
+        let object = Object::load(interface.number(), threads, slot_octets, largest).map_err(explained)?;
+        let link = object.0.attach(interface, XdpMode::Driver).map_err(explained)?;
+        Ok(Self { _link: link, object })
     }
 
-    /// Number of frames generated so far.
-    fn made(&self) -> std::result::Result<u64, SysError> {
-        let variables = self.object.variables()?;
-        let made = variables.first_chunk().map(|octets| u64::from_ne_bytes(*octets));
-        made.ok_or_else(|| SysError::argument("BPF object live", "its count has another size"))
+    /// Number of frames generated so far for a thread.
+    fn made(&self, thread: u16) -> std::result::Result<u64, SysError> {
+        // `threads` of live.bpf.c.
+        const OCTETS: usize = 64;
+        let variables = self.object.0.variables()?;
+        let made = variables.get(usize::from(thread) * OCTETS..).and_then(|octets| octets.first_chunk());
+        let made = made.map(|octets| u64::from_ne_bytes(*octets));
+        made.ok_or_else(|| SysError::argument("BPF object live", "its counts have another size"))
     }
 }
 
-/// Loads it without attaching it, to send on the interface with this number.
-fn load(
-    interface: u32,
-    slots: u32,
-    slot_octets: usize,
-    largest: usize,
-) -> std::result::Result<(Loaded, LiveFrames), SysError> {
-    let mut object = OpenedObject::read("live", object_file!("live"))?;
-    object.set_value_size("slots", slot_octets as u32)?;
-    object.set_entries("slots", slots)?;
-    // `config` of live.bpf.c.
-    let config = [interface, slots, largest as u32];
-    object.set_constants(&config.into_iter().flat_map(u32::to_ne_bytes).collect::<Vec<_>>())?;
-    let object = object.load()?;
-    let frames = LiveFrames::new(object.program_fd()?.as_fd(), object.map_fd("slots")?.as_fd(), largest)?;
-    Ok((object, frames))
+/// The loaded program, which need not be attached.
+struct Object(Loaded);
+
+impl Object {
+    /// Loads it to send on the interface with this number.
+    fn load(
+        interface: u32,
+        threads: NonZeroU16,
+        slot_octets: usize,
+        largest: usize,
+    ) -> std::result::Result<Self, SysError> {
+        let mut object = OpenedObject::read("live", object_file!("live"))?;
+        object.set_value_size("slots", slot_octets as u32)?;
+        object.set_entries("slots", SLOTS * u32::from(threads.get()))?;
+        // `config` of live.bpf.c.
+        let config = [interface, SLOTS, largest as u32];
+        object.set_constants(&config.into_iter().flat_map(u32::to_ne_bytes).collect::<Vec<_>>())?;
+        Ok(Self(object.load()?))
+    }
+
+    /// The frames that it sends for a thread.
+    fn frames(&self, largest: usize, thread: u16) -> std::result::Result<LiveFrames, SysError> {
+        let (program, slots) = (self.0.program_fd()?, self.0.map_fd("slots")?);
+        LiveFrames::new(program.as_fd(), slots.as_fd(), largest, thread, SLOTS)
+    }
 }
 
 /// Whether the kernel loads the program and runs it on frames that it generates. Tries one frame to an invalid interface, so
@@ -217,7 +242,8 @@ pub(super) fn supported() -> std::result::Result<(), String> {
         }
         _ => error.to_string(),
     };
-    let (_object, mut frames) = load(NOWHERE, 1, 72, OCTETS.into()).map_err(why)?;
+    let object = Object::load(NOWHERE, NonZeroU16::MIN, 72, OCTETS.into()).map_err(why)?;
+    let mut frames = object.frames(OCTETS.into(), 0).map_err(why)?;
     frames.commit(0, OCTETS);
     frames.run(1, 1).map_err(|error| match error.errno() {
         Some(EINVAL) => {

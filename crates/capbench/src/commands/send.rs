@@ -76,8 +76,8 @@ pub struct SendFlags {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
-    /// through the queueing discipline
+    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx, xdp-live or dpdk-tx; with +qdisc behind it, one of the first
+    /// three goes through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
     transmit: String,
     #[command(flatten)]
@@ -166,8 +166,8 @@ fn sent(
     let method = transmit_by(&flags.transmit, flags.threads)?;
     let (stop, cpus) = (stop.flag(), cpus(flags, method.threads)?);
     let config = TransmitConfig::for_plan(side.index(), plan, Refusal::Repeat);
-    let opened = (0..method.threads.get()).map(|thread| method.open(&config, thread));
-    let opened = opened.collect::<capbench_traffic::Result<Vec<_>>>()?;
+    let open = method.open(&config)?;
+    let opened = (0..method.threads.get()).map(&*open).collect::<capbench_traffic::Result<Vec<_>>>()?;
     let progress: Vec<AtomicU64> = cpus.iter().map(|_| AtomicU64::default()).collect();
     let (ended, end) = mpsc::channel::<()>();
     let start = Instant::now() + if opened.len() > 1 { HEAD_START } else { Duration::ZERO };

@@ -18,7 +18,7 @@ use super::super::presence::{Presence, flags_if_up};
 use super::super::socket_setup::promiscuous;
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
-use super::{DeviceName, METHOD, Request, check};
+use super::{METHOD, Request, check};
 use crate::filter::Keep;
 use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result, filter};
 use capbench_model::counters::{Counters, WaitCounts};
@@ -70,7 +70,7 @@ impl Dpdk {
         let fail = |source| context.fail(source);
         check(spec, interface, options)?;
         let request = Request::parse(spec)?;
-        let is_virtual = !matches!(request.device, DeviceName::Pci(_));
+        let is_virtual = request.device.is_virtual();
         let mut user_promiscuous = false;
         if is_virtual {
             // Checked before DPDK starts, because its drivers do not say what is missing.
@@ -192,7 +192,7 @@ fn running(
         }
         _ => "",
     };
-    let found = !matches!((port.sockets(), device), (DriverSockets::None, Device::Virtual { .. }));
+    let found = !(matches!(port.sockets(), DriverSockets::None) && device.name.is_virtual());
     let properties = [
         format!("driver {}{mode}", port.driver()),
         format!("polled without sleeping; EAL {}", port.eal().arguments()),
@@ -205,8 +205,8 @@ fn running(
         port.descriptors(),
         port.buffers(),
         wanted.room,
-        if device.arguments().is_empty() { "" } else { "; " },
-        device.arguments()
+        if device.arguments.is_empty() { "" } else { "; " },
+        device.arguments
     );
     Ok(Running {
         vlan_metadata: port.vlan_stripped(),

@@ -1,12 +1,12 @@
 //! Before a DPDK device receives: checks, the device's configuration, and DPDK's start.
 
 use capbench_sys::SysError;
-use capbench_sys::dpdk::{Device, Eal, EalArguments, Wanted, eal, interface_argument};
+use capbench_sys::dpdk::{Device, DeviceName, Eal, Wanted, eal};
 use capbench_sys::host::capability::Capability;
 use capbench_sys::host::{capability, identity, memory, namespace};
 
 use super::super::socket_setup::probe;
-use super::{DeviceName, Request, ring};
+use super::{Request, ring};
 use crate::{CaptureError, Context, Interface, Result};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -31,30 +31,23 @@ pub(super) fn plan(
         burst: request.burst,
         // Virtual devices would change their interface permanently; the user's setting stays.
         promiscuous: user_promiscuous,
+        transmit: None,
     };
-    let over = |driver: &str, arguments: &str| -> Result<Device> {
-        let parts = [
-            &interface_argument(&interface.name).map_err(|e| context.fail(e))?,
-            arguments,
-            &request.arguments,
-        ];
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Ok(Device::Virtual { driver: driver.into(), arguments: parts.join(",") })
+    let device = |arguments: &str| {
+        Device::new(request.device, &interface.name, &[arguments, &request.arguments])
+            .map_err(|error| context.fail(error))
     };
-    Ok(match &request.device {
+    Ok(match request.device {
         DeviceName::AfPacket => {
             let ring = ring(request, interface, options)?;
-            (over("net_af_packet", &ring.arguments)?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
+            (device(&ring.arguments)?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
         }
         DeviceName::AfXdp => {
             // A buffer has to fit in a page, with DPDK's and XDP's headroom.
             let room = if interface.mtu <= 1500 { usual.room } else { 4096 - 64 - HEAD_ROOM };
-            (
-                over("net_af_xdp", "")?,
-                Wanted { descriptors: request.descriptors.unwrap_or(2048), room, ..usual },
-            )
+            (device("")?, Wanted { descriptors: request.descriptors.unwrap_or(2048), room, ..usual })
         }
-        DeviceName::Pci(address) => {
+        DeviceName::Pci(_) => {
             // Ethernet header, VLAN tag and FCS are added.
             let octets = (interface.mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
             let wanted = Wanted {
@@ -65,7 +58,7 @@ pub(super) fn plan(
                 promiscuous: options.promiscuous,
                 ..usual
             };
-            (Device::Pci { address: address.clone(), arguments: request.arguments.clone() }, wanted)
+            (device("")?, wanted)
         }
     })
 }
@@ -102,9 +95,7 @@ pub(super) fn start(
     device: &Device,
     options: &CaptureOptions,
 ) -> Result<&'static Eal> {
-    let started = eal::first_cpu()
-        .and_then(|cpu| EalArguments::new(device.kind(), &options.eal_arguments, cpu))
-        .and_then(Eal::start);
+    let started = Eal::start(device.name, &options.eal_arguments);
     started.map_err(|error| match error {
         SysError::Argument { what, reason } if !options.eal_arguments.is_empty() => {
             CaptureError::Option { option: "--eal", reason: format!("{what}: {reason}") }
@@ -115,10 +106,10 @@ pub(super) fn start(
 
 /// Whether the device is usable in the calling thread's namespace, as far as is known without starting DPDK.
 pub(super) fn supported(request: &Request) -> std::result::Result<(), String> {
-    if let Some(driver) = request.device.driver() {
-        eal::has_driver(driver)?;
+    if request.device.is_virtual() {
+        eal::has_driver(&request.device.to_string())?;
     }
-    match &request.device {
+    match request.device {
         DeviceName::AfPacket => probe(None),
         DeviceName::AfXdp => {
             let wanted = [Capability::NetAdmin, Capability::NetRaw, Capability::Bpf];
@@ -135,8 +126,8 @@ pub(super) fn supported(request: &Request) -> std::result::Result<(), String> {
                 Err(error) => Err(error.to_string()),
             }
         }
-        DeviceName::Pci(address) => {
-            if !std::path::Path::new("/sys/bus/pci/devices").join(address).exists() {
+        address @ DeviceName::Pci(_) => {
+            if !std::path::Path::new("/sys/bus/pci/devices").join(address.to_string()).exists() {
                 return Err(format!("there is no PCI device {address}"));
             }
             if identity::effective().uid == 0 { Ok(()) } else { Err("needs root".into()) }
