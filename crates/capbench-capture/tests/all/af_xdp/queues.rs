@@ -14,19 +14,6 @@ use super::{
 use crate::wire::{OTHER_MAC, take};
 use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, privileges};
 
-/// A pair whose ends have two queues each.
-fn with_two_queues() -> Namespaces {
-    let spaces = Namespaces { left: Place::new("left"), right: Place::new("right") };
-    spaces.left.ip(&format!(
-        "link add name left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2 netns {}",
-        spaces.right.path()
-    ));
-    spaces.left.ip("link set dev left arp off up");
-    spaces.right.ip("link set dev right arp off up");
-    eventually("carrier", || spaces.right.ip("-o link show dev right").contains("LOWER_UP"));
-    spaces
-}
-
 /// Sends through one transmit queue, which decides the peer's receive queue.
 struct QueueWire(Transmitter);
 
@@ -64,7 +51,7 @@ impl QueueWire {
 fn root_all_queues_are_one_source_and_each_keeps_its_order() {
     let Some(()) = privileges() else { return };
     for method in MODES {
-        let (spaces, is_native) = (with_two_queues(), method == MODES[0]);
+        let (spaces, is_native) = (Namespaces::with_queues(2), method == MODES[0]);
         let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));
         spaces.right.inside(|| {
             let mut capture = open_as(method, 1500, &options()).unwrap();
@@ -128,7 +115,7 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
 #[test]
 fn root_members_have_a_queue_each_and_their_counters_add_up() {
     let Some(()) = privileges() else { return };
-    let spaces = with_two_queues();
+    let spaces = Namespaces::with_queues(2);
     let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));
     let group = || CaptureOptions { fanout: Some(Fanout::new(FanoutMode::Queue)), ..options() };
     spaces.right.inside(|| {
