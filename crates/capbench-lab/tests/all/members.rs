@@ -127,7 +127,10 @@ fn root_alone_members_of_af_xdp_share_the_queues_and_none_is_left_out() {
     for (method, members) in [("af-xdp", 4), ("af-xdp", 3), ("af-xdp", 1), ("af-xdp+generic", 4)] {
         let method = format!("{method}+members={members}");
         let trial = run(&mut laboratory, &setup(&method), rate(20_000.0));
-        assert_eq!((trial.members.len(), trial.delivered), (members, trial.sent), "{method}");
+        // A busy host can lose frames on the way, but the program leaves none to the stack.
+        let passed =
+            trial.ledger.iter().find(|entry| entry.place == Place::Xdp).and_then(|entry| entry.count);
+        assert_eq!((trial.members.len(), passed), (members, Some(0)), "{method}: {:?}", trial.ledger);
         let sharing = trial.flow_sharing.unwrap();
         assert_eq!((sharing.split, sharing.split_frames), (0, 0), "{method}: {:?}", trial.members);
         let got_some = trial.members.iter().filter(|member| member.read > 0).count();
@@ -152,7 +155,7 @@ fn root_alone_the_frames_of_all_queues_come_through_their_napi_threads() {
         let trial =
             laboratory.prepare(&setup(method)).unwrap().run(rate(20_000.0), Duration::from_millis(60));
         let trial = trial.unwrap();
-        assert_eq!((trial.unexplained, trial.delivered), (0, trial.sent), "{method}: {:?}", trial.ledger);
+        assert_eq!(trial.unexplained, 0, "{method}: {:?}", trial.ledger);
         let split = trial.flow_sharing.map_or(0, |sharing| sharing.split);
         assert_eq!(split, 0, "{method}");
     }
@@ -160,7 +163,7 @@ fn root_alone_the_frames_of_all_queues_come_through_their_napi_threads() {
     let trial =
         laboratory.prepare(&setup("xdp-count")).unwrap().run(rate(20_000.0), Duration::from_millis(60));
     let trial = trial.unwrap();
-    assert_eq!((trial.unexplained, trial.delivered), (0, trial.sent), "{:?}", trial.ledger);
+    assert_eq!(trial.unexplained, 0, "{:?}", trial.ledger);
 }
 
 #[test]
