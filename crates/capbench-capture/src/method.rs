@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_sys::host::identity;
+use capbench_sys::packet::FanoutMode;
 
 use crate::{CaptureError, Interface, Result};
 use capbench_model::method_spec::MethodSpec;
@@ -27,8 +28,8 @@ pub struct Method {
     pub variants: &'static [&'static str],
     /// Whether it runs a user's filter ([`CaptureOptions::filter`]).
     pub socket_filter: bool,
-    /// Whether several of it can share the frames of an interface ([`CaptureOptions::fanout`]).
-    pub fanout: bool,
+    /// How several of it can share the frames of an interface ([`CaptureOptions::fanout`]); `None`: they cannot.
+    pub fanout: Option<Sharing>,
     /// Whether the main job runs it when the user names no method.
     pub in_default: bool,
     /// What is untested, and why. `None` if everything is tested.
@@ -59,7 +60,7 @@ impl Method {
         settings: &[],
         variants: &[],
         socket_filter: false,
-        fanout: false,
+        fanout: None,
         in_default: false,
         untested: None,
         capture_point: |_| CapturePoint::Stack,
@@ -75,15 +76,30 @@ impl Method {
     /// # Errors
     /// An option that the method does not know, or an invalid value.
     pub fn accepts(&self, spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
-        let refuse = |reason| Err(CaptureError::unsupported(&self.name, &interface.name, reason));
+        let refuse = |reason: String| Err(CaptureError::unsupported(&self.name, &interface.name, reason));
         if options.filter.is_some() && !self.socket_filter {
-            return refuse("it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have");
-        }
-        if options.fanout.is_some() && !self.fanout {
             return refuse(
-                "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg and packet-v1 to \
-                 packet-v3 can",
+                "it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have".into(),
             );
+        }
+        match (&options.fanout, &self.fanout) {
+            (Some(_), None) => {
+                return refuse(
+                    "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg, packet-v1 to \
+                     packet-v3, af-xdp and pf-ring can"
+                        .into(),
+                );
+            }
+            (Some(fanout), Some(sharing)) if !sharing.modes.contains(&fanout.mode()) => {
+                let can: Vec<_> = sharing.modes.iter().map(ToString::to_string).collect();
+                return refuse(format!(
+                    "{}: write --fanout {}, not {}",
+                    sharing.because,
+                    can.join(" or "),
+                    fanout.mode()
+                ));
+            }
+            _ => {}
         }
         (self.check)(spec, interface, options)
     }
@@ -127,6 +143,15 @@ impl Method {
         }
         Ok(())
     }
+}
+
+/// How captures of a method can share the frames of an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing {
+    /// The ways, the usual one first.
+    pub modes: &'static [FanoutMode],
+    /// Why these and no others.
+    pub because: &'static str,
 }
 
 /// The argument after the colon.

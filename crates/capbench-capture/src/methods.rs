@@ -1,5 +1,7 @@
 //! The table of capture methods.
 
+use std::num::NonZeroU16;
+
 use capbench_sys::packet::fanout::MOST_MEMBERS;
 
 use crate::backends::{
@@ -83,10 +85,13 @@ macro_rules! methods {
             members: usize,
             visitor: V,
         ) -> Result<V::Output> {
-            find(spec)?.accepts(spec, interface, options)?;
             of_members(spec, interface, options, members)?;
+            let mut options = options.clone();
+            let count = u16::try_from(members).ok().and_then(NonZeroU16::new);
+            options.fanout = options.fanout.zip(count).map(|(fanout, count)| fanout.with_members(count));
+            find(spec)?.accepts(spec, interface, &options)?;
             $(if spec.name() == $module::$method.name {
-                let open = |_| $module::$type::open(spec, interface, options);
+                let open = |_| $module::$type::open(spec, interface, &options);
                 return Ok(visitor.visit((0..members).map(open).collect::<Result<Vec<_>>>()?));
             })+
             Err(unknown(spec.name()))
@@ -173,7 +178,10 @@ mod tests {
             let spec = MethodSpec::plain(method.name);
             let refused = method.accepts(&spec, &interface, &shared).map_err(|error| error.to_string());
             let is_refused = refused.is_err_and(|text| text.contains("fanout"));
-            assert_eq!(is_refused, !method.fanout, "{}", method.name);
+            let sharing = method.fanout.is_some_and(|sharing| sharing.modes.contains(&FanoutMode::Hash));
+            assert_eq!(is_refused, !sharing, "{}", method.name);
+            let usual = method.fanout.map(|sharing| sharing.modes[0]);
+            assert!(usual.is_none_or(|mode| mode == spec.usual_fanout()), "{}", method.name);
         }
     }
 

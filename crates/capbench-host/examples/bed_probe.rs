@@ -30,7 +30,7 @@ fn run() -> Result<()> {
     let kinds = [
         KernelWork::SenderContext,
         KernelWork::Rps(same.kernels.clone()),
-        KernelWork::ThreadedNapi(same.kernel),
+        KernelWork::ThreadedNapi(vec![same.kernel]),
     ];
     for kernel_work in kinds {
         let options = BedOptions { mtu: 9000, kernel_work, ..BedOptions::default() };

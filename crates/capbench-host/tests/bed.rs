@@ -25,6 +25,7 @@ use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
 use capbench_sys::host::ethtool::Offload;
 use capbench_sys::host::{CpuId, NetNamespace, SysfsView};
 use capbench_sys::packet::{PacketSocket, Protocol};
+use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
 use capbench_testing::network::privileges;
 use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
 
@@ -77,7 +78,7 @@ fn net_device() -> u64 {
     std::fs::metadata("/proc/self/ns/net").unwrap().dev()
 }
 
-fn eventually(what: &str, condition: impl Fn() -> bool) {
+fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < Duration::from_secs(10), "{what}: not within 10 s");
@@ -157,7 +158,7 @@ fn root_alone_receive_work_is_done_where_it_was_asked_for() {
     let kinds = [
         (KernelWork::SenderContext, generator, Vec::new()),
         (KernelWork::Rps(vec![kernel]), kernel, vec![kernel]),
-        (KernelWork::ThreadedNapi(kernel), kernel, vec![kernel]),
+        (KernelWork::ThreadedNapi(vec![kernel]), kernel, vec![kernel]),
     ];
     for (kernel_work, expected, read_back) in kinds {
         let options = BedOptions { kernel_work: kernel_work.clone(), ..BedOptions::default() };
@@ -198,12 +199,64 @@ fn root_alone_receive_work_of_several_queues_is_spread_by_flow() {
     assert_eq!((queues(bed.transmit_side()), queues(bed.receive_side())), (6, 6));
 }
 
+/// The threads of a link's queues are told apart: each runs on the CPU of its queue.
+#[test]
+fn root_alone_each_queue_is_polled_on_its_cpu() {
+    const FRAMES: u64 = 2000;
+    let Some(()) = privileges() else { return };
+    let cpus = allowed_cpus().unwrap();
+    let (Some(&first), Some(&last)) = (cpus.first(), cpus.last()) else { panic!("no CPU") };
+    let options = BedOptions {
+        queues: NonZeroU16::new(3).unwrap(),
+        kernel_work: KernelWork::ThreadedNapi(vec![first, last]),
+        ..BedOptions::default()
+    };
+    let bed = match Bed::virtual_pair(&options) {
+        Err(HostError::Unsupported { reason, .. }) => return cannot_have(HostLimit::Kernel, reason),
+        made => made.unwrap(),
+    };
+    let sent = frame(&bed);
+    // The queues have the CPUs in turn.
+    for (queue, cpu) in [(0, first), (1, last), (2, first)] {
+        let (before, count) = (SoftnetSnapshot::read().unwrap(), received(&bed));
+        let send = || {
+            let mut transmitter = Transmitter::open(&TransmitterConfig {
+                interface: bed.transmit_side().index(),
+                queue,
+                chunk_size: 2048,
+                frames: 64,
+                send_buffer_bytes: 1 << 20,
+                budget: 32,
+            })
+            .unwrap();
+            for _ in 0..FRAMES {
+                eventually("a free chunk", || {
+                    transmitter.queue().take_count();
+                    transmitter.queue().room(1) == 1
+                });
+                transmitter.queue().slot(0)[..sent.len()].copy_from_slice(&sent);
+                transmitter.queue().request(&[sent.len() as u16]).unwrap();
+                while transmitter.queue().pending() > 0 {
+                    let wake = transmitter.wake().unwrap();
+                    transmitter.queue().take_count();
+                    assert!(wake != Wake::Dropped || transmitter.repeat_dropped());
+                }
+            }
+        };
+        bed.transmit_side().run(send).unwrap();
+        eventually("every frame arrives", || received(&bed) - count >= FRAMES);
+        let after = SoftnetSnapshot::read().unwrap();
+        let bounds = kernel_cpu_bounds(&after.since(&before), &[cpu], FRAMES).unwrap();
+        assert!(*bounds.end() > 0.99, "queue {queue}: {bounds:?} of the packets on CPU {cpu}");
+    }
+}
+
 #[test]
 fn root_alone_the_napi_threads_time_is_accounted() {
     let Some(()) = privileges() else { return };
     let cpu = *allowed_cpus().unwrap().last().unwrap();
     let bed = match Bed::virtual_pair(&BedOptions {
-        kernel_work: KernelWork::ThreadedNapi(cpu),
+        kernel_work: KernelWork::ThreadedNapi(vec![cpu]),
         ..BedOptions::default()
     }) {
         Ok(bed) => bed,
@@ -335,7 +388,7 @@ fn a_missing_interface_is_named() {
 fn root_a_veth_s_own_counters_are_read() {
     let Some(()) = privileges() else { return };
     let bed = match Bed::virtual_pair(&BedOptions {
-        kernel_work: KernelWork::ThreadedNapi(allowed_cpus().unwrap()[0]),
+        kernel_work: KernelWork::ThreadedNapi(vec![allowed_cpus().unwrap()[0]]),
         ..BedOptions::default()
     }) {
         Err(HostError::Unsupported { reason, .. }) => return cannot_have(HostLimit::Kernel, reason),

@@ -17,7 +17,13 @@ use crate::subject::ReceiveBy;
 
 /// The virtual link of a bed; receives by RPS.
 pub fn virtual_link() -> Path {
-    Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps, queues: NonZeroU16::MIN }
+    virtual_link_of(1)
+}
+
+/// The same with this many queues.
+pub fn virtual_link_of(queues: u16) -> Path {
+    let queues = NonZeroU16::new(queues).unwrap_or(NonZeroU16::MIN);
+    Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps, queues }
 }
 
 /// A laboratory on this host, whose kernel charges interrupts to the threads that they interrupt.

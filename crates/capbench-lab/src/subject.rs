@@ -90,7 +90,7 @@ const MEMBERS: [SettingInfo; 2] = [
         name: Members::FANOUT,
         value: Some("MODE"),
         optional: false,
-        summary: "which of them gets a frame: hash (by flow, the default), cpu, queue, lb (each in turn)",
+        summary: "which of them gets a frame: hash (by flow, the default), cpu, queue (af-xdp has only this), lb (in turn), rollover, bpf",
     },
 ];
 
@@ -193,7 +193,7 @@ pub fn list(programs: &Programs) -> Vec<Listed> {
             .settings
             .iter()
             .copied()
-            .chain(MEMBERS.into_iter().filter(|_| method.fanout))
+            .chain(MEMBERS.into_iter().filter(|_| method.fanout.is_some()))
             .collect(),
         variants: method.variants,
         in_default: method.in_default,

@@ -83,6 +83,10 @@ impl Counters {
             for (name, value) in &mut sum.raw {
                 *value += other.raw(name).unwrap_or(0);
             }
+            // A receive queue is read by one capture only.
+            let others = other.raw.iter().filter(|(name, _)| sum.raw(name).is_none());
+            let others: Vec<_> = others.cloned().collect();
+            sum.raw.extend(others);
             sum
         })
     }

@@ -97,6 +97,8 @@ pub struct Evidence {
     /// The queue of the receiving veth's NAPI context. If there is one, the sender has returned before a backlog behind it
     /// refuses a frame, so `tx_dropped` does not include that frame.
     pub peer_queue: PeerQueue,
+    /// How many receive queues have such a one; `None`: unknown, at least one.
+    pub peer_queues: Option<u32>,
     /// Whether frames bypass the backlog: a NAPI poll delivers them to the method, or the method reads them in that poll.
     pub past_backlog: bool,
     /// Whether an XDP program is attached to the receiving interface.

@@ -1,6 +1,5 @@
-//! Several threads of one method that share the frames of an interface (`PACKET_FANOUT`, packet(7)), measured together.
+//! Several threads of one method that share the frames of an interface, measured together.
 
-use std::fmt;
 use std::num::NonZeroU16;
 use std::str::FromStr;
 
@@ -16,7 +15,7 @@ use crate::places::Place;
 pub struct Members {
     /// Their number.
     pub count: NonZeroU16,
-    /// How the kernel chooses the member for a frame.
+    /// How the member for a frame is chosen.
     pub mode: FanoutMode,
 }
 
@@ -39,8 +38,21 @@ impl Members {
             (None, None) => Ok(None),
             (None, Some(_)) => Err(format!("+{} needs +{}=N", Self::FANOUT, Self::COUNT)),
             (Some(count), mode) => {
-                Ok(Some(Self { count: members(count)?, mode: mode.unwrap_or(FanoutMode::Hash) }))
+                Ok(Some(Self { count: members(count)?, mode: mode.unwrap_or(spec.usual_fanout()) }))
             }
+        }
+    }
+
+    /// The method with these members, by its name: unless it has its own there.
+    #[must_use]
+    pub fn given_to(spec: &MethodSpec, count: NonZeroU16, mode: Option<FanoutMode>) -> MethodSpec {
+        if spec.has(Self::COUNT) {
+            return spec.clone();
+        }
+        let with = spec.with_value(Self::COUNT, Some(count.to_string()));
+        match mode.filter(|mode| *mode != spec.usual_fanout() && !spec.has(Self::FANOUT)) {
+            Some(mode) => with.with_value(Self::FANOUT, Some(mode.to_string())),
+            None => with,
         }
     }
 
@@ -62,14 +74,6 @@ pub fn members(text: &str) -> Result<NonZeroU16, String> {
     let refuse = || format!("\"{text}\" members: a fanout group has 1 to {MOST_MEMBERS}");
     let count: NonZeroU16 = text.parse().map_err(|_| refuse())?;
     if usize::from(count.get()) <= MOST_MEMBERS { Ok(count) } else { Err(refuse()) }
-}
-
-impl fmt::Display for Members {
-    /// As settings behind a method's name.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "+{}={}", Self::COUNT, self.count)?;
-        if self.mode == FanoutMode::Hash { Ok(()) } else { write!(f, "+{}={}", Self::FANOUT, self.mode) }
-    }
 }
 
 /// What one member of a trial did: the ledger of its socket, and its time. What reached its socket is what it read, and what its
@@ -139,28 +143,42 @@ pub fn imbalance(members: &[Member]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn taken(text: &str) -> Result<Option<String>, String> {
+    fn taken(text: &str) -> Result<Option<(u16, FanoutMode)>, String> {
         let mut spec: MethodSpec = text.parse().unwrap();
-        Members::take_from(&mut spec).map(|members| members.map(|members| members.to_string()))
+        Members::take_from(&mut spec)
+            .map(|members| members.map(|members| (members.count.get(), members.mode)))
     }
 
     #[test]
     fn members_are_settings_of_a_methods_name() {
         assert_eq!(taken("packet-v3+spin"), Ok(None));
-        assert_eq!(taken("packet-v3+members=4"), Ok(Some("+members=4".into())));
-        let by_cpu = Ok(Some("+members=2+fanout=cpu".into()));
-        assert_eq!(taken("packet-v3+fanout=cpu+spin+members=2"), by_cpu);
+        assert_eq!(taken("packet-v3+members=4"), Ok(Some((4, FanoutMode::Hash))));
+        assert_eq!(taken("af-xdp+generic+members=4"), Ok(Some((4, FanoutMode::Queue))));
+        assert_eq!(taken("packet-v3+fanout=cpu+spin+members=2"), Ok(Some((2, FanoutMode::Cpu))));
         for (text, said) in [
             ("recv+members=0", "1 to 256"),
             ("recv+members=257", "1 to 256"),
             ("recv+members", "1 to 256"),
-            ("recv+members=2+fanout=dice", "hash, cpu, queue, lb and rollover"),
+            ("recv+members=2+fanout=dice", "hash, cpu, queue, lb, rollover and bpf"),
             ("recv+fanout=lb", "needs +members=N"),
         ] {
             assert!(taken(text).is_err_and(|error| error.contains(said)), "{text}");
         }
         let count = |text: &str| Members::count_of(&text.parse().unwrap());
         assert_eq!((count("recv+members=7"), count("recv"), count("recv+members=x")), (7, 1, 1));
+    }
+
+    #[test]
+    fn a_method_is_given_members_unless_it_has_its_own() {
+        let given = |text: &str, mode| {
+            Members::given_to(&text.parse().unwrap(), NonZeroU16::new(4).unwrap(), mode).to_string()
+        };
+        assert_eq!(given("recv", None), "recv+members=4");
+        assert_eq!(given("recv", Some(FanoutMode::Hash)), "recv+members=4", "the usual mode");
+        assert_eq!(given("af-xdp", Some(FanoutMode::Hash)), "af-xdp+members=4+fanout=hash");
+        assert_eq!(given("af-xdp", Some(FanoutMode::Queue)), "af-xdp+members=4");
+        assert_eq!(given("recv+fanout=lb", Some(FanoutMode::Cpu)), "recv+fanout=lb+members=4");
+        assert_eq!(given("recv+members=2", Some(FanoutMode::Cpu)), "recv+members=2");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use capbench_sys::packet::FanoutMode;
 use serde::{Deserialize, Serialize};
 
 /// A method with its argument and settings.
@@ -80,6 +81,14 @@ impl MethodSpec {
             "af-xdp" | "xdp-count" => Some(Privilege::Bpf),
             "dpdk" | "pf-ring" | "nfb" | "szedata2" => Some(Privilege::Device),
             _ => None,
+        }
+    }
+
+    /// How its members share frames if the user does not say it: by flow, and by receive queue where the method can do nothing else.
+    pub fn usual_fanout(&self) -> FanoutMode {
+        match self.name() {
+            "af-xdp" => FanoutMode::Queue,
+            _ => FanoutMode::Hash,
         }
     }
 

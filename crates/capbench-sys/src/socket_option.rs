@@ -51,7 +51,7 @@ macro_rules! options {
 options! {
     SOL_SOCKET: SO_ATTACH_FILTER SO_BUSY_POLL SO_BUSY_POLL_BUDGET SO_DETACH_FILTER SO_DOMAIN SO_ERROR
         SO_INCOMING_NAPI_ID SO_PREFER_BUSY_POLL SO_RCVBUF SO_RCVBUFFORCE SO_RCVTIMEO SO_SNDBUF SO_SNDBUFFORCE SO_TIMESTAMPNS;
-    SOL_PACKET: PACKET_ADD_MEMBERSHIP PACKET_AUXDATA PACKET_FANOUT PACKET_IGNORE_OUTGOING PACKET_LOSS PACKET_QDISC_BYPASS
+    SOL_PACKET: PACKET_ADD_MEMBERSHIP PACKET_AUXDATA PACKET_FANOUT PACKET_FANOUT_DATA PACKET_IGNORE_OUTGOING PACKET_LOSS PACKET_QDISC_BYPASS
         PACKET_RX_RING PACKET_STATISTICS PACKET_TX_RING PACKET_VERSION PACKET_VNET_HDR;
     SOL_XDP: XDP_RX_RING XDP_TX_RING XDP_UMEM_COMPLETION_RING XDP_UMEM_FILL_RING XDP_UMEM_REG;
 }
@@ -127,13 +127,22 @@ pub type Filter = [FilterInstruction];
 
 /// Attaches a classic BPF program to a socket of any kind (`SO_ATTACH_FILTER`, socket(7)); it needs no privilege.
 pub fn attach_filter(socket: &impl AsRawFd, filter: &Filter) -> Result<()> {
-    let length = u16::try_from(filter.len())
-        .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
+    attach_program(socket, SO_ATTACH_FILTER, filter)
+}
+
+/// Sets an option whose value is a classic BPF program (`struct sock_fprog` of `linux/filter.h`).
+pub(crate) fn attach_program(
+    socket: &impl AsRawFd,
+    option: SocketOption<'_>,
+    program: &[FilterInstruction],
+) -> Result<()> {
+    let length = u16::try_from(program.len())
+        .map_err(|_| SysError::argument(option.name, format!("{} instructions", program.len())))?;
     let mut code: Vec<libc::sock_filter> =
-        filter.iter().map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
+        program.iter().map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
     let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
     // SAFETY: the kernel copies the instructions during the call; `code` outlives it and has `length` of them.
-    unsafe { SO_ATTACH_FILTER.set_with_addresses(socket, &program) }
+    unsafe { option.set_with_addresses(socket, &program) }
 }
 
 /// Number of instructions of the classic BPF program attached to a socket (`SO_GET_FILTER`); 0 for none.

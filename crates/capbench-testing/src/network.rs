@@ -117,8 +117,13 @@ pub struct Place {
 impl Namespaces {
     /// Makes them; both ends are up.
     pub fn make() -> Self {
+        Self::with_queues(1)
+    }
+
+    /// The same with this many transmit and receive queues at both ends.
+    pub fn with_queues(queues: u32) -> Self {
         let spaces = Self { left: Place::new("left"), right: Place::new("right") };
-        spaces.left.add_pair(&format!(" netns {}", spaces.right.path()));
+        spaces.left.add_pair(queues, &format!(" netns {}", spaces.right.path()));
         spaces.left.set_up("left");
         spaces.right.set_up("right");
         spaces.left.wait_for_carrier("left");
@@ -159,7 +164,7 @@ impl Place {
     /// A namespace with both ends of a silent pair, `left` and `right`; its counters are those of `left`.
     pub fn with_pair() -> Self {
         let place = Self::new("left");
-        place.add_pair("");
+        place.add_pair(1, "");
         for end in ["left", "right"] {
             place.set_up(end);
         }
@@ -174,10 +179,11 @@ impl Place {
         format!("/proc/{}/fd/{}", std::process::id(), self.namespace.as_fd().as_raw_fd())
     }
 
-    fn add_pair(&self, peer: &str) {
+    fn add_pair(&self, queues: u32, peer: &str) {
         let [left, right] = [LEFT_MAC, RIGHT_MAC].map(text);
+        let queues = format!("numtxqueues {queues} numrxqueues {queues}");
         self.ip(&format!(
-            "link add name left address {left} type veth peer name right address {right}{peer}"
+            "link add name left address {left} {queues} type veth peer name right address {right} {queues}{peer}"
         ));
     }
 

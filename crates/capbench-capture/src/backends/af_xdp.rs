@@ -2,9 +2,12 @@
 //! (Documentation/networking/af_xdp.rst).
 //!
 //! Unlike the AF_PACKET methods it removes frames from the host's stack. With `+pass` each frame goes on to the stack after
-//! the application has read it, by one system call per frame.
+//! the application has read it, by one system call per frame. Members of a group share the queues, and have one program.
+
+use capbench_sys::packet::FanoutMode;
 
 use super::socket_setup::SPIN;
+use crate::method::Sharing;
 use crate::{CapturePoint, Method, SettingInfo};
 
 #[cfg(feature = "bpf")]
@@ -17,6 +20,8 @@ mod plan;
 mod polling;
 #[cfg(feature = "bpf")]
 mod receiving;
+#[cfg(feature = "bpf")]
+mod redirecting;
 #[cfg(feature = "bpf")]
 mod refusal;
 
@@ -65,8 +70,12 @@ pub static METHOD: Method = Method {
     capture_point: CapturePoint::of_xdp,
     takes_frames: |spec| !spec.has("pass"),
     has_queues: true,
+    fanout: Some(Sharing {
+        modes: &[FanoutMode::Queue],
+        because: "an AF_XDP socket gets the frames of one receive queue, so members share the queues",
+    }),
     #[cfg(feature = "bpf")]
-    check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),
+    check: receiving::check,
     #[cfg(feature = "bpf")]
     supported: |_| receiving::supported(),
     #[cfg(not(feature = "bpf"))]

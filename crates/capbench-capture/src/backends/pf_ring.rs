@@ -3,21 +3,25 @@
 pub(super) mod running;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use capbench_sys::packet::{Frame, PacketSocket};
-use capbench_sys::pf_ring::{PfRing, Reading, Ring, RingOptions, Way, can_lend};
+use capbench_sys::packet::{FanoutMode, Frame, PacketSocket};
+use capbench_sys::pf_ring::{Cluster, ClusterSharing, PfRing, Reading, Ring, RingOptions, Way, can_lend};
 use capbench_sys::{SysError, pf_ring};
 use running::Below;
 
 use super::presence::Presence;
 use super::socket_setup::promiscuous;
 use super::vendor::{self, LIBRARY, Reader};
+use crate::method::Sharing;
 use crate::{
     Argument, Batch, Capture, CaptureError, Interface, Method, Packing, Result, SettingInfo, number_of,
 };
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::direction::Direction;
+use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
@@ -46,8 +50,17 @@ pub static METHOD: Method = Method {
     ),
     // A prefix before a colon names a module that takes the card from the kernel.
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
-    check: |spec, interface, _| {
-        reading(spec, spec.argument().unwrap_or(&interface.name))?;
+    fanout: Some(Sharing {
+        modes: &[FanoutMode::Hash, FanoutMode::InTurn],
+        because: "rings of a cluster share packets by flow or in turn",
+    }),
+    check: |spec, interface, options| {
+        let device = spec.argument().unwrap_or(&interface.name);
+        reading(spec, device)?;
+        if options.fanout.is_some() && device.contains(':') {
+            let reason = "the kernel module shares packets among rings, and this device is another module's";
+            return Err(CaptureError::Spec { method: spec.to_string(), reason: reason.into() });
+        }
         watermark(spec).map(drop)
     },
     supported,
@@ -100,6 +113,15 @@ fn reading(spec: &MethodSpec, device: &str) -> Result<Reading> {
     Ok(reading)
 }
 
+/// The number of the cluster of a group. PF_RING chooses none: this one has the process's number in it, above those that users write.
+fn cluster_number(fanout: &Fanout) -> Result<Arc<u32>> {
+    static CLUSTERS: AtomicU32 = AtomicU32::new(0);
+    fanout.owned(|| {
+        let nth = CLUSTERS.fetch_add(1, Ordering::Relaxed);
+        Ok(1 << 30 | (nth % 0x100) << 22 | std::process::id() & 0x3f_ffff)
+    })
+}
+
 fn watermark(spec: &MethodSpec) -> Result<Option<u16>> {
     Ok(number_of(spec, WATERMARK, 1, u16::MAX.into())?.and_then(|packets| u16::try_from(packets).ok()))
 }
@@ -112,6 +134,8 @@ pub struct PfRingSocket {
     presence: Option<Presence>,
     /// Keeps the interface in promiscuous mode if PF_RING does not.
     _promiscuity: Option<PacketSocket>,
+    /// The number of its cluster, which the members of a group have in common.
+    _cluster: Option<Arc<u32>>,
     packing: Packing,
     running: Running,
 }
@@ -137,6 +161,11 @@ impl PfRingSocket {
     ) -> Result<Self> {
         let device = spec.argument().unwrap_or(&interface.name);
         let reading = reading(spec, device)?;
+        let number = options.fanout.as_ref().map(cluster_number).transpose()?;
+        let sharing = match options.fanout.as_ref().map(Fanout::mode) {
+            Some(FanoutMode::InTurn) => ClusterSharing::RoundRobin,
+            _ => ClusterSharing::PerFlow,
+        };
         let asked = RingOptions {
             device,
             // Frames can exceed the interface's MTU: GRO and segmentation offload produce longer ones.
@@ -149,6 +178,7 @@ impl PfRingSocket {
             },
             watermark: watermark(spec)?,
             reading,
+            cluster: number.as_deref().map(|&number| Cluster { number, sharing }),
         };
         let library = vendor::load(spec, &LIBRARIES, PfRing::load)?;
         let ring = library.open(&asked).map_err(|source| not_opened(spec, device, source))?;
@@ -172,6 +202,7 @@ impl PfRingSocket {
                 Below::Other | Below::Card => None,
             },
             _promiscuity: promiscuity,
+            _cluster: number,
             packing: Packing::new(options, at_once, ring.captured() as usize),
             reader: Reader::new(ring, METHOD.name, device, options),
         })

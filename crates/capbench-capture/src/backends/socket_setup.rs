@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
-use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
+use capbench_sys::packet::{FanoutMode, FanoutRule, PacketSocket, Protocol, Version};
 
 use crate::filter::Keep;
+use crate::method::Sharing;
 use crate::stats_socket::NOTHING;
 use crate::{Context, Interface, Method, Result, SettingInfo, VlanTags, duration_of, filter};
 use capbench_model::direction::Direction;
@@ -25,7 +26,17 @@ pub(super) const SOCKET: Method = Method {
         ),
         SPIN,
     ],
-    fanout: true,
+    fanout: Some(Sharing {
+        modes: &[
+            FanoutMode::Hash,
+            FanoutMode::Cpu,
+            FanoutMode::Queue,
+            FanoutMode::InTurn,
+            FanoutMode::Rollover,
+            FanoutMode::Program,
+        ],
+        because: "the kernel knows these",
+    }),
     socket_filter: true,
     in_default: true,
     vlan_tags: VlanTags::Reported,

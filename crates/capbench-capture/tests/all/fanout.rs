@@ -90,10 +90,11 @@ fn both_directions(flow: u16) -> [Vec<u8>; 2] {
 fn root_both_directions_of_a_flow_go_to_the_same_member() {
     const FLOWS: u16 = 120;
     let Some(()) = privileges() else { return };
-    for method in AF_PACKET {
+    let by_hash = AF_PACKET.map(|method| (method, FanoutMode::Hash));
+    for (method, mode) in by_hash.into_iter().chain([("packet-v3", FanoutMode::Program)]) {
         let spaces = Namespaces::make();
         let wire = Wire::new(&spaces.left);
-        let options = options(Fanout::new(FanoutMode::Hash));
+        let options = options(Fanout::new(mode));
         let (seen, engine) = captured(&spaces.right, method, &options, 3, || {
             for _ in 0..2 {
                 for flow in 0..FLOWS {
@@ -101,7 +102,7 @@ fn root_both_directions_of_a_flow_go_to_the_same_member() {
                 }
             }
         });
-        assert!(engine.contains("member of a fanout group (hash)"), "{engine}");
+        assert!(engine.contains(&format!("member of a fanout group ({mode})")), "{engine}");
         assert!(seen.iter().all(|member| member.len() > FLOWS as usize / 4), "{method}: spread over all");
         assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), 4 * usize::from(FLOWS), "{method}: each once");
         let mut members: HashMap<&[u8], HashSet<usize>> = HashMap::new();
@@ -116,6 +117,46 @@ fn root_both_directions_of_a_flow_go_to_the_same_member() {
             assert!(there.len() == 1 && there == back, "{method}, flow {flow}: {there:?} {back:?}");
         }
     }
+}
+
+/// The program finds the headers of frames that this host sends, too, and goes by the addresses where a fragment has no ports.
+#[test]
+fn root_the_program_spreads_sent_frames_and_fragments() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::make();
+    let (there, back) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
+    let options = CaptureOptions { direction: Direction::Both, ..options(Fanout::new(FanoutMode::Program)) };
+    // UDP over IPv4 (0 mod 3), TCP, and UDP over IPv6.
+    let (seen, _) = captured(&spaces.right, "packet-v3", &options, 2, || {
+        for flow in 0..90 {
+            let [sent, received] = both_directions(flow);
+            back.send(&sent);
+            there.send(&received);
+            // All fragments of the packets between two hosts, the first of which has ports.
+            for (offset, ports) in [(0x2000u16, 1), (0x2001, 2), (3, 3)] {
+                let mut fragment = both_directions(3 * flow)[0].clone();
+                fragment[20..22].copy_from_slice(&offset.to_be_bytes());
+                fragment[34..36].copy_from_slice(&[ports, 7]);
+                there.send(&fragment);
+            }
+        }
+    });
+    let mut members: HashMap<Vec<u8>, HashSet<usize>> = HashMap::new();
+    for (member, frames) in seen.iter().enumerate() {
+        for octets in frames {
+            // The hosts of a fragment, or the payload, which names the flow.
+            let is_fragment = octets[12..14] == [8, 0] && octets[20..22] != [0, 0] && octets[20] != 0x40;
+            let key = if is_fragment { octets[26..34].to_vec() } else { octets[octets.len() - 2..].to_vec() };
+            members.entry(key).or_default().insert(member);
+        }
+    }
+    assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), 5 * 90);
+    assert!(members.values().all(|of| of.len() == 1), "{members:?}");
+    assert!(
+        seen.iter().all(|member| member.len() > 90),
+        "{:?}",
+        seen.iter().map(Vec::len).collect::<Vec<_>>()
+    );
 }
 
 #[test]

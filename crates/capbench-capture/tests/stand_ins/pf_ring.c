@@ -118,6 +118,16 @@ int pfring_set_direction(pfring *handle, int direction)
 	return (int)key("direction", 0);
 }
 
+int pfring_set_cluster(pfring *handle, unsigned number, int type)
+{
+	check(handle, "set_cluster", 0);
+	if (ring.is_enabled)
+		note("FAULT set_cluster: enabled already");
+	/* The number has the process's in it. */
+	note("cluster %d type %d", (number & 0x3fffff) == (unsigned)getpid() && number >= 1u << 30, type);
+	return (int)key("cluster", 0);
+}
+
 int pfring_set_poll_watermark(pfring *handle, uint16_t watermark)
 {
 	check(handle, "set_poll_watermark", 0);

@@ -95,6 +95,12 @@ impl ReceiveThread {
         name.strip_prefix("napi/").filter(|rest| !rest.is_empty()).map(|rest| Self::Napi(rest.into()))
     }
 
+    /// The kernel's number of the NAPI instance that this thread polls; `None` for other threads, and where the name is cut.
+    pub fn napi_id(&self) -> Option<u32> {
+        let Self::Napi(rest) = self else { return None };
+        rest.rsplit_once('-')?.1.parse().ok()
+    }
+
     /// Whether this thread polls `interface`. Exact for names of up to 10 bytes; of a longer name only the part that old
     /// kernels keep is compared.
     pub fn polls(&self, interface: &str) -> bool {
@@ -175,7 +181,9 @@ mod tests {
             !thread.polls("eth") && !thread.polls("eth01") && !thread.polls("eth0-8193") && !thread.polls("")
         );
         // Linux before 5.17 cuts "napi/cbr4194303-8193" after 15 bytes.
-        assert!(ReceiveThread::parse("napi/cbr4194303").unwrap().polls("cbr4194303"));
+        let cut = ReceiveThread::parse("napi/cbr4194303").unwrap();
+        assert!(cut.polls("cbr4194303"));
+        assert_eq!((thread.napi_id(), cut.napi_id()), (Some(8193), None));
         assert!(!ReceiveThread::Ksoftirqd(CpuId::new(0)).polls("eth0"));
     }
 

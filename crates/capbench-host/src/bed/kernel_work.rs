@@ -27,11 +27,12 @@ pub enum KernelWork {
     SenderContext,
     /// These CPUs, by receive packet steering: it chooses one for each flow, as a card with a queue for each would.
     Rps(Vec<CpuId>),
-    /// This CPU, by a NAPI thread pinned to it. Needs root on the host, and Linux 5.13.
-    ThreadedNapi(CpuId),
-    /// The same with deferred interrupts: a timer wakes the NAPI thread while packets keep arriving (`napi_defer_hard_irqs` and
+    /// These CPUs, by NAPI threads pinned to them: the threads of the queues have the CPUs in turn. Needs root on the host, and
+    /// Linux 5.13; with several queues Linux 5.17.
+    ThreadedNapi(Vec<CpuId>),
+    /// The same with deferred interrupts: a timer wakes a NAPI thread while packets keep arriving (`napi_defer_hard_irqs` and
     /// `gro_flush_timeout`, Linux 5.8).
-    DeferredNapi(CpuId),
+    DeferredNapi(Vec<CpuId>),
 }
 
 /// How the context was set, for the report.
@@ -41,7 +42,7 @@ pub struct KernelWorkReport {
     pub asked: KernelWork,
     /// The setting that was changed, in the host's terms.
     pub set_by: String,
-    /// The value read back: the CPUs in the mask of every receive queue, or of the NAPI thread. `None` if the setting cannot be
+    /// The value read back: the CPUs in the mask of every receive queue, or of the NAPI threads. `None` if the setting cannot be
     /// read (no private sysfs). The packets per CPU ([`crate::accounts::softnet::kernel_cpu_bounds`]) show it in any case.
     pub read_back: Option<Vec<CpuId>>,
 }
@@ -54,7 +55,7 @@ impl SysfsAccess {
         Self(SysfsView::of_current_namespace().map_err(|error| error.to_string()))
     }
 
-    fn view(&self, what: &str) -> Result<&SysfsView> {
+    pub fn view(&self, what: &str) -> Result<&SysfsView> {
         self.0.as_ref().map_err(|reason| {
             HostError::unsupported(what, format!("no private sysfs can be made ({reason})"))
         })
@@ -86,7 +87,7 @@ pub(super) fn place(
     sysfs: &SysfsAccess,
     default_mask_set: bool,
 ) -> Result<KernelWorkReport> {
-    match *work {
+    match work {
         KernelWork::SenderContext => {
             let read_back = sysfs.view("").ok().map(|view| rps_cpus(view, receive.name())).transpose()?;
             match read_back.as_deref() {
@@ -97,10 +98,10 @@ pub(super) fn place(
                 )),
             }
         }
-        KernelWork::Rps(ref cpus) => place_rps(cpus, receive, sysfs, default_mask_set),
-        KernelWork::ThreadedNapi(cpu) => place_napi(cpu, transmit, receive, sysfs),
-        KernelWork::DeferredNapi(cpu) => {
-            let threaded = place_napi(cpu, transmit, receive, sysfs)?;
+        KernelWork::Rps(cpus) => place_rps(cpus, receive, sysfs, default_mask_set),
+        KernelWork::ThreadedNapi(cpus) => place_napi(cpus, transmit, receive, sysfs),
+        KernelWork::DeferredNapi(cpus) => {
+            let threaded = place_napi(cpus, transmit, receive, sysfs)?;
             let set_by = format!("{}, {}", threaded.set_by, defer(receive, sysfs)?);
             Ok(KernelWorkReport { asked: work.clone(), set_by, ..threaded })
         }
@@ -146,8 +147,13 @@ fn place_rps(
     Ok(report(work, &format!("rps_cpus={} of every receive queue", cpu_mask::of(cpus)), Some(found)))
 }
 
-fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) -> Result<KernelWorkReport> {
-    let what = format!("receive work on CPU {cpu} by threaded NAPI");
+fn place_napi(
+    cpus: &[CpuId],
+    transmit: &Side,
+    receive: &Side,
+    sysfs: &SysfsAccess,
+) -> Result<KernelWorkReport> {
+    let what = format!("receive work on CPU {} by threaded NAPI", list(cpus));
     let view = sysfs.view(&what)?;
     transmit.run(|| set_offload(transmit.name(), Offload::Tso, false))??;
     receive.run(|| set_offload(receive.name(), Offload::Gro, true))??;
@@ -159,19 +165,32 @@ fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) 
         }
         _ => HostError::Sys(error),
     })?;
-    let thread = napi_thread(receive.name(), &what)?;
-    affinity::pin_thread(thread, cpu).map_err(|error| match error.errno() {
-        Some(PERMISSION) => HostError::unsupported(
-            &what,
-            format!("only root on the host, outside a user namespace, pins a kernel thread ({error}); run it with sudo"),
-        ),
-        _ => HostError::Sys(error),
-    })?;
-    let found = affinity::affinity_of(thread)?;
+    let queues = rps_files(view, receive.name())?.len();
+    let threads = napi_threads(receive.name(), queues, &what)?;
+    let mut read_back = Vec::new();
+    for (thread, cpu) in threads.iter().zip(cpus.iter().cycle()) {
+        affinity::pin_thread(*thread, *cpu).map_err(|error| match error.errno() {
+            Some(PERMISSION) => HostError::unsupported(
+                &what,
+                format!(
+                    "only root on the host, outside a user namespace, pins a kernel thread ({error}); run it with sudo"
+                ),
+            ),
+            _ => HostError::Sys(error),
+        })?;
+        read_back.extend(affinity::affinity_of(*thread)?);
+    }
+    read_back.sort_unstable();
+    read_back.dedup();
+    let threads: Vec<_> = threads.iter().map(ToString::to_string).collect();
+    let pinned = match threads.len() {
+        1 => "NAPI thread",
+        _ => "NAPI threads of queues 0 and following",
+    };
     Ok(report(
-        KernelWork::ThreadedNapi(cpu),
-        &format!("threaded=1, NAPI thread {thread} pinned"),
-        Some(found),
+        KernelWork::ThreadedNapi(cpus.to_vec()),
+        &format!("threaded=1, {pinned} {} pinned", threads.join(",")),
+        Some(read_back),
     ))
 }
 
@@ -198,21 +217,30 @@ fn defer(receive: &Side, sysfs: &SysfsAccess) -> Result<String> {
     Ok(set.join(", "))
 }
 
-fn napi_thread(interface: &str, what: &str) -> Result<ThreadId> {
+/// The NAPI threads of an interface's queues, in the order of the queues. A veth makes its NAPI instances in that order, and the
+/// kernel numbers them upwards (`veth_napi_enable_range`, `napi_hash_add`).
+fn napi_threads(interface: &str, queues: usize, what: &str) -> Result<Vec<ThreadId>> {
     let all = receive_threads();
-    let mut threads = all.iter().filter(|(_, kind)| kind.polls(interface)).map(|(thread, _)| *thread);
-    match (threads.next(), threads.next()) {
-        (Some(thread), None) => Ok(thread),
-        (Some(_), Some(_)) => Err(HostError::unsupported(
-            what,
-            "each queue of the link has a NAPI thread of its own, and capbench binds only one; it takes one queue \
-             (--queues 1)",
-        )),
-        (None, _) => Err(HostError::unsupported(
-            what,
-            "its NAPI thread cannot be seen: a PID namespace or hidepid hides it",
-        )),
+    let polling = all.iter().filter(|(_, kind)| kind.polls(interface));
+    let mut threads: Vec<_> = polling.map(|(thread, kind)| (kind.napi_id(), *thread)).collect();
+    threads.sort_unstable();
+    if threads.is_empty() {
+        let reason = "its NAPI thread cannot be seen: a PID namespace or hidepid hides it";
+        return Err(HostError::unsupported(what, reason));
     }
+    if queues > 1 && threads.first().is_some_and(|(id, _)| id.is_none()) {
+        let reason = "which NAPI thread polls which queue is unknown: Linux before 5.17 cuts their names; it takes one queue \
+                      (--queues 1)";
+        return Err(HostError::unsupported(what, reason));
+    }
+    if threads.len() != queues {
+        let reason = format!(
+            "{} NAPI threads of {queues} queues can be seen; it takes one queue (--queues 1)",
+            threads.len()
+        );
+        return Err(HostError::unsupported(what, reason));
+    }
+    Ok(threads.into_iter().map(|(_, thread)| thread).collect())
 }
 
 /// The mask files of every receive queue.

@@ -13,6 +13,7 @@ mod pair;
 mod placement;
 mod port_lock;
 mod privilege;
+mod queues;
 mod side;
 #[cfg(feature = "bpf")]
 mod sink;
@@ -41,7 +42,7 @@ pub use sink::Sink;
 pub struct BedOptions {
     /// Largest payload of an Ethernet frame in bytes, on both ends.
     pub mtu: u32,
-    /// Transmit and receive queues of both ends. A frame goes to the queue of the CPU that sends it.
+    /// Transmit and receive queues of both ends. Flows are spread over several, where this process may set it.
     pub queues: NonZeroU16,
     /// The context of the kernel's receive work.
     pub kernel_work: KernelWork,

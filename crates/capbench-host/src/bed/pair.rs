@@ -8,7 +8,7 @@ use capbench_sys::host::{NetNamespace, namespace};
 
 use super::kernel_work::{self, SysfsAccess};
 use super::side::joined;
-use super::{Bed, BedOptions, Side, privilege};
+use super::{Bed, BedOptions, Side, privilege, queues};
 use crate::links::{Links, PairRequest};
 use crate::{HostError, Result};
 
@@ -43,13 +43,16 @@ pub(super) fn make(options: &BedOptions) -> Result<Bed> {
 
     let transmit = sending.side(&transmit_name, options.mtu)?;
     let receive = receiving.side(&receive_name, options.mtu)?;
-    let report = kernel_work::place(
+    let mut report = kernel_work::place(
         &options.kernel_work,
         &transmit,
         &receive,
         &receiving.sysfs,
         receiving.default_mask_set,
     )?;
+    if options.queues.get() > 1 {
+        report.set_by = format!("{}; {}", report.set_by, queues::spread_flows(&transmit, &sending.sysfs)?);
+    }
     Ok(Bed { transmit, receive, kernel_work: Some(report), is_virtual: true, sink: OnceLock::new() })
 }
 

@@ -131,7 +131,7 @@ impl Placement {
         let statement = match kernels.len() {
             1 => self.statement,
             _ => {
-                format!("{}; the receive work is spread over CPUs {} by flow", self.statement, list(&kernels))
+                format!("{}; the receive work is spread over CPUs {}", self.statement, list(&kernels))
             }
         };
         Ok(Self { kernels, statement, ..self })

@@ -125,6 +125,9 @@ pub struct ReceiveHalf {
     pub longest_backlog: Option<u64>,
     /// Whether frames reach the method without passing a backlog.
     pub past_backlog: bool,
+    /// Receive queues of the interface; absent if unknown.
+    #[serde(default)]
+    pub queues: Option<u32>,
     /// Whether the method attaches its own XDP program while it is open.
     pub own_xdp: bool,
     /// Whether a socket filter can drop frames of the trial.

@@ -181,6 +181,7 @@ impl Halves<'_> {
             driver_receive_drops: receive.nic.in_receive_drops,
             virtual_pair: self.link.is_virtual,
             peer_queue: self.peer_queue(),
+            peer_queues: receive.queues,
             past_backlog: receive.past_backlog,
             xdp_attached: (receive.interface.xdp_after)
                 .map(|xdp| xdp != XdpAttachment::Detached && !receive.own_xdp),

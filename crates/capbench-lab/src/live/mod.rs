@@ -205,10 +205,11 @@ impl LiveLaboratory {
                 };
                 let placement = queued(placement)?;
                 let make = |placement: &Placement| {
+                    let kernels = || placement.kernels.clone();
                     let kernel_work = match (wanted.unwrap_or(*receive_by), placement.kernel_work()) {
-                        (ReceiveBy::NapiThread, _) => KernelWork::ThreadedNapi(placement.kernel),
-                        (ReceiveBy::NapiDeferred, _) => KernelWork::DeferredNapi(placement.kernel),
-                        (ReceiveBy::Driver, KernelWork::Rps(_)) => KernelWork::ThreadedNapi(placement.kernel),
+                        (ReceiveBy::NapiThread, _) => KernelWork::ThreadedNapi(kernels()),
+                        (ReceiveBy::NapiDeferred, _) => KernelWork::DeferredNapi(kernels()),
+                        (ReceiveBy::Driver, KernelWork::Rps(_)) => KernelWork::ThreadedNapi(kernels()),
                         (ReceiveBy::Rps | ReceiveBy::Driver, usual) => usual,
                     };
                     Bed::virtual_pair(&BedOptions { mtu: mtu.0, queues: *queues, kernel_work })

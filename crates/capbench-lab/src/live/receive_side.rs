@@ -18,8 +18,10 @@ use capbench_model::fanout::Fanout;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Latency;
 use capbench_model::loss_pattern::{End, LossPattern, LossRecord};
+use capbench_model::members::Members;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
+use capbench_sys::host::ethtool::receive_queues;
 use capbench_sys::host::{CpuId, affinity};
 
 use super::ends::ReceiveEnd;
@@ -40,6 +42,11 @@ use crate::receiver::{
 use crate::subject::Subject;
 use crate::{LabError, Result};
 
+/// The group of a method's members, before it has one.
+fn group_of(members: Option<Members>) -> Option<Fanout> {
+    members.map(|members| Fanout::new(members.mode).with_members(members.count))
+}
+
 /// The receive side.
 pub struct ReceiveSide {
     host: Host,
@@ -49,6 +56,8 @@ pub struct ReceiveSide {
     plan: FramePlan,
     /// The CPU of each of its threads.
     cpus: Vec<CpuId>,
+    /// Receive queues of the interface; `None` if unknown.
+    queues: Option<u32>,
     /// The interface with the set-up's interrupt moderation.
     moderated: Option<Moderated>,
     _far_end: Option<Guarded>,
@@ -92,12 +101,13 @@ impl ReceiveSide {
         match &subject {
             Subject::Capture { spec, method, members } => {
                 side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
-                let fanout = members.map(|members| Fanout::new(members.mode));
-                let options = CaptureOptions { fanout, ..setup.capture.clone() };
-                method.accepts(spec, &interface(side), &options).map_err(|error| match error {
-                    CaptureError::Unsupported { reason, .. } => unsupported(reason),
-                    other => other.into(),
-                })?;
+                let options = CaptureOptions { fanout: group_of(*members), ..setup.capture.clone() };
+                side.run(|| method.accepts(spec, &interface(side), &options))?.map_err(
+                    |error| match error {
+                        CaptureError::Unsupported { reason, .. } => unsupported(reason),
+                        other => other.into(),
+                    },
+                )?;
             }
             Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
         }
@@ -119,6 +129,7 @@ impl ReceiveSide {
             subject,
             plan,
             cpus,
+            queues: side.run(|| receive_queues(side.name()))?.ok(),
             moderated,
             _far_end: far_end,
             open: None,
@@ -157,6 +168,7 @@ impl ReceiveSide {
             softnet,
             longest_backlog: longest_backlog(),
             past_backlog: self.asked.polls_by_thread || own_xdp,
+            queues: self.queues,
             own_xdp,
             cpus,
             clocks: after.clocks.since(&before.clocks),
@@ -183,7 +195,7 @@ impl ReceiveSide {
         let members = self.subject.members();
         let mut setup = self.asked.setup.clone();
         setup.capture.mark = Some(mark(arm.trial, self.plan.layout()));
-        setup.capture.fanout = members.map(|members| Fanout::new(members.mode));
+        setup.capture.fanout = group_of(members);
         let mut open = OpenCapture { workers: Vec::new(), probe, progress: Arc::clone(progress) };
         for (nth, cpu) in self.cpus.iter().enumerate() {
             let member = members.map(|_| MemberOf { nth, frames: most_frames(arm) });

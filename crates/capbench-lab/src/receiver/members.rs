@@ -95,7 +95,9 @@ pub fn together(
 
 fn member(received: &Received, cpu: CpuId) -> Member {
     let Received { arrivals, counters, .. } = received;
-    let lost = counters.losses.iter().map(|loss| MemberLoss { place: loss.place, frames: loss.count });
+    // What was lost in front of the sockets is nobody's.
+    let own = counters.losses.iter().filter(|loss| loss.place.is_accepted());
+    let lost = own.map(|loss| MemberLoss { place: loss.place, frames: loss.count });
     Member {
         cpu: cpu.number(),
         accepted: counters.accepted,

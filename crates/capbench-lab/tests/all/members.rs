@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capbench_frames::Pps;
 use capbench_frames::layout::{Flows, FrameLayout};
-use capbench_lab::for_tests::{live, live_setup, virtual_link};
+use capbench_lab::for_tests::{live, live_setup, virtual_link, virtual_link_of};
 use capbench_lab::live::LiveLaboratory;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::options::CaptureOptions;
@@ -49,7 +49,9 @@ fn assert_whole(trial: &TrialResult) {
         assert_eq!(member.accepted, member.lost().map(|lost| lost + member.read), "{what}");
     }
     assert_eq!(sum(|member| member.delivered), trial.delivered + trial.duplicates, "{what}");
-    let lost = trial.ledger.iter().find(|entry| entry.place == Place::Ring).and_then(|entry| entry.count);
+    let lost_at =
+        |place| trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count);
+    let lost = lost_at(Place::Ring).zip(lost_at(Place::FillRing)).map(|(ring, fill_ring)| ring + fill_ring);
     assert_eq!(Some(sum(|member| member.lost().unwrap())), lost, "{what}");
     let shape = trial.loss_pattern.as_ref().unwrap();
     assert_eq!(shape.lost, trial.sent - trial.delivered, "{what}");
@@ -69,7 +71,9 @@ fn root_alone_members_share_the_frames_as_their_fanout_promises() {
     let Some(()) = privileges() else { return };
     let mut laboratory = live(virtual_link());
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"] {
-        for (fanout, members) in [("hash", 4), ("cpu", 3), ("queue", 2), ("lb", 4), ("rollover", 3)] {
+        for (fanout, members) in
+            [("hash", 4), ("cpu", 3), ("queue", 2), ("lb", 4), ("rollover", 3), ("bpf", 4)]
+        {
             let method = format!("{method}+members={members}+fanout={fanout}");
             let trial = run(&mut laboratory, &setup(&method), rate(20_000.0));
             assert_eq!(trial.members.len(), members, "{method}");
@@ -85,7 +89,7 @@ fn root_alone_members_share_the_frames_as_their_fanout_promises() {
                 }
                 _ => assert_eq!((sharing.split, sharing.split_frames), (0, 0), "{method}: {reached:?}"),
             }
-            if fanout == "hash" {
+            if ["hash", "bpf"].contains(&fanout) {
                 assert!(reached.iter().filter(|frames| **frames > 0).count() > 1, "{method}: {reached:?}");
             }
         }
@@ -95,9 +99,14 @@ fn root_alone_members_share_the_frames_as_their_fanout_promises() {
 #[test]
 fn root_alone_what_members_lose_at_overload_is_booked_to_each_of_them() {
     let Some(()) = privileges() else { return };
-    let mut laboratory = live(virtual_link());
-    for method in ["recv", "packet-v2", "packet-v3"] {
-        for fanout in ["hash", "lb"] {
+    let mut laboratory = live(virtual_link_of(2));
+    for (method, fanouts) in [
+        ("recv", &["hash", "lb"][..]),
+        ("packet-v2", &["bpf"]),
+        ("packet-v3", &["hash"]),
+        ("af-xdp", &["queue"]),
+    ] {
+        for fanout in fanouts {
             let method = format!("{method}+members=2+fanout={fanout}");
             let base = setup(&method);
             let capture =
@@ -108,6 +117,53 @@ fn root_alone_what_members_lose_at_overload_is_booked_to_each_of_them() {
             assert_eq!(lossy, 2, "{method}: {:?}", trial.members);
         }
     }
+}
+
+/// A receive queue of a link with several belongs to one member, and each flow to one queue.
+#[test]
+fn root_alone_members_of_af_xdp_share_the_queues_and_none_is_left_out() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = live(virtual_link_of(4));
+    for (method, members) in [("af-xdp", 4), ("af-xdp", 3), ("af-xdp", 1), ("af-xdp+generic", 4)] {
+        let method = format!("{method}+members={members}");
+        let trial = run(&mut laboratory, &setup(&method), rate(20_000.0));
+        // A busy host can lose frames on the way, but the program leaves none to the stack.
+        let passed =
+            trial.ledger.iter().find(|entry| entry.place == Place::Xdp).and_then(|entry| entry.count);
+        assert_eq!((trial.members.len(), passed), (members, Some(0)), "{method}: {:?}", trial.ledger);
+        let sharing = trial.flow_sharing.unwrap();
+        assert_eq!((sharing.split, sharing.split_frames), (0, 0), "{method}: {:?}", trial.members);
+        let got_some = trial.members.iter().filter(|member| member.read > 0).count();
+        assert!(got_some > 1 || members == 1, "{method}: {:?}", trial.members);
+        assert!(trial.engine.contains("member of a fanout group (queue)"), "{}", trial.engine);
+    }
+    let refused = |laboratory: &mut LiveLaboratory, method: &str| {
+        laboratory.prepare(&setup(method)).map(drop).unwrap_err().to_string()
+    };
+    let many = refused(&mut laboratory, "af-xdp+members=5");
+    assert!(many.contains("the interface has 4") && many.contains("--queues N"), "{many}");
+    let by_hash = refused(&mut laboratory, "af-xdp+members=4+fanout=hash");
+    assert!(by_hash.contains("write --fanout queue, not hash"), "{by_hash}");
+}
+
+/// Methods that need a NAPI thread have one for each queue.
+#[test]
+fn root_alone_the_frames_of_all_queues_come_through_their_napi_threads() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = live(virtual_link_of(3));
+    for method in ["af-xdp", "packet-v3+napi-thread", "recv+napi-defer", "packet-v3+members=3+fanout=queue"] {
+        let trial =
+            laboratory.prepare(&setup(method)).unwrap().run(rate(20_000.0), Duration::from_millis(60));
+        let trial = trial.unwrap();
+        assert_eq!(trial.unexplained, 0, "{method}: {:?}", trial.ledger);
+        let split = trial.flow_sharing.map_or(0, |sharing| sharing.split);
+        assert_eq!(split, 0, "{method}");
+    }
+    // It counts, and looks at no frame.
+    let trial =
+        laboratory.prepare(&setup("xdp-count")).unwrap().run(rate(20_000.0), Duration::from_millis(60));
+    let trial = trial.unwrap();
+    assert_eq!(trial.unexplained, 0, "{:?}", trial.ledger);
 }
 
 #[test]

@@ -74,6 +74,7 @@ impl Draw {
 struct Drawn {
     setup: Setup,
     receive_by: ReceiveBy,
+    queues: u16,
     is_traced: bool,
     fault: Fault,
     load: Load,
@@ -100,9 +101,15 @@ impl Drawn {
     /// `members` is the share of trials with several members, in percent.
     fn new(draw: &mut Draw, methods: &[String], members: u64) -> Self {
         let mut method: MethodSpec = draw.of(methods).parse().unwrap();
-        if METHODS.iter().any(|known| known.name == method.name() && known.fanout) && draw.chance(members) {
-            let fanout = draw.of(&["hash", "cpu", "queue", "lb"]);
-            method = format!("{method}+members={}+fanout={fanout}", 1 + draw.up_to(4)).parse().unwrap();
+        let sharing = METHODS.iter().find(|known| known.name == method.name()).and_then(|known| known.fanout);
+        let mut queues = 1;
+        if let Some(sharing) = sharing.filter(|_| draw.chance(members)) {
+            let fanout = draw.of(sharing.modes);
+            queues = draw.of(&[4, 4, 1, 5]);
+            // Members of af-xdp have a queue each.
+            let most = if sharing.modes.len() == 1 { u64::from(queues) } else { 5 };
+            let count = 1 + draw.up_to(most - 1);
+            method = format!("{method}+members={count}+fanout={fanout}").parse().unwrap();
         }
         let in_xdp = ["af-xdp", "xdp-count"].contains(&method.name());
         let filters = METHODS.iter().any(|known| known.name == method.name() && known.socket_filter);
@@ -174,11 +181,11 @@ impl Drawn {
         }
         let receive_by = draw.of(&[ReceiveBy::Rps, ReceiveBy::Rps, ReceiveBy::NapiThread]);
         let duration = Duration::from_millis(30 + draw.up_to(50));
-        Self { setup, receive_by, is_traced: draw.chance(50), fault, load, duration }
+        Self { setup, receive_by, queues, is_traced: draw.chance(50), fault, load, duration }
     }
 
     fn run(&self, laboratories: &mut Laboratories) -> Ended {
-        let laboratory = laboratories.find(self.receive_by, self.is_traced);
+        let laboratory = laboratories.find(self.receive_by, self.queues, self.is_traced);
         // Refused set-ups are refused before anything stands in the way of frames.
         if let Err(error) = laboratory.prepare(&self.setup).map(drop) {
             let is_refusal = matches!(error, TrialError::Unsupported { .. })
@@ -284,9 +291,10 @@ impl fmt::Display for Drawn {
         let Setup { method, sizes, layout, placement, work, capture, transmit, .. } = &self.setup;
         write!(
             f,
-            "{method} by {:?} on {placement}, {transmit} {:?} for {:?} of {sizes} {layout}, work {work}, ring {} of {}, \
+            "{method} by {:?} of {} queues on {placement}, {transmit} {:?} for {:?} of {sizes} {layout}, work {work}, ring {} of {}, \
              retired after {:?}, snap length {}, fault {:?}{}",
             self.receive_by,
+            self.queues,
             self.load,
             self.duration,
             capture.ring,
@@ -299,14 +307,15 @@ impl fmt::Display for Drawn {
     }
 }
 
-/// A laboratory for each way to receive, with a tracer and without.
-struct Laboratories(Vec<((ReceiveBy, bool), LiveLaboratory)>);
+/// A laboratory for each way to receive and number of queues, with a tracer and without.
+struct Laboratories(Vec<((ReceiveBy, u16, bool), LiveLaboratory)>);
 
 impl Laboratories {
-    fn find(&mut self, receive_by: ReceiveBy, is_traced: bool) -> &mut LiveLaboratory {
-        let wanted = (receive_by, is_traced);
+    fn find(&mut self, receive_by: ReceiveBy, queues: u16, is_traced: bool) -> &mut LiveLaboratory {
+        let wanted = (receive_by, queues, is_traced);
         let at = self.0.iter().position(|(kind, _)| *kind == wanted).unwrap_or_else(|| {
-            let laboratory = live(Path::Virtual { mtu: Mtu(1500), receive_by, queues: NonZeroU16::MIN });
+            let laboratory =
+                live(Path::Virtual { mtu: Mtu(1500), receive_by, queues: NonZeroU16::new(queues).unwrap() });
             let laboratory = if is_traced { laboratory.with_tracer() } else { laboratory };
             self.0.push((wanted, laboratory));
             self.0.len() - 1
@@ -332,7 +341,7 @@ fn root_alone_whatever_is_drawn_every_frame_is_accounted_for() {
     if members == 100 {
         methods.retain(|method| {
             let spec: MethodSpec = method.parse().unwrap();
-            METHODS.iter().any(|known| known.name == spec.name() && known.fanout)
+            METHODS.iter().any(|known| known.name == spec.name() && known.fanout.is_some())
         });
     }
     let mut laboratories = Laboratories(Vec::new());

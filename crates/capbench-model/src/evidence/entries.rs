@@ -41,7 +41,7 @@ impl Evidence {
     }
 
     /// Frames that the queue of a polled veth refused or that its poll had not read when the trial ended. The link accepted
-    /// them from the generator and did not receive them. There are never more than the queue's capacity.
+    /// them from the generator and did not receive them. There are never more than the queues' capacity.
     pub(super) fn link_queue_entry(&self, refused: Option<u64>, transmit: Option<u64>) -> Entry {
         /// `VETH_RING_SIZE` of drivers/net/veth.c.
         const FRAMES: u64 = 256;
@@ -51,9 +51,10 @@ impl Evidence {
         }
         let counter = "link statistics of the sender: tx_dropped + tx_errors, the queue in front of the veth's NAPI poll";
         let left = match (refused, transmit, self.received) {
-            (Some(refused), Some(transmit), Some(polled)) => {
-                self.sent.saturating_sub(refused + transmit + polled).min(FRAMES)
-            }
+            (Some(refused), Some(transmit), Some(polled)) => self
+                .sent
+                .saturating_sub(refused + transmit + polled)
+                .min(FRAMES * u64::from(self.peer_queues.unwrap_or(1))),
             _ => 0,
         };
         let source = match left {

@@ -284,6 +284,8 @@ fn frames_that_a_starved_poll_leaves_are_booked_to_the_queue_up_to_its_length() 
     let ledger = starved(2779, 12).book();
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::LinkQueue, 2523 + 244)]));
     assert_eq!(starved(2523 + 12 + 300, 12).book().unexplained, 44, "more cannot be in it");
+    let two = Evidence { peer_queues: Some(2), ..starved(2523 + 12 + 300, 12) };
+    assert_eq!(two.book().unexplained, 0, "two of them hold as many");
     assert_eq!(starved(2779, 256).book().losses(), [(Place::LinkQueue, 2523)]);
 }
 

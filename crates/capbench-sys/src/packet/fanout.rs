@@ -1,13 +1,15 @@
 //! Fanout groups: several packet sockets share the frames of one interface; each frame goes to one of them (`PACKET_FANOUT`,
 //! packet(7); `fanout_add` and `packet_rcv_fanout` of net/packet/af_packet.c).
 
+mod by_program;
+
 use std::fmt;
 use std::os::fd::AsFd;
 use std::str::FromStr;
 
 use super::socket::PacketSocket;
 use crate::error::Result;
-use crate::socket_option::PACKET_FANOUT;
+use crate::socket_option::{PACKET_FANOUT, PACKET_FANOUT_DATA, attach_program};
 
 /// Limit of a group's members: fixed before Linux 5.11, and the default of later kernels unless the first member requests more.
 pub const MOST_MEMBERS: usize = 256;
@@ -28,16 +30,21 @@ pub enum FanoutMode {
     /// One member until its ring is nearly full, then the next (`PACKET_FANOUT_ROLLOVER`): as few members as the load needs. A flow's
     /// frames go to several where one is not enough.
     Rollover,
+    /// By a program of capbench (`PACKET_FANOUT_CBPF`, Linux 4.3): by addresses and ports of TCP, UDP and SCTP, the same in both
+    /// directions, and of a fragment by its addresses only. Frames that are neither IPv4 nor IPv6 behind up to one VLAN tag go to
+    /// the first.
+    Program,
 }
 
 impl FanoutMode {
     /// All modes with their names, as users write them.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("hash", Self::Hash),
         ("cpu", Self::Cpu),
         ("queue", Self::Queue),
         ("lb", Self::InTurn),
         ("rollover", Self::Rollover),
+        ("bpf", Self::Program),
     ];
 }
 
@@ -47,7 +54,9 @@ impl FromStr for FanoutMode {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         match Self::ALL.iter().find(|(name, _)| *name == text) {
             Some((_, mode)) => Ok(*mode),
-            None => Err(format!("\"{text}\" is no way to fan out; hash, cpu, queue, lb and rollover are")),
+            None => {
+                Err(format!("\"{text}\" is no way to fan out; hash, cpu, queue, lb, rollover and bpf are"))
+            }
         }
     }
 }
@@ -80,6 +89,7 @@ impl FanoutRule {
             FanoutMode::Queue => libc::PACKET_FANOUT_QM,
             FanoutMode::InTurn => libc::PACKET_FANOUT_LB,
             FanoutMode::Rollover => libc::PACKET_FANOUT_ROLLOVER,
+            FanoutMode::Program => libc::PACKET_FANOUT_CBPF,
         };
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         // The kernel refuses the flag for the mode that does the same.
@@ -92,7 +102,8 @@ impl FanoutRule {
 
 impl PacketSocket {
     /// Makes a group with this socket as first member and returns the number that the kernel chose, unique in the network
-    /// namespace (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound.
+    /// namespace (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound. The program of a group that has one is that of
+    /// all members.
     pub fn make_fanout(&self, rule: FanoutRule) -> Result<u16> {
         let value = rule.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID);
         PACKET_FANOUT.set(&self.as_fd(), &value).map_err(|error| {
@@ -105,6 +116,9 @@ impl PacketSocket {
                 _ => None,
             })
         })?;
+        if rule.mode == FanoutMode::Program {
+            attach_program(&self.as_fd(), PACKET_FANOUT_DATA, &by_program::BY_FLOW)?;
+        }
         Ok(PACKET_FANOUT.get::<u32>(&self.as_fd())? as u16)
     }
 
@@ -150,6 +164,6 @@ mod tests {
         for (name, mode) in FanoutMode::ALL {
             assert_eq!((name.parse(), mode.to_string()), (Ok(mode), name.to_string()));
         }
-        assert!("dice".parse::<FanoutMode>().unwrap_err().contains("hash, cpu, queue, lb and rollover"));
+        assert!("dice".parse::<FanoutMode>().unwrap_err().contains("hash, cpu, queue, lb, rollover and bpf"));
     }
 }

@@ -55,7 +55,7 @@ pub(super) const BURST_VERSION: u32 = 0x08_00_00;
 
 /// `PF_RING_PROMISC`
 pub(super) const PROMISCUOUS: u32 = 1 << 3;
-/// `PF_RING_DO_NOT_PARSE`: nobody asked for parsed headers, which cost time where packets are copied.
+/// `PF_RING_DO_NOT_PARSE`: nobody asked for parsed headers, which cost time where packets are copied. A cluster needs them.
 pub(super) const DO_NOT_PARSE: u32 = 1 << 9;
 /// `recv_only_mode` of `socket_mode`.
 pub(super) const RECEIVE_ONLY: c_int = 2;
@@ -91,6 +91,7 @@ function_table! {
         pfring_set_socket_mode: unsafe extern "C" fn(*mut Pfring, c_int) -> c_int,
         pfring_set_direction: unsafe extern "C" fn(*mut Pfring, c_int) -> c_int,
         pfring_set_poll_watermark: unsafe extern "C" fn(*mut Pfring, u16) -> c_int,
+        pfring_set_cluster: unsafe extern "C" fn(*mut Pfring, c_uint, c_int) -> c_int,
         pfring_enable_ring: unsafe extern "C" fn(*mut Pfring) -> c_int,
         pfring_poll: unsafe extern "C" fn(*mut Pfring, c_uint) -> c_int,
         pfring_recv: unsafe extern "C" fn(*mut Pfring, *mut *mut u8, c_uint, *mut PacketHeader, u8) -> c_int,

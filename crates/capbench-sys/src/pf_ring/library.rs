@@ -57,6 +57,24 @@ pub enum Way {
     Out = 2,
 }
 
+/// Rings that share the packets of a device (`pfring_set_cluster`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// The number of the cluster: rings of any program with the same number and device are in it.
+    pub number: u32,
+    /// Which ring gets a packet.
+    pub sharing: ClusterSharing,
+}
+
+/// `cluster_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterSharing {
+    /// By addresses, ports, protocol and VLAN, the same in both directions.
+    PerFlow = 0,
+    /// Each in turn.
+    RoundRobin = 1,
+}
+
 /// How to open a ring.
 #[derive(Clone, Debug)]
 pub struct RingOptions<'o> {
@@ -72,6 +90,8 @@ pub struct RingOptions<'o> {
     pub watermark: Option<u16>,
     /// How packets are read.
     pub reading: Reading,
+    /// The rings with which it shares packets, if there are others.
+    pub cluster: Option<Cluster>,
 }
 
 /// Whether a device's packets stay valid until the next call, so that they can be read in place. According to the library's

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with}
 #[cfg(feature = "libraries")]
 pub use abi::MOST_CAPTURED;
 #[cfg(feature = "libraries")]
-pub use library::{PfRing, Reading, RingOptions, Version, Way, can_lend};
+pub use library::{Cluster, ClusterSharing, PfRing, Reading, RingOptions, Version, Way, can_lend};
 pub use listing::{FOLDER, ListedRing, listed};
 #[cfg(feature = "libraries")]
 pub use ring::{Ring, Statistics};

@@ -9,7 +9,7 @@ use super::abi::{
     DO_NOT_PARSE, MOST_CAPTURED, NOT_SUPPORTED, PROMISCUOUS, PacketHeader, PacketInfo, Pfring, RECEIVE_ONLY,
     meaning,
 };
-use super::{PfRing, Reading, RingOptions, Version};
+use super::{Cluster, PfRing, Reading, RingOptions, Version};
 use crate::error::{Result, SysError};
 use crate::host::wait::milliseconds;
 use crate::library_call::{Fetch, broken, by_errno, c_string, forget_errno};
@@ -71,7 +71,8 @@ impl Ring {
     pub(super) fn open(api: PfRing, options: &RingOptions<'_>) -> Result<Self> {
         let name = c_string("a device's name", options.device)?;
         let captured = options.captured.clamp(1, MOST_CAPTURED);
-        let flags = DO_NOT_PARSE | if options.promiscuous { PROMISCUOUS } else { 0 };
+        let parsing = if options.cluster.is_some() { 0 } else { DO_NOT_PARSE };
+        let flags = parsing | if options.promiscuous { PROMISCUOUS } else { 0 };
         forget_errno();
         // SAFETY: a C string that outlives the call.
         let handle = unsafe { (api.functions.pfring_open)(name.as_ptr(), captured, flags) };
@@ -124,6 +125,11 @@ impl Ring {
             // SAFETY: as above.
             let code = unsafe { (functions.pfring_set_poll_watermark)(handle, packets) };
             self.done("pfring_set_poll_watermark", code)?;
+        }
+        if let Some(Cluster { number, sharing }) = options.cluster {
+            // SAFETY: as above.
+            let code = unsafe { (functions.pfring_set_cluster)(handle, number, sharing as c_int) };
+            self.done("pfring_set_cluster", code)?;
         }
         // SAFETY: as above.
         self.done("pfring_enable_ring", unsafe { (functions.pfring_enable_ring)(handle) })

@@ -39,11 +39,11 @@ pub struct SceneFlags {
     /// yours is 'cmd:./program -i {interface}'
     #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
     pub method: Vec<String>,
-    /// Threads of each method that share the frames, as a fanout group (packet(7)); for one method: METHOD+members=N
+    /// Threads of each method that share the frames, with a socket each; for one method: METHOD+members=N
     #[arg(long, value_name = "N", value_parser = members::members)]
     members: Option<NonZeroU16>,
-    /// Which of them gets a frame: hash (by flow), cpu, queue, lb (each in turn) or rollover; for one method:
-    /// +fanout=MODE [default: hash]
+    /// Which of them gets a frame: hash or bpf (by flow), cpu, queue, lb (each in turn) or rollover; for one method:
+    /// +fanout=MODE [default: hash; of af-xdp queue]
     #[arg(long, value_name = "MODE")]
     fanout: Option<FanoutMode>,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one
@@ -99,14 +99,17 @@ impl SceneFlags {
     }
 
     /// The members that the flags give to methods without members of their own.
-    fn members(&self, default: Option<NonZeroU16>) -> Result<Option<Members>, Usage> {
+    fn members(&self, default: Option<NonZeroU16>) -> Result<Option<GivenMembers>, Usage> {
         match (self.members.or(default), self.fanout) {
-            (Some(count), mode) => Ok(Some(Members { count, mode: mode.unwrap_or(FanoutMode::Hash) })),
+            (Some(count), mode) => Ok(Some((count, mode))),
             (None, Some(_)) => Err(Usage("--fanout: one thread shares no frames; give --members N".into())),
             (None, None) => Ok(None),
         }
     }
 }
+
+/// How many members a method gets, and how they share frames if not in its usual way.
+type GivenMembers = (NonZeroU16, Option<FanoutMode>);
 
 /// The path that is measured on.
 #[derive(Args, Clone, Debug)]
@@ -403,7 +406,11 @@ pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage
 }
 
 /// The methods of a list, each once, sets expanded, with these members unless they have their own. A program has its own threads.
-fn methods(list: &[String], members: Option<Members>, programs: &mut Programs) -> Result<Vec<MethodSpec>> {
+fn methods(
+    list: &[String],
+    members: Option<GivenMembers>,
+    programs: &mut Programs,
+) -> Result<Vec<MethodSpec>> {
     let mut methods: Vec<MethodSpec> = Vec::new();
     for name in list {
         let names = match name.as_str() {
@@ -414,12 +421,8 @@ fn methods(list: &[String], members: Option<Members>, programs: &mut Programs) -
         };
         for name in names {
             let mut spec: MethodSpec = name.parse().map_err(Usage)?;
-            if let Some(members) = members.filter(|_| spec.delivery().is_some() && !spec.has(Members::COUNT))
-            {
-                spec = match spec.has(Members::FANOUT) {
-                    true => spec.with_value(Members::COUNT, Some(members.count.to_string())),
-                    false => format!("{spec}{members}").parse().map_err(Usage)?,
-                };
+            if let Some((count, mode)) = members.filter(|_| spec.delivery().is_some()) {
+                spec = Members::given_to(&spec, count, mode);
             }
             programs.define(&spec)?;
             subject::find(&spec, programs)?;

@@ -145,36 +145,45 @@ fn root_alone_several_ports_become_one_stream_in_order() {
 
 #[test]
 fn root_captures_that_share_an_interface_record_all_of_it() {
-    let Some((folder, spaces)) = test_bed() else { return };
-    let file = folder.file("shared.pcapng");
-    let recording =
-        Recording::start(&spaces.right, &file, "--method packet-v3 --ring 16MiB --fanout hash --members 2");
-    send(&spaces, &format!("{} --flows 64", traffic(7)));
-    let (_, document) = recording.interrupt();
-    assert_eq!(document["interfaces"][0]["members"], 2, "{document:#}");
-    assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
-    let mut found: Vec<_> = {
-        let octets = fs::read(&file).unwrap();
-        let layout = capbench_frames::FrameLayout {
-            flows: capbench_frames::Flows::new(64).unwrap(),
-            ..capbench_frames::FrameLayout::default()
-        };
-        let recogniser =
-            capbench_frames::Classifier::new(capbench_frames::TrialId(7), &layout, None).unwrap();
-        let mut reader = capbench_record::file::CaptureReader::new(&octets[..]).unwrap();
-        let mut found = Vec::new();
-        while let Some(record) = reader.next_record().unwrap() {
-            if let capbench_record::file::Record::Packet(packet) = record
-                && let capbench_frames::FrameClass::Own(stamp) =
-                    recogniser.look(packet.data, packet.original_length, capbench_frames::TagMetadata::Absent)
-            {
-                found.push(stamp.sequence);
+    let Some(folder) = scratch_of_root() else { return };
+    // Behind a queueing discipline a frame takes the queue of its flow.
+    for (method, queues, transmit) in [
+        ("packet-v3 --ring 16MiB --fanout hash", 1, "packet-tx"),
+        ("af-xdp --ring 16MiB", 2, "packet-tx+qdisc"),
+    ] {
+        let spaces = Namespaces::with_queues(queues);
+        let file = folder.file(&format!("shared{queues}.pcapng"));
+        let recording = Recording::start(&spaces.right, &file, &format!("--method {method} --members 2"));
+        send(&spaces, &format!("{} --flows 64 --transmit {transmit}", traffic(7)));
+        let (_, document) = recording.interrupt();
+        assert_eq!(document["interfaces"][0]["members"], 2, "{document:#}");
+        assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
+        let mut found: Vec<_> = {
+            let octets = fs::read(&file).unwrap();
+            let layout = capbench_frames::FrameLayout {
+                flows: capbench_frames::Flows::new(64).unwrap(),
+                ..capbench_frames::FrameLayout::default()
+            };
+            let recogniser =
+                capbench_frames::Classifier::new(capbench_frames::TrialId(7), &layout, None).unwrap();
+            let mut reader = capbench_record::file::CaptureReader::new(&octets[..]).unwrap();
+            let mut found = Vec::new();
+            while let Some(record) = reader.next_record().unwrap() {
+                if let capbench_record::file::Record::Packet(packet) = record
+                    && let capbench_frames::FrameClass::Own(stamp) = recogniser.look(
+                        packet.data,
+                        packet.original_length,
+                        capbench_frames::TagMetadata::Absent,
+                    )
+                {
+                    found.push(stamp.sequence);
+                }
             }
-        }
-        found
-    };
-    found.sort_unstable();
-    assert!(found.into_iter().eq(0..FRAMES), "{document:#}");
+            found
+        };
+        found.sort_unstable();
+        assert!(found.into_iter().eq(0..FRAMES), "{document:#}");
+    }
 }
 
 #[test]

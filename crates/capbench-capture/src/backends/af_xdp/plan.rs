@@ -73,6 +73,14 @@ impl Plan {
             let reason = "an XDP program sees frames that arrive, and no others".into();
             return Err(CaptureError::Option { option: "--direction", reason });
         }
+        if let Some(fanout) = &options.fanout {
+            if spec.has("queue") {
+                return refuse("+queue names one queue, and each member has one; leave +queue out");
+            }
+            if fanout.rollover() {
+                return refuse("a frame stays in its receive queue, so no other member gets it (rollover)");
+            }
+        }
         let fill = number_of(spec, "fill", 1, 1 << 24)?;
         if fill.is_some_and(|entries| !entries.is_power_of_two()) {
             return refuse("+fill: the kernel wants a power of two");

@@ -1,10 +1,10 @@
 //! The sockets, the program that feeds them, and the frames.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use capbench_sys::SysError;
-use capbench_sys::bpf::XdpLink;
-use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
+use capbench_sys::bpf::XdpMode;
+use capbench_sys::bpf::object::{object_file, probe};
 use capbench_sys::host::interface::hardware_address;
 use capbench_sys::packet::{Frame, PacketSocket, PacketType};
 use capbench_sys::xdp::{
@@ -17,20 +17,35 @@ use super::accounting::Counted;
 use super::passing::Passing;
 use super::plan::Plan;
 use super::polling::Polling;
+use super::redirecting::Redirecting;
 use super::refusal::Refusal;
 use crate::{Batch, Capture, Context, Interface, Occupancy, Packing, Result, Waiter};
 use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 
-/// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.
+/// Checks settings and options, and whether each member can have a queue.
+pub(super) fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
+    let plan = Plan::new(spec, interface, options)?;
+    let Some(members) = options.fanout.as_ref().and_then(Fanout::members) else { return Ok(()) };
+    let context = Context::new(METHOD.name, interface);
+    let refusal = Refusal { context: &context, spec };
+    let queues = refusal.queues(&plan, interface)?.len() as u32;
+    if u32::from(members.get()) > queues { Err(refusal.more_members_than(queues)) } else { Ok(()) }
+}
+
+/// AF_XDP sockets on the queues of an interface, or on a member's. Dropping the last member takes the program off the interface.
 #[derive(Debug)]
 pub struct AfXdp {
-    // Drop order: the program goes first, so that no frame is redirected to a closed socket.
-    link: XdpLink,
+    // Drop order: the program goes first, so that no frame is redirected to a closed socket. While other members keep it, the kernel
+    // takes a closed socket out of its map, and the program counts the frames of that queue as passed.
+    redirecting: Arc<Redirecting>,
     receiver: Receiver,
-    program: Loaded,
+    mode: XdpMode,
+    /// How it shares the frames of the interface, if it is a member.
+    shared: Option<String>,
     passing: Option<Passing>,
     _promiscuous: Option<PacketSocket>,
     queues: Vec<u32>,
@@ -55,13 +70,18 @@ impl AfXdp {
         let context = Context::new(METHOD.name, interface);
         let refusal = Refusal { context: &context, spec };
         let plan = Plan::new(spec, interface, options)?;
-        let queues = refusal.queues(&plan, interface)?;
+        let available = refusal.queues(&plan, interface)?;
+        let load = || Redirecting::load(available.iter().max().map_or(1, |last| last + 1));
+        let (redirecting, queues) = match &options.fanout {
+            None => (Arc::new(load().map_err(|e| refusal.of_bpf(e))?), available),
+            Some(fanout) => {
+                let redirecting = fanout.owned(load).map_err(|e| refusal.of_bpf(e))?;
+                let own = redirecting.next_queues(fanout.members());
+                let own = own.ok_or_else(|| refusal.more_members_than(redirecting.queues()))?;
+                (redirecting, own.collect())
+            }
+        };
         let sizes = plan.sizes(queues.len() as u32)?;
-
-        let mut opened = Opened::read("redirect", object_file!("redirect")).map_err(|e| refusal.of_bpf(e))?;
-        let entries = queues.iter().max().map_or(1, |last| last + 1);
-        opened.set_entries("sockets", entries).map_err(|e| refusal.of_bpf(e))?;
-        let program = opened.load().map_err(|e| refusal.of_bpf(e))?;
         let passing = plan.pass.then(|| Passing::open(interface.index)).transpose();
         let passing = passing.map_err(|e| refusal.of_bpf(e))?;
         let address = hardware_address(&interface.name).map_err(|e| context.fail(e))?;
@@ -78,13 +98,12 @@ impl AfXdp {
             bind: BindOptions { mode: plan.copy, need_wakeup: plan.need_wakeup },
             busy_poll: plan.busy_poll,
         };
-        let receiver = Receiver::open(&config).map_err(|e| refusal.of_sockets(&plan, e))?;
-        for (&queue, socket) in queues.iter().zip(receiver.sockets()) {
-            program.update_socket("sockets", queue, socket).map_err(|e| context.fail(e))?;
-        }
+        let receiver =
+            Receiver::open(&config).map_err(|e| refusal.of_sockets(&plan, options.fanout.is_some(), e))?;
+        redirecting.redirect(&queues, &receiver).map_err(|e| context.fail(e))?;
         // The last step: frames arrive from here on.
-        let link =
-            program.attach(interface.index, plan.mode).map_err(|e| refusal.of_attaching(interface, e))?;
+        let mode = redirecting.attach(interface.index, plan.mode);
+        let mode = mode.map_err(|e| refusal.of_attaching(interface, e))?;
         let zero_copy = receiver.zero_copy().map_err(|e| context.fail(e))?;
         if plan.copy == CopyMode::ZeroCopy && zero_copy == Some(false) {
             return Err(refusal.because("the kernel copies frames all the same".into()));
@@ -92,7 +111,7 @@ impl AfXdp {
         let umem = receiver.geometry();
         let ring = RingGeometry::Umem {
             first_queue: queues.iter().copied().min().unwrap_or(0),
-            last_queue: entries - 1,
+            last_queue: queues.iter().copied().max().unwrap_or(0),
             receive_entries: sizes.received,
             fill_entries: sizes.fill,
             buffers: umem.chunks(),
@@ -103,9 +122,10 @@ impl AfXdp {
         let times = TimeSource::user_space("one clock reading per batch");
         let mut capture = Self {
             running: Running::new(METHOD.name, Engine::default(), ring, times),
-            link,
+            redirecting,
             receiver,
-            program,
+            mode,
+            shared: options.fanout.as_ref().map(|fanout| format!("member of a fanout group ({fanout})")),
             passing,
             _promiscuous: promiscuous,
             queues,
@@ -130,8 +150,9 @@ impl AfXdp {
             None => "copy or zero-copy (this kernel does not say)",
         };
         let properties = [
-            Some(format!("{} mode", self.link.mode().word())),
+            Some(format!("{} mode", self.mode.word())),
             Some(copying.into()),
+            self.shared.clone(),
             self.need_wakeup.then(|| "need-wakeup".into()),
             self.polling.as_ref().map(Polling::words),
             self.passing.is_some().then(|| "frames passed on to the stack".into()),
@@ -139,16 +160,18 @@ impl AfXdp {
         Engine::new("AF_XDP", properties.into_iter().flatten())
     }
 
-    /// What the program counted, summed over CPUs: `struct counts` of `redirect.bpf.c`.
+    /// The frames that the program redirected to this capture's sockets, and those that it left to the stack. Of members the one with
+    /// the first queue counts the latter.
     fn redirected_and_passed(&self) -> Result<(u64, u64)> {
-        let fail = |source| self.context.fail(source);
+        let counts = |queue| self.redirecting.counts(queue).map_err(|source| self.context.fail(source));
         let mut sum = (0, 0);
-        for value in self.program.per_cpu("counts", 0).map_err(fail)? {
-            let Some([redirected, passed]) = value.as_chunks::<8>().0.first_chunk() else {
-                return Err(fail(SysError::argument("BPF map counts", "its values are not as expected")));
-            };
-            sum.0 += u64::from_ne_bytes(*redirected);
-            sum.1 += u64::from_ne_bytes(*passed);
+        for &queue in &self.queues {
+            sum.0 += counts(queue)?.redirected;
+        }
+        if self.shared.is_none() || self.queues.contains(&0) {
+            for queue in 0..self.redirecting.queues() {
+                sum.1 += counts(queue)?.passed;
+            }
         }
         Ok(sum)
     }

@@ -46,6 +46,16 @@ impl Refusal<'_> {
         }
     }
 
+    /// Refuses members for whom there is no receive queue.
+    #[cold]
+    pub(super) fn more_members_than(&self, queues: u32) -> CaptureError {
+        let interface = &self.context.interface;
+        self.because(format!(
+            "each member needs a receive queue, and the interface has {queues}: use fewer members; --queues N gives capbench's own \
+             link more, and ethtool -L {interface} combined N a card"
+        ))
+    }
+
     #[cold]
     pub(super) fn of_bpf(&self, source: SysError) -> CaptureError {
         match source {
@@ -55,10 +65,14 @@ impl Refusal<'_> {
     }
 
     #[cold]
-    pub(super) fn of_sockets(&self, plan: &Plan, source: SysError) -> CaptureError {
+    pub(super) fn of_sockets(&self, plan: &Plan, is_member: bool, source: SysError) -> CaptureError {
         let reason = match (source.errno(), plan.copy) {
             (Some(EOPNOTSUPP | EINVAL), CopyMode::ZeroCopy) => {
                 "the interface's driver has no zero-copy for AF_XDP; +copy works with any"
+            }
+            (Some(EBUSY), _) if is_member => {
+                "another program's AF_XDP socket has this queue, and the members share all queues: end that program \
+                 (`capbench why` names it)"
             }
             (Some(EBUSY), _) => {
                 "another AF_XDP socket has this queue; end its program or choose a queue by +queue=N"

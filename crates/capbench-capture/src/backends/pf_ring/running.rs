@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use capbench_sys::host::interface::index_of;
-use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
+use capbench_sys::pf_ring::{self, ClusterSharing, ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
 use crate::Interface;
@@ -51,10 +51,14 @@ pub(super) fn running(
 ) -> Running {
     let size = size(ring, folder);
     let how = match asked.reading {
-        Reading::Copied => "pfring_recv, copied".into(),
+        Reading::Copied => "pfring_recv, copied".to_string(),
         Reading::InPlace => "pfring_recv, zero-copy".into(),
         Reading::Bursts(most) => format!("pfring_recv_burst of up to {most}, zero-copy"),
     };
+    let shared = asked.cluster.map(|cluster| match cluster.sharing {
+        ClusterSharing::PerFlow => "member of a cluster, by flow".to_string(),
+        ClusterSharing::RoundRobin => "member of a cluster, in turn".to_string(),
+    });
     let (captured, wanted) = (ring.captured(), asked.captured);
     let waking = asked.watermark.map_or("the library's".into(), |packets| packets.to_string());
     let is_short = captured < wanted.min(pf_ring::MOST_CAPTURED)
@@ -70,7 +74,10 @@ pub(super) fn running(
         shortfalls: short.into_iter().chain(elsewhere).collect(),
         ..Running::described(
             METHOD.name,
-            Engine::new(format!("libpfring {} on {}", ring.version(), asked.device), [how]),
+            Engine::new(
+                format!("libpfring {} on {}", ring.version(), asked.device),
+                [how].into_iter().chain(shared),
+            ),
             format!("{size}, up to {captured} octets of each packet, watermark {waking}"),
             TimeSource::unknown("PF_RING (the adapter's where it has them)"),
         )

@@ -2,26 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, Capture};
+use capbench_capture::{Batch, Capture, FanoutMode};
+use capbench_model::fanout::Fanout;
+use capbench_model::options::CaptureOptions;
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
 
-use super::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
+use super::{
+    MODES, counters_after, frame, losses, number, once_the_queue_is_free, open_as, options, refusal,
+};
 use crate::wire::{OTHER_MAC, take};
 use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, privileges};
-
-/// A pair whose ends have two queues each.
-fn with_two_queues() -> Namespaces {
-    let spaces = Namespaces { left: Place::new("left"), right: Place::new("right") };
-    spaces.left.ip(&format!(
-        "link add name left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2 netns {}",
-        spaces.right.path()
-    ));
-    spaces.left.ip("link set dev left arp off up");
-    spaces.right.ip("link set dev right arp off up");
-    eventually("carrier", || spaces.right.ip("-o link show dev right").contains("LOWER_UP"));
-    spaces
-}
 
 /// Sends through one transmit queue, which decides the peer's receive queue.
 struct QueueWire(Transmitter);
@@ -60,7 +51,7 @@ impl QueueWire {
 fn root_all_queues_are_one_source_and_each_keeps_its_order() {
     let Some(()) = privileges() else { return };
     for method in MODES {
-        let (spaces, is_native) = (with_two_queues(), method == MODES[0]);
+        let (spaces, is_native) = (Namespaces::with_queues(2), method == MODES[0]);
         let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));
         spaces.right.inside(|| {
             let mut capture = open_as(method, 1500, &options()).unwrap();
@@ -118,4 +109,48 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
         let text = refusal(&spaces.right, &format!("{method}+queue=2"), 1500);
         assert!(text.contains("no receive queue 2") && text.contains("it has 2"), "{text}");
     }
+}
+
+/// Members have a queue each and one program; a queue without a member is counted, and so is what is in the way.
+#[test]
+fn root_members_have_a_queue_each_and_their_counters_add_up() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::with_queues(2);
+    let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));
+    let group = || CaptureOptions { fanout: Some(Fanout::new(FanoutMode::Queue)), ..options() };
+    spaces.right.inside(|| {
+        let shared = group();
+        let mut members = [0, 1].map(|_| open_as("af-xdp", 1500, &shared).unwrap());
+        for (queue, member) in members.iter().enumerate() {
+            assert!(member.running().ring.to_string().starts_with(&format!("queue {queue}, ")));
+            assert!(member.running().engine.to_string().contains("member of a fanout group (queue)"));
+        }
+        let text = open_as("af-xdp", 1500, &shared).unwrap_err().to_string();
+        assert!(
+            text.contains("the interface has 2") && text.contains("ethtool -L right combined N"),
+            "{text}"
+        );
+        for n in 0..30 {
+            wires[usize::from(n % 3 == 2)].send(&frame(OTHER_MAC, n, 60));
+        }
+        for (member, frames) in members.iter_mut().zip([20, 10]) {
+            assert_eq!(take(member, frames as usize).len(), frames as usize);
+            let counters = counters_after(member, frames);
+            assert_eq!((counters.accepted, losses(&counters)), (Some(frames), [Some(0); 3]));
+        }
+        // The second leaves: the first one, which has the first queue, counts its frames.
+        let [mut first, second] = members;
+        drop(second);
+        wires[1].send(&frame(OTHER_MAC, 0, 60));
+        wires[0].send(&frame(OTHER_MAC, 1, 60));
+        assert_eq!(take(&mut first, 1).len(), 1);
+        eventually("the other frame is passed", || {
+            losses(&first.counters().unwrap()) == [Some(1), Some(0), Some(0)]
+        });
+        drop(first);
+        // A socket of another program on the first queue.
+        let _other = once_the_queue_is_free(|| open_as("af-xdp+queue=0", 1500, &options())).unwrap();
+        let text = open_as("af-xdp", 1500, &group()).unwrap_err().to_string();
+        assert!(text.contains("another program's AF_XDP socket") && text.contains("capbench why"), "{text}");
+    });
 }

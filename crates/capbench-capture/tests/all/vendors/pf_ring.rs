@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::stand_ins::{StandIn, Vendor, failure, frame, interface, octets, take};
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
-use capbench_capture::{Capture, Interface, PacketType};
+use capbench_capture::{Capture, FanoutMode, Interface, PacketType};
 use capbench_model::direction::Direction;
+use capbench_model::fanout::Fanout;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place as At;
 use capbench_model::units::SnapLength;
@@ -43,6 +44,32 @@ fn packets_are_read_in_order_however_they_are_read() {
         let expected = ["open 65600 208", "mode 2", "direction 1", "enable", "close"];
         assert_eq!(calls, expected, "{reading:?}");
     }
+}
+
+#[test]
+fn a_member_joins_the_cluster_of_its_group_before_it_is_enabled() {
+    for (mode, kind) in [(FanoutMode::Hash, 0), (FanoutMode::InTurn, 1)] {
+        let device = VENDOR.device("frames 3");
+        let options = CaptureOptions { fanout: Some(Fanout::new(mode)), ..CaptureOptions::default() };
+        let mut capture = VENDOR.open_with(&device, READINGS[0], &options).unwrap();
+        assert!(capture.running().engine.to_string().contains("member of a cluster"));
+        assert_eq!(take(&mut capture, 3).len(), 3);
+        drop(capture);
+        // With parsed headers, by which the module finds the flow.
+        let cluster = format!("cluster 1 type {kind}");
+        let expected = ["open 65600 8", "mode 2", "direction 1", &cluster, "enable", "close"];
+        assert_eq!(device.calls(), expected);
+    }
+    let device = VENDOR.device("frames 3 cluster -2");
+    let options = CaptureOptions { fanout: Some(Fanout::new(FanoutMode::Hash)), ..CaptureOptions::default() };
+    let text = VENDOR.open_with(&device, READINGS[0], &options).unwrap_err().to_string();
+    assert!(text.contains("pfring_set_cluster") && text.contains("an argument was refused"), "{text}");
+    let accepts = |spec: &str| METHOD.accepts(&spec.parse().unwrap(), &interface(), &options);
+    accepts("pf-ring").unwrap();
+    assert!(accepts("pf-ring:zc:eth1").unwrap_err().to_string().contains("another module's"));
+    let by_cpu = CaptureOptions { fanout: Some(Fanout::new(FanoutMode::Cpu)), ..options.clone() };
+    let text = METHOD.accepts(&"pf-ring".parse().unwrap(), &interface(), &by_cpu).unwrap_err().to_string();
+    assert!(text.contains("write --fanout hash or lb, not cpu"), "{text}");
 }
 
 #[test]

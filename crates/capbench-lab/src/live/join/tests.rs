@@ -153,6 +153,7 @@ pub(super) fn receive() -> ReceiveHalf {
         softnet: vec![row(0, 0, 0), row(1, 997, 2)],
         longest_backlog: Some(1000),
         past_backlog: false,
+        queues: None,
         own_xdp: false,
         filters: false,
         cpus: ReceiverCpus {

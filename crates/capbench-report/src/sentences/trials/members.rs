@@ -1,7 +1,7 @@
 //! Trials of several members: how evenly they shared the frames, and whether flows stayed together.
 
 use capbench_model::figures::{grouped as thousands, percent};
-use capbench_model::members::imbalance;
+use capbench_model::members::{FanoutMode, Member, Members, imbalance};
 use capbench_model::trial::TrialResult;
 
 use super::super::{finding, many, numbers};
@@ -21,7 +21,13 @@ fn of_method(method: &str, trials: &[&TrialResult]) -> Finding {
     let count = trials.iter().map(|trial| trial.members.len()).max().unwrap_or(0);
     let most = trials.iter().filter_map(|trial| imbalance(&trial.members)).fold(0.0, f64::max);
     let of_one_flow = trials.iter().any(|trial| trial.flow_sharing.is_some_and(|sharing| sharing.flows == 1));
-    let why = if most > 0.0 && of_one_flow { " (all frames are of one flow; --flows N makes N)" } else { "" };
+    let why = match most > 0.0 {
+        true if of_one_flow => " (all frames are of one flow; --flows N makes N)",
+        true if shares_queues(method) && trials.iter().any(|trial| got_all(&trial.members)) => {
+            " (all frames came in one receive queue; each thread of af-xdp-tx and xdp-live fills one)"
+        }
+        _ => "",
+    };
     let members = many(count as u64, "member", "members");
     let shared = match most {
         most if most < EVEN => format!("{method}: its {members} got equal shares of the frames."),
@@ -31,6 +37,17 @@ fn of_method(method: &str, trials: &[&TrialResult]) -> Finding {
         ),
     };
     finding(shared + &flows(trials), numbers(trials))
+}
+
+/// Whether the member for a frame is that of its receive queue.
+fn shares_queues(method: &str) -> bool {
+    let members = method.parse().ok().and_then(|mut spec| Members::take_from(&mut spec).ok().flatten());
+    members.is_some_and(|members| members.mode == FanoutMode::Queue)
+}
+
+/// Whether one of several members got all frames.
+fn got_all(members: &[Member]) -> bool {
+    members.iter().filter(|member| member.arrived() > 0).count() == 1
 }
 
 /// Whether the frames of a flow came to one member.
@@ -55,16 +72,20 @@ mod tests {
     use std::time::Duration;
 
     use capbench_model::for_tests::{measured, profile};
-    use capbench_model::members::{FlowSharing, Member};
+    use capbench_model::members::FlowSharing;
     use capbench_model::trial::{Load, Phase};
 
     use super::*;
 
     fn text(read: &[u64], sharing: Option<FlowSharing>) -> Vec<String> {
+        text_of("recv+members=2", read, sharing)
+    }
+
+    fn text_of(method: &str, read: &[u64], sharing: Option<FlowSharing>) -> Vec<String> {
         let trial = measured(1000, 1000, 1000, 0).result(
             1,
             Phase::FixedLoad,
-            &profile("recv+members=2"),
+            &profile(method),
             Load::Maximum,
             Duration::from_secs(1),
         );
@@ -97,5 +118,11 @@ mod tests {
                 .contains("(all frames are of one flow; --flows N makes N)")
         );
         assert!(text(&[500, 500], None)[0].contains("unknown"));
+        let of_one_queue = text_of("af-xdp+members=2", &[1000, 0], Some(whole)).concat();
+        assert!(
+            of_one_queue.contains("equal share (all frames came in one receive queue;"),
+            "{of_one_queue}"
+        );
+        assert!(!text(&[1000, 0], Some(whole)).concat().contains("queue"));
     }
 }
