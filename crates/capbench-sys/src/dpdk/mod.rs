@@ -3,13 +3,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`eal`] | the library's start, once per process, and its messages |
-//! | [`arguments`] | arguments of the library's start |
+//! | `eal` | the library's start, once per process, and its messages |
+//! | `arguments` | arguments of the library's start |
 //! | [`name`] | names of devices |
-//! | [`device`] | which device, and plugging it in |
-//! | [`port`] | a device, its counters, and receiving bursts of frames |
-//! | [`transmit`] | its transmit queues |
-//! | [`sockets`] | the sockets that drivers of virtual devices opened: counters and closing |
+//! | `device` | which device, and plugging it in |
+//! | `port` | a device, its counters, and receiving bursts of frames |
+//! | `transmit` | its transmit queues |
+//! | `sockets` | the sockets that drivers of virtual devices opened: counters and closing |
 //! | `thread` | threads with their own buffer cache |
 //! | `ffi`, shim.c | the C functions |
 

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use capbench_sys::host::SysfsView;
 use serde_json::Value;
 
-use crate::support::{Namespaces, Place, Scratch, capbench, lossy, program, results_file, run, test_bed};
+use crate::support::{
+    Namespaces, Place, Scratch, capbench, lossy, program, results_file, run, scratch_of_root,
+};
 
 /// Everything of an interface that `apply` changes or that such a change resets, as other programs see it.
 fn settings(place: &Place, interface: &str) -> String {
@@ -34,7 +36,7 @@ fn settings(place: &Place, interface: &str) -> String {
 /// Two receive queues with receive packet steering, and GRO: `apply` on one CPU takes a queue and GRO away, and with the queue
 /// goes its steering.
 fn prepared() -> Option<(Scratch, Namespaces)> {
-    let bed = test_bed()?;
+    let bed = scratch_of_root().map(|scratch| (scratch, Namespaces::with_queues(2)))?;
     let right = &bed.1.right;
     for change in ["-L right rx 2", "-K right gro on"] {
         let output = right.output(program("ethtool").args(change.split(' ')));
