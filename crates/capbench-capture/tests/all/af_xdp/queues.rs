@@ -138,14 +138,17 @@ fn root_members_have_a_queue_each_and_their_counters_add_up() {
             let counters = counters_after(member, frames);
             assert_eq!((counters.accepted, losses(&counters)), (Some(frames), [Some(0); 3]));
         }
-        // The second leaves: the first one, which has the first queue, counts its frames.
+        // The second leaves: the first one, which has the first queue, counts its frames. The kernel takes a closed socket out of the
+        // map some time later; until then frames end with it.
         let [mut first, second] = members;
         drop(second);
-        wires[1].send(&frame(OTHER_MAC, 0, 60));
         wires[0].send(&frame(OTHER_MAC, 1, 60));
         assert_eq!(take(&mut first, 1).len(), 1);
-        eventually("the other frame is passed", || {
-            losses(&first.counters().unwrap()) == [Some(1), Some(0), Some(0)]
+        eventually("a frame of the other queue is passed", || {
+            wires[1].send(&frame(OTHER_MAC, 0, 60));
+            let [passed, others @ ..] = losses(&first.counters().unwrap());
+            assert_eq!(others, [Some(0); 2]);
+            passed > Some(0)
         });
         drop(first);
         // A socket of another program on the first queue.
