@@ -199,7 +199,7 @@ fn root_alone_receive_work_of_several_queues_is_spread_by_flow() {
     assert_eq!((queues(bed.transmit_side()), queues(bed.receive_side())), (6, 6));
 }
 
-/// The threads of a link's queues are told apart: each runs on the CPU of its queue.
+/// The threads of a link's queues are distinguished: each runs on the CPU of its queue.
 #[test]
 fn root_alone_each_queue_is_polled_on_its_cpu() {
     const FRAMES: u64 = 2000;

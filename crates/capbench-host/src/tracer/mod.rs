@@ -138,8 +138,8 @@ pub struct NetRxReading {
     pub in_napi_ns: u64,
 }
 
-/// Time in the receive softirq (NET_RX) of CPUs within a window, in ns of wall-clock time, including hard interrupts during it. Each
-/// timed run stands for the runs that were not timed.
+/// Time in the receive softirq (NET_RX) of CPUs within a window, in ns of wall-clock time, including hard interrupts during it. Runs
+/// that were not timed count as long as the mean of those that were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NetRxTime {
     /// All of it, as an interruption or in ksoftirqd.
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timed_softirq_stands_for_those_that_were_not() {
+    fn softirqs_that_were_not_timed_count_as_those_that_were() {
         let before =
             NetRxReading { runs: 100, timed: 10, timed_ns: 1000, in_processes_ns: 900, in_napi_ns: 0 };
         let after =

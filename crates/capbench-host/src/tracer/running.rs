@@ -297,7 +297,7 @@ impl Tracer {
         }
     }
 
-    /// Traces drops whatever it costs.
+    /// Traces drops at any cost.
     ///
     /// # Errors
     /// As for [`Self::limit_cost`].

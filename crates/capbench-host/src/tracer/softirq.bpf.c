@@ -8,7 +8,7 @@
 #define NET_RX 3              /* of the enumeration in linux/interrupt.h, the same since Linux 2.6.24 */
 #define PF_KTHREAD 0x00200000 /* linux/sched.h */
 
-#define EACH 8                /* a power of two: how many runs one timed run stands for */
+#define EACH 8                /* one run in so many is timed; a power of two */
 #define STALLS 64             /* kept on each CPU; a power of two */
 #define LATE 500000           /* ns; a tick that is later than this shows that the CPU stalled */
 
