@@ -142,6 +142,9 @@ fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
 /// The differences that a comparison's trials can detect.
 fn power(comparison: &Comparison) -> Vec<String> {
     let Comparison { thresholds, false_alarms, tested, contrasts, .. } = comparison;
+    if contrasts.is_empty() {
+        return vec!["Nothing could be compared: no figure is known on both sides.".into()];
+    }
     let untold = comparison.judged(Judgement::TooFewVisits).count();
     let unchanged = match contrasts.len().saturating_sub(*tested + untold) {
         0 => String::new(),

@@ -259,6 +259,14 @@ fn nothing_tested_is_inconclusive() {
 }
 
 #[test]
+fn what_compares_no_figure_says_only_that() {
+    let nothing = Comparison { contrasts: Vec::new(), tested: 0, ..runs::compared::example() };
+    let text = printed(&nothing, Extent::Details);
+    assert!(text.contains("Nothing could be compared: no figure is known on both sides."), "{text}");
+    assert!(!text.contains("figures could be tested") && !text.contains("p is the probability"), "{text}");
+}
+
+#[test]
 fn a_run_says_what_ran_and_where_its_files_are() {
     let mut results = runs::bench();
     for trial in &mut results.trials {
