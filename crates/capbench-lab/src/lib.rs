@@ -8,11 +8,13 @@
 //! | [`work`] | does the work per frame |
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
 //! | [`mod@mark`] | the mark by which methods that count in the kernel recognise a trial's frames |
+//! | [`counting`] | counts the frames of a capture outside of trials |
 //! | [`recorded`] | checks capture files for the frames of trials |
 //! | `for_tests` | shared parts of tests of trials; needs the feature `testing` |
 
 #![forbid(unsafe_code)]
 
+pub mod counting;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;

@@ -2,25 +2,28 @@
 
 pub mod documents;
 mod lines;
-mod tallies;
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_capture::filter::{FrameMetadata, Tags};
-use capbench_capture::{Capture, CaptureError, Interface, Occupancy, Visitor, methods, open_with};
+use capbench_capture::filter::FilterText;
+use capbench_capture::{CaptureError, Interface, Occupancy, methods};
 use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
+use capbench_lab::counting::{self, Counted, Counting, Filters, Gauges, Tallies, Watcher};
 use capbench_lab::mark::mark;
 use capbench_lab::programs::Programs;
 use capbench_model::counters::Counters;
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::host::{CpuId, affinity, clock};
 use clap::Args;
 
 use self::lines::{Lines, Totals};
-use self::tallies::{Filters, Tallies};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
 use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, cpus, own_method};
@@ -69,9 +72,6 @@ pub struct CountFlags {
     metrics: MetricsFlags,
 }
 
-/// Longest wait for frames: the largest delay of a line or of the end.
-const TICK: Duration = Duration::from_millis(50);
-
 /// Octets that are captured of each frame if nothing reads them: the least for which libpcap puts a tag back.
 const HEADER: SnapLength = SnapLength::ETHERNET_HEADER;
 
@@ -90,9 +90,6 @@ const WINDOW: Duration = Duration::from_millis(100);
 /// How often the fill level of the capture is read.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long frames are still read after the method failed, for example because its interface went down.
-const LAST_LOOK: Duration = Duration::from_millis(200);
-
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     let method = own_method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
@@ -110,23 +107,33 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let signals = Signals::install()?;
     let interface = interface(&side);
-    let filters = Filters::of(&flags.filter, &flags.each, &method, &interface, &mut options)?;
+    let filters = filters(flags, &method, &interface, &mut options)?;
     if classifier.is_none() && filters.need_no_octets() && row.options.contains(&"--snaplen") {
         options.snap_length = options.snap_length.min(HEADER);
         options.ring = flags.capture.options_with_packed_ring(row, RING).ring;
         options.retire_timeout = flags.capture.retire_timeout.unwrap_or(RETIRE_TIMEOUT);
     }
-    let counter = Counter {
+    let counting = Counting { filters, classifier, limit: flags.count };
+    let mut watch = Watch {
         flags,
-        classifier,
-        filters,
-        stop: stop.clone(),
-        signals,
+        method: &method,
         interface: &interface,
         direction: options.direction,
         exporter,
+        stop: stop.clone(),
+        signals,
+        lines: Lines::new(flags.json, counting.filters.names(), flags.frames),
+        start: Instant::now(),
+        cpu_start: 0,
+        last: Totals::default(),
+        next_look: Duration::ZERO,
+        next_line: SECOND,
+        fill: None,
+        next_window: WINDOW,
+        trouble: Ok(()),
     };
-    open_with(&method, &interface, &options, counter)??;
+    let counted = counting::count(&method, &interface, &options, &counting, &mut watch);
+    watch.close(counted)?.map_or(Ok(()), Err)?;
     Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
 }
 
@@ -139,110 +146,52 @@ fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>
     Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }
 
-/// Counts with any method.
-struct Counter<'f> {
+/// Compiles the filters. The one of all packets becomes the socket's filter where the method has one.
+///
+/// # Errors
+/// A wrong filter; a method that returns no frames; a snap length that cuts octets off that a filter may read.
+fn filters(
+    flags: &CountFlags,
+    method: &MethodSpec,
+    interface: &Interface,
+    options: &mut CaptureOptions,
+) -> Result<Filters> {
+    let CountFlags { filter: all, each, .. } = flags;
+    let text = all.text()?;
+    if text.is_none() && each.is_empty() {
+        return Ok(Filters::default());
+    }
+    if method.delivery() == Some(Delivery::Counted) {
+        let why = "counts in the kernel and returns no packets that a filter could look at";
+        return Err(Usage(format!("--method {method}: it {why}; leave out FILTER and --each")).into());
+    }
+    if !each.is_empty() && options.snap_length.cuts() {
+        return Err(Usage("--each: a filter may read any octet; leave out --snaplen".into()).into());
+    }
+    let compile = |text: &FilterText, snap| text.compile(interface, snap, all.optimise());
+    let filter = text.map(|text| compile(&text, options.snap_length)).transpose()?;
+    let each = each.iter().map(|text| {
+        let parsed = FilterText::of_expression(text)?;
+        Ok((text.clone(), compile(&parsed, SnapLength::EVERYTHING)?))
+    });
+    let each = each.collect::<Result<_>>()?;
+    if filter.is_none() || methods::find(method)?.socket_filter {
+        options.filter = filter;
+        return Ok(Filters { all: None, each });
+    }
+    options.snap_length = SnapLength::EVERYTHING;
+    Ok(Filters { all: filter, each })
+}
+
+/// What is printed and exported of a running count, and when it ends.
+struct Watch<'f> {
     flags: &'f CountFlags,
-    classifier: Option<Classifier>,
-    filters: Filters,
-    stop: Stop,
-    signals: Signals,
+    method: &'f MethodSpec,
     interface: &'f Interface,
     direction: Direction,
     exporter: Option<Exporter>,
-}
-
-impl Visitor for Counter<'_> {
-    type Output = Result<()>;
-
-    fn visit<C: Capture>(mut self, mut capture: C) -> Result<()> {
-        let files = self.exporter.as_ref().map(Exporter::files).unwrap_or_default();
-        let unconfined = privileges::keep_for_counting(&own_method(&self.flags.method)?, &files)?;
-        let running = capture.running().clone();
-        let CountFlags { method, interface, .. } = self.flags;
-        tell!("capbench: {method} on {interface}: {}; {}", running.engine, running.ring);
-        if let Some(note) = left_out(interface, self.direction) {
-            tell!("capbench: {note}");
-        }
-        if let Some(reason) = unconfined {
-            tell!("capbench: not confined to reading files: {reason}");
-        }
-        if let Some(exporter) = &mut self.exporter {
-            exporter.serve(&self.flags.cpu.map(CpuId::new).into_iter().collect::<Vec<_>>())?;
-        }
-        let metadata = FrameMetadata {
-            interface: Some(self.interface.index),
-            ..FrameMetadata::tags(Tags::found(&running, &self.interface.name))
-        };
-        let lines = Lines::new(self.flags.json, self.filters.names(), self.flags.frames);
-        let tallies = Tallies::new(&self.filters, self.classifier.clone(), self.flags.count, &metadata)?;
-        let mut watch = Watch {
-            lines,
-            start: Instant::now(),
-            cpu_start: clock::thread_cpu_ns(),
-            last: Totals::default(),
-            next_look: Duration::ZERO,
-            next_line: SECOND,
-            fill: None,
-            next_window: WINDOW,
-        };
-        let (tallies, failure) = self.count(&mut capture, tallies, &mut watch)?;
-        watch.close(&tallies, capture.counters()?)?;
-        failure.map_or(Ok(()), |error| Err(self.interface.or_removed(error).into()))
-    }
-}
-
-impl Counter<'_> {
-    /// Counts until the end. Returns the method's failure after what it still had was counted.
-    fn count<C: Capture>(
-        &mut self,
-        capture: &mut C,
-        mut tallies: Tallies,
-        watch: &mut Watch,
-    ) -> Result<(Tallies, Option<CaptureError>)> {
-        let mut failure: Option<(CaptureError, Instant)> = None;
-        loop {
-            if let Err(error) = capture.for_each(TICK, |frame| tallies.note(frame)) {
-                match failure {
-                    None => failure = Some((error, Instant::now())),
-                    Some(_) => break,
-                }
-            }
-            if let Some(tally) = capture.tally()? {
-                tallies.adopt(tally);
-            }
-            let elapsed = watch.start.elapsed();
-            let is_drained = failure.as_ref().is_some_and(|(_, since)| since.elapsed() >= LAST_LOOK);
-            let is_over = is_drained
-                || tallies.is_full()
-                || self.stop.is_wanted()
-                || self.flags.duration.is_some_and(|duration| elapsed >= duration);
-            watch.look(elapsed, || capture.fill());
-            if elapsed >= watch.next_window
-                && let Some(exporter) = &mut self.exporter
-            {
-                watch.note_window(exporter, &self.interface.name, &capture.counters()?, elapsed);
-            }
-            let is_asked = self.signals.is_print_wanted();
-            if is_over || is_asked || elapsed >= watch.next_line {
-                watch.note(&tallies, capture.counters()?, elapsed);
-            }
-            if is_asked {
-                watch.lines.tell(&watch.last, tallies.seen().as_ref());
-            }
-            if is_over || elapsed >= watch.next_line {
-                watch.lines.print(watch.last.clone())?;
-                watch.next_line = elapsed + SECOND;
-            }
-            if is_over {
-                break;
-            }
-        }
-        Ok((tallies, failure.map(|(error, _)| error)))
-    }
-}
-
-/// What is printed of a running count.
-struct Watch {
+    stop: Stop,
+    signals: Signals,
     lines: Lines,
     start: Instant,
     /// CPU time of the counting thread at the start in ns.
@@ -254,29 +203,87 @@ struct Watch {
     /// Highest fill level of the window, and when the window ends.
     fill: Option<Occupancy>,
     next_window: Duration,
+    /// Why it ended the count, if because of an error.
+    trouble: Result<()>,
 }
 
-impl Watch {
-    /// Reads the fill level of the capture if it is time to.
-    fn look(&mut self, elapsed: Duration, fill: impl FnOnce() -> Option<Occupancy>) {
+impl Watcher for Watch<'_> {
+    fn begin(&mut self, running: &Running) -> ControlFlow<()> {
+        let begun = self.try_begin(running);
+        (self.start, self.cpu_start) = (Instant::now(), clock::thread_cpu_ns());
+        self.or_break(begun)
+    }
+
+    fn look(&mut self, tallies: &Tallies, is_over: bool, gauges: &mut dyn Gauges) -> ControlFlow<()> {
+        let looked = self.try_look(tallies, is_over, gauges);
+        self.or_break(looked)
+    }
+}
+
+impl Watch<'_> {
+    fn or_break(&mut self, outcome: Result<ControlFlow<()>>) -> ControlFlow<()> {
+        outcome.unwrap_or_else(|error| {
+            self.trouble = Err(error);
+            ControlFlow::Break(())
+        })
+    }
+
+    fn try_begin(&mut self, running: &Running) -> Result<ControlFlow<()>> {
+        let files = self.exporter.as_ref().map(Exporter::files).unwrap_or_default();
+        let unconfined = privileges::keep_for_counting(self.method, &files)?;
+        let Self { method, interface, .. } = self;
+        tell!("capbench: {method} on {}: {}; {}", interface.name, running.engine, running.ring);
+        if let Some(note) = left_out(&interface.name, self.direction) {
+            tell!("capbench: {note}");
+        }
+        if let Some(reason) = unconfined {
+            tell!("capbench: not confined to reading files: {reason}");
+        }
+        if let Some(exporter) = &mut self.exporter {
+            exporter.serve(&self.flags.cpu.map(CpuId::new).into_iter().collect::<Vec<_>>())?;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn try_look(
+        &mut self,
+        tallies: &Tallies,
+        is_over: bool,
+        gauges: &mut dyn Gauges,
+    ) -> Result<ControlFlow<()>> {
+        let elapsed = self.start.elapsed();
+        let is_over = is_over
+            || self.stop.is_wanted()
+            || self.flags.duration.is_some_and(|duration| elapsed >= duration);
         if elapsed >= self.next_look {
-            let fill = fill();
+            let fill = gauges.fill();
             self.lines.note(fill);
             self.fill = Occupancy::fullest([self.fill, fill]);
             self.next_look = elapsed + LOOK;
         }
+        if elapsed >= self.next_window && self.exporter.is_some() {
+            self.note_window(&gauges.counters()?, elapsed);
+        }
+        let is_asked = self.signals.is_print_wanted();
+        if is_over || is_asked || elapsed >= self.next_line {
+            self.note(tallies, gauges.counters()?, elapsed);
+        }
+        if is_asked {
+            self.lines.tell(&self.last, tallies.seen().as_ref());
+        }
+        if is_over || elapsed >= self.next_line {
+            self.lines.print(self.last.clone())?;
+            self.next_line = elapsed + SECOND;
+        }
+        Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     /// Exports the counts so far.
-    fn note_window(
-        &mut self,
-        exporter: &mut Exporter,
-        interface: &str,
-        counters: &Counters,
-        elapsed: Duration,
-    ) {
+    fn note_window(&mut self, counters: &Counters, elapsed: Duration) {
         let lost = counters.losses.iter().map(|loss| (loss.place, loss.count)).collect();
-        exporter.note_capture(interface, counters.accepted, lost, self.fill.take());
+        if let Some(exporter) = &mut self.exporter {
+            exporter.note_capture(&self.interface.name, counters.accepted, lost, self.fill.take());
+        }
         self.next_window = elapsed + WINDOW;
     }
 
@@ -294,10 +301,13 @@ impl Watch {
         };
     }
 
-    /// Prints the totals.
-    fn close(mut self, tallies: &Tallies, counters: Counters) -> Result<()> {
+    /// Prints the totals. Returns why the count failed.
+    fn close(mut self, counted: Result<Counted, CaptureError>) -> Result<Option<CaptureError>> {
+        std::mem::replace(&mut self.trouble, Ok(()))?;
+        let Counted { tallies, counters, failure } = counted?;
         let elapsed = Duration::from_secs_f64(self.last.seconds);
-        self.note(tallies, counters, elapsed);
-        self.lines.close(&self.last, tallies.seen().as_ref())
+        self.note(&tallies, counters, elapsed);
+        self.lines.close(&self.last, tallies.seen().as_ref())?;
+        Ok(failure)
     }
 }

@@ -1,11 +1,11 @@
 //! What `count --json` prints: a document per second, and one with the totals. `docs/count.schema.json` is their schema.
 
+use capbench_lab::counting::Sum;
 use capbench_model::arrivals::Arrivals;
 use capbench_model::mark::Tally;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::tallies::Sum;
 use crate::status::{BitRates, Losses, OtherTrial};
 
 /// Version of [`Document`].

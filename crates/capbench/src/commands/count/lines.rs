@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use capbench_capture::Occupancy;
+use capbench_lab::counting::{Seen, Sum};
 use capbench_model::counters::Counters;
 use capbench_sys::host::clock;
 use console::Term;
 
 use super::documents::{self, Document, Interval, LostAt, OfFilter, SCHEMA_VERSION, Verified};
-use super::tallies::{Seen, Sum};
 use crate::output::{print, print_json_line};
 use crate::status::{BitRates, Figures, InPlace, Losses, OtherTrial, lost, other_trials, word};
 

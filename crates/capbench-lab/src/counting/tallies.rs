@@ -1,23 +1,21 @@
-//! What `count` counts of frames: all of them, those of each filter, and those of a trial.
+//! What is counted of frames: all of them, those of each filter, and those of a trial.
 
-use anyhow::Result;
-use capbench_capture::filter::{Filter, FilterText, FrameMetadata, SoftwareFilter, Tags};
-use capbench_capture::{Frame, Interface, methods};
+use capbench_capture::filter::{Filter, FrameMetadata, SoftwareFilter, Tags};
+use capbench_capture::{CaptureError, Frame};
 use capbench_frames::{Classifier, OtherTrials};
-use capbench_lab::receiver::Verifier;
 use capbench_model::arrivals::Arrivals;
 use capbench_model::mark::Tally;
-use capbench_model::method_spec::{Delivery, MethodSpec};
-use capbench_model::options::CaptureOptions;
 use capbench_model::units::SnapLength;
 
-use crate::exit::Usage;
-use crate::flags::FilterFlags;
+use super::Counting;
+use crate::receiver::Verifier;
 
 /// Packets and their octets without FCS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
+    /// Packets.
     pub packets: u64,
+    /// Their octets.
     pub octets: u64,
 }
 
@@ -38,52 +36,15 @@ impl Sum {
 #[derive(Debug, Default)]
 pub struct Filters {
     /// The filter of all packets, where the method has no socket filter.
-    software: Option<Filter>,
+    pub all: Option<Filter>,
     /// Filters whose packets are counted each, by their text.
-    each: Vec<(String, Filter)>,
+    pub each: Vec<(String, Filter)>,
 }
 
 impl Filters {
-    /// Compiles the filters. The one of all packets becomes the socket's filter where the method has one.
-    ///
-    /// # Errors
-    /// A wrong filter; a method that returns no frames; a snap length that cuts octets off that a filter may read.
-    pub fn of(
-        flags: &FilterFlags,
-        each: &[String],
-        method: &MethodSpec,
-        interface: &Interface,
-        options: &mut CaptureOptions,
-    ) -> Result<Self> {
-        let text = flags.text()?;
-        if text.is_none() && each.is_empty() {
-            return Ok(Self::default());
-        }
-        if method.delivery() == Some(Delivery::Counted) {
-            let why = "counts in the kernel and returns no packets that a filter could look at";
-            return Err(Usage(format!("--method {method}: it {why}; leave out FILTER and --each")).into());
-        }
-        if !each.is_empty() && options.snap_length.cuts() {
-            return Err(Usage("--each: a filter may read any octet; leave out --snaplen".into()).into());
-        }
-        let compile = |text: &FilterText, snap| text.compile(interface, snap, flags.optimise());
-        let filter = text.map(|text| compile(&text, options.snap_length)).transpose()?;
-        let each = each.iter().map(|text| {
-            let parsed = FilterText::of_expression(text)?;
-            Ok((text.clone(), compile(&parsed, SnapLength::EVERYTHING)?))
-        });
-        let each = each.collect::<Result<_>>()?;
-        if filter.is_none() || methods::find(method)?.socket_filter {
-            options.filter = filter;
-            return Ok(Self { software: None, each });
-        }
-        options.snap_length = SnapLength::EVERYTHING;
-        Ok(Self { software: filter, each })
-    }
-
     /// Whether no filter reads frames that the capture has returned.
     pub fn need_no_octets(&self) -> bool {
-        self.software.is_none() && self.each.is_empty()
+        self.all.is_none() && self.each.is_empty()
     }
 
     /// The texts of the filters that count each.
@@ -122,9 +83,11 @@ struct Trial {
 pub enum Seen {
     /// capbench verified each frame.
     Verified {
+        /// The frames, delivered once, twice, and damaged.
         arrivals: Arrivals,
         /// Highest sequence number plus 1.
         reached: u64,
+        /// Trials that foreign frames are of.
         others: OtherTrials,
     },
     /// The method counted the frames where they arrived.
@@ -136,21 +99,17 @@ impl Tallies {
     ///
     /// # Errors
     /// A filter that asks for other metadata.
-    pub fn new(
-        filters: &Filters,
-        classifier: Option<Classifier>,
-        limit: Option<u64>,
-        metadata: &FrameMetadata,
-    ) -> Result<Self> {
+    pub(super) fn new(counting: &Counting, metadata: &FrameMetadata) -> Result<Self, CaptureError> {
+        let Counting { filters, classifier, limit } = counting;
         let prepare = |filter: &Filter| SoftwareFilter::new(filter, SnapLength::EVERYTHING, metadata);
         let each = filters.each.iter().map(|(_, filter)| Ok((prepare(filter)?, Sum::default())));
         Ok(Self {
             limit: limit.unwrap_or(u64::MAX),
             all: Sum::default(),
-            filter: filters.software.as_ref().map(prepare).transpose()?,
-            each: each.collect::<Result<_>>()?,
+            filter: filters.all.as_ref().map(prepare).transpose()?,
+            each: each.collect::<Result<_, CaptureError>>()?,
             in_none: Sum::default(),
-            trial: classifier.map(|classifier| Trial {
+            trial: classifier.clone().map(|classifier| Trial {
                 verifier: Verifier::new(classifier.clone(), 256, metadata.tags == Tags::InMetadata),
                 classifier,
                 others: OtherTrials::default(),
@@ -242,7 +201,7 @@ impl Trial {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, Filters, FrameMetadata, Sum, Tags, Tallies};
+    use super::{Counting, Filter, Filters, FrameMetadata, Sum, Tags, Tallies};
     use capbench_capture::Frame;
 
     /// A filter for frames longer than some octets.
@@ -253,9 +212,9 @@ mod tests {
     #[test]
     fn a_frame_counts_for_each_filter_that_it_passes_and_else_for_none() {
         let each = [100, 200].map(|octets| (octets.to_string(), longer_than(octets)));
-        let filters = Filters { software: Some(longer_than(50)), each: each.into() };
-        let mut tallies =
-            Tallies::new(&filters, None, Some(4), &FrameMetadata::tags(Tags::InFrames)).unwrap();
+        let filters = Filters { all: Some(longer_than(50)), each: each.into() };
+        let counting = Counting { filters, limit: Some(4), ..Counting::default() };
+        let mut tallies = Tallies::new(&counting, &FrameMetadata::tags(Tags::InFrames)).unwrap();
         let octets = [0; 300];
         for length in [60, 40, 150, 250, 250, 250] {
             tallies.note(&Frame::new(&octets[..length], length as u32, 0));
