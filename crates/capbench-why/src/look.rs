@@ -97,7 +97,7 @@ pub struct NicRing {
 pub struct Advice {
     /// The place.
     #[serde(serialize_with = "crate::places::by_key")]
-    #[schemars(schema_with = "crate::places::keys")]
+    #[schemars(with = "String", extend("enum" = crate::places::PLACES.map(Place::key)))]
     pub place: Place,
     /// Frames that it lost in the interval.
     pub lost: u64,

@@ -1,6 +1,6 @@
 //! The places along a receive path where frames can be lost, as the kernel counts them for one interface.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::sockets::{Method, Sockets};
@@ -12,51 +12,18 @@ use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::DropStage;
 use capbench_model::places::Place;
 
-/// The places of a receive path in its order, each with its counter.
-pub(super) const PLACES: [(Place, &str); 10] = [
-    (
-        Place::LinkQueue,
-        "of a veth: tx_dropped of the peer, in any namespace; only where GRO or an XDP program has frames go through the \
-         queue",
-    ),
-    (
-        Place::Link,
-        "frames that arrived damaged: the driver's own counters where their meaning is known, else rx_crc_errors, \
-         rx_length_errors and rx_frame_errors",
-    ),
-    (
-        Place::Nic,
-        "frames for which the card had no room: the driver's own counters where their meaning is known, else \
-         rx_missed_errors, rx_fifo_errors and rx_over_errors",
-    ),
-    (Place::Driver, "frames that the driver dropped: its own counters where their meaning is known"),
-    (
-        Place::Xdp,
-        "the driver's counter of what its XDP program dropped; of a program in generic mode `skb:kfree_skb`, which \
-         needs the tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are \
-         named in addition",
-    ),
-    (
-        Place::Backlog,
-        "`dropped` of `/proc/net/softnet_stat`, which is the whole host's, as far as rx_dropped of the interface \
-         agrees",
-    ),
-    (
-        Place::Stack,
-        "the larger of two: what no place above explains of rx_dropped, in which frames of unknown protocols are, too; and \
-         what the tracer saw dropped in front of the capture, with the kernel's reasons",
-    ),
-    (Place::NoHandler, "rx_nohandler: an inactive member of a bond"),
-    (
-        Place::Ring,
-        "each AF_PACKET, AF_XDP and PF_RING socket's own counters; those of sockets on all interfaces are listed \
-         with them",
-    ),
-    (
-        Place::Transmit,
-        "tx_dropped, and what the tracer saw dropped on the way out (queueing disciplines, tc), which tx_dropped \
-         leaves out",
-    ),
+/// The places of a receive path in its order. docs/why.md says what counts each.
+pub const PLACES: [Place; 10] = [
+    Place::LinkQueue,
+    Place::Link,
+    Place::Nic,
+    Place::Driver,
+    Place::Xdp,
+    Place::Backlog,
+    Place::Stack,
+    Place::NoHandler,
+    Place::Ring,
+    Place::Transmit,
 ];
 
 /// Frames that one place lost in an interval.
@@ -64,7 +31,7 @@ pub(super) const PLACES: [(Place, &str); 10] = [
 pub struct Lost {
     /// The place.
     #[serde(serialize_with = "by_key")]
-    #[schemars(schema_with = "keys")]
+    #[schemars(with = "String", extend("enum" = PLACES.map(Place::key)))]
     pub place: Place,
     /// Number of lost frames; absent if not counted.
     pub frames: Option<u64>,
@@ -77,11 +44,6 @@ pub struct Lost {
 /// Serializes a place as its key.
 pub(super) fn by_key<S: serde::Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(place.key())
-}
-
-/// The schema of a place's key.
-pub(super) fn keys(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": PLACES.map(|(place, _)| place.key()) })
 }
 
 /// An XDP program on the interface.

@@ -114,12 +114,12 @@ fn drops_that_a_card_reports_only_in_rx_dropped_are_booked_once() {
 }
 
 #[test]
-fn the_table_of_the_documentation_is_this_one() {
+fn the_table_of_the_documentation_has_each_place_in_its_order() {
     let documented = include_str!("../../../../docs/why.md");
     let (_, table) = documented.split_once("| place | counter |\n|---|---|\n").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
-    let rows = PLACES.map(|(place, counter)| format!("| `{}` | {counter} |", place.key()));
-    assert_eq!(table.lines().collect::<Vec<_>>(), rows);
+    let documented = table.lines().filter_map(|row| row.split('`').nth(1));
+    assert_eq!(documented.collect::<Vec<_>>(), PLACES.map(Place::key));
 }
 
 #[test]
