@@ -1,6 +1,7 @@
 //! The frames of a trial: sizes, headers, stamps, schedules, and their classification on receipt. No input or output.
 //!
-//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`Schedule`] has the planned send times. A
+//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`FrameSource`] is a plan, or frames of a capture
+//! file. A [`Schedule`] has the planned send times. A
 //! [`Classifier`] distinguishes the frames of the trial from all others and reads their [`Stamp`].
 //!
 //! ```
@@ -27,8 +28,10 @@ pub mod layout;
 pub mod other_trials;
 pub mod plan;
 pub mod rates;
+pub mod recorded;
 pub mod schedule;
 pub mod sizes;
+pub mod source;
 pub mod stamp;
 pub mod units;
 
@@ -42,7 +45,9 @@ pub use layout::{Flow, Flows, FrameLayout, MacAddress, Network, Transport, VlanT
 pub use other_trials::OtherTrials;
 pub use plan::{FlowOrder, FramePlan};
 pub use rates::{Pps, StatedRate};
-pub use schedule::{Schedule, Step, Turn};
+pub use recorded::RecordedFrames;
+pub use schedule::{RecordedTimes, Schedule, Speed, Step, Turn};
 pub use sizes::{SizeSequence, Sizes};
+pub use source::FrameSource;
 pub use stamp::{Stamp, StreamId, TrialId};
 pub use units::{FrameSize, Mtu};

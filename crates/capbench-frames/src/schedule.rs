@@ -3,7 +3,10 @@
 //! A rate is the exact binary fraction of its `f64`. Frame `i` is planned at `floor(i / rate)` in integer arithmetic. After
 //! 10^12 ns the plan is as exact as after the first frame.
 
+mod recorded;
+
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{FrameError, Pps, Result};
@@ -11,11 +14,13 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+pub use recorded::{RecordedTimes, Speed};
+
 /// Nanoseconds of a second.
 const SECOND_NS: u128 = 1_000_000_000;
 
 /// When to send frames.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Schedule {
     /// Frames at equal intervals (RFC 2544: constant load).
     Constant(Pps),
@@ -42,6 +47,8 @@ pub enum Schedule {
         /// Iterations between two frames.
         iterations: u32,
     },
+    /// Frames at the times of a capture file, again and again.
+    Recorded(Arc<RecordedTimes>),
 }
 
 /// Which frames of a schedule a sender has, if several send it: they take frames in turn.
@@ -112,12 +119,13 @@ impl Step {
 }
 
 impl Schedule {
-    /// Frames that a sending phase of this length should send: `round(rate * duration)`. `None` if nothing is planned, or if
+    /// Frames that a sending phase of this length should send: `round(rate * duration)`, or those recorded before its end. `None` if nothing is planned, or if
     /// it is known only after drawing every interval ([`Schedule::Poisson`]).
     pub fn intended(&self, duration: Duration) -> Option<u64> {
         match self {
             Self::Constant(rate) | Self::Bursts { rate, .. } => Some(Period::of(*rate).frames_in(duration)),
             Self::Step(step) => Some(step.intended(duration)),
+            Self::Recorded(times) => Some(times.planned_before(duration.as_nanos())),
             Self::Maximum | Self::Poisson { .. } | Self::WaitLoop { .. } => None,
         }
     }
@@ -126,7 +134,7 @@ impl Schedule {
     pub fn rate(&self) -> Option<Pps> {
         match self {
             Self::Constant(rate) | Self::Bursts { rate, .. } | Self::Poisson { rate, .. } => Some(*rate),
-            Self::Maximum | Self::Step(_) | Self::WaitLoop { .. } => None,
+            Self::Maximum | Self::Step(_) | Self::WaitLoop { .. } | Self::Recorded(_) => None,
         }
     }
 
@@ -139,6 +147,7 @@ impl Schedule {
                 Some(Period::of(*rate).times(number / burst * burst))
             }
             Self::Step(step) => Some(step.planned_ns(number)),
+            Self::Recorded(times) => Some(times.planned_ns(number)),
             Self::Maximum | Self::Poisson { .. } | Self::WaitLoop { .. } => None,
         }
     }
@@ -146,6 +155,7 @@ impl Schedule {
     /// The planned times of the frames of a turn, without divisions. `None` if nothing is planned.
     pub fn times(&self, turn: Turn) -> Option<PlannedTimes> {
         let shape = match *self {
+            Self::Recorded(ref times) => Shape::Recorded { times: Arc::clone(times), index: 0, begin_ns: 0 },
             Self::Constant(rate) => Shape::Grid { grid: Grid::of(rate, 1), burst: 1, left: 1 },
             Self::Bursts { frames, rate } => {
                 Shape::Grid { grid: Grid::of(rate, frames.get()), burst: frames.get(), left: frames.get() }
@@ -284,6 +294,12 @@ enum Shape {
         /// Exact time, in 2^-16 ns, so that rounding does not shift the mean.
         at: u64,
     },
+    Recorded {
+        times: Arc<RecordedTimes>,
+        index: usize,
+        /// Beginning of this repetition.
+        begin_ns: u64,
+    },
 }
 
 /// Planned send times, in order.
@@ -335,6 +351,10 @@ impl PlannedTimes {
                 let distance_ns = -uniform.ln() * 1e9 / rate.get();
                 *at = at.saturating_add((distance_ns * 65_536.0) as u64);
                 self.next_ns = *at >> 16;
+            }
+            Shape::Recorded { times, index, begin_ns } => {
+                (*index, *begin_ns) = times.after(*index, *begin_ns);
+                self.next_ns = times.at(*index, *begin_ns);
             }
         }
     }

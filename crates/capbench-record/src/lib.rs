@@ -7,6 +7,7 @@
 //! | [`mod@file`] | encodes and decodes the formats of capture files |
 //! | [`writing`] | writes encoded records to files |
 //! | [`convert`] | converts capture files from one format to another |
+//! | [`replay`] | reads the frames of a capture file that are to be sent again |
 //! | [`recording`] | runs all of these in threads: several interfaces to files, with an account of every packet |
 #![forbid(unsafe_code)]
 
@@ -17,6 +18,7 @@ pub mod file;
 pub mod fuzzing;
 pub mod merge;
 pub mod recording;
+pub mod replay;
 pub mod worker_pool;
 pub mod writing;
 

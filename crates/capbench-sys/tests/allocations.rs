@@ -223,10 +223,10 @@ fn root_alone_no_method_allocates_while_it_receives() {
 fn send(interface: capbench_sys::host::InterfaceIndex) {
     let sizes = Sizes::Fixed(FrameSize::LEAST);
     let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(1500)).unwrap();
-    let config = TransmitConfig::for_plan(interface, &plan, Refusal::Repeat);
+    let config = TransmitConfig::for_frames(interface, &plan, Refusal::Repeat);
     let mut opened = method("packet-tx").unwrap().open(&config).unwrap()(0).unwrap();
     let job = SendJob {
-        plan: &plan,
+        frames: (&plan).into(),
         schedule: &Schedule::Maximum,
         limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },
         trial: TrialId(1),

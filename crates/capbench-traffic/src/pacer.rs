@@ -1,4 +1,4 @@
-//! Sends the frames of a plan at the times of a schedule, and accounts for every frame.
+//! Sends the frames of a source at the times of a schedule, and accounts for every frame.
 //!
 //! The pacer reads the clock, sends all due frames in one batch, and spins while none is due. It never sleeps: the shortest
 //! sleep is longer than the interval of two frames.
@@ -7,10 +7,10 @@ use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use capbench_frames::Lateness;
-use capbench_frames::plan::{FramePlan, PlannedFrames};
 use capbench_frames::schedule::{PlannedTimes, Schedule, Turn};
+use capbench_frames::source::{GeneratedFrames, WriteFrames};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
+use capbench_frames::{FrameSource, Lateness};
 
 use crate::transmission::{MOST_BATCH, SubmitCounts};
 use crate::{Result, TrafficError, Transmit};
@@ -34,7 +34,7 @@ pub struct Limits<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct SendJob<'a> {
     /// The frames.
-    pub plan: &'a FramePlan,
+    pub frames: FrameSource<'a>,
     /// Their send times.
     pub schedule: &'a Schedule,
     /// Which frames of the schedule this sender has.
@@ -53,7 +53,7 @@ pub struct SendJob<'a> {
 
 impl SendJob<'_> {
     /// Its part of the limit by frames.
-    fn frames(&self) -> Option<u64> {
+    fn share(&self) -> Option<u64> {
         self.limits.frames.map(|frames| self.turn.share(frames))
     }
 }
@@ -118,8 +118,21 @@ impl SendReport {
 /// A schedule that does not fit into the stamp. A failure of the transmit method other than a full queue ends the phase. The
 /// report has it, together with the frames sent until then.
 pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<SendReport> {
-    job.schedule.check(job.limits.duration.unwrap_or_default())?;
-    let mut phase = Phase::new(job, transmit);
+    match job.frames {
+        FrameSource::Generated(plan) => {
+            job.schedule.check(job.limits.duration.unwrap_or_default())?;
+            run_with(job, transmit, GeneratedFrames::new(plan))
+        }
+        FrameSource::Recorded(frames) => run_with(job, transmit, frames.frames(job.turn)),
+    }
+}
+
+fn run_with<T: Transmit + ?Sized>(
+    job: &SendJob<'_>,
+    transmit: &mut T,
+    frames: impl WriteFrames,
+) -> Result<SendReport> {
+    let mut phase = Phase::new(job, transmit, frames);
     let (failure, planned) = match job.schedule.times(job.turn) {
         Some(mut times) => {
             let failure = phase.follow(&mut times).err();
@@ -127,17 +140,17 @@ pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<
         }
         None => {
             let failure = phase.go().err();
-            (failure, job.frames().filter(|_| job.limits.duration.is_none()))
+            (failure, job.share().filter(|_| job.limits.duration.is_none()))
         }
     };
     phase.report(planned, failure)
 }
 
 /// A running sending phase.
-struct Phase<'a, T: ?Sized> {
+struct Phase<'a, T: ?Sized, W> {
     job: &'a SendJob<'a>,
     transmit: &'a mut T,
-    frames: PlannedFrames<'a>,
+    frames: W,
     /// End of the phase, nanoseconds since the start.
     end_ns: u64,
     /// Maximum number of frames to send.
@@ -153,17 +166,17 @@ struct Phase<'a, T: ?Sized> {
     planned_ns: [u64; MOST_BATCH],
 }
 
-impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
-    fn new(job: &'a SendJob<'a>, transmit: &'a mut T) -> Self {
+impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
+    fn new(job: &'a SendJob<'a>, transmit: &'a mut T, frames: W) -> Self {
         let duration = job.limits.duration;
         let by_time = duration.and_then(|duration| job.schedule.intended(duration));
         let by_time = by_time.map(|frames| job.turn.share(frames));
         Self {
             job,
             transmit,
-            frames: job.plan.frames(),
+            frames,
             end_ns: duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
-            most: by_time.unwrap_or(u64::MAX).min(job.frames().unwrap_or(u64::MAX)),
+            most: by_time.unwrap_or(u64::MAX).min(job.share().unwrap_or(u64::MAX)),
             submitted: 0,
             counts: SubmitCounts::default(),
             octets: 0,
@@ -261,11 +274,10 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
     /// Writes the next frame into a slot.
     #[inline]
     fn write(&mut self, index: usize, planned_ns: u64) {
-        let (size, flow) = self.frames.next_frame();
         let sequence = self.submitted + index as u64;
         let stamp = Stamp { trial: self.job.trial, stream: self.job.stream, sequence, planned_ns };
-        let length = self.job.plan.writer().write(self.transmit.slot(index), size, flow, stamp);
-        self.lengths[index] = length as u16;
+        let size = self.frames.write_next(self.transmit.slot(index), stamp);
+        self.lengths[index] = size.captured() as u16;
         self.planned_ns[index] = planned_ns;
         self.octets += u64::from(size.octets());
     }
@@ -322,7 +334,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         let sent = self.counts.sent();
         // Frames withdrawn from a ring are the last ones submitted.
         let withdrawn =
-            (sent..self.submitted).map(|number| u64::from(self.job.plan.frame(number).0.octets()));
+            (sent..self.submitted).map(|nth| u64::from(self.job.frames.size(self.job.turn, nth).octets()));
         let octets = self.octets - withdrawn.sum::<u64>();
         let intended = planned.unwrap_or(self.submitted);
         Ok(SendReport {

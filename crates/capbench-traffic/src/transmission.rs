@@ -12,8 +12,8 @@ pub trait Transmit {
     /// Number of slots that can be written now: up to [`MOST_BATCH`], and 0 while a ring is full.
     fn room(&mut self) -> usize;
 
-    /// Slot `index` of the next batch, `index` below [`Self::room`]. It holds zeros or what a
-    /// [`FrameWriter`](capbench_frames::frame::FrameWriter) wrote.
+    /// Slot `index` of the next batch, `index` below [`Self::room`]. It holds zeros or what an earlier phase of this sender wrote.
+    /// All phases of a sender have frames of one kind: a [`FrameWriter`](capbench_frames::frame::FrameWriter) relies on it.
     ///
     /// # Panics
     /// Beyond the room.

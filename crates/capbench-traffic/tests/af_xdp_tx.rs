@@ -18,7 +18,7 @@ fn plan(size: &str) -> FramePlan {
 }
 
 fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
-    let config = TransmitConfig::for_plan(index_of("left").unwrap(), plan, refusal);
+    let config = TransmitConfig::for_frames(index_of("left").unwrap(), plan, refusal);
     method("af-xdp-tx").unwrap().open(&config).and_then(|open| open(0)).map_err(|error| error.to_string())
 }
 
@@ -26,7 +26,7 @@ fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {
     let limits = Limits { duration: None, frames: Some(frames), stop: &AtomicBool::new(false) };
     let (trial, stream, start) = (TrialId(1), StreamId(0), Instant::now());
     let job = SendJob {
-        plan,
+        frames: plan.into(),
         schedule: &Schedule::Maximum,
         limits,
         trial,
@@ -180,7 +180,7 @@ fn the_task_of_a_child() {
         println!("{}: {:?}", method.name, (method.supported)());
     }
     let plan = plan("64");
-    let config = TransmitConfig::for_plan(index_of("left").unwrap(), &plan, Refusal::Lose);
+    let config = TransmitConfig::for_frames(index_of("left").unwrap(), &plan, Refusal::Lose);
     for method in METHODS {
         let error = (method.open)(&config).and_then(|open| open(0)).err().unwrap();
         println!("{}: privilege: {} {error}", method.name, matches!(error, TrafficError::Privilege { .. }));

@@ -18,7 +18,7 @@ fn plan(size: &str) -> FramePlan {
 }
 
 fn open(method_name: &str, plan: &FramePlan, threads: u16) -> Result<Vec<Opened>, String> {
-    let config = TransmitConfig::for_plan(index_of("left").unwrap(), plan, Refusal::Repeat);
+    let config = TransmitConfig::for_frames(index_of("left").unwrap(), plan, Refusal::Repeat);
     let chosen = method(method_name).unwrap().with_threads(NonZeroU16::new(threads).unwrap());
     let opened = chosen.open(&config).and_then(|open| (0..threads).map(&*open).collect());
     opened.map_err(|error| error.to_string())
@@ -35,7 +35,16 @@ fn send(opened: &mut [Opened], plan: &FramePlan, frames: u64) -> Vec<SendReport>
                 let limits = Limits { duration: None, frames: Some(frames), stop };
                 let (trial, stream) = (TrialId(1), StreamId(stream));
                 let schedule = &Schedule::Maximum;
-                let job = SendJob { plan, schedule, limits, trial, stream, progress: None, start, turn };
+                let job = SendJob {
+                    frames: plan.into(),
+                    schedule,
+                    limits,
+                    trial,
+                    stream,
+                    progress: None,
+                    start,
+                    turn,
+                };
                 opened.sender.send(&job).unwrap()
             })
         });
@@ -87,7 +96,7 @@ fn root_what_the_port_drops_is_lost_and_what_it_does_not_take_is_unsent() {
         // The driver counts errors of the frames that it put into its ring, and then finds the ring full.
         let limits = Limits { duration: Some(SHORT), frames: Some(5000), stop: &AtomicBool::new(false) };
         let job = SendJob {
-            plan: &plan,
+            frames: (&plan).into(),
             schedule: &Schedule::Maximum,
             turn: Turn::EVERY,
             limits,

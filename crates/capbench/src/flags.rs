@@ -249,6 +249,11 @@ pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, 
 }
 
 impl LayoutFlags {
+    /// `--dst-mac`, if stated.
+    pub fn dst_mac(&self) -> Option<MacAddress> {
+        self.dst_mac
+    }
+
     /// Whether any of the flags was given.
     pub fn is_given(&self) -> bool {
         self.flows.is_some_and(|flows| flows != Flows::ONE)

@@ -86,7 +86,7 @@ fn send(bed: &Bed, layout: FrameLayout, from: Option<CpuId>) -> Result<()> {
     let side = bed.transmit_side();
     let sizes = Sizes::Fixed(layout.minimum_size().max(FrameSize::LEAST));
     let plan = FramePlan::new(layout, sizes, Mtu(side.mtu()))?;
-    let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
+    let config = TransmitConfig::for_frames(side.index(), &plan, Refusal::Repeat);
     let counted = || -> Result<u64> { Ok(bed.receive_side().stats()?.map_or(0, |stats| stats.rx_packets)) };
     let before = counted()?;
     side.run(|| -> Result<()> {
@@ -95,7 +95,7 @@ fn send(bed: &Bed, layout: FrameLayout, from: Option<CpuId>) -> Result<()> {
         }
         let mut opened = transmit::method("sendmmsg")?.open(&config)?(0)?;
         let job = SendJob {
-            plan: &plan,
+            frames: (&plan).into(),
             schedule: &Schedule::Maximum,
             turn: Turn::EVERY,
             limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },

@@ -193,7 +193,7 @@ impl TransmitSide {
     /// Opens the generator on separate threads and CPUs, and waits until each could send.
     fn open(&self) -> Result<Vec<Worker<SendOrder, Sending>>> {
         let refusal = if self.asked.is_virtual { Refusal::Lose } else { Refusal::Repeat };
-        let config = TransmitConfig::for_plan(self.side.index(), &self.plan, refusal);
+        let config = TransmitConfig::for_frames(self.side.index(), &*self.plan, refusal);
         let method = self.method;
         let open = self.side.run(|| method.open(&config))??;
         let opening: Vec<_> =
@@ -228,7 +228,7 @@ impl TransmitSide {
                 let (before_ns, before) = (clock::monotonic_ns(), CpuSnapshot::read()?);
                 let start = *start.get_or_init(|| Instant::now() + HEAD_START);
                 let job = SendJob {
-                    plan: &plan,
+                    frames: (&*plan).into(),
                     schedule: &schedule,
                     turn,
                     limits: Limits { duration, frames, stop: &stop },

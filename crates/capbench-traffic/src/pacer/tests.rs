@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::rates::Pps;
 use capbench_frames::units::Mtu;
+use capbench_frames::{FramePlan, RecordedFrames, RecordedTimes};
 
 use super::*;
 use crate::transmission::Finish;
@@ -90,7 +93,7 @@ fn constant(rate: f64) -> Schedule {
 
 fn job<'a>(plan: &'a FramePlan, schedule: &'a Schedule, limits: Limits<'a>, start: Instant) -> SendJob<'a> {
     SendJob {
-        plan,
+        frames: plan.into(),
         schedule,
         limits,
         trial: TRIAL,
@@ -196,7 +199,7 @@ fn a_stop_flag_ends_the_phase() {
         let (stop, hour) = (AtomicBool::new(false), Duration::from_secs(3_600));
         let mut null = Null { stop_at: Some((3, &stop)), ..Null::new(1) };
         let limits = Limits { duration: Some(hour), frames: None, stop: &stop };
-        let report = send(&mut null, &plan("64"), schedule, limits);
+        let report = send(&mut null, &plan("64"), schedule.clone(), limits);
         assert_eq!((report.sent, null.frames.len()), (3, 3), "{schedule:?}");
         let unsent = schedule.intended(hour).map_or(0, |intended| intended - 3);
         assert_eq!(report.unsent, unsent, "{schedule:?}");
@@ -250,9 +253,9 @@ fn random_arrivals_are_counted_exactly() {
         expected += 1;
     }
     let mut null = Null::new(64);
-    assert_eq!(send(&mut null, &plan("64"), schedule, for_ms(20, &RUNNING)).intended, expected);
+    assert_eq!(send(&mut null, &plan("64"), schedule.clone(), for_ms(20, &RUNNING)).intended, expected);
     let stopped = AtomicBool::new(true);
-    let report = send(&mut null, &plan("64"), schedule, for_ms(20, &stopped));
+    let report = send(&mut null, &plan("64"), schedule.clone(), for_ms(20, &stopped));
     assert_eq!((report.intended, report.unsent), (expected, expected));
     assert_eq!(send(&mut Null::new(64), &plan("64"), schedule, count(77, &RUNNING)).intended, 77);
 }
@@ -278,4 +281,50 @@ fn a_phase_that_the_stamp_cannot_encode_is_refused() {
     let limits = Limits { duration: Some(Duration::from_secs(79 * 3600)), frames: None, stop: &RUNNING };
     let error = run(&job(&plan, &schedule, limits, Instant::now()), &mut Null::new(1)).unwrap_err();
     assert!(error.to_string().contains("78 hours"));
+}
+
+#[test]
+fn recorded_frames_are_sent_as_they_are_at_their_times_and_in_turns() {
+    let octets: Vec<Vec<u8>> = (0..7_u8).map(|number| vec![number; 14 + 200 * usize::from(number)]).collect();
+    let mut frames = RecordedFrames::new(&octets[0]).unwrap();
+    octets[1..].iter().for_each(|frame| frames.push(frame).unwrap());
+    let times = (0..7).map(|number| number * 100_000).collect();
+    let times = RecordedTimes::new(times, "2".parse().unwrap()).unwrap();
+    let (schedule, plan) = (Schedule::Recorded(Arc::new(times)), plan("64"));
+    for turns in [1, 3_u32] {
+        let mut of_each: Vec<_> = Turn::of_each(turns.try_into().unwrap())
+            .map(|turn| {
+                let mut null = Null { lose: Some(5), ..Null::new(64) };
+                let job = SendJob {
+                    frames: FrameSource::Recorded(&frames),
+                    turn,
+                    ..job(&plan, &schedule, count(20, &RUNNING), Instant::now())
+                };
+                let report = run(&job, &mut null).unwrap();
+                assert_eq!((report.intended, report.sent), (turn.share(20), turn.share(20)));
+                assert_eq!(
+                    report.octets,
+                    null.frames.iter().map(|frame| frame.len() as u64 + 4).sum::<u64>()
+                );
+                // Nobody sends before the planned time of the last frame: 50 µs for each of the frames before.
+                let last = turn.number(report.sent - 1);
+                assert!(report.elapsed >= Duration::from_micros(50 * last), "{report:?}");
+                assert!(report.lateness.summary().is_some());
+                null.frames.into_iter()
+            })
+            .collect();
+        for number in 0..20 {
+            let sender = number % turns as usize;
+            assert_eq!(of_each[sender].next().unwrap(), octets[number % octets.len()], "frame {number}");
+        }
+    }
+    // What a ring keeps at the end is unsent, and its octets do not count.
+    let mut null = Null { keep: 3, ..Null::new(64) };
+    let job = SendJob {
+        frames: FrameSource::Recorded(&frames),
+        ..job(&plan, &Schedule::Maximum, count(14, &RUNNING), Instant::now())
+    };
+    let report = run(&job, &mut null).unwrap();
+    assert_eq!((report.intended, report.sent, report.unsent), (14, 11, 3));
+    assert_eq!(report.octets, null.frames.iter().map(|frame| frame.len() as u64 + 4).sum::<u64>());
 }

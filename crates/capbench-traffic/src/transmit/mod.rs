@@ -15,8 +15,8 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capbench_frames::FrameSource;
 use capbench_frames::head::HEAD_ROOM;
-use capbench_frames::plan::FramePlan;
 use capbench_frames::units::FrameSize;
 use capbench_sys::SysError;
 use capbench_sys::dpdk::DeviceName;
@@ -152,20 +152,25 @@ pub struct TransmitConfig {
 impl TransmitConfig {
     /// The fastest known settings for these frames: batches of 64, and no queueing discipline. More frames can be in flight than
     /// fit into the receiver's backlog, so the receiver cannot slow the sender.
-    pub fn for_plan(interface: InterfaceIndex, plan: &FramePlan, refusal: Refusal) -> Self {
+    pub fn for_frames<'a>(
+        interface: InterfaceIndex,
+        frames: impl Into<FrameSource<'a>>,
+        refusal: Refusal,
+    ) -> Self {
+        let frames = frames.into();
         let backlog = host_backlog();
         let batch = 64;
         let in_flight = outrun(backlog.unwrap_or(DEFAULT_BACKLOG))
             .saturating_add(2 * batch as u32)
             .next_power_of_two()
             .min(MOST_SLOTS);
-        let largest = plan.sizes().largest();
+        let largest = frames.largest();
         Self {
             interface,
             threads: NonZeroU16::MIN,
             device: None,
             largest,
-            head_octets: plan.layout().minimum_size().captured(),
+            head_octets: frames.head_octets(),
             batch,
             // The kernel doubles the requested size.
             send_buffer_bytes: (in_flight.saturating_mul(true_size(largest)) / 2).min(MOST_SEND_BUFFER),

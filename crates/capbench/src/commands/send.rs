@@ -1,6 +1,9 @@
-//! `capbench send`: generates traffic and accounts for every frame.
+//! `capbench send`: sends generated frames, or those of a capture file, and accounts for every frame.
+
+mod replay;
 
 use std::num::{NonZeroU16, NonZeroU32};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::ScopedJoinHandle;
@@ -9,7 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use capbench_frames::units::FCS_OCTETS;
 use capbench_frames::{
-    FramePlan, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId, Turn,
+    FrameError, FramePlan, FrameSource, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId,
+    TrialId, Turn,
 };
 use capbench_host::bed::{Bed, Side};
 use capbench_lab::live::line_rate;
@@ -21,6 +25,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::replay::{Loaded, ReplayDocument, ReplayFlags};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
 use crate::flags::{LayoutFlags, threads, transmit, transmit_by};
@@ -34,9 +39,10 @@ pub struct SendFlags {
     #[arg(short = 'i', long, value_name = "IF")]
     interface: String,
     /// Constant rate: frames per second (100000, 250k, 1.5Mpps), bits per second of frames with FCS (500Mbit/s, 1Gbps) or
-    /// with preamble and gap (1GbpsL1), or a share of the line (10%) [default: as fast as it goes]
+    /// with preamble and gap (1GbpsL1), a share of the line (10%), or max: as fast as it goes [default: max, or the times of
+    /// --replay]
     #[arg(long, value_name = "RATE", conflicts_with = "wait_loop")]
-    rate: Option<StatedRate>,
+    rate: Option<AskedRate>,
     /// Send bursts of this many frames back to back; --rate is then the mean
     #[arg(long, value_name = "FRAMES", requires = "rate", conflicts_with = "poisson")]
     burst: Option<NonZeroU32>,
@@ -50,7 +56,7 @@ pub struct SendFlags {
     #[arg(short = 'c', long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = positive_duration, required_unless_present = "count")]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, required_unless_present_any = ["count", "file"])]
     duration: Option<Duration>,
     /// Frame sizes with FCS: octets, a list 64,570,1518, random:64-1518, 64-1518/100, or a mix such as imix
     #[arg(long, value_name = "SIZES", default_value = "64", conflicts_with = "dain_2004")]
@@ -82,6 +88,55 @@ pub struct SendFlags {
     transmit: String,
     #[command(flatten)]
     layout: LayoutFlags,
+    #[command(flatten)]
+    replay: ReplayFlags,
+}
+
+/// `--rate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum AskedRate {
+    Stated(StatedRate),
+    Maximum,
+}
+
+impl FromStr for AskedRate {
+    type Err = FrameError;
+
+    fn from_str(text: &str) -> Result<Self, FrameError> {
+        if text == "max" { Ok(Self::Maximum) } else { text.parse().map(Self::Stated) }
+    }
+}
+
+/// What is sent.
+enum Frames {
+    Generated(FramePlan),
+    Recorded(Loaded),
+}
+
+impl Frames {
+    fn of(flags: &SendFlags, mtu: Mtu) -> Result<Self> {
+        let own_times = flags.rate.is_none() && flags.wait_loop.is_none();
+        let loaded = flags.replay.load(mtu, flags.layout.dst_mac(), flags.count, own_times)?;
+        loaded.map_or_else(|| Ok(Self::Generated(plan(flags, mtu)?)), |loaded| Ok(Self::Recorded(loaded)))
+    }
+
+    fn source(&self) -> FrameSource<'_> {
+        match self {
+            Self::Generated(plan) => FrameSource::Generated(plan),
+            Self::Recorded(loaded) => FrameSource::Recorded(&loaded.replay.frames),
+        }
+    }
+
+    fn recorded(&self) -> Option<&Loaded> {
+        if let Self::Recorded(loaded) = self { Some(loaded) } else { None }
+    }
+
+    fn in_words(&self) -> String {
+        match self {
+            Self::Generated(plan) => format!("{}, {}", plan.layout(), sizes_in_words(plan.asked())),
+            Self::Recorded(loaded) => loaded.in_words(),
+        }
+    }
 }
 
 /// Unsent frames worth up to this much time come from rounding of the clock.
@@ -99,25 +154,27 @@ const SECOND: Duration = Duration::from_secs(1);
 pub fn run(flags: &SendFlags) -> Result<Exit> {
     let bed = Bed::real(&flags.interface, &flags.interface, flags.isolated)?;
     let side = bed.transmit_side();
-    let plan = plan(flags, Mtu(side.mtu()))?;
-    let rate = flags.rate.map(|rate| of_frames(rate, &plan, side)).transpose()?;
-    let schedule = schedule(flags, rate);
+    let frames = Frames::of(flags, Mtu(side.mtu()))?;
+    let recorded = frames.recorded();
+    let count = recorded.map(|loaded| loaded.frames).or(flags.count);
+    let schedule = match recorded.and_then(|loaded| loaded.schedule.clone()) {
+        Some(times) => times,
+        None => schedule(flags, rate_of_frames(flags, frames.source(), side)?),
+    };
+    if let Some(left_out) = recorded.and_then(Loaded::left_out_in_words) {
+        tell!("capbench: {left_out}");
+    }
     if flags.dry_run {
-        print(&format!(
-            "{}, {}, {}\n",
-            plan.layout(),
-            sizes_in_words(plan.asked()),
-            describe(flags, &schedule)
-        ))?;
+        print(&format!("{}, {}\n", frames.in_words(), describe(flags, count, &schedule)))?;
         return Ok(Exit::Done);
     }
     let stop = Stop::install()?;
-    let threads = sent(flags, side, &plan, &schedule, &stop)?;
+    let threads = sent(flags, side, frames.source(), count, &schedule, &stop)?;
     let each: Vec<_> = threads.iter().map(ThreadDocument::new).collect();
     let reports = threads.into_iter().map(|thread| thread.report);
     let report = reports.reduce(SendReport::plus).expect("one thread or more sends");
     match flags.json {
-        true => print_json(&Document::new(&report, each))?,
+        true => print_json(&Document::new(&report, each, recorded))?,
         false => print(&as_text(&report, &each))?,
     }
     if let Some(failure) = report.failure {
@@ -159,13 +216,14 @@ fn cpus(flags: &SendFlags, threads: NonZeroU16) -> Result<Vec<Option<CpuId>>> {
 fn sent(
     flags: &SendFlags,
     side: &Side,
-    plan: &FramePlan,
+    frames: FrameSource<'_>,
+    count: Option<u64>,
     schedule: &Schedule,
     stop: &Stop,
 ) -> Result<Vec<Thread>> {
     let method = transmit_by(&flags.transmit, flags.threads)?;
     let (stop, cpus) = (stop.flag(), cpus(flags, method.threads)?);
-    let config = TransmitConfig::for_plan(side.index(), plan, Refusal::Repeat);
+    let config = TransmitConfig::for_frames(side.index(), frames, Refusal::Repeat);
     let open = method.open(&config)?;
     let opened = (0..method.threads.get()).map(&*open).collect::<capbench_traffic::Result<Vec<_>>>()?;
     let progress: Vec<AtomicU64> = cpus.iter().map(|_| AtomicU64::default()).collect();
@@ -181,10 +239,10 @@ fn sent(
                 let _ended = ended;
                 cpu.map_or(Ok(()), affinity::pin_current_thread)?;
                 let job = SendJob {
-                    plan,
+                    frames,
                     schedule,
                     turn,
-                    limits: Limits { duration: flags.duration, frames: flags.count, stop },
+                    limits: Limits { duration: flags.duration, frames: count, stop },
                     trial: TrialId(flags.trial),
                     stream,
                     progress: Some(progress),
@@ -196,7 +254,7 @@ fn sent(
         let threads: Vec<_> = threads.collect();
         drop(ended);
         if !flags.json {
-            print_progress(&progress, plan.sizes().mean_octets(), end);
+            print_progress(&progress, frames.mean_octets(), end);
         }
         let joined = |thread: ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -223,10 +281,18 @@ fn print_progress(progress: &[AtomicU64], mean_octets: f64, end: Receiver<()>) {
     }
 }
 
-/// Frames per second of a stated rate on this interface.
-fn of_frames(rate: StatedRate, plan: &FramePlan, side: &Side) -> Result<Pps> {
-    let rate = rate.of_frames(plan.sizes().mean_octets(), line_rate::bits_per_second(side)?);
-    Ok(rate.map_err(|error| Usage(format!("--rate: {}: {error}", side.name())))?)
+/// The requested frames per second on this interface; `None` without a stated rate.
+fn rate_of_frames(flags: &SendFlags, frames: FrameSource<'_>, side: &Side) -> Result<Option<Pps>> {
+    let rate = match flags.rate {
+        None => return Ok(None),
+        Some(AskedRate::Maximum) if flags.burst.is_some() || flags.poisson.is_some() => {
+            return Err(Usage("--rate max: --burst and --poisson need a mean rate; state one".into()).into());
+        }
+        Some(AskedRate::Maximum) => return Ok(None),
+        Some(AskedRate::Stated(rate)) => rate,
+    };
+    let rate = rate.of_frames(frames.mean_octets(), line_rate::bits_per_second(side)?);
+    Ok(Some(rate.map_err(|error| Usage(format!("--rate: {}: {error}", side.name())))?))
 }
 
 fn schedule(flags: &SendFlags, rate: Option<Pps>) -> Schedule {
@@ -251,8 +317,8 @@ fn sizes_in_words(sizes: &Sizes) -> String {
     if let Sizes::Fixed(size) = sizes { format!("{size} bytes") } else { sizes.to_string() }
 }
 
-fn describe(flags: &SendFlags, schedule: &Schedule) -> String {
-    let limit = match (flags.count, flags.duration) {
+fn describe(flags: &SendFlags, count: Option<u64>, schedule: &Schedule) -> String {
+    let limit = match (count, flags.duration) {
         (Some(count), None) => format!("{count} frames"),
         (None, Some(duration)) => format!("{duration:?}"),
         (Some(count), Some(duration)) => format!("{count} frames or {duration:?}"),
@@ -260,6 +326,7 @@ fn describe(flags: &SendFlags, schedule: &Schedule) -> String {
     };
     match schedule.rate() {
         Some(rate) => format!("{} packets/s for {limit}", grouped(rate.get())),
+        None if matches!(schedule, Schedule::Recorded(_)) => format!("at the file's times for {limit}"),
         None => format!("unpaced for {limit}"),
     }
 }
@@ -344,6 +411,9 @@ pub struct Document {
     failure: Option<String>,
     /// What each thread sent.
     threads: Vec<ThreadDocument>,
+    /// The capture file whose frames were sent; absent for generated frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replay: Option<ReplayDocument>,
 }
 
 /// What one thread sent.
@@ -378,7 +448,7 @@ impl ThreadDocument {
 }
 
 impl Document {
-    fn new(report: &SendReport, threads: Vec<ThreadDocument>) -> Self {
+    fn new(report: &SendReport, threads: Vec<ThreadDocument>, recorded: Option<&Loaded>) -> Self {
         let rates = bits(report);
         Self {
             schema_version: SCHEMA_VERSION,
@@ -399,6 +469,7 @@ impl Document {
             lateness: report.lateness.summary(),
             failure: report.failure.as_ref().map(ToString::to_string),
             threads,
+            replay: recorded.map(Loaded::document),
         }
     }
 }

@@ -36,6 +36,7 @@ mod record_refusals;
 mod record_retention;
 mod record_verbatim;
 mod record_workers;
+mod replay;
 mod report;
 mod reproduce;
 mod results_file;
