@@ -144,7 +144,10 @@ fn root_frames_left_out_are_counted_and_files_without_others_refused() {
         ("--leave-out too-long,cut-short --rate 10k", ""),
     ] {
         let ended = replay(flags);
-        assert!(ended.errors.contains(words) && (ended.code == 0) == words.is_empty(), "{flags}: {ended:?}");
+        assert!(
+            ended.errors.contains(words) && (ended.code == Some(0)) == words.is_empty(),
+            "{flags}: {ended:?}"
+        );
     }
     let left_out = replay("--leave-out too-long --rate max").success();
     assert!(left_out.errors.contains("frames left out: 1 too-long"), "{left_out:?}");
