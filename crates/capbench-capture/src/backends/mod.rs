@@ -9,6 +9,8 @@ pub mod nfb;
 pub mod packet_v3;
 pub mod pf_ring;
 mod presence;
+#[cfg(any(feature = "bpf", feature = "dpdk"))]
+mod queue_shares;
 pub mod recv;
 mod socket_setup;
 pub mod szedata2;

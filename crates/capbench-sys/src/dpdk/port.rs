@@ -2,7 +2,9 @@
 
 use std::ffi::{CStr, c_void};
 use std::num::NonZeroU16;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{ptr, slice};
@@ -22,7 +24,7 @@ use crate::{Result, SysError};
 pub struct Wanted {
     /// MTU to set on the device; `None` leaves it unchanged.
     pub mtu: Option<u32>,
-    /// Receive queues; `None`: all queues of the device.
+    /// Receive queues, as far as the device has them; `None`: all that it has.
     pub queues: Option<u16>,
     /// Descriptors of each receive queue; the device may grant another number.
     pub descriptors: u16,
@@ -32,8 +34,10 @@ pub struct Wanted {
     pub burst: u16,
     /// Promiscuous mode. Virtual devices set it on their interface permanently.
     pub promiscuous: bool,
-    /// Transmit queues and descriptors of each; `None`: it only receives.
-    pub transmit: Option<(NonZeroU16, u16)>,
+    /// Threads that receive from its queues, or that send, each through a queue.
+    pub threads: NonZeroU16,
+    /// Descriptors of each transmit queue; `None`: it only receives.
+    pub transmit: Option<u16>,
 }
 
 /// A started port. Dropping it unplugs the device.
@@ -44,43 +48,51 @@ pub struct OpenPort {
     port: ffi::Port,
     driver: String,
     sockets: DriverSockets,
+    /// The first receive queue that no [`Port`] has.
+    unread: AtomicU16,
 }
 
-// SAFETY: DPDK's ports belong to the process and to no thread (rte_ethdev.h): any thread may read counters, and may close a
-// port that no other uses. Queues are for one thread at a time, which their types ensure.
+// SAFETY: DPDK's ports belong to the process and to no thread (rte_ethdev.h): any thread may read counters, one
+// at a time, and may close a port that no other uses. Queues are for one thread at a time, which their types ensure.
 unsafe impl Send for OpenPort {}
 // SAFETY: as above; a shared reference reaches counters, descriptions, and sockets only.
 unsafe impl Sync for OpenPort {}
 
-/// A receiving port. It stays on the thread that opened it.
+/// Receive queues of a port. It stays on the thread that made it.
 #[derive(Debug)]
 pub struct Port {
-    open: OpenPort,
+    open: Arc<OpenPort>,
     buffers: Box<[*mut c_void]>,
     frames: Box<[ffi::Frame]>,
+    queues: Range<u16>,
+    /// The queue to look at next.
     queue: u16,
     _registered: Registered,
 }
 
 impl Port {
-    /// Plugs the device in, in the calling thread's network namespace, and starts receiving. For a virtual device, `interface`
-    /// is the interface below it.
-    pub fn open(
-        eal: &'static Eal,
-        device: &Device,
-        interface: Option<InterfaceIndex>,
-        wanted: &Wanted,
-    ) -> Result<Self> {
-        let turn = eal.turn();
+    /// The next `count` queues of a port, one or more, for the calling thread, which reads up to `burst` frames at once. `None`: no
+    /// more are left.
+    pub fn next(open: &Arc<OpenPort>, count: NonZeroU16, burst: u16) -> Result<Option<Self>> {
+        let burst = usize::from(burst.max(1));
+        let _turn = open.eal.turn();
         let registered = Registered::new()?;
-        let burst = usize::from(wanted.burst.max(1));
-        Ok(Self {
-            open: OpenPort::open(eal, &turn, device, interface, wanted)?,
+        let end = |first: u16| first.checked_add(count.get()).filter(|end| *end <= open.port.queues);
+        // Relaxed: the number itself is all that threads exchange.
+        let first = open.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end);
+        Ok(first.ok().map(|first| Self {
+            open: Arc::clone(open),
             buffers: vec![ptr::null_mut(); burst].into(),
             frames: vec![ffi::Frame::default(); burst].into(),
-            queue: 0,
+            queues: first..first + count.get(),
+            queue: first,
             _registered: registered,
-        })
+        }))
+    }
+
+    /// Its queues.
+    pub fn own_queues(&self) -> &Range<u16> {
+        &self.queues
     }
 
     /// The next frames. Polls repeatedly as long as `patience` returns true after an empty poll. It does not sleep unless the
@@ -102,11 +114,11 @@ impl Port {
     /// Looks once at each queue, in turns, until one has frames; how many there are.
     #[inline]
     fn look(&mut self) -> u16 {
-        for _ in 0..self.open.port.queues {
+        for _ in self.queues.clone() {
             let queue = self.queue;
-            self.queue = if queue + 1 < self.open.port.queues { queue + 1 } else { 0 };
-            // SAFETY: the port is started and has this queue, and only this thread, which `Port` stays on, receives
-            // from it. Both arrays have the stated number of elements and are exclusively ours: a burst that
+            self.queue = if queue + 1 < self.queues.end { queue + 1 } else { self.queues.start };
+            // SAFETY: the port is started and has this queue, which no other `Port` has, and only this thread, which
+            // `Port` stays on, receives from it. Both arrays have the stated number of elements and are exclusively ours: a burst that
             // borrows them would borrow `self`.
             let count = unsafe {
                 ffi::capbench_dpdk_receive(
@@ -134,17 +146,17 @@ impl Deref for Port {
 }
 
 impl OpenPort {
-    /// Plugs the device in, in the calling thread's network namespace, and starts it.
-    pub(super) fn open(
+    /// Plugs the device in, in the calling thread's network namespace, and starts it. For a virtual device, `interface` is the
+    /// interface below it.
+    pub fn open(
         eal: &'static Eal,
-        turn: &Turn,
         device: &Device,
         interface: Option<InterfaceIndex>,
         wanted: &Wanted,
     ) -> Result<Self> {
-        let began = Instant::now();
+        let (turn, began) = (eal.turn(), Instant::now());
         let (plugged, port, sockets) = loop {
-            match attempt(turn, device, interface, wanted) {
+            match attempt(&turn, device, interface, wanted) {
                 Err(SysError::Argument { what, .. })
                     if what == QUEUE_SETUP && is_of_xdp(device) && began.elapsed() < XDP_SETTLES =>
                 {
@@ -153,7 +165,8 @@ impl OpenPort {
                 outcome => break outcome?,
             }
         };
-        Ok(Self { eal, plugged, driver: text(port.driver.as_ptr()), port, sockets })
+        let (driver, unread) = (text(port.driver.as_ptr()), AtomicU16::new(0));
+        Ok(Self { eal, plugged, driver, port, sockets, unread })
     }
 
     pub(super) fn raw(&self) -> &ffi::Port {
@@ -173,6 +186,11 @@ impl OpenPort {
     /// Number of receive queues.
     pub fn queues(&self) -> u16 {
         self.port.queues
+    }
+
+    /// Whether the device spreads frames over its queues by their flow (RSS).
+    pub fn has_rss(&self) -> bool {
+        self.port.rss != 0
     }
 
     /// Granted descriptors of each queue.
@@ -198,6 +216,8 @@ impl OpenPort {
     /// All counters of the port since it was opened, by the names of DPDK and the driver (`rte_eth_xstats_get`).
     pub fn counters(&self) -> Result<Vec<(String, u64)>> {
         const WHAT: &str = "rte_eth_xstats_get";
+        // Drivers add what registers counted to sums of their own, without a lock.
+        let _turn = self.eal.turn();
         // SAFETY: with room for none, nothing is written; the port is open.
         let known = unsafe { ffi::capbench_dpdk_counters(self.port.number, ptr::null_mut(), 0) };
         if known < 0 {
@@ -262,14 +282,14 @@ fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
         mtu: wanted.mtu.unwrap_or(0),
         queues: wanted.queues.unwrap_or(0),
         descriptors: wanted.descriptors,
-        transmit_queues: wanted.transmit.map_or(1, |(queues, _)| queues.get()),
-        transmit_descriptors: wanted.transmit.map_or(64, |(_, descriptors)| descriptors),
+        transmit_queues: wanted.transmit.map_or(1, |_| wanted.threads.get()),
+        transmit_descriptors: wanted.transmit.unwrap_or(64),
         room: wanted.room,
         // The burst in use, one that is being received, and as many again in the thread's cache.
-        spare: wanted.burst.max(32).saturating_mul(4 * wanted.transmit.map_or(1, |(queues, _)| queues.get())),
+        spare: wanted.burst.max(32).saturating_mul(4),
         promiscuous: wanted.promiscuous.into(),
         transmits: wanted.transmit.is_some().into(),
-        reserved: [0; 2],
+        threads: wanted.threads.get(),
     };
     // SAFETY: the structure is integers and a pointer, of which all zeroes is a value.
     let mut port: ffi::Port = unsafe { std::mem::zeroed() };

@@ -30,8 +30,8 @@ impl TransmitQueue {
         interface: Option<InterfaceIndex>,
         wanted: &Wanted,
     ) -> Result<Vec<Self>> {
-        let port = Arc::new(OpenPort::open(eal, &eal.turn(), device, interface, wanted)?);
-        let queues = 0..wanted.transmit.map_or(0, |(queues, _)| queues.get());
+        let port = Arc::new(OpenPort::open(eal, device, interface, wanted)?);
+        let queues = 0..wanted.transmit.map_or(0, |_| wanted.threads.get());
         Ok(queues.map(|queue| Self { port: Arc::clone(&port), queue }).collect())
     }
 

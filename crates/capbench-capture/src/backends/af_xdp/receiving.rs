@@ -76,8 +76,8 @@ impl AfXdp {
             None => (Arc::new(load().map_err(|e| refusal.of_bpf(e))?), available),
             Some(fanout) => {
                 let redirecting = fanout.owned(load).map_err(|e| refusal.of_bpf(e))?;
-                let own = redirecting.next_queues(fanout.members());
-                let own = own.ok_or_else(|| refusal.more_members_than(redirecting.queues()))?;
+                let own = redirecting.shares.next(fanout.members());
+                let own = own.ok_or_else(|| refusal.more_members_than(redirecting.shares.queues()))?;
                 (redirecting, own.collect())
             }
         };
@@ -169,7 +169,7 @@ impl AfXdp {
             sum.0 += counts(queue)?.redirected;
         }
         if self.shared.is_none() || self.queues.contains(&0) {
-            for queue in 0..self.redirecting.queues() {
+            for queue in 0..self.redirecting.shares.queues() {
                 sum.1 += counts(queue)?.passed;
             }
         }
