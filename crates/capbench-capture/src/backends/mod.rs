@@ -1,6 +1,8 @@
 //! One file per capture method.
 
 pub mod absent;
+#[cfg(any(feature = "bpf", feature = "dpdk"))]
+mod addressee;
 pub mod af_xdp;
 pub mod dpdk;
 pub mod frame_slots;

@@ -16,7 +16,7 @@ use super::name::DeviceName;
 use super::sockets::{Before, DriverSockets};
 use super::thread::Registered;
 use crate::host::{InterfaceIndex, clock};
-use crate::packet::{Frame, PacketType, VlanTag};
+use crate::packet::{Frame, VlanTag};
 use crate::{Result, SysError};
 
 /// Requested settings of a port.
@@ -50,6 +50,8 @@ pub struct OpenPort {
     sockets: DriverSockets,
     /// The first receive queue that no [`Port`] has.
     unread: AtomicU16,
+    /// Queues through which threads send.
+    pub(super) transmit_queues: u16,
 }
 
 // SAFETY: DPDK's ports belong to the process and to no thread (rte_ethdev.h): any thread may read counters, one
@@ -166,7 +168,8 @@ impl OpenPort {
             }
         };
         let (driver, unread) = (text(port.driver.as_ptr()), AtomicU16::new(0));
-        Ok(Self { eal, plugged, driver, port, sockets, unread })
+        let transmit_queues = wanted.transmit.map_or(0, |_| wanted.threads.get());
+        Ok(Self { eal, plugged, driver, port, sockets, unread, transmit_queues })
     }
 
     pub(super) fn raw(&self) -> &ffi::Port {
@@ -193,14 +196,9 @@ impl OpenPort {
         self.port.rss != 0
     }
 
-    /// Granted descriptors of each queue.
-    pub fn descriptors(&self) -> u16 {
-        self.port.descriptors
-    }
-
-    /// Number of frame buffers.
-    pub fn buffers(&self) -> u32 {
-        self.port.buffers
+    /// Granted descriptors of each receive queue, and the number of frame buffers.
+    pub fn sizes(&self) -> (u16, u32) {
+        (self.port.descriptors, self.port.buffers)
     }
 
     /// Whether VLAN tags are removed from frames and passed as metadata. DPDK does not report the tag protocol identifier.
@@ -348,10 +346,15 @@ pub struct Burst<'a> {
 }
 
 impl Burst<'_> {
-    /// The frames in the driver's order. The time is that of the burst; the destination address gives the packet type.
+    /// The address of the port.
+    #[inline]
+    pub fn hardware_address(&self) -> [u8; 6] {
+        self.port.open.port.mac
+    }
+
+    /// The frames in the driver's order. The time is that of the burst.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        let mac = self.port.open.port.mac;
         self.port.frames[..usize::from(self.count)].iter().map(move |frame| {
             // SAFETY: the shim says that the buffer has `length` octets there. The buffer is ours since it was received, and
             // nobody writes to it, until the drop of `self` returns it.
@@ -359,7 +362,6 @@ impl Burst<'_> {
             let vlan = VlanTag { tci: frame.vlan_tci, tpid: 0x8100 };
             Frame {
                 vlan: (frame.vlan_stripped != 0).then_some(vlan),
-                packet_type: addressee(data, mac),
                 ..Frame::new(data, frame.wire_length, self.time_ns)
             }
         })
@@ -372,31 +374,5 @@ impl Drop for Burst<'_> {
         // SAFETY: this burst is what the last look found, for it borrows the port since; it is dropped once, and no
         // frame that borrows from it is left.
         unsafe { ffi::capbench_dpdk_free(self.port.buffers.as_mut_ptr(), self.count) };
-    }
-}
-
-/// The addressee of a frame, by its destination address, as the kernel decides (`eth_type_trans`, net/ethernet/eth.c).
-#[inline]
-fn addressee(data: &[u8], own: [u8; 6]) -> PacketType {
-    match data.first_chunk::<6>() {
-        Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
-        Some(address) if address[0] & 1 == 1 => PacketType::Multicast,
-        Some(address) if *address == own => PacketType::Host,
-        _ => PacketType::OtherHost,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_destination_address_decides_the_addressee() {
-        let own = [2, 0, 0, 0, 0, 1];
-        let for_whom = |first: u8, rest: u8| addressee(&[first, rest, rest, rest, rest, rest, 9], own);
-        assert_eq!(addressee(&own, own), PacketType::Host);
-        assert_eq!(for_whom(0xff, 0xff), PacketType::Broadcast);
-        assert_eq!(for_whom(1, 0), PacketType::Multicast);
-        assert_eq!((for_whom(2, 2), addressee(&[2], own)), (PacketType::OtherHost, PacketType::OtherHost));
     }
 }

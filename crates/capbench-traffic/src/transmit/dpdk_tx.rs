@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use capbench_sys::SysError;
-use capbench_sys::dpdk::{Device, DeviceName, Eal, TransmitQueue, Wanted, eal};
+use capbench_sys::dpdk::{Device, DeviceName, Eal, OpenPort, TransmitQueue, Wanted, eal};
 use capbench_sys::host::interface::{flags_of, name_of};
 use capbench_sys::packet::PacketSocket;
 
@@ -101,7 +101,7 @@ pub(super) fn open(config: &TransmitConfig) -> Result<Opener> {
     let eal = Eal::start(name, &[])?;
     let device = Device::new(name, &interface, &[&arguments])?;
     let over = name.is_virtual().then_some(config.interface);
-    let queues = TransmitQueue::open_all(eal, &device, over, &wanted);
+    let queues = OpenPort::open(eal, &device, over, &wanted).map(TransmitQueue::all_of);
     let queues = queues.map_err(|error| match error {
         // Drivers have up to a number of queues that only some of them say.
         SysError::Argument { what, reason } if threads.get() > 1 => refused(format!(

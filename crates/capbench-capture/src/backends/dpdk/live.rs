@@ -17,6 +17,7 @@ use capbench_sys::dpdk::{Burst, DriverSockets, Port, eal};
 use capbench_sys::packet::Frame;
 use capbench_sys::xdp::XdpStatistics;
 
+use super::super::addressee::addressee;
 use super::super::presence::Presence;
 use super::losses::{of_hardware, of_queues, of_xdp};
 use super::shared::Shared;
@@ -53,10 +54,12 @@ pub struct Received<'a> {
 impl Batch for Received<'_> {
     #[inline]
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        let snap = self.snap;
-        self.burst
-            .frames()
-            .map(move |frame| Frame { data: &frame.data[..frame.data.len().min(snap)], ..frame })
+        let (snap, own) = (self.snap, self.burst.hardware_address());
+        self.burst.frames().map(move |frame| Frame {
+            data: &frame.data[..frame.data.len().min(snap)],
+            packet_type: addressee(frame.data, &own),
+            ..frame
+        })
     }
 }
 
@@ -162,7 +165,7 @@ fn of_own<'s, T>(sockets: &'s [T], own: &Range<u16>) -> &'s [T] {
 /// Describes the open capture.
 fn running(port: &Port, shared: &Shared, fanout: Option<&Fanout>) -> std::result::Result<Running, SysError> {
     let Shared { device, wanted, filtered, .. } = shared;
-    let own = port.own_queues();
+    let (own, (descriptors, buffers)) = (port.own_queues(), port.sizes());
     let mode = match port.sockets() {
         DriverSockets::Xdp(sockets) if !sockets.is_empty() => {
             let zero_copy = sockets
@@ -189,8 +192,8 @@ fn running(port: &Port, shared: &Shared, fanout: Option<&Fanout>) -> std::result
         wanted.burst,
         own.len(),
         if own.len() == 1 { "" } else { "s" },
-        port.descriptors(),
-        port.buffers(),
+        descriptors,
+        buffers,
         wanted.room,
         if device.arguments.is_empty() { "" } else { "; " },
         device.arguments
