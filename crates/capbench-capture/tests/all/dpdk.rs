@@ -147,7 +147,7 @@ fn root_members_lose_in_their_own_rings() {
         let small = CaptureOptions { ring: ByteCount(32 << 10), block: ByteCount(32 << 10), ..group(2) };
         let mut members = [0, 1].map(|_| open("dpdk", "right", &small).unwrap());
         (0..=255u8).for_each(|port| wire.send(&datagram(port)));
-        let read = members.each_mut().map(|member| drain(member) as u64);
+        let read = members.each_mut().map(drain);
         let counters = members.each_mut().map(|member| member.counters().unwrap());
         for (read, counters) in read.iter().zip(&counters) {
             let lost = counters.dropped().unwrap();

@@ -185,6 +185,9 @@ fn running(port: &Port, shared: &Shared, fanout: Option<&Fanout>) -> std::result
         Some(format!("driver {}{mode}", port.driver())),
         fanout.map(|fanout| format!("member of a fanout group ({fanout})")),
         port.has_rss().then(|| "RSS by addresses and ports".into()),
+        // Its sockets have PACKET_FANOUT_FLAG_ROLLOVER.
+        (port.driver() == "net_af_packet" && port.queues() > 1)
+            .then(|| "a queue by the flow's hash, another one while its ring is full".into()),
         Some(format!("polled without sleeping; EAL {}", port.eal().arguments())),
     ];
     let sizes = format!(

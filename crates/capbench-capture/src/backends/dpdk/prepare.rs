@@ -64,10 +64,12 @@ pub(super) fn plan(
             (device("", &queues("queue_count"))?, Wanted { descriptors, room, ..usual })
         }
         DeviceName::Pci(_) => {
+            // The loopback interface is named for a device that has none; its MTU is not the device's.
+            let mtu = if interface.name == "lo" { 1500 } else { interface.mtu };
             // Ethernet header, VLAN tag and FCS are added.
-            let octets = (interface.mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
+            let octets = (mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
             let wanted = Wanted {
-                mtu: (interface.name != "lo" && interface.mtu > 1500).then_some(interface.mtu),
+                mtu: (mtu > 1500).then_some(mtu),
                 queues: Some(threads.get()),
                 descriptors: request.descriptors.unwrap_or(4096),
                 room: HEAD_ROOM + octets.max(2048),
