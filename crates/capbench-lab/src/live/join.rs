@@ -77,7 +77,7 @@ fn transmitted(sides: &Sides<'_>) -> TransmitHalf {
     let arrivals = |stream: &StreamId| sides.receive.received.streams.get(usize::from(stream.0));
     let unreported = sides.unreported.iter().filter_map(arrivals);
     let unknown = |all: TransmitHalf, arrivals: &StreamArrivals| TransmitHalf {
-        frames: all.frames.with_unreported(arrivals),
+        frames: together::with_unreported(all.frames, arrivals),
         interface: InterfaceCounts::default(),
         departed: None,
         ..all
