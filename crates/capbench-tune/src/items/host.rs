@@ -182,7 +182,7 @@ pub(super) fn threads(facts: &Facts, wishes: &Wishes) -> Judgement {
 
 pub(super) fn irqbalance(facts: &Facts, _: &Wishes) -> Judgement {
     match facts.irqbalance {
-        None => Judgement::unknown("whether irqbalance runs is unknown: other processes are not visible"),
+        None => Judgement::unknown("whether irqbalance runs is unknown"),
         Some(false) => Judgement::fine("irqbalance does not run"),
         // Without interrupts there is nothing to move.
         Some(true) if facts.card.interrupts.is_none() => {

@@ -283,7 +283,8 @@ fn a_driver_that_grants_a_shorter_ring_than_asked_for_is_asked_once() {
 /// A trial that lost 3 of 1000 sent frames in the backlog. Nobody counted what the card lost.
 fn trial() -> TrialResult {
     let mut measured = measured(1000, 1000, 997, 0);
-    (measured.evidence.backlog_drops, measured.evidence.link_drops) = (Some(3), None);
+    let evidence = &mut measured.evidence;
+    (evidence.backlog_drops, evidence.transmit_drops, evidence.link_drops) = (Some(3), Some(3), None);
     let second = Duration::from_secs(1);
     let mut trial = measured.result(1, Phase::BestEffort, &profile("recv"), Load::Maximum, second);
     trial.counters.insert("softnet.cpu1.time_squeeze".into(), 2);

@@ -170,7 +170,7 @@ fn root_an_interface_in_use_and_a_damaged_file_are_refused() {
 fn check_of_run(interfaces: Vec<PathInterface>, more: &str) -> Ended {
     let folder = Scratch::new();
     let mut measured = measured(1000, 1000, 997, 0);
-    measured.evidence.backlog_drops = Some(3);
+    (measured.evidence.backlog_drops, measured.evidence.transmit_drops) = (Some(3), Some(3));
     let second = Duration::from_secs(1);
     let trial = measured.result(1, Phase::BestEffort, &profile("recv"), Load::Maximum, second);
     let (cpu, memory) = cores_and_nodes(&["2-3"], &["0-7"]);
