@@ -5,6 +5,7 @@ pub mod absent;
 mod addressee;
 pub mod af_xdp;
 pub mod dpdk;
+mod fanout_program;
 pub mod frame_slots;
 pub mod libpcap;
 pub mod nfb;

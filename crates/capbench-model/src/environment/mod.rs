@@ -7,6 +7,7 @@
 //! | [`kernel`] | how the kernel was built and started |
 //! | [`interface`] | the interfaces of a run |
 //! | [`queues`] | how receive queues use the host, judged |
+//! | [`topology`] | the CPUs of a host: cores, and what is near a card |
 //! | [`others`] | other programs that read packets or move interrupts |
 //! | `differences` | the facts in which two environments differ |
 
@@ -28,6 +29,7 @@ pub mod kernel;
 pub mod others;
 pub mod program;
 pub mod queues;
+pub mod topology;
 
 use std::collections::BTreeMap;
 
