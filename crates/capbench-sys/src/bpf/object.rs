@@ -265,7 +265,7 @@ thread_local! {
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Makes libbpf write its messages to [`SAID`], not to standard error.
+/// Makes libbpf write its messages to a list, not to standard error.
 pub fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
