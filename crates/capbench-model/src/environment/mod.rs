@@ -112,6 +112,34 @@ pub struct Environment {
     pub interfaces: Option<Vec<PathInterface>>,
 }
 
+/// The facts by which a host and its kernel are recognised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// [`Environment::kernel_release`].
+    pub kernel_release: Option<String>,
+    /// [`Environment::machine`].
+    pub machine: String,
+    /// [`Environment::cpu_model`].
+    pub cpu_model: Option<String>,
+    /// [`Environment::cpus_online`].
+    pub cpus_online: usize,
+    /// [`Environment::memory_bytes`].
+    pub memory_bytes: u64,
+}
+
+impl Environment {
+    /// The facts by which its host is recognised.
+    pub fn host(&self) -> Host {
+        Host {
+            kernel_release: self.kernel_release.clone(),
+            machine: self.machine.clone(),
+            cpu_model: self.cpu_model.clone(),
+            cpus_online: self.cpus_online,
+            memory_bytes: self.memory_bytes,
+        }
+    }
+}
+
 /// A host of a run over locations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunHost {
