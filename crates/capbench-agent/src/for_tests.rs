@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use capbench_frames::SentFrames;
 use capbench_frames::stamp::{StreamId, TrialId};
-use capbench_lab::live::halves::{GeneratorCpu, InterfaceCounts, SentFrames, TransmitHalf};
+use capbench_lab::live::halves::{GeneratorCpu, InterfaceCounts, TransmitHalf};
 use capbench_lab::live::messages::Sent;
 use capbench_sys::host::CpuId;
 

@@ -86,7 +86,7 @@ impl Method {
             (Some(_), None) => {
                 return refuse(
                     "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg, packet-v1 to \
-                     packet-v3, af-xdp and pf-ring can"
+                     packet-v3, af-xdp, dpdk and pf-ring can"
                         .into(),
                 );
             }

@@ -6,6 +6,7 @@
 
 pub mod exchange;
 pub mod message;
+mod pause;
 mod stats;
 mod traffic_control;
 
@@ -26,6 +27,7 @@ use crate::{HostError, Result};
 pub use capbench_sys::bpf::XdpAttachment;
 use exchange::Exchange;
 pub use message::{Link, Tie};
+pub use pause::{PauseCounts, pause_counts};
 pub use stats::{LinkDeltas, LinkStats};
 
 /// A connection to the kernel for the interfaces of one network namespace.

@@ -5,9 +5,12 @@ use std::time::Duration;
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_sys::host::ethtool::{Queues, Sharing};
 
 use crate::arrivals::Arrivals;
 use crate::counters::{Counters, Loss};
+use crate::environment::hardware::{Cpu, Memory, NumaNode};
+use crate::environment::interface::{InterfaceFacts, Interrupt};
 use crate::evidence::Evidence;
 use crate::laboratory::Setup;
 use crate::method_spec::MethodSpec;
@@ -78,4 +81,64 @@ pub fn measured(intended: u64, sent: u64, delivered: u64, ring_drops: u64) -> Me
         sending: Duration::from_secs(1),
         ..Measured::default()
     }
+}
+
+/// An interrupt with these lists of CPUs; an empty one is unknown.
+pub fn interrupt(name: &str, allowed: &str, effective: &str) -> Interrupt {
+    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    Interrupt {
+        number: 30,
+        name: Some(name.into()),
+        allowed_cpus: text(allowed),
+        effective_cpus: text(effective),
+        numa_node: None,
+    }
+}
+
+/// A card on NUMA node 0 with four queues of up to eight: their interrupts, numbered from 40, go to these CPUs.
+pub fn card_with_queues(cpus: [&str; 4], table: Sharing) -> InterfaceFacts {
+    let of_queue = |(queue, cpu): (u32, &str)| Interrupt {
+        number: 40 + queue,
+        ..interrupt(&format!("eth0-TxRx-{queue}"), "0-15", cpu)
+    };
+    let mut interrupts: Vec<_> = (0..).zip(cpus).map(of_queue).collect();
+    interrupts.push(interrupt("eth0", "0-15", "0"));
+    InterfaceFacts {
+        queues: Some(Queues {
+            receive: 0,
+            transmit: 0,
+            combined: 4,
+            most_receive: 0,
+            most_transmit: 0,
+            most_combined: 8,
+        }),
+        numa_node: Some(0),
+        interrupts: Some(interrupts),
+        sharing: Some(table),
+        ..InterfaceFacts::default()
+    }
+}
+
+/// An RSS table with so many entries for each queue, and a symmetric key.
+pub fn rss_table(by_queue: Vec<u32>) -> Sharing {
+    Sharing {
+        function: "toeplitz".into(),
+        table_entries: by_queue.iter().sum(),
+        queues_in_table: by_queue.iter().filter(|entries| **entries > 0).count() as u32,
+        entries_by_queue: Some(by_queue),
+        symmetric_key: Some(true),
+        udp4_by_addresses: Some(true),
+        udp4_by_ports: Some(true),
+    }
+}
+
+/// A host with these CPUs as threads of one core each, and these of each NUMA node.
+pub fn cores_and_nodes(cores: &[&str], nodes: &[&str]) -> (Cpu, Memory) {
+    let core_threads = cores.iter().map(ToString::to_string).collect();
+    let node = |(node, cpus): (u32, &&str)| NumaNode { node, cpus: Some((*cpus).into()), distances: None };
+    let numa_nodes = (0..).zip(nodes).map(node).collect();
+    (
+        Cpu { core_threads: Some(core_threads), ..Cpu::default() },
+        Memory { numa_nodes: Some(numa_nodes), ..Memory::default() },
+    )
 }

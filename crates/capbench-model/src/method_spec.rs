@@ -87,7 +87,7 @@ impl MethodSpec {
     /// How its members share frames if the user does not say it: by flow, and by receive queue where the method can do nothing else.
     pub fn usual_fanout(&self) -> FanoutMode {
         match self.name() {
-            "af-xdp" => FanoutMode::Queue,
+            "af-xdp" | "dpdk" => FanoutMode::Queue,
             _ => FanoutMode::Hash,
         }
     }

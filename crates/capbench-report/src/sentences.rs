@@ -10,6 +10,7 @@
 //! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
 //! | `rfc2544` | throughput, and the results of the tests relative to it |
 //! | `soak` | whether the load was sustained, and when frames were lost |
+//! | `queues` | what of the queues of an interface stood against capture |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
 //! [`answers`] begins with the run's verdict; [`find`] lists all findings, the most important first.
@@ -17,6 +18,7 @@
 mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
+mod queues;
 mod reproduction;
 pub(crate) mod rfc2544;
 pub(crate) mod search;
@@ -37,11 +39,14 @@ pub fn find(results: &Results) -> Vec<Finding> {
         return reproduction::find(results);
     }
     let searched = search::find(&results.searches);
+    let mut found = queues::find(&results.environment);
     if Kind::of(results) == Kind::Bench {
         // Its searches only serve the recommendation.
-        return trials::find(&results.trials).into_iter().chain(searched).collect();
+        found.extend(trials::find(&results.trials));
+        found.extend(searched);
+        return found;
     }
-    let mut found = searched;
+    found.extend(searched);
     found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
     found.extend(match &results.soak {
         Some(record) => soak::find(record),

@@ -29,6 +29,14 @@ pub enum TrafficError {
         /// The allowed values.
         allowed: &'static str,
     },
+    /// This build, host or device cannot do what the user asked. Nothing else is tried instead.
+    #[error("{method}: {reason}")]
+    Unsupported {
+        /// The transmit method, with its device and interface where they matter.
+        method: String,
+        /// The reason, and what to ask for instead.
+        reason: String,
+    },
     /// The process lacks a capability.
     #[error("sending needs the capability {capability}: run as root, or give it to the program ({source})")]
     Privilege {
@@ -40,6 +48,13 @@ pub enum TrafficError {
     /// A system call failed.
     #[error(transparent)]
     Sys(SysError),
+}
+
+impl TrafficError {
+    /// [`TrafficError::Unsupported`].
+    pub(crate) fn unsupported(method: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Unsupported { method: method.into(), reason: reason.into() }
+    }
 }
 
 /// The result of this crate's calls.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use capbench_frames::schedule::{PlannedTimes, Schedule, Turn};
 use capbench_frames::source::{GeneratedFrames, WriteFrames};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
-use capbench_frames::{FrameSource, Lateness};
+use capbench_frames::{FrameSource, Lateness, SentFrames};
 
 use crate::transmission::{MOST_BATCH, SubmitCounts};
 use crate::{Result, TrafficError, Transmit};
@@ -58,24 +58,11 @@ impl SendJob<'_> {
     }
 }
 
-/// The counts of a sending phase. `intended = unsent + sent` and `sent = accepted + refused_lost`.
+/// The counts of a sending phase.
 #[derive(Debug)]
 pub struct SendReport {
-    /// Frames that were to be sent.
-    pub intended: u64,
-    /// Frames passed to the kernel.
-    pub sent: u64,
-    /// Frames that the kernel accepted. It can still lose them: see the interface's counters.
-    pub accepted: u64,
-    /// Frames that the kernel refused with `ENOBUFS`, or that a port of DPDK dropped: they are lost.
-    pub refused_lost: u64,
-    /// How often the kernel refused a frame with `ENOBUFS` but kept it in the ring and tried again. The interface's drop
-    /// counter increased although no frame was lost.
-    pub refused_repeated: u64,
-    /// Frames that were not sent before the phase ended.
-    pub unsent: u64,
-    /// Frames among `accepted` that the driver had not completed when the sender stopped waiting.
-    pub in_flight: u64,
+    /// Its frames.
+    pub frames: SentFrames,
     /// Octets of the frames sent, FCS included.
     pub octets: u64,
     /// From the start until the last frame was sent.
@@ -91,13 +78,7 @@ impl SendReport {
     pub fn plus(mut self, other: Self) -> Self {
         self.lateness.add(&other.lateness);
         Self {
-            intended: self.intended + other.intended,
-            sent: self.sent + other.sent,
-            accepted: self.accepted + other.accepted,
-            refused_lost: self.refused_lost + other.refused_lost,
-            refused_repeated: self.refused_repeated + other.refused_repeated,
-            unsent: self.unsent + other.unsent,
-            in_flight: self.in_flight + other.in_flight,
+            frames: self.frames.plus(other.frames),
             octets: self.octets + other.octets,
             elapsed: self.elapsed.max(other.elapsed),
             lateness: self.lateness,
@@ -338,13 +319,15 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
         let octets = self.octets - withdrawn.sum::<u64>();
         let intended = planned.unwrap_or(self.submitted);
         Ok(SendReport {
-            intended,
-            sent,
-            accepted: self.counts.accepted,
-            refused_lost: self.counts.refused_lost,
-            refused_repeated: self.counts.refused_repeated,
-            unsent: intended - sent,
-            in_flight: finish.in_flight,
+            frames: SentFrames {
+                intended,
+                sent,
+                unsent: intended - sent,
+                accepted: self.counts.accepted,
+                refused_lost: self.counts.refused_lost,
+                refused_repeated: self.counts.refused_repeated,
+                in_flight: finish.in_flight,
+            },
             octets,
             elapsed: Duration::from_nanos(self.last_ns),
             lateness: self.lateness,

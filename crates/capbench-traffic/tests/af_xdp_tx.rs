@@ -47,9 +47,12 @@ fn dropped(spaces: &Namespaces) -> u64 {
 
 /// Counts of a report that add up: accepted, lost, repeated, unsent.
 fn counts(report: &SendReport) -> [u64; 4] {
-    assert_eq!(report.sent, report.accepted + report.refused_lost);
-    assert_eq!((report.intended, report.in_flight), (report.sent + report.unsent, 0));
-    [report.accepted, report.refused_lost, report.refused_repeated, report.unsent]
+    assert_eq!(report.frames.sent, report.frames.accepted + report.frames.refused_lost);
+    assert_eq!(
+        (report.frames.intended, report.frames.in_flight),
+        (report.frames.sent + report.frames.unsent, 0)
+    );
+    [report.frames.accepted, report.frames.refused_lost, report.frames.refused_repeated, report.frames.unsent]
 }
 
 #[test]
@@ -90,7 +93,7 @@ fn root_what_was_not_sent_is_withdrawn_and_never_comes_later() {
             let report = send(&mut opened, &plan, 100);
             let failure = report.failure.as_ref().map(ToString::to_string).unwrap_or_default();
             assert!(failure.contains("down"), "{report:?}");
-            assert_eq!((report.sent, report.unsent), (0, 100));
+            assert_eq!((report.frames.sent, report.frames.unsent), (0, 100));
             spaces.left.ip("link set dev left up");
             eventually("carrier", || spaces.left.ip("-o link show dev left").contains("LOWER_UP"));
             let before = spaces.left.sent();

@@ -56,11 +56,19 @@ fn send(opened: &mut [Opened], plan: &FramePlan, frames: u64) -> Vec<SendReport>
 /// Counts of reports that add up: accepted, lost, unsent.
 fn counts(reports: &[SendReport]) -> [u64; 3] {
     for report in reports {
-        assert_eq!(report.sent, report.accepted + report.refused_lost, "{report:?}");
-        assert_eq!((report.intended, report.in_flight), (report.sent + report.unsent, 0), "{report:?}");
+        assert_eq!(report.frames.sent, report.frames.accepted + report.frames.refused_lost, "{report:?}");
+        assert_eq!(
+            (report.frames.intended, report.frames.in_flight),
+            (report.frames.sent + report.frames.unsent, 0),
+            "{report:?}"
+        );
     }
     let sum = |of: fn(&SendReport) -> u64| reports.iter().map(of).sum();
-    [sum(|report| report.accepted), sum(|report| report.refused_lost), sum(|report| report.unsent)]
+    [
+        sum(|report| report.frames.accepted),
+        sum(|report| report.frames.refused_lost),
+        sum(|report| report.frames.unsent),
+    ]
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The items together: a document, its verdict and its text.
 
+use capbench_model::trial::TrialResult;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,6 +19,9 @@ pub struct Check {
     pub schema_version: u32,
     /// The interface.
     pub interface: String,
+    /// The run whose facts these are, as the user named it. Absent: those of this host now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// One sentence: how many settings stand against capture, and which.
     pub verdict: String,
     /// Every item.
@@ -39,7 +43,7 @@ pub struct Item {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<&'static str>,
-    /// What it costs, where capbench measured it. Absent: not measured.
+    /// What it costs, where capbench measured it; of a run, what it cost in its trials. Absent: not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Figure>,
     /// The commands that change it, in order. Empty where nothing is to be changed, or only by hand.
@@ -47,8 +51,22 @@ pub struct Item {
 }
 
 impl Check {
-    /// The document of these findings.
+    /// The document of these findings on this host.
     pub fn new(facts: &Facts, findings: &[Finding]) -> Self {
+        Self::with(facts, findings, None, &figures::of)
+    }
+
+    /// The document of these findings about a run, with its trials on this interface.
+    pub fn of_run(facts: &Facts, findings: &[Finding], run: &str, trials: &[&TrialResult]) -> Self {
+        Self::with(facts, findings, Some(run), &|item| figures::in_run(item, trials))
+    }
+
+    fn with(
+        facts: &Facts,
+        findings: &[Finding],
+        run: Option<&str>,
+        cost: &dyn Fn(ItemName) -> Option<Figure>,
+    ) -> Self {
         let item = |finding: &Finding| {
             let judgement = &finding.judgement;
             Item {
@@ -57,20 +75,32 @@ impl Check {
                 is: judgement.is.clone(),
                 better: judgement.better.clone(),
                 why: Some(judgement.why).filter(|why| !why.is_empty()),
-                cost: figures::of(finding.item).filter(|_| judgement.stands == Stands::Against),
+                cost: cost(finding.item).filter(|_| judgement.stands == Stands::Against),
                 commands: commands(facts, &judgement.proposals),
             }
         };
         let items: Vec<Item> = findings.iter().map(item).collect();
-        let against: Vec<&str> =
-            items.iter().filter(|item| item.stands == Stands::Against).map(|item| item.item.key()).collect();
-        let interface = &facts.interface;
-        let verdict = match against.len() {
-            0 => format!("Nothing stands against capture on {interface}"),
-            1 => format!("1 setting stands against capture on {interface}: {}", against[0]),
-            count => format!("{count} settings stand against capture on {interface}: {}", against.join(", ")),
+        let named = |stands| -> Vec<&str> {
+            items.iter().filter(|item| item.stands == stands).map(|item| item.item.key()).collect()
         };
-        Self { schema_version: SCHEMA_VERSION, interface: interface.clone(), verdict, items }
+        let (against, unknown) = (named(Stands::Against), named(Stands::Unknown));
+        let interface = &facts.interface;
+        let ([one, several], place) = match run {
+            None => (["stands", "stand"], interface.clone()),
+            Some(run) => (["stood", "stood"], format!("{interface} in {run}")),
+        };
+        let known = match against.len() {
+            0 if unknown.is_empty() => format!("Nothing {one} against capture on {place}"),
+            0 => format!("Nothing known {one} against capture on {place}"),
+            1 => format!("1 setting {one} against capture on {place}: {}", against[0]),
+            count => format!("{count} settings {several} against capture on {place}: {}", against.join(", ")),
+        };
+        let verdict = match unknown.is_empty() {
+            true => known,
+            false => format!("{known}; {}: {}", unknown_heading(run).to_lowercase(), unknown.join(", ")),
+        };
+        let (interface, run) = (interface.clone(), run.map(str::to_owned));
+        Self { schema_version: SCHEMA_VERSION, interface, run, verdict, items }
     }
 
     /// Whether a setting stands against capture.
@@ -88,7 +118,10 @@ impl Check {
                 text.extend(items.into_iter().map(long));
             }
         }
-        for (stands, heading) in [(Stands::Fine, "Fine"), (Stands::Absent, "Not here")] {
+        let unknown = unknown_heading(self.run.as_deref());
+        for (stands, heading) in
+            [(Stands::Unknown, unknown), (Stands::Fine, "Fine"), (Stands::Absent, "Not here")]
+        {
             let items: Vec<&Item> = self.items.iter().filter(|item| item.stands == stands).collect();
             if !items.is_empty() {
                 text += &format!("\n{heading}:\n");
@@ -118,6 +151,11 @@ impl Check {
         let note = "# A change of queues or rings can renumber interrupts and reset what follows: `apply` looks again then.\n";
         if has_reset { format!("{lines}{note}") } else { lines }
     }
+}
+
+/// How items are called of which nobody knows how they stand.
+fn unknown_heading(run: Option<&str>) -> &'static str {
+    if run.is_some() { "Not recorded" } else { "Unknown" }
 }
 
 /// The lines of an item that is explained.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use capbench_host::accounts::softnet::SoftnetSnapshot;
 use capbench_model::environment::Environment;
-use capbench_model::environment::hardware::{Cpu, Memory};
-use capbench_model::environment::interface::InterfaceFacts;
+use capbench_model::environment::hardware::Cpu;
+use capbench_model::environment::interface::{InterfaceFacts, PathInterface};
+use capbench_model::environment::topology::Topology;
+use capbench_model::trial::TrialResult;
 use capbench_sys::host::affinity;
-use capbench_sys::host::affinity::parse_cpu_list;
 
 use crate::changes::Settings;
-use crate::setting::Setting;
+use crate::setting::{OffloadName, Setting};
 use crate::{Live, Result};
 
 /// An interface and its host.
@@ -22,26 +23,23 @@ pub struct Facts {
     pub card: InterfaceFacts,
     /// The processors.
     pub cpu: Option<Cpu>,
-    /// The NUMA nodes.
-    pub memory: Option<Memory>,
+    /// Cores, NUMA nodes and online CPUs.
+    pub topology: Topology,
     /// Whether irqbalance runs; `None` if other processes are not visible.
     pub irqbalance: Option<bool>,
-    /// The online CPUs.
-    pub online: Vec<u32>,
-    /// How often the receive softirq ran out of its budget since boot, on all CPUs.
+    /// How often the receive softirq ran out of its budget on all CPUs: since boot, or during the trials of a run.
     pub squeezes: Option<u64>,
+    /// Whether these are the facts of a run that has ended.
+    pub is_of_run: bool,
     /// The present values of settings. What is not there is absent.
     pub settings: BTreeMap<Setting, String>,
 }
 
 /// Settings of the kernel that are judged.
-pub(crate) const SYSCTLS: [&str; 5] = [
-    "net.core.netdev_max_backlog",
-    "net.core.netdev_budget",
-    "net.core.netdev_budget_usecs",
-    "net.core.dev_weight",
-    "net.core.rmem_max",
-];
+pub(crate) const SYSCTLS: [&str; 5] =
+    [BACKLOG, "net.core.netdev_budget", "net.core.netdev_budget_usecs", "net.core.dev_weight", BUFFER];
+pub(crate) const BACKLOG: &str = "net.core.netdev_max_backlog";
+pub(crate) const BUFFER: &str = "net.core.rmem_max";
 pub(crate) const GOVERNOR: &str = "cpufreq/scaling_governor";
 
 impl Facts {
@@ -60,8 +58,7 @@ impl Facts {
         wanted.extend(SYSCTLS.map(|name| Setting::Sysctl(name.into())));
         for cpu in &online {
             wanted.push(Setting::Cpu { cpu: *cpu, file: GOVERNOR.into() });
-            let disable = |state| Setting::Cpu { cpu: *cpu, file: format!("cpuidle/state{state}/disable") };
-            wanted.extend((0..states).map(disable));
+            wanted.extend((0..states as u32).map(|state| Setting::idle_state(*cpu, state)));
         }
         let mut settings = BTreeMap::new();
         for setting in wanted {
@@ -72,13 +69,57 @@ impl Facts {
         Ok(Self {
             interface: live.side().name().into(),
             card: live.facts(),
+            topology: Topology::new(online, environment.cpu.as_ref(), environment.memory.as_ref()),
             cpu: environment.cpu.clone(),
-            memory: environment.memory.clone(),
             irqbalance: environment.others.as_ref().and_then(|others| others.irqbalance_running),
-            online,
             squeezes: SoftnetSnapshot::read().ok().map(|snapshot| snapshot.time_squeezes()),
+            is_of_run: false,
             settings,
         })
+    }
+
+    /// The facts that a run saved about its host and an interface. Settings that it saved of all CPUs together are those of each CPU
+    /// only where all have the same.
+    pub fn of_run(environment: &Environment, interface: &PathInterface, trials: &[&TrialResult]) -> Self {
+        let topology = Topology::of(environment);
+        let sysctls = environment.sysctls.iter().flatten();
+        let mut settings: BTreeMap<Setting, String> =
+            sysctls.map(|(name, value)| (Setting::Sysctl(name.clone()), value.clone())).collect();
+        // Runs of early versions.
+        let named = [(BACKLOG, environment.netdev_max_backlog), (BUFFER, environment.rmem_max_bytes)];
+        for (name, value) in named.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            settings.entry(Setting::Sysctl(name.into())).or_insert_with(|| value.to_string());
+        }
+        for which in OffloadName::ALL.into_iter().filter(|_| interface.facts.offloads_on.is_some()) {
+            let is_on = interface.facts.offloads_on.iter().flatten().any(|name| name == which.feature());
+            settings.insert(Setting::Offload(which), u8::from(is_on).to_string());
+        }
+        let frequency = environment.cpu.as_ref().and_then(|cpu| cpu.frequency.as_ref());
+        if let Some([governor]) = frequency.map(|frequency| &frequency.governors[..]) {
+            let each = topology.online.iter().map(|cpu| Setting::Cpu { cpu: *cpu, file: GOVERNOR.into() });
+            settings.extend(each.map(|setting| (setting, governor.clone())));
+        }
+        let idle = environment.cpu.as_ref().and_then(|cpu| cpu.idle.as_ref());
+        // Of the first CPU.
+        for (state, number) in idle.iter().flat_map(|idle| &idle.states).zip(0..) {
+            if let (Some(cpu), Some(is_disabled)) = (topology.online.first(), state.disabled) {
+                let setting = Setting::idle_state(*cpu, number);
+                settings.insert(setting, u8::from(is_disabled).to_string());
+            }
+        }
+        let squeezes = trials.iter().flat_map(|trial| &trial.counters).filter_map(|(name, count)| {
+            (name.starts_with("softnet.") && name.ends_with(".time_squeeze")).then_some(*count)
+        });
+        Self {
+            interface: interface.name.clone(),
+            card: interface.facts.clone(),
+            cpu: environment.cpu.clone(),
+            irqbalance: environment.others.as_ref().and_then(|others| others.irqbalance_running),
+            squeezes: squeezes.reduce(|one, other| one + other),
+            is_of_run: true,
+            topology,
+            settings,
+        }
     }
 
     /// The number of a kernel setting.
@@ -91,24 +132,6 @@ impl Facts {
         if !wanted.is_empty() {
             return wanted.to_vec();
         }
-        let nodes = self.memory.as_ref().and_then(|memory| memory.numa_nodes.as_ref());
-        let near = self.card.numa_node.zip(nodes).and_then(|(node, nodes)| {
-            let list = nodes.iter().find(|one| one.node == node)?.cpus.as_deref()?;
-            Some(parse_cpu_list(list)?.into_iter().map(|cpu| cpu.number()).collect::<Vec<_>>())
-        });
-        let near = near.map(|near| near.into_iter().filter(|cpu| self.online.contains(cpu)).collect());
-        let near: Vec<u32> =
-            near.filter(|cpus: &Vec<u32>| !cpus.is_empty()).unwrap_or_else(|| self.online.clone());
-        let is_second = |cpu: &u32| self.threads_with(*cpu).iter().any(|other| other < cpu);
-        let (second, first): (Vec<u32>, Vec<u32>) = near.into_iter().partition(is_second);
-        first.into_iter().chain(second).collect()
-    }
-
-    /// The CPUs that are threads of the same core, this one included.
-    pub(crate) fn threads_with(&self, cpu: u32) -> Vec<u32> {
-        let cores = self.cpu.as_ref().and_then(|cpu| cpu.core_threads.as_ref());
-        let lists = cores.into_iter().flatten().filter_map(|list| parse_cpu_list(list));
-        let mut cores = lists.map(|cpus| cpus.into_iter().map(|cpu| cpu.number()).collect::<Vec<_>>());
-        cores.find(|threads| threads.contains(&cpu)).unwrap_or_else(|| vec![cpu])
+        self.topology.near(self.card.numa_node)
     }
 }

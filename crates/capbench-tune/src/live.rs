@@ -238,6 +238,7 @@ mod tests {
     /// The facts that `items` would find with these files.
     fn facts(live: &Live) -> Facts {
         use capbench_model::environment::hardware::{Cpu, Idle, IdleState};
+        use capbench_model::environment::topology::Topology;
         let state = |name: &str, latency| IdleState {
             name: name.into(),
             exit_latency_us: Some(latency),
@@ -247,7 +248,7 @@ mod tests {
         let mut facts = Facts {
             interface: "lo".into(),
             cpu: Some(Cpu { idle: Some(idle), ..Cpu::default() }),
-            online: vec![0, 1],
+            topology: Topology::new(vec![0, 1], None, None),
             ..Facts::default()
         };
         let file = |cpu, file: &str| Setting::Cpu { cpu, file: file.into() };

@@ -75,6 +75,17 @@ impl OffloadName {
         }
     }
 
+    /// The kernel's name of the feature, as a run saves it.
+    pub(crate) fn feature(self) -> &'static str {
+        match self {
+            Self::ReceiveChecksum => "rx-checksum",
+            Self::ReceiveVlan => "rx-vlan-hw-parse",
+            Self::ReceiveHash => "rx-hashing",
+            Self::Lro => "rx-lro",
+            Self::Gro => "rx-gro",
+        }
+    }
+
     /// Its name for `ethtool -K`.
     pub fn word(self) -> &'static str {
         match self {
@@ -88,6 +99,11 @@ impl OffloadName {
 }
 
 impl Setting {
+    /// Whether a CPU may not use an idle state: 1 or 0.
+    pub(crate) fn idle_state(cpu: u32, state: u32) -> Self {
+        Self::Cpu { cpu, file: format!("cpuidle/state{state}/disable") }
+    }
+
     /// The group of ethtool settings that it is, if it is one.
     pub(crate) fn group(&self) -> Option<Group> {
         match self {

@@ -563,6 +563,7 @@ fn of_record(error: &RecordError) -> u8 {
 fn of_traffic(error: &TrafficError) -> u8 {
     match error {
         TrafficError::Privilege { .. } => PRIVILEGE,
+        TrafficError::Unsupported { .. } => UNSUPPORTED,
         TrafficError::Sys(_) => FAILED,
         _ => USAGE,
     }

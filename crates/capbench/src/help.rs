@@ -103,6 +103,7 @@ pub const GROUPS: &[Group] = &[
                 "tune",
                 &[
                     "capbench tune check -i eth0               # what stands against capture; changes nothing",
+                    "capbench tune check --run DIR             # what stood against capture in that run",
                     "capbench tune apply -i eth0 --cpus 2-5    # and `capbench tune restore -i eth0`",
                 ],
             ),

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use capbench_model::environment::Environment;
+use capbench_model::environment::Host;
 use capbench_plan::recommendation::Recommendation;
 use capbench_report::results::Results;
 use capbench_sys::host::folder::Folder;
@@ -33,30 +33,6 @@ pub struct Saved {
     pub recommended: Recommendation,
 }
 
-/// The facts by which a host is recognised.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Host {
-    kernel_release: Option<String>,
-    machine: String,
-    cpu_model: Option<String>,
-    cpus_online: usize,
-    memory_bytes: u64,
-}
-
-impl Host {
-    /// The host of an environment.
-    pub fn of(environment: &Environment) -> Self {
-        let Environment { kernel_release, machine, cpu_model, cpus_online, memory_bytes, .. } = environment;
-        Self {
-            kernel_release: kernel_release.clone(),
-            machine: machine.clone(),
-            cpu_model: cpu_model.clone(),
-            cpus_online: *cpus_online,
-            memory_bytes: *memory_bytes,
-        }
-    }
-}
-
 /// The user's folder for state (XDG Base Directory Specification). `None` without a home.
 pub fn folder() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -72,7 +48,7 @@ pub fn save(folder: &Path, results: &Results) -> io::Result<bool> {
     let Some(recommended) = results.recommended.clone().filter(Recommendation::is_conclusive) else {
         return Ok(false);
     };
-    let host = Host::of(&results.environment);
+    let host = results.environment.host();
     let saved = Saved { started_unix_s: results.started_unix_s, host, recommended };
     let mut text = serde_json::to_vec_pretty(&saved)?;
     text.push(b'\n');

@@ -12,6 +12,8 @@ mod live;
 mod losses;
 #[cfg(feature = "dpdk")]
 mod prepare;
+#[cfg(feature = "dpdk")]
+mod shared;
 
 #[cfg(not(feature = "dpdk"))]
 use super::absent::Absent;
@@ -19,12 +21,14 @@ use super::frame_slots;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
+use crate::method::{Argument, CapturePoint, Method, SettingInfo, Sharing, VlanTags};
 use capbench_model::direction::Direction;
+use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 use capbench_sys::dpdk::DeviceName;
+use capbench_sys::packet::FanoutMode;
 
 /// Placeholder for the capture if the feature is off.
 #[cfg(not(feature = "dpdk"))]
@@ -60,6 +64,10 @@ pub static METHOD: Method = Method {
     capture_point,
     takes_frames: |spec| !matches!(spec.argument(), None | Some("net_af_packet")),
     has_queues: true,
+    fanout: Some(Sharing {
+        modes: &[FanoutMode::Queue],
+        because: "a thread polls receive queues of the port, so members share the queues",
+    }),
     vlan_tags: VlanTags::InFrames,
     check,
     supported,
@@ -121,6 +129,10 @@ fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> 
             reason: "DPDK does not report which frames this host sent; it captures those that arrive".into(),
         });
     }
+    if options.fanout.as_ref().is_some_and(Fanout::rollover) {
+        let reason = "a frame stays in its receive queue, so no other member gets it (rollover)".into();
+        return Err(CaptureError::Spec { method: spec.to_string(), reason });
+    }
     if request.device == DeviceName::AfPacket {
         ring(&request, interface, options)?;
     }
@@ -146,7 +158,7 @@ struct Ring {
     arguments: String,
     /// Bytes of a slot.
     frame: u16,
-    /// Bytes of it and of its transmit ring, which are locked in memory. `None` if the driver's arguments decide.
+    /// Bytes of each queue's, transmit ring included, which are locked in memory. `None` if the driver's arguments decide.
     locked: Option<u64>,
 }
 

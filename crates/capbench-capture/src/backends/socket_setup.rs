@@ -6,6 +6,7 @@ use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
 use capbench_sys::packet::{FanoutMode, FanoutRule, PacketSocket, Protocol, Version};
 
+use super::fanout_program::BY_FLOW;
 use crate::filter::Keep;
 use crate::method::Sharing;
 use crate::stats_socket::NOTHING;
@@ -162,7 +163,13 @@ pub(super) fn bind(
     };
     let join = |group| match group {
         Some(group) => socket.join_fanout(group, rule).map(|()| group),
-        None => socket.make_fanout(rule),
+        None => {
+            let group = socket.make_fanout(rule)?;
+            if rule.mode == FanoutMode::Program {
+                socket.set_fanout_program(&BY_FLOW)?;
+            }
+            Ok(group)
+        }
     };
     fanout.join(join).map_err(fail)?;
     match filter::program(options.direction.into(), options.snap_length, options.filter.as_ref()) {

@@ -3,15 +3,21 @@
 
 use capbench_testing::network;
 use std::fs;
+use std::num::NonZeroU16;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::wire::{OTHER_MAC, Wire, dpdk, drain, frame, options, take};
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
 use capbench_capture::backends::frame_slots::FrameSlots;
-use capbench_capture::{Capture, CaptureError, Interface};
+use capbench_capture::{Capture, CaptureError, FanoutMode, Interface};
+use capbench_model::counters::Counters;
+use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use network::{Namespaces, Place, RIGHT_MAC, privileges};
+use capbench_model::units::ByteCount;
+use capbench_sys::packet::Frame;
+use network::{Namespaces, Place, RIGHT_MAC, eventually, privileges};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
 
@@ -66,6 +72,112 @@ fn resident_pages() -> u64 {
     fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap()
 }
 
+/// IPv4 and UDP from a port, by which drivers spread frames.
+fn datagram(port: u8) -> Vec<u8> {
+    let mut frame = frame(RIGHT_MAC, 0, 60);
+    frame[12..14].copy_from_slice(&[8, 0]);
+    let head =
+        [0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 4, port, 0, 9, 0, 26];
+    frame[14..40].copy_from_slice(&head);
+    frame
+}
+
+/// The ports of frames.
+fn ports(seen: &[Vec<u8>]) -> Vec<u8> {
+    seen.iter().map(|data| data[35]).collect()
+}
+
+/// A group of this many members.
+fn group(members: u16) -> CaptureOptions {
+    let fanout = Fanout::new(FanoutMode::Queue).with_members(NonZeroU16::new(members).unwrap());
+    CaptureOptions { fanout: Some(fanout), ..options() }
+}
+
+/// A pair where `net_af_packet` runs, which has as many queues as it is asked for.
+fn with_queues() -> Option<Namespaces> {
+    privileges().filter(|()| dpdk().contains(&"dpdk")).map(|()| Namespaces::make())
+}
+
+#[test]
+fn root_each_flow_is_read_by_one_member_and_counters_add_up() {
+    let Some(spaces) = with_queues() else { return };
+    let wire = Wire::new(&spaces.left);
+    spaces.right.inside(|| {
+        let shared = group(2);
+        let mut members = [0, 1].map(|_| open("dpdk", "right", &shared).unwrap());
+        let third = open("dpdk", "right", &shared).unwrap_err();
+        assert!(matches!(third, CaptureError::Unsupported { .. }), "{third}");
+        for _ in 0..2 {
+            (0..=255u8).for_each(|port| wire.send(&datagram(port)));
+        }
+        let mut seen = [Vec::new(), Vec::new()];
+        eventually("all frames", || {
+            for (member, seen) in members.iter_mut().zip(&mut seen) {
+                let mut note = |frame: &Frame<'_>| seen.push(frame.data.to_vec());
+                while member.for_each(Duration::ZERO, &mut note).unwrap() {}
+            }
+            seen.iter().map(Vec::len).sum::<usize>() == 512
+        });
+        let seen = seen.map(|seen| ports(&seen));
+        assert!(seen.iter().all(|ports| !ports.is_empty()), "spread over both");
+        for port in 0..=255u8 {
+            let times = seen.each_ref().map(|seen| seen.iter().filter(|one| **one == port).count());
+            assert!(matches!(times, [2, 0] | [0, 2]), "port {port} {times:?}");
+        }
+        let counters = members.each_mut().map(|member| member.counters().unwrap());
+        for (queue, counters) in counters.iter().enumerate() {
+            let read = seen[queue].len() as u64;
+            assert_eq!((counters.accepted, counters.dropped()), (Some(read), Some(0)));
+            let of_queue = [0, 1].map(|queue| counters.raw(&format!("rx_q{queue}_packets")));
+            assert_eq!(of_queue, [0, 1].map(|of| (of == queue).then_some(read)));
+        }
+        // The whole port's counters are those of one member.
+        assert_eq!(Counters::sum(&counters).raw("rx_good_packets"), Some(512));
+        let engine = members[1].running().engine.to_string();
+        assert!(engine.contains("member of a fanout group (queue)"), "{engine}");
+    });
+}
+
+#[test]
+fn root_members_lose_in_their_own_rings() {
+    let Some(spaces) = with_queues() else { return };
+    let wire = Wire::new(&spaces.left);
+    spaces.right.inside(|| {
+        // 16 slots a queue.
+        let small = CaptureOptions { ring: ByteCount(32 << 10), block: ByteCount(32 << 10), ..group(2) };
+        let mut members = [0, 1].map(|_| open("dpdk", "right", &small).unwrap());
+        (0..=255u8).for_each(|port| wire.send(&datagram(port)));
+        let read = members.each_mut().map(drain);
+        let counters = members.each_mut().map(|member| member.counters().unwrap());
+        for (read, counters) in read.iter().zip(&counters) {
+            let lost = counters.dropped().unwrap();
+            assert!(lost > 0 && counters.accepted == Some(read + lost), "{read} {counters:?}");
+        }
+        let sum = Counters::sum(&counters);
+        assert_eq!((sum.accepted, sum.dropped()), (Some(256), Some(256 - read.iter().sum::<u64>())));
+    });
+}
+
+#[test]
+fn root_members_without_a_queue_are_refused() {
+    let Some(spaces) = with_queues() else { return };
+    spaces.right.inside(|| {
+        let refused = |method: &str, members| match open(method, "right", &group(members)).unwrap_err() {
+            error @ CaptureError::Unsupported { .. } => error.to_string(),
+            other => panic!("{other}"),
+        };
+        let one = refused("dpdk+devargs=qpairs=1", 2);
+        assert!(one.contains("the port of net_af_packet has 1: use fewer members"), "{one}");
+        if dpdk().contains(&"dpdk:net_af_xdp") {
+            // It asks for combined channels, which a veth has not.
+            let two = refused("dpdk:net_af_xdp", 2);
+            assert!(two.contains("asked for 2 receive queues, one for each member"), "{two}");
+        }
+        // Nothing is left of them.
+        drop(open("dpdk", "right", &group(2)).unwrap());
+    });
+}
+
 #[test]
 fn root_all_queues_of_a_device_are_read_and_counted() {
     with_each_device(|method, spaces| {
@@ -74,17 +186,6 @@ fn root_all_queues_of_a_device_are_read_and_counted() {
             return;
         }
         let wire = Wire::new(&spaces.left);
-        // IPv4 and UDP from changing ports, which the driver's fanout group spreads by their hash.
-        let datagram = |port: u8| {
-            let mut frame = frame(RIGHT_MAC, 0, 60);
-            frame[12..14].copy_from_slice(&[8, 0]);
-            let head = [
-                0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 4, port, 0, 9, 0,
-                26,
-            ];
-            frame[14..40].copy_from_slice(&head);
-            frame
-        };
         let (seen, counters) =
             capture(&spaces.right, "dpdk+devargs=qpairs=2+burst=7", &options(), |capture| {
                 (0..=255u8).for_each(|port| wire.send(&datagram(port)));

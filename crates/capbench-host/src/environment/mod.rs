@@ -16,8 +16,8 @@ mod others;
 mod packet_sockets;
 mod tree;
 
-use capbench_model::environment::Environment;
 use capbench_model::environment::kernel::IrqAccounting;
+use capbench_model::environment::{Environment, Host};
 use capbench_sys::host::{affinity, capability, identity, memory as host_memory, namespace};
 
 use crate::Result;
@@ -30,9 +30,9 @@ use tree::{Directory, Tree};
 /// The process's CPUs, its capabilities or the memory are unknown. Other unknown facts are absent.
 pub fn read() -> Result<Environment> {
     let root = Directory::of_host();
-    let release = root.text("proc/sys/kernel/osrelease");
-    let configuration = irqtime::configuration(release.as_deref().unwrap_or_default());
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
+    let Host { kernel_release, machine, cpu_model, cpus_online, memory_bytes } = host_of(&root, &cpuinfo)?;
+    let configuration = irqtime::configuration(kernel_release.as_deref().unwrap_or_default());
     let virtual_machine = virtual_machine(&cpuinfo);
     let missing = capability::effective()?.missing(&capability::Capability::ALL);
     Ok(Environment {
@@ -40,14 +40,14 @@ pub fn read() -> Result<Environment> {
         program: None,
         hosts: Vec::new(),
         irq_accounting: configuration.as_deref().map(IrqAccounting::parse).unwrap_or_default(),
-        kernel_release: release,
+        kernel_release,
         kernel_version: root.text("proc/sys/kernel/version"),
-        machine: std::env::consts::ARCH.to_owned(),
-        cpu_model: cpu_field(&cpuinfo, "model name").map(str::to_owned),
-        cpus_online: cpus_online(&root)?,
+        machine,
+        cpu_model,
+        cpus_online,
         cpus_allowed: affinity::allowed_cpus()?.len(),
         virtual_machine,
-        memory_bytes: host_memory::total_bytes()?,
+        memory_bytes,
         uid: identity::effective().uid,
         in_user_namespace: !namespace::in_initial_user_namespace()?,
         missing_capabilities: missing.iter().map(ToString::to_string).collect(),
@@ -62,6 +62,25 @@ pub fn read() -> Result<Environment> {
         sysctls: kernel::sysctls(&root),
         others: Some(others::read(&root)),
         interfaces: None,
+    })
+}
+
+/// The facts by which this host and its kernel are recognised, without the others.
+///
+/// # Errors
+/// As for [`read`].
+pub fn host() -> Result<Host> {
+    let root = Directory::of_host();
+    host_of(&root, &root.text("proc/cpuinfo").unwrap_or_default())
+}
+
+fn host_of(root: &impl Tree, cpuinfo: &str) -> Result<Host> {
+    Ok(Host {
+        kernel_release: root.text("proc/sys/kernel/osrelease"),
+        machine: std::env::consts::ARCH.to_owned(),
+        cpu_model: cpu_field(cpuinfo, "model name").map(str::to_owned),
+        cpus_online: cpus_online(root)?,
+        memory_bytes: host_memory::total_bytes()?,
     })
 }
 

@@ -71,10 +71,15 @@ impl Exchange {
 
     /// Requests a whole list with a message of any kind. The list may be incomplete if it changed meanwhile.
     pub fn dump_by(&mut self, kind: u16, body: &[u8]) -> io::Result<Vec<Answer>> {
+        self.request_by(kind, NLM_F_DUMP, body)
+    }
+
+    /// Sends one request with a message of any kind and returns its answers. Only those to `NLM_F_DUMP` and `NLM_F_ACK` have an end.
+    pub fn request_by(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<Vec<Answer>> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut bytes = ((HEADER_LEN + body.len()) as u32).to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());
-        bytes.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+        bytes.extend((NLM_F_REQUEST | flags).to_ne_bytes());
         bytes.extend(self.sequence.to_ne_bytes());
         bytes.extend([0; 4]);
         bytes.extend(body);

@@ -203,19 +203,19 @@ pub fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     NlaBuffer::into_inner(found).get(4..length)
 }
 
-/// Attributes for tests.
+/// An attribute: its length, its kind, its value, and octets up to a multiple of 4.
+pub(super) fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    pub(in crate::links) fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
-        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend(value);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
 
     fn link_answer(attributes: &[Vec<u8>]) -> Answer {
         let mut body = vec![0, 0, 1, 0];

@@ -96,7 +96,7 @@ fn text(value: &[u8]) -> Option<String> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::message::tests::nla;
+    use super::super::message::nla;
     use super::*;
 
     fn answer(kind: u16, interface: u32, attributes: &[Vec<u8>]) -> Answer {

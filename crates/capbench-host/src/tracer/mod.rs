@@ -6,6 +6,7 @@
 //! | [`reasons`] | the kernel's names of drop reasons, and which of them are losses before the capture point |
 //! | [`losses`] | the tracer's part of the ledger |
 //! | [`cost`] | the tracer's own cost |
+//! | `kernel_types` | the running kernel's types: BTF (feature `bpf`) |
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
 //! | `nothing.bpf.c` | empty programs, to measure the cost of measuring |
@@ -23,6 +24,8 @@ use serde::{Deserialize, Serialize};
 #[cfg(not(feature = "bpf"))]
 mod absent;
 pub mod cost;
+#[cfg(feature = "bpf")]
+mod kernel_types;
 pub mod losses;
 pub mod reasons;
 #[cfg(feature = "bpf")]

@@ -281,7 +281,7 @@ mod tests {
     #[test]
     #[cfg(feature = "bpf")]
     fn most_reasons_of_this_kernel_have_a_stage() {
-        use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
+        use crate::tracer::kernel_types::{KERNEL_TYPES, KernelTypes};
         use capbench_testing::{HostLimit, cannot_have};
 
         let Ok(types) = KernelTypes::read(std::path::Path::new(KERNEL_TYPES)) else {

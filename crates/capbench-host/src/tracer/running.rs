@@ -5,12 +5,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
-use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
 use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
 use capbench_sys::bpf::statistics::{Runs, measure_run_times};
 use capbench_sys::host::CpuId;
 
 use super::cost::{LARGEST_SHARE, Measurements, Spent, TracerCost};
+use super::kernel_types::{KERNEL_TYPES, KernelTypes};
 use super::reasons::ReasonNames;
 use super::symbols::Symbols;
 use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxReading, Scope, Stall, Unavailable};

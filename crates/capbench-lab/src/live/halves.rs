@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_frames::LatenessSummary;
 use capbench_frames::stamp::StreamId;
+use capbench_frames::{LatenessSummary, SentFrames};
 use capbench_host::accounts::cpu::{CpuTimes, CpuWindow};
 use capbench_host::accounts::kernel_work::KernelReceive;
 use capbench_host::accounts::softnet::SoftnetDelta;
@@ -72,25 +72,6 @@ pub enum Interruption {
     WhileSending,
     /// When sending was over: the counts are whole. The receiver waited longer than the trial took.
     AfterSending,
-}
-
-/// The frames of a sending phase: `intended = unsent + sent` and `sent = accepted + refused_lost`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct SentFrames {
-    /// Frames that were to be sent.
-    pub intended: u64,
-    /// Frames passed to the kernel.
-    pub sent: u64,
-    /// Frames that were not sent before the phase ended.
-    pub unsent: u64,
-    /// Frames that the kernel accepted.
-    pub accepted: u64,
-    /// Frames that the kernel refused, which are lost.
-    pub refused_lost: u64,
-    /// How often the kernel refused a frame that was then sent again.
-    pub refused_repeated: u64,
-    /// Frames that the driver had not completed at the end.
-    pub in_flight: u64,
 }
 
 /// A CPU of a generator while it sent.

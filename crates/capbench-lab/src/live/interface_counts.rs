@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use capbench_host::bed::Side;
 use capbench_host::drivers::NicSnapshot;
-use capbench_host::links::{Link, LinkStats, XdpAttachment};
+use capbench_host::links::{Link, LinkStats, PauseCounts, XdpAttachment, pause_counts};
 use capbench_host::tracer::InterfaceTrace;
-use capbench_sys::host::ethtool::{PauseCounts, pause_counts};
 use serde::{Deserialize, Serialize};
 
 use super::nic;

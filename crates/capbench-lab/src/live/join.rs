@@ -14,14 +14,12 @@ use std::time::Duration;
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::kernel_work::KernelReceive;
 use capbench_host::accounts::softnet::kernel_cpu_bounds;
-use capbench_host::links::{LinkStats, XdpAttachment};
+use capbench_host::links::{LinkStats, PauseCounts, XdpAttachment};
 use capbench_host::tracer::losses;
 use capbench_model::arrivals::StreamArrivals;
 use capbench_model::evidence::{Evidence, PeerQueue};
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::Measured;
-
-use capbench_sys::host::ethtool::PauseCounts;
 
 use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
@@ -79,7 +77,7 @@ fn transmitted(sides: &Sides<'_>) -> TransmitHalf {
     let arrivals = |stream: &StreamId| sides.receive.received.streams.get(usize::from(stream.0));
     let unreported = sides.unreported.iter().filter_map(arrivals);
     let unknown = |all: TransmitHalf, arrivals: &StreamArrivals| TransmitHalf {
-        frames: all.frames.with_unreported(arrivals),
+        frames: together::with_unreported(all.frames, arrivals),
         interface: InterfaceCounts::default(),
         departed: None,
         ..all

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_model::counters::Counters;
-use capbench_sys::host::ethtool::PauseCounts;
 use serde::{Deserialize, Serialize};
 
 use super::interface_counts::InterfaceCounts;
@@ -14,7 +13,7 @@ use capbench_host::drivers::{
     CounterDelta, FrameCounts, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw,
     table,
 };
-use capbench_host::links::{LinkDeltas, LinkStats};
+use capbench_host::links::{LinkDeltas, LinkStats, PauseCounts};
 use capbench_model::evidence::{Counted, NicEvidence};
 use capbench_model::places::Place;
 

@@ -42,14 +42,22 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     send(bed, layout, generator)?;
     drop(listener);
     let after = SoftnetSnapshot::read()?;
-    let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| HostError::Interface {
+    let allowed = affinity::allowed_cpus()?;
+    let found = busiest_kernel_cpu(&before, &after).map(|(kernel, _)| kernel);
+    // Users name `lo` for a device that the kernel does not drive (DPDK): no CPU does its receive work.
+    let is_driven = found.is_some() || bed.receive_side().name() != "lo";
+    let any = match choice {
+        PlacementChoice::Custom { kernel, .. } => Some(kernel),
+        _ => allowed.first().copied(),
+    };
+    let kernel = found.or(any.filter(|_| !is_driven));
+    let kernel = kernel.ok_or_else(|| HostError::Interface {
         interface: bed.receive_side().name().into(),
         reason: format!(
             "received nothing of what was sent on {}; are they connected?",
             bed.transmit_side().name()
         ),
     })?;
-    let allowed = affinity::allowed_cpus()?;
     let other_than = |taken: &[CpuId]| allowed.iter().copied().find(|cpu| !taken.contains(cpu));
     let application = match choice {
         PlacementChoice::Same => kernel,
@@ -77,6 +85,9 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
         PlacementChoice::Other => "other",
         PlacementChoice::Custom { .. } => "custom",
     };
+    if !is_driven {
+        placement.statement.push_str("; the kernel receives nothing of a device that it does not drive");
+    }
     Ok(placement)
 }
 

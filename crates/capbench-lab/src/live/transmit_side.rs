@@ -20,7 +20,7 @@ use capbench_traffic::{Limits, SendJob, SendReport};
 
 use super::ends::TransmitEnd;
 use super::far_end;
-use super::halves::{GeneratorCpu, SentFrames, TransmitHalf};
+use super::halves::{GeneratorCpu, TransmitHalf};
 use super::host::Host;
 use super::interface_counts::InterfaceSnapshot;
 use super::join::departed_together;
@@ -164,15 +164,7 @@ impl TransmitSide {
         let is_whole = arm.schedule().intended(arm.duration).is_some() && !self.host.is_stopped();
         TransmitHalf {
             stream: self.asked.stream,
-            frames: SentFrames {
-                intended: report.intended,
-                sent: report.sent,
-                unsent: report.unsent,
-                accepted: report.accepted,
-                refused_lost: report.refused_lost,
-                refused_repeated: report.refused_repeated,
-                in_flight: report.in_flight,
-            },
+            frames: report.frames,
             elapsed: report.elapsed,
             sending: if is_whole { report.elapsed.max(arm.duration) } else { report.elapsed },
             lateness: report.lateness.summary(),
@@ -245,7 +237,7 @@ impl TransmitSide {
                 let _ = sent.send(sent_frames(part, &arm, &report));
                 let (read_ns, after) = (clock::monotonic_ns(), CpuSnapshot::read()?);
                 let departed =
-                    line_rate::departed(&opened.facts, report.in_flight, report.elapsed, over - start);
+                    line_rate::departed(&opened.facts, report.frames.in_flight, report.elapsed, over - start);
                 let _ = done.send(Sending {
                     cpu,
                     report,
@@ -307,7 +299,7 @@ impl TransmitEnd for TransmitSide {
         if !arm.stays_open {
             self.threads.clear();
         }
-        let sent: u64 = sendings.iter().map(|sending| sending.report.sent).sum();
+        let sent: u64 = sendings.iter().map(|sending| sending.report.frames.sent).sum();
         if !self.asked.is_virtual
             && finish.delivered < sent
             && let Some(over) = sendings.iter().map(|sending| sending.over).max()
@@ -344,7 +336,7 @@ fn not_begun() -> LabError {
 }
 
 fn sent_frames(part: Part, arm: &Arm, report: &SendReport) -> Sent {
-    let planned_ns = arm.schedule().planned_ns(part.turn.number(report.sent));
+    let planned_ns = arm.schedule().planned_ns(part.turn.number(report.frames.sent));
     let end_ns = planned_ns.unwrap_or(report.elapsed.as_nanos() as u64);
-    Sent { stream: part.stream, frames: report.sent, end_ns, began: None }
+    Sent { stream: part.stream, frames: report.frames.sent, end_ns, began: None }
 }

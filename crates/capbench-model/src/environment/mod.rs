@@ -7,6 +7,7 @@
 //! | [`kernel`] | how the kernel was built and started |
 //! | [`interface`] | the interfaces of a run |
 //! | [`queues`] | how receive queues use the host, judged |
+//! | [`topology`] | the CPUs of a host: cores, and what is near a card |
 //! | [`others`] | other programs that read packets or move interrupts |
 //! | `differences` | the facts in which two environments differ |
 
@@ -28,6 +29,7 @@ pub mod kernel;
 pub mod others;
 pub mod program;
 pub mod queues;
+pub mod topology;
 
 use std::collections::BTreeMap;
 
@@ -108,6 +110,34 @@ pub struct Environment {
     /// The interfaces of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<Vec<PathInterface>>,
+}
+
+/// The facts by which a host and its kernel are recognised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// [`Environment::kernel_release`].
+    pub kernel_release: Option<String>,
+    /// [`Environment::machine`].
+    pub machine: String,
+    /// [`Environment::cpu_model`].
+    pub cpu_model: Option<String>,
+    /// [`Environment::cpus_online`].
+    pub cpus_online: usize,
+    /// [`Environment::memory_bytes`].
+    pub memory_bytes: u64,
+}
+
+impl Environment {
+    /// The facts by which its host is recognised.
+    pub fn host(&self) -> Host {
+        Host {
+            kernel_release: self.kernel_release.clone(),
+            machine: self.machine.clone(),
+            cpu_model: self.cpu_model.clone(),
+            cpus_online: self.cpus_online,
+            memory_bytes: self.memory_bytes,
+        }
+    }
 }
 
 /// A host of a run over locations.

@@ -6,8 +6,8 @@ use std::fmt;
 
 use capbench_sys::host::affinity::parse_cpu_list;
 
-use super::hardware::{Cpu, Memory};
 use super::interface::InterfaceFacts;
+use super::topology::Topology;
 
 /// The interrupt of a receive queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,12 +201,52 @@ fn receive_queue_of(name: &str) -> Option<u32> {
     RECEIVING.contains(&kind.as_str()).then_some(number)
 }
 
+/// What stands against capture: of the findings about interrupts those that other CPUs for the queues would change for the better.
+pub fn against_capture(facts: &InterfaceFacts, host: &Topology) -> Vec<QueueFinding> {
+    let interrupts = receive_interrupts(facts);
+    let better = spread(&interrupts, &host.near(facts.numa_node));
+    let can_be_better = is_better(facts, host, &interrupts, &better);
+    let mut findings = judge(facts, host);
+    findings.retain(|one| one.is_against_capture() && (can_be_better || !one.is_about_interrupts()));
+    findings
+}
+
+/// A CPU for each queue, in turn.
+pub fn spread(interrupts: &[QueueInterrupt], cpus: &[u32]) -> BTreeMap<u32, u32> {
+    interrupts.iter().map(|one| one.queue).zip(cpus.iter().copied().cycle()).collect()
+}
+
+/// Whether these CPUs for the queues are better than those that they interrupt now. With fewer CPUs than queues some share one:
+/// that is no fault where it cannot be better.
+pub fn is_better(
+    facts: &InterfaceFacts,
+    host: &Topology,
+    now: &[QueueInterrupt],
+    better: &BTreeMap<u32, u32>,
+) -> bool {
+    let now = now.iter().filter_map(|one| Some((one.queue, *one.cpus.first()?))).collect();
+    crowding(facts, host, better) < crowding(facts, host, &now)
+}
+
+/// Queues on the busiest core, queues on the busiest CPU, and queues on another NUMA node than the card.
+fn crowding(facts: &InterfaceFacts, host: &Topology, placed: &BTreeMap<u32, u32>) -> (usize, usize, usize) {
+    let on = |same: &dyn Fn(u32, u32) -> bool| {
+        let sharing = placed.values().map(|cpu| placed.values().filter(|other| same(*cpu, **other)).count());
+        sharing.max().unwrap_or(0)
+    };
+    (
+        on(&|one, other| host.threads_with(one).contains(&other)),
+        on(&|one, other| one == other),
+        placed.values().filter(|cpu| host.far_node(**cpu, facts.numa_node).is_some()).count(),
+    )
+}
+
 /// What is to know about the queues of an interface.
-pub fn judge(facts: &InterfaceFacts, cpu: Option<&Cpu>, memory: Option<&Memory>) -> Vec<QueueFinding> {
+pub fn judge(facts: &InterfaceFacts, host: &Topology) -> Vec<QueueFinding> {
     let Some(of) = receive_queues(facts).filter(|_| facts.interrupts.is_some()) else { return Vec::new() };
     let interrupts = receive_interrupts(facts);
-    let mut findings = same_cpus(&interrupts, of, cpu);
-    findings.extend(remote_nodes(&interrupts, facts.numa_node, memory));
+    let mut findings = same_cpus(&interrupts, of, host);
+    findings.extend(remote_nodes(&interrupts, facts.numa_node, host));
     let known = |queue: &u32| interrupts.iter().any(|one| one.queue == *queue && !one.cpus.is_empty());
     let unknown: Vec<u32> = (0..of).filter(|queue| !known(queue)).collect();
     if !unknown.is_empty() {
@@ -216,7 +256,7 @@ pub fn judge(facts: &InterfaceFacts, cpu: Option<&Cpu>, memory: Option<&Memory>)
     findings
 }
 
-fn same_cpus(interrupts: &[QueueInterrupt], of: u32, cpu: Option<&Cpu>) -> Vec<QueueFinding> {
+fn same_cpus(interrupts: &[QueueInterrupt], of: u32, host: &Topology) -> Vec<QueueFinding> {
     let mut by_cpu: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for interrupt in interrupts {
         // One that may go to several CPUs goes to each of them now and then.
@@ -227,10 +267,8 @@ fn same_cpus(interrupts: &[QueueInterrupt], of: u32, cpu: Option<&Cpu>) -> Vec<Q
     let shared = by_cpu.iter().filter(|(_, queues)| queues.len() > 1);
     let mut findings: Vec<_> =
         shared.map(|(cpu, queues)| QueueFinding::SameCpu { cpu: *cpu, queues: queues.clone(), of }).collect();
-    for core in cpu.and_then(|cpu| cpu.core_threads.as_ref()).into_iter().flatten() {
-        let threads = parse_cpu_list(core).unwrap_or_default();
-        let used = threads.iter().map(|cpu| cpu.number()).filter(|cpu| by_cpu.contains_key(cpu));
-        let cpus: Vec<u32> = used.collect();
+    for core in host.cores() {
+        let cpus: Vec<u32> = core.iter().copied().filter(|cpu| by_cpu.contains_key(cpu)).collect();
         if cpus.len() > 1 {
             let queues: BTreeSet<u32> = cpus.iter().flat_map(|cpu| by_cpu[cpu].iter().copied()).collect();
             findings.push(QueueFinding::SameCore { cpus, queues: queues.into_iter().collect(), of });
@@ -239,22 +277,11 @@ fn same_cpus(interrupts: &[QueueInterrupt], of: u32, cpu: Option<&Cpu>) -> Vec<Q
     findings
 }
 
-fn remote_nodes(
-    interrupts: &[QueueInterrupt],
-    card_node: Option<u32>,
-    memory: Option<&Memory>,
-) -> Vec<QueueFinding> {
-    let nodes = memory.and_then(|memory| memory.numa_nodes.as_ref());
-    let (Some(card_node), Some(nodes)) = (card_node, nodes) else { return Vec::new() };
-    let node_of = |cpu: u32| {
-        let has =
-            |list: &str| parse_cpu_list(list).is_some_and(|cpus| cpus.iter().any(|one| one.number() == cpu));
-        nodes.iter().find(|node| node.cpus.as_deref().is_some_and(has)).map(|node| node.node)
-    };
+fn remote_nodes(interrupts: &[QueueInterrupt], card_node: Option<u32>, host: &Topology) -> Vec<QueueFinding> {
     let remote = |interrupt: &QueueInterrupt| {
-        let far = |cpu: &u32| node_of(*cpu).filter(|node| *node != card_node).map(|node| (*cpu, node));
+        let far = |cpu: &u32| Some((*cpu, host.far_node(*cpu, card_node)?));
         let (cpu, node) = interrupt.cpus.iter().find_map(far)?;
-        Some(QueueFinding::RemoteNode { queue: interrupt.queue, cpu, node, card_node })
+        Some(QueueFinding::RemoteNode { queue: interrupt.queue, cpu, node, card_node: card_node? })
     };
     interrupts.iter().filter_map(remote).collect()
 }
@@ -284,67 +311,21 @@ fn of_table(facts: &InterfaceFacts, of: u32) -> Vec<QueueFinding> {
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::ethtool::{Queues, Sharing};
-
-    use super::super::hardware::NumaNode;
-    use super::super::interface::Interrupt;
     use super::*;
-
-    fn interrupt(name: &str, allowed: &str, effective: &str) -> Interrupt {
-        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        Interrupt {
-            number: 30,
-            name: Some(name.into()),
-            allowed_cpus: text(allowed),
-            effective_cpus: text(effective),
-            numa_node: None,
-        }
-    }
+    use crate::for_tests::{card_with_queues, cores_and_nodes, interrupt, rss_table};
 
     /// A card with four queues whose interrupts go to these CPUs.
     fn card(cpus: [&str; 4]) -> InterfaceFacts {
-        let named = cpus.iter().enumerate();
-        let mut interrupts: Vec<_> =
-            named.map(|(queue, cpu)| interrupt(&format!("eth0-TxRx-{queue}"), "0-15", cpu)).collect();
-        interrupts.push(interrupt("eth0", "0-15", "0"));
-        InterfaceFacts {
-            queues: Some(Queues {
-                receive: 0,
-                transmit: 0,
-                combined: 4,
-                most_receive: 0,
-                most_transmit: 0,
-                most_combined: 8,
-            }),
-            numa_node: Some(0),
-            interrupts: Some(interrupts),
-            sharing: Some(table(vec![32; 4])),
-            ..InterfaceFacts::default()
-        }
+        card_with_queues(cpus, rss_table(vec![32; 4]))
     }
 
-    fn table(by_queue: Vec<u32>) -> Sharing {
-        Sharing {
-            function: "toeplitz".into(),
-            table_entries: by_queue.iter().sum(),
-            queues_in_table: by_queue.iter().filter(|entries| **entries > 0).count() as u32,
-            entries_by_queue: Some(by_queue),
-            symmetric_key: Some(true),
-            udp4_by_addresses: Some(true),
-            udp4_by_ports: Some(true),
-        }
-    }
-
-    fn host() -> (Cpu, Memory) {
-        let node = |node, cpus: &str| NumaNode { node, cpus: Some(cpus.into()), distances: None };
-        let cpu = Cpu { core_threads: Some(vec!["2-3".into(), "4,12".into()]), ..Cpu::default() };
-        let nodes = vec![node(0, "0-7"), node(1, "8-15")];
-        (cpu, Memory { numa_nodes: Some(nodes), ..Memory::default() })
+    fn host() -> Topology {
+        let (cpu, memory) = cores_and_nodes(&["2-3", "4,12"], &["0-7", "8-15"]);
+        Topology::new((0..16).collect(), Some(&cpu), Some(&memory))
     }
 
     fn sentences(facts: &InterfaceFacts) -> Vec<String> {
-        let (cpu, memory) = host();
-        judge(facts, Some(&cpu), Some(&memory)).iter().map(ToString::to_string).collect()
+        judge(facts, &host()).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -374,19 +355,40 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_better_does_not_stand_against_capture() {
+        let against = |cpus, host: &Topology| -> Vec<String> {
+            against_capture(&card(cpus), host).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            against(["1", "1", "0", "4"], &host()),
+            ["2 of 4 queues interrupt the same CPU 1: queues 0 and 1"]
+        );
+        let two_cpus = Topology::new(vec![0, 1], None, None);
+        assert_eq!(against(["0", "1", "0", "1"], &two_cpus), [""; 0]);
+        assert_eq!(against(["0", "1", "1", "1"], &two_cpus).len(), 1);
+        // The table does not depend on CPUs.
+        let facts = InterfaceFacts { sharing: Some(rss_table(vec![64, 64])), ..card(["0", "1", "0", "1"]) };
+        assert_eq!(against_capture(&facts, &two_cpus), [QueueFinding::UnusedQueues { used: 2, of: 4 }]);
+    }
+
+    #[test]
     fn the_table_is_judged_and_a_driver_without_one_says_so() {
         let with = |sharing| sentences(&InterfaceFacts { sharing, ..card(["0", "1", "2", "4"]) });
-        assert_eq!(with(Some(table(vec![64, 64]))), ["the RSS table distributes frames to 2 of 4 queues"]);
         assert_eq!(
-            with(Some(table(vec![100, 10, 9, 9]))),
+            with(Some(rss_table(vec![64, 64]))),
+            ["the RSS table distributes frames to 2 of 4 queues"]
+        );
+        assert_eq!(
+            with(Some(rss_table(vec![100, 10, 9, 9]))),
             ["queue 0 has 100 of 128 entries of the RSS table"]
         );
-        assert_eq!(with(Some(table(vec![43, 43, 42, 42]))), [""; 0], "not divisible");
+        assert_eq!(with(Some(rss_table(vec![43, 43, 42, 42]))), [""; 0], "not divisible");
         assert_eq!(
             with(None),
             ["the driver reports no RSS table: how it distributes frames to 4 queues is unknown"]
         );
-        let asymmetric = Sharing { symmetric_key: Some(false), ..table(vec![32; 4]) };
+        let asymmetric =
+            capbench_sys::host::ethtool::Sharing { symmetric_key: Some(false), ..rss_table(vec![32; 4]) };
         assert!(with(Some(asymmetric))[0].starts_with("the RSS key is not symmetric"));
     }
 
@@ -431,8 +433,8 @@ mod tests {
 
     #[test]
     fn a_virtual_link_has_no_queues_to_judge() {
-        assert_eq!(judge(&InterfaceFacts::default(), None, None), []);
+        assert_eq!(judge(&InterfaceFacts::default(), &host()), []);
         let facts = InterfaceFacts { interrupts: None, ..card(["0", "0", "0", "0"]) };
-        assert_eq!(judge(&facts, None, None), []);
+        assert_eq!(judge(&facts, &host()), []);
     }
 }

@@ -7,15 +7,12 @@
 //! | [`live_frames`] | sends frames with a program |
 //! | `object` | loads programs with libbpf (feature `bpf`) |
 //! | `statistics` | run times of programs (feature `bpf`) |
-//! | `kernel_types` | the running kernel's types: BTF (feature `bpf`) |
 //! | `call` | bpf(2) itself |
 //!
 //! This module avoids libbpf where libbpf is not safe: it cannot select how a link is attached.
 
 pub mod attached;
 mod call;
-#[cfg(feature = "bpf")]
-pub mod kernel_types;
 pub mod live_frames;
 #[cfg(feature = "bpf")]
 pub mod object;

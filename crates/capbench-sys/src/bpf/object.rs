@@ -265,8 +265,8 @@ thread_local! {
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Makes libbpf write its messages to [`SAID`].
-pub(super) fn listen() {
+/// Makes libbpf write its messages to a list, not to standard error.
+pub fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         set_print(Some((PrintLevel::Warn, |_, text| SAID.with_borrow_mut(|said| said.push_str(&text)))));

@@ -168,7 +168,8 @@ fn what_was_said() -> String {
 
 /// Whether a line says more than progress, or than the end that another line explains.
 fn is_informative(line: &str) -> bool {
-    const NOISE: [&str; 9] = [
+    const NOISE: [&str; 10] = [
+        "EAL: Probe PCI driver",
         "EAL: Detected",
         "EAL: Selected IOVA",
         "EAL: Physical addresses",

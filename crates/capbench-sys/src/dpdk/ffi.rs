@@ -28,7 +28,7 @@ pub(super) struct Wanted {
     pub(super) spare: u16,
     pub(super) promiscuous: u8,
     pub(super) transmits: u8,
-    pub(super) reserved: [u8; 2],
+    pub(super) threads: u16,
 }
 
 /// `struct capbench_dpdk_port`.
@@ -43,7 +43,8 @@ pub(super) struct Port {
     pub(super) descriptors: u16,
     pub(super) vlan_stripped: u8,
     pub(super) mac: [u8; 6],
-    pub(super) reserved: [u8; 3],
+    pub(super) rss: u8,
+    pub(super) reserved: [u8; 2],
 }
 
 /// `struct capbench_dpdk_counter`.
@@ -56,8 +57,8 @@ pub(super) struct Counter {
 
 const _: () = {
     assert!(size_of::<Frame>() == 24 && offset_of!(Frame, vlan_stripped) == 18);
-    assert!(size_of::<Wanted>() == 20 && offset_of!(Wanted, promiscuous) == 16);
-    assert!(size_of::<Port>() == 96 && offset_of!(Port, mac) == 83);
+    assert!(size_of::<Wanted>() == 20 && offset_of!(Wanted, threads) == 18);
+    assert!(size_of::<Port>() == 96 && offset_of!(Port, rss) == 89);
     assert!(size_of::<Counter>() == 72);
 };
 

@@ -2,7 +2,9 @@
 
 use std::ffi::{CStr, c_void};
 use std::num::NonZeroU16;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{ptr, slice};
@@ -14,7 +16,7 @@ use super::name::DeviceName;
 use super::sockets::{Before, DriverSockets};
 use super::thread::Registered;
 use crate::host::{InterfaceIndex, clock};
-use crate::packet::{Frame, PacketType, VlanTag};
+use crate::packet::{Frame, VlanTag};
 use crate::{Result, SysError};
 
 /// Requested settings of a port.
@@ -22,7 +24,7 @@ use crate::{Result, SysError};
 pub struct Wanted {
     /// MTU to set on the device; `None` leaves it unchanged.
     pub mtu: Option<u32>,
-    /// Receive queues; `None`: all queues of the device.
+    /// Receive queues, as far as the device has them; `None`: all that it has.
     pub queues: Option<u16>,
     /// Descriptors of each receive queue; the device may grant another number.
     pub descriptors: u16,
@@ -32,8 +34,10 @@ pub struct Wanted {
     pub burst: u16,
     /// Promiscuous mode. Virtual devices set it on their interface permanently.
     pub promiscuous: bool,
-    /// Transmit queues and descriptors of each; `None`: it only receives.
-    pub transmit: Option<(NonZeroU16, u16)>,
+    /// Threads that receive from its queues, or that send, each through a queue.
+    pub threads: NonZeroU16,
+    /// Descriptors of each transmit queue; `None`: it only receives.
+    pub transmit: Option<u16>,
 }
 
 /// A started port. Dropping it unplugs the device.
@@ -44,43 +48,53 @@ pub struct OpenPort {
     port: ffi::Port,
     driver: String,
     sockets: DriverSockets,
+    /// The first receive queue that no [`Port`] has.
+    unread: AtomicU16,
+    /// Queues through which threads send.
+    pub(super) transmit_queues: u16,
 }
 
-// SAFETY: DPDK's ports belong to the process and to no thread (rte_ethdev.h): any thread may read counters, and may close a
-// port that no other uses. Queues are for one thread at a time, which their types ensure.
+// SAFETY: DPDK's ports belong to the process and to no thread (rte_ethdev.h): any thread may read counters, one
+// at a time, and may close a port that no other uses. Queues are for one thread at a time, which their types ensure.
 unsafe impl Send for OpenPort {}
 // SAFETY: as above; a shared reference reaches counters, descriptions, and sockets only.
 unsafe impl Sync for OpenPort {}
 
-/// A receiving port. It stays on the thread that opened it.
+/// Receive queues of a port. It stays on the thread that made it.
 #[derive(Debug)]
 pub struct Port {
-    open: OpenPort,
+    open: Arc<OpenPort>,
     buffers: Box<[*mut c_void]>,
     frames: Box<[ffi::Frame]>,
+    queues: Range<u16>,
+    /// The queue to look at next.
     queue: u16,
     _registered: Registered,
 }
 
 impl Port {
-    /// Plugs the device in, in the calling thread's network namespace, and starts receiving. For a virtual device, `interface`
-    /// is the interface below it.
-    pub fn open(
-        eal: &'static Eal,
-        device: &Device,
-        interface: Option<InterfaceIndex>,
-        wanted: &Wanted,
-    ) -> Result<Self> {
-        let turn = eal.turn();
+    /// The next `count` queues of a port, one or more, for the calling thread, which reads up to `burst` frames at once. `None`: no
+    /// more are left.
+    pub fn next(open: &Arc<OpenPort>, count: NonZeroU16, burst: u16) -> Result<Option<Self>> {
+        let burst = usize::from(burst.max(1));
+        let _turn = open.eal.turn();
         let registered = Registered::new()?;
-        let burst = usize::from(wanted.burst.max(1));
-        Ok(Self {
-            open: OpenPort::open(eal, &turn, device, interface, wanted)?,
+        let end = |first: u16| first.checked_add(count.get()).filter(|end| *end <= open.port.queues);
+        // Relaxed: the number itself is all that threads exchange.
+        let first = open.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end);
+        Ok(first.ok().map(|first| Self {
+            open: Arc::clone(open),
             buffers: vec![ptr::null_mut(); burst].into(),
             frames: vec![ffi::Frame::default(); burst].into(),
-            queue: 0,
+            queues: first..first + count.get(),
+            queue: first,
             _registered: registered,
-        })
+        }))
+    }
+
+    /// Its queues.
+    pub fn own_queues(&self) -> &Range<u16> {
+        &self.queues
     }
 
     /// The next frames. Polls repeatedly as long as `patience` returns true after an empty poll. It does not sleep unless the
@@ -102,11 +116,11 @@ impl Port {
     /// Looks once at each queue, in turns, until one has frames; how many there are.
     #[inline]
     fn look(&mut self) -> u16 {
-        for _ in 0..self.open.port.queues {
+        for _ in self.queues.clone() {
             let queue = self.queue;
-            self.queue = if queue + 1 < self.open.port.queues { queue + 1 } else { 0 };
-            // SAFETY: the port is started and has this queue, and only this thread, which `Port` stays on, receives
-            // from it. Both arrays have the stated number of elements and are exclusively ours: a burst that
+            self.queue = if queue + 1 < self.queues.end { queue + 1 } else { self.queues.start };
+            // SAFETY: the port is started and has this queue, which no other `Port` has, and only this thread, which
+            // `Port` stays on, receives from it. Both arrays have the stated number of elements and are exclusively ours: a burst that
             // borrows them would borrow `self`.
             let count = unsafe {
                 ffi::capbench_dpdk_receive(
@@ -134,17 +148,17 @@ impl Deref for Port {
 }
 
 impl OpenPort {
-    /// Plugs the device in, in the calling thread's network namespace, and starts it.
-    pub(super) fn open(
+    /// Plugs the device in, in the calling thread's network namespace, and starts it. For a virtual device, `interface` is the
+    /// interface below it.
+    pub fn open(
         eal: &'static Eal,
-        turn: &Turn,
         device: &Device,
         interface: Option<InterfaceIndex>,
         wanted: &Wanted,
     ) -> Result<Self> {
-        let began = Instant::now();
+        let (turn, began) = (eal.turn(), Instant::now());
         let (plugged, port, sockets) = loop {
-            match attempt(turn, device, interface, wanted) {
+            match attempt(&turn, device, interface, wanted) {
                 Err(SysError::Argument { what, .. })
                     if what == QUEUE_SETUP && is_of_xdp(device) && began.elapsed() < XDP_SETTLES =>
                 {
@@ -153,7 +167,9 @@ impl OpenPort {
                 outcome => break outcome?,
             }
         };
-        Ok(Self { eal, plugged, driver: text(port.driver.as_ptr()), port, sockets })
+        let (driver, unread) = (text(port.driver.as_ptr()), AtomicU16::new(0));
+        let transmit_queues = wanted.transmit.map_or(0, |_| wanted.threads.get());
+        Ok(Self { eal, plugged, driver, port, sockets, unread, transmit_queues })
     }
 
     pub(super) fn raw(&self) -> &ffi::Port {
@@ -175,14 +191,14 @@ impl OpenPort {
         self.port.queues
     }
 
-    /// Granted descriptors of each queue.
-    pub fn descriptors(&self) -> u16 {
-        self.port.descriptors
+    /// Whether the device spreads frames over its queues by their flow (RSS).
+    pub fn has_rss(&self) -> bool {
+        self.port.rss != 0
     }
 
-    /// Number of frame buffers.
-    pub fn buffers(&self) -> u32 {
-        self.port.buffers
+    /// Granted descriptors of each receive queue, and the number of frame buffers.
+    pub fn sizes(&self) -> (u16, u32) {
+        (self.port.descriptors, self.port.buffers)
     }
 
     /// Whether VLAN tags are removed from frames and passed as metadata. DPDK does not report the tag protocol identifier.
@@ -198,6 +214,8 @@ impl OpenPort {
     /// All counters of the port since it was opened, by the names of DPDK and the driver (`rte_eth_xstats_get`).
     pub fn counters(&self) -> Result<Vec<(String, u64)>> {
         const WHAT: &str = "rte_eth_xstats_get";
+        // Drivers add what registers counted to sums of their own, without a lock.
+        let _turn = self.eal.turn();
         // SAFETY: with room for none, nothing is written; the port is open.
         let known = unsafe { ffi::capbench_dpdk_counters(self.port.number, ptr::null_mut(), 0) };
         if known < 0 {
@@ -262,14 +280,14 @@ fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
         mtu: wanted.mtu.unwrap_or(0),
         queues: wanted.queues.unwrap_or(0),
         descriptors: wanted.descriptors,
-        transmit_queues: wanted.transmit.map_or(1, |(queues, _)| queues.get()),
-        transmit_descriptors: wanted.transmit.map_or(64, |(_, descriptors)| descriptors),
+        transmit_queues: wanted.transmit.map_or(1, |_| wanted.threads.get()),
+        transmit_descriptors: wanted.transmit.unwrap_or(64),
         room: wanted.room,
         // The burst in use, one that is being received, and as many again in the thread's cache.
-        spare: wanted.burst.max(32).saturating_mul(4 * wanted.transmit.map_or(1, |(queues, _)| queues.get())),
+        spare: wanted.burst.max(32).saturating_mul(4),
         promiscuous: wanted.promiscuous.into(),
         transmits: wanted.transmit.is_some().into(),
-        reserved: [0; 2],
+        threads: wanted.threads.get(),
     };
     // SAFETY: the structure is integers and a pointer, of which all zeroes is a value.
     let mut port: ffi::Port = unsafe { std::mem::zeroed() };
@@ -328,10 +346,15 @@ pub struct Burst<'a> {
 }
 
 impl Burst<'_> {
-    /// The frames in the driver's order. The time is that of the burst; the destination address gives the packet type.
+    /// The address of the port.
+    #[inline]
+    pub fn hardware_address(&self) -> [u8; 6] {
+        self.port.open.port.mac
+    }
+
+    /// The frames in the driver's order. The time is that of the burst.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        let mac = self.port.open.port.mac;
         self.port.frames[..usize::from(self.count)].iter().map(move |frame| {
             // SAFETY: the shim says that the buffer has `length` octets there. The buffer is ours since it was received, and
             // nobody writes to it, until the drop of `self` returns it.
@@ -339,7 +362,6 @@ impl Burst<'_> {
             let vlan = VlanTag { tci: frame.vlan_tci, tpid: 0x8100 };
             Frame {
                 vlan: (frame.vlan_stripped != 0).then_some(vlan),
-                packet_type: addressee(data, mac),
                 ..Frame::new(data, frame.wire_length, self.time_ns)
             }
         })
@@ -352,31 +374,5 @@ impl Drop for Burst<'_> {
         // SAFETY: this burst is what the last look found, for it borrows the port since; it is dropped once, and no
         // frame that borrows from it is left.
         unsafe { ffi::capbench_dpdk_free(self.port.buffers.as_mut_ptr(), self.count) };
-    }
-}
-
-/// The addressee of a frame, by its destination address, as the kernel decides (`eth_type_trans`, net/ethernet/eth.c).
-#[inline]
-fn addressee(data: &[u8], own: [u8; 6]) -> PacketType {
-    match data.first_chunk::<6>() {
-        Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
-        Some(address) if address[0] & 1 == 1 => PacketType::Multicast,
-        Some(address) if *address == own => PacketType::Host,
-        _ => PacketType::OtherHost,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_destination_address_decides_the_addressee() {
-        let own = [2, 0, 0, 0, 0, 1];
-        let for_whom = |first: u8, rest: u8| addressee(&[first, rest, rest, rest, rest, rest, 9], own);
-        assert_eq!(addressee(&own, own), PacketType::Host);
-        assert_eq!(for_whom(0xff, 0xff), PacketType::Broadcast);
-        assert_eq!(for_whom(1, 0), PacketType::Multicast);
-        assert_eq!((for_whom(2, 2), addressee(&[2], own)), (PacketType::OtherHost, PacketType::OtherHost));
     }
 }

@@ -25,9 +25,9 @@
 /* As src/dpdk/ffi.rs has them. */
 _Static_assert(sizeof(struct capbench_dpdk_frame) == 24 && offsetof(struct capbench_dpdk_frame, vlan_stripped) == 18,
 	       "layout");
-_Static_assert(sizeof(struct capbench_dpdk_wanted) == 20 && offsetof(struct capbench_dpdk_wanted, promiscuous) == 16,
+_Static_assert(sizeof(struct capbench_dpdk_wanted) == 20 && offsetof(struct capbench_dpdk_wanted, threads) == 18,
 	       "layout");
-_Static_assert(sizeof(struct capbench_dpdk_port) == 96 && offsetof(struct capbench_dpdk_port, mac) == 83, "layout");
+_Static_assert(sizeof(struct capbench_dpdk_port) == 96 && offsetof(struct capbench_dpdk_port, rss) == 89, "layout");
 _Static_assert(sizeof(struct capbench_dpdk_counter) == 72, "layout");
 
 /* ---- What DPDK says: kept in memory, its end only, so that it never mixes with the program's own output ---- */
@@ -92,7 +92,7 @@ static int open_streams(void)
  * They belong to the whole process. Two threads in here at once could restore each other's streams in the wrong order
  * and leave it without a stderr. So hush() and unhush() are called only under the lock STATE of eal.rs. The caller of
  * capbench_dpdk_start() holds it while the starting thread runs. Callers that open and close devices or register
- * threads hold it as a Turn (Port::open, Port's drop). A new caller needs the same. */
+ * threads hold it as a Turn (OpenPort::open, its drop, Port::next). A new caller needs the same. */
 struct quiet {
 	FILE *out, *err;
 };
@@ -220,12 +220,19 @@ static int configure(const struct capbench_dpdk_wanted *wanted, const char *pool
 	if (result != 0)
 		return result;
 	snprintf(port->driver, sizeof(port->driver), "%s", info.driver_name);
-	port->queues = wanted->queues != 0 ? wanted->queues : info.max_rx_queues;
+	port->queues = info.max_rx_queues;
+	if (wanted->queues != 0 && wanted->queues < port->queues)
+		port->queues = wanted->queues;
 
 	memset(&conf, 0, sizeof(conf));
 	conf.rxmode.mtu = wanted->mtu;
 	conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 	port->vlan_stripped = conf.rxmode.offloads != 0;
+	if (port->queues > 1)
+		conf.rx_adv_conf.rss_conf.rss_hf =
+			info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+	port->rss = conf.rx_adv_conf.rss_conf.rss_hf != 0;
+	conf.rxmode.mq_mode = port->rss ? RTE_ETH_MQ_RX_RSS : RTE_ETH_MQ_RX_NONE;
 	*failed = "rte_eth_dev_configure";
 	result = rte_eth_dev_configure(port->number, port->queues, wanted->transmit_queues, &conf);
 	if (result != 0)
@@ -236,9 +243,9 @@ static int configure(const struct capbench_dpdk_wanted *wanted, const char *pool
 	if (result != 0)
 		return result;
 
-	/* A cache for each registered thread; the pool has to be half as large again at least. */
+	/* A cache for each registered thread, which may keep half as many buffers again. */
 	cache = wanted->spare / 2 < RTE_MEMPOOL_CACHE_MAX_SIZE ? wanted->spare / 2 : RTE_MEMPOOL_CACHE_MAX_SIZE;
-	buffers = (uint32_t)port->descriptors * port->queues + wanted->spare + 2 * cache;
+	buffers = (uint32_t)port->descriptors * port->queues + wanted->threads * (wanted->spare + 2 * cache);
 	/* A port that only receives sends nothing that would need a buffer. */
 	if (wanted->transmits)
 		buffers += (uint32_t)transmit_descriptors * wanted->transmit_queues;

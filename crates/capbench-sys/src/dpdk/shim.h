@@ -24,15 +24,15 @@ struct capbench_dpdk_frame {
 /* What a port is to be. */
 struct capbench_dpdk_wanted {
 	uint32_t mtu;           /* 0: as it is */
-	uint16_t queues;        /* receive queues; 0: as many as the device has */
+	uint16_t queues;        /* receive queues, as far as the device has them; 0: all that it has */
 	uint16_t descriptors;   /* per receive queue */
 	uint16_t transmit_queues;      /* 1 or more: some drivers refuse a port that cannot transmit */
 	uint16_t transmit_descriptors; /* per transmit queue */
 	uint16_t room;          /* octets of data in a buffer, head room included */
-	uint16_t spare;         /* buffers in addition to those of the descriptors */
+	uint16_t spare;         /* buffers of each thread, in addition to those of the descriptors */
 	uint8_t promiscuous;    /* mode that the port is started in */
 	uint8_t transmits;      /* whether capbench_dpdk_send() is used */
-	uint8_t reserved[2];
+	uint16_t threads;       /* that receive or send */
 };
 
 /* What a port turned out to be. */
@@ -45,7 +45,8 @@ struct capbench_dpdk_port {
 	uint16_t descriptors;   /* per receive queue, as granted */
 	uint8_t vlan_stripped;  /* whether tags are removed from frames and reported as metadata */
 	uint8_t mac[6];
-	uint8_t reserved[3];
+	uint8_t rss;            /* whether the device spreads frames over several queues by their flow */
+	uint8_t reserved[2];
 };
 
 /* A counter of a port. */

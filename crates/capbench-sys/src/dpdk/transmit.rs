@@ -4,13 +4,9 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 use std::sync::Arc;
 
-use super::device::Device;
-use super::eal::Eal;
 use super::ffi;
-use super::port::{OpenPort, Wanted};
+use super::port::OpenPort;
 use super::sockets::DriverSockets;
-use crate::Result;
-use crate::host::InterfaceIndex;
 
 /// A transmit queue of a port.
 #[derive(Debug)]
@@ -20,19 +16,10 @@ pub struct TransmitQueue {
 }
 
 impl TransmitQueue {
-    /// Plugs the device in, in the calling thread's network namespace, and starts it. Returns each of its queues.
-    ///
-    /// # Errors
-    /// The device refuses, for example the number of queues.
-    pub fn open_all(
-        eal: &'static Eal,
-        device: &Device,
-        interface: Option<InterfaceIndex>,
-        wanted: &Wanted,
-    ) -> Result<Vec<Self>> {
-        let port = Arc::new(OpenPort::open(eal, &eal.turn(), device, interface, wanted)?);
-        let queues = 0..wanted.transmit.map_or(0, |(queues, _)| queues.get());
-        Ok(queues.map(|queue| Self { port: Arc::clone(&port), queue }).collect())
+    /// Each transmit queue of a port.
+    pub fn all_of(port: OpenPort) -> Vec<Self> {
+        let port = Arc::new(port);
+        (0..port.transmit_queues).map(|queue| Self { port: Arc::clone(&port), queue }).collect()
     }
 
     /// The port of all queues.

@@ -1,15 +1,13 @@
 //! Fanout groups: several packet sockets share the frames of one interface; each frame goes to one of them (`PACKET_FANOUT`,
 //! packet(7); `fanout_add` and `packet_rcv_fanout` of net/packet/af_packet.c).
 
-mod by_program;
-
 use std::fmt;
 use std::os::fd::AsFd;
 use std::str::FromStr;
 
 use super::socket::PacketSocket;
 use crate::error::Result;
-use crate::socket_option::{PACKET_FANOUT, PACKET_FANOUT_DATA, attach_program};
+use crate::socket_option::{Filter, PACKET_FANOUT, PACKET_FANOUT_DATA, attach_program};
 
 /// Limit of a group's members: fixed before Linux 5.11, and the default of later kernels unless the first member requests more.
 pub const MOST_MEMBERS: usize = 256;
@@ -30,9 +28,8 @@ pub enum FanoutMode {
     /// One member until its ring is nearly full, then the next (`PACKET_FANOUT_ROLLOVER`): as few members as the load needs. A flow's
     /// frames go to several where one is not enough.
     Rollover,
-    /// By a program of capbench (`PACKET_FANOUT_CBPF`, Linux 4.3): by addresses and ports of TCP, UDP and SCTP, the same in both
-    /// directions, and of a fragment by its addresses only. Frames that are neither IPv4 nor IPv6 behind up to one VLAN tag go to
-    /// the first.
+    /// By a program (`PACKET_FANOUT_CBPF`, Linux 4.3), see [`PacketSocket::set_fanout_program`]. Without one every frame goes to the
+    /// first.
     Program,
 }
 
@@ -102,8 +99,7 @@ impl FanoutRule {
 
 impl PacketSocket {
     /// Makes a group with this socket as first member and returns the number that the kernel chose, unique in the network
-    /// namespace (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound. The program of a group that has one is that of
-    /// all members.
+    /// namespace (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound.
     pub fn make_fanout(&self, rule: FanoutRule) -> Result<u16> {
         let value = rule.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID);
         PACKET_FANOUT.set(&self.as_fd(), &value).map_err(|error| {
@@ -116,10 +112,12 @@ impl PacketSocket {
                 _ => None,
             })
         })?;
-        if rule.mode == FanoutMode::Program {
-            attach_program(&self.as_fd(), PACKET_FANOUT_DATA, &by_program::BY_FLOW)?;
-        }
         Ok(PACKET_FANOUT.get::<u32>(&self.as_fd())? as u16)
+    }
+
+    /// Sets the program that chooses the members of this socket's group: the kernel takes its result modulo their number.
+    pub fn set_fanout_program(&self, program: &Filter) -> Result<()> {
+        attach_program(&self.as_fd(), PACKET_FANOUT_DATA, program)
     }
 
     /// Joins a group. The socket must be bound like the other members.

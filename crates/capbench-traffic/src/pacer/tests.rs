@@ -106,8 +106,8 @@ fn job<'a>(plan: &'a FramePlan, schedule: &'a Schedule, limits: Limits<'a>, star
 
 fn send(null: &mut Null<'_>, plan: &FramePlan, schedule: Schedule, limits: Limits<'_>) -> SendReport {
     let report = run(&job(plan, &schedule, limits, Instant::now()), null).unwrap();
-    assert_eq!(report.intended, report.unsent + report.sent);
-    assert_eq!(report.sent, report.accepted + report.refused_lost);
+    assert_eq!(report.frames.intended, report.frames.unsent + report.frames.sent);
+    assert_eq!(report.frames.sent, report.frames.accepted + report.frames.refused_lost);
     report
 }
 
@@ -123,7 +123,7 @@ fn count(frames: u64, stop: &AtomicBool) -> Limits<'_> {
 fn every_intended_frame_is_sent_once_in_order_and_stamped() {
     let (plan, mut null) = (plan("imix"), Null::new(64));
     let report = send(&mut null, &plan, constant(20_000.0), count(1_000, &RUNNING));
-    assert_eq!((report.intended, report.sent, report.unsent), (1_000, 1_000, 0));
+    assert_eq!((report.frames.intended, report.frames.sent, report.frames.unsent), (1_000, 1_000, 0));
     let recogniser = Classifier::new(TRIAL, plan.layout(), None).unwrap();
     let mut octets = 0;
     for (number, frame) in null.frames.iter().enumerate() {
@@ -144,7 +144,7 @@ fn nothing_is_sent_before_its_time() {
     let start = Instant::now() + Duration::from_millis(5);
     let (plan, schedule) = (plan("64"), constant(1_000.0));
     let report = run(&job(&plan, &schedule, count(10, &RUNNING), start), &mut null).unwrap();
-    assert_eq!(report.sent, 10);
+    assert_eq!(report.frames.sent, 10);
     assert!(report.elapsed >= Duration::from_millis(9));
     assert!(start.elapsed() >= Duration::from_millis(9));
     assert!(report.lateness.summary().is_some());
@@ -154,11 +154,11 @@ fn nothing_is_sent_before_its_time() {
 fn a_duration_gives_an_exact_number_of_frames() {
     let mut null = Null::new(64);
     let report = send(&mut null, &plan("64"), constant(10_000.0), for_ms(50, &RUNNING));
-    assert_eq!(report.intended, 500);
+    assert_eq!(report.frames.intended, 500);
     // A busy machine may keep the test from running near the end; then the rest is unsent, and said so.
-    assert_eq!(null.frames.len() as u64, report.sent);
+    assert_eq!(null.frames.len() as u64, report.frames.sent);
     let both = Limits { frames: Some(100), ..for_ms(50, &RUNNING) };
-    assert_eq!(send(&mut Null::new(64), &plan("64"), constant(10_000.0), both).sent, 100);
+    assert_eq!(send(&mut Null::new(64), &plan("64"), constant(10_000.0), both).frames.sent, 100);
 }
 
 #[test]
@@ -167,14 +167,14 @@ fn a_sender_that_is_too_slow_stops_in_time_and_says_what_is_unsent() {
     null.delay = Duration::from_millis(2);
     let begun = Instant::now();
     let report = send(&mut null, &plan("64"), constant(100_000.0), for_ms(40, &RUNNING));
-    assert_eq!(report.intended, 4_000);
-    assert!(report.sent <= 84, "{} frames of at most 4 per 2 ms", report.sent);
-    assert!(report.unsent >= 3_916);
+    assert_eq!(report.frames.intended, 4_000);
+    assert!(report.frames.sent <= 84, "{} frames of at most 4 per 2 ms", report.frames.sent);
+    assert!(report.frames.unsent >= 3_916);
     // One batch may be under way at the end.
     assert!(begun.elapsed() >= Duration::from_millis(40));
     let late = report.lateness.summary().unwrap();
     // Each batch takes 2 ms, in which 200 frames come due.
-    let batches = report.sent.div_ceil(4);
+    let batches = report.frames.sent.div_ceil(4);
     assert!(late.max_ns >= batches * 1_900_000 && late.p99_ns <= late.max_ns, "{batches} batches: {late:?}");
 }
 
@@ -183,12 +183,12 @@ fn due_frames_leave_in_one_batch() {
     let mut null = Null::new(64);
     null.delay = Duration::from_millis(1);
     let report = send(&mut null, &plan("64"), constant(20_000.0), count(400, &RUNNING));
-    assert_eq!(report.sent, 400);
+    assert_eq!(report.frames.sent, 400);
     let largest = null.batches.iter().max().unwrap();
     assert!(*largest >= 15 && *largest <= 64, "{largest}");
     let bursts = Schedule::Bursts { frames: 16.try_into().unwrap(), rate: Pps::new(20_000.0).unwrap() };
     let mut null = Null::new(64);
-    assert_eq!(send(&mut null, &plan("64"), bursts, count(160, &RUNNING)).sent, 160);
+    assert_eq!(send(&mut null, &plan("64"), bursts, count(160, &RUNNING)).frames.sent, 160);
     assert!(null.batches.iter().all(|batch| batch.is_multiple_of(16)), "{:?}", null.batches);
 }
 
@@ -200,13 +200,13 @@ fn a_stop_flag_ends_the_phase() {
         let mut null = Null { stop_at: Some((3, &stop)), ..Null::new(1) };
         let limits = Limits { duration: Some(hour), frames: None, stop: &stop };
         let report = send(&mut null, &plan("64"), schedule.clone(), limits);
-        assert_eq!((report.sent, null.frames.len()), (3, 3), "{schedule:?}");
+        assert_eq!((report.frames.sent, null.frames.len()), (3, 3), "{schedule:?}");
         let unsent = schedule.intended(hour).map_or(0, |intended| intended - 3);
-        assert_eq!(report.unsent, unsent, "{schedule:?}");
+        assert_eq!(report.frames.unsent, unsent, "{schedule:?}");
         assert!(report.elapsed < hour, "{schedule:?}");
     }
     let stopped = AtomicBool::new(true);
-    assert_eq!(send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(9, &stopped)).sent, 0);
+    assert_eq!(send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(9, &stopped)).frames.sent, 0);
 }
 
 #[test]
@@ -215,18 +215,18 @@ fn another_thread_can_read_how_many_frames_were_sent() {
     let limits = count(100, &RUNNING);
     let job = SendJob { progress: Some(&progress), ..job(&plan, &Schedule::Maximum, limits, Instant::now()) };
     let report = run(&job, &mut Null::new(64)).unwrap();
-    assert_eq!((report.sent, progress.load(Ordering::Relaxed)), (100, 100));
+    assert_eq!((report.frames.sent, progress.load(Ordering::Relaxed)), (100, 100));
 }
 
 #[test]
 fn without_a_plan_what_is_sent_was_intended() {
     let report = send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(5, &RUNNING));
-    assert!(report.sent > 64);
-    assert_eq!((report.intended, report.unsent), (report.sent, 0));
+    assert!(report.frames.sent > 64);
+    assert_eq!((report.frames.intended, report.frames.unsent), (report.frames.sent, 0));
     assert_eq!(report.lateness.summary(), None);
     let mut null = Null::new(64);
     let report = send(&mut null, &plan("64"), Schedule::Maximum, count(1_000, &RUNNING));
-    assert_eq!((report.intended, report.sent), (1_000, 1_000));
+    assert_eq!((report.frames.intended, report.frames.sent), (1_000, 1_000));
     assert_eq!(null.batches[0], 64);
 }
 
@@ -234,7 +234,7 @@ fn without_a_plan_what_is_sent_was_intended() {
 fn a_wait_loop_sends_single_frames() {
     let mut null = Null::new(64);
     let report = send(&mut null, &plan("64"), Schedule::WaitLoop { iterations: 100 }, count(50, &RUNNING));
-    assert_eq!((report.intended, report.sent), (50, 50));
+    assert_eq!((report.frames.intended, report.frames.sent), (50, 50));
     assert!(null.batches.iter().all(|&batch| batch == 1));
     let time = |iterations| {
         let schedule = Schedule::WaitLoop { iterations };
@@ -253,11 +253,17 @@ fn random_arrivals_are_counted_exactly() {
         expected += 1;
     }
     let mut null = Null::new(64);
-    assert_eq!(send(&mut null, &plan("64"), schedule.clone(), for_ms(20, &RUNNING)).intended, expected);
+    assert_eq!(
+        send(&mut null, &plan("64"), schedule.clone(), for_ms(20, &RUNNING)).frames.intended,
+        expected
+    );
     let stopped = AtomicBool::new(true);
     let report = send(&mut null, &plan("64"), schedule.clone(), for_ms(20, &stopped));
-    assert_eq!((report.intended, report.unsent), (expected, expected));
-    assert_eq!(send(&mut Null::new(64), &plan("64"), schedule, count(77, &RUNNING)).intended, 77);
+    assert_eq!((report.frames.intended, report.frames.unsent), (expected, expected));
+    assert_eq!(
+        send(&mut Null::new(64), &plan("64"), schedule.clone(), count(77, &RUNNING)).frames.intended,
+        77
+    );
 }
 
 #[test]
@@ -265,12 +271,12 @@ fn refused_frames_were_sent_and_frames_left_in_a_ring_were_not() {
     let mut null = Null::new(8);
     null.lose = Some(10);
     let report = send(&mut null, &plan("64"), Schedule::Maximum, count(100, &RUNNING));
-    assert_eq!((report.sent, report.accepted, report.refused_lost), (100, 90, 10));
+    assert_eq!((report.frames.sent, report.frames.accepted, report.frames.refused_lost), (100, 90, 10));
 
     let mut null = Null::new(8);
     null.keep = 3;
     let report = send(&mut null, &plan("imix"), Schedule::Maximum, count(100, &RUNNING));
-    assert_eq!((report.intended, report.sent, report.unsent), (100, 97, 3));
+    assert_eq!((report.frames.intended, report.frames.sent, report.frames.unsent), (100, 97, 3));
     let octets: u64 = null.frames.iter().map(|frame| frame.len() as u64 + 4).sum();
     assert_eq!(report.octets, octets);
 }
@@ -301,13 +307,13 @@ fn recorded_frames_are_sent_as_they_are_at_their_times_and_in_turns() {
                     ..job(&plan, &schedule, count(20, &RUNNING), Instant::now())
                 };
                 let report = run(&job, &mut null).unwrap();
-                assert_eq!((report.intended, report.sent), (turn.share(20), turn.share(20)));
+                assert_eq!((report.frames.intended, report.frames.sent), (turn.share(20), turn.share(20)));
                 assert_eq!(
                     report.octets,
                     null.frames.iter().map(|frame| frame.len() as u64 + 4).sum::<u64>()
                 );
                 // Nobody sends before the planned time of the last frame: 50 µs for each of the frames before.
-                let last = turn.number(report.sent - 1);
+                let last = turn.number(report.frames.sent - 1);
                 assert!(report.elapsed >= Duration::from_micros(50 * last), "{report:?}");
                 assert!(report.lateness.summary().is_some());
                 null.frames.into_iter()
@@ -325,6 +331,6 @@ fn recorded_frames_are_sent_as_they_are_at_their_times_and_in_turns() {
         ..job(&plan, &Schedule::Maximum, count(14, &RUNNING), Instant::now())
     };
     let report = run(&job, &mut null).unwrap();
-    assert_eq!((report.intended, report.sent, report.unsent), (14, 11, 3));
+    assert_eq!((report.frames.intended, report.frames.sent, report.frames.unsent), (14, 11, 3));
     assert_eq!(report.octets, null.frames.iter().map(|frame| frame.len() as u64 + 4).sum::<u64>());
 }

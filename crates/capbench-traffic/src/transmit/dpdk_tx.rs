@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use capbench_sys::SysError;
-use capbench_sys::dpdk::{Device, DeviceName, Eal, TransmitQueue, Wanted, eal};
+use capbench_sys::dpdk::{Device, DeviceName, Eal, OpenPort, TransmitQueue, Wanted, eal};
 use capbench_sys::host::interface::{flags_of, name_of};
 use capbench_sys::packet::PacketSocket;
 
@@ -61,12 +61,13 @@ pub(super) fn open(config: &TransmitConfig) -> Result<Opener> {
     let (batch, threads) = (config.checked_batch()?, config.threads);
     let name = config.device.unwrap_or(DeviceName::AfPacket);
     let interface = name_of(config.interface)?;
-    let refused = |reason| SysError::argument(format!("dpdk-tx:{name} on {interface}"), reason);
+    let refused =
+        |reason: String| TrafficError::unsupported(format!("dpdk-tx:{name} on {interface}"), reason);
     name.check_interface(&interface).map_err(refused)?;
     if name == DeviceName::AfXdp {
         // With DPDK 22.11 and Linux 6.18 on a veth it reported 8,904 frames as sent, of which 128 left.
         let reason = "its driver reports frames as sent that never leave; use --transmit af-xdp-tx";
-        return Err(refused(reason.into()).into());
+        return Err(refused(reason.into()));
     }
     let mut promiscuous = false;
     if name.is_virtual() {
@@ -94,13 +95,20 @@ pub(super) fn open(config: &TransmitConfig) -> Result<Opener> {
         room: (HEAD_ROOM + room).min(usize::from(u16::MAX)) as u16,
         burst: batch as u16,
         promiscuous,
-        transmit: Some((threads, DESCRIPTORS)),
+        threads,
+        transmit: Some(DESCRIPTORS),
     };
     let eal = Eal::start(name, &[])?;
     let device = Device::new(name, &interface, &[&arguments])?;
     let over = name.is_virtual().then_some(config.interface);
-    let queues = TransmitQueue::open_all(eal, &device, over, &wanted);
-    let queues = queues.map_err(|error| too_few_queues(error, threads.get()))?;
+    let queues = OpenPort::open(eal, &device, over, &wanted).map(TransmitQueue::all_of);
+    let queues = queues.map_err(|error| match error {
+        // Drivers have up to a number of queues that only some of them say.
+        SysError::Argument { what, reason } if threads.get() > 1 => refused(format!(
+            "{what}: {reason} ({threads} transmit queues, one for each thread): use fewer threads"
+        )),
+        other => other.into(),
+    })?;
     let queues: Mutex<Vec<_>> = Mutex::new(queues.into_iter().map(Some).collect());
     let counts = Arc::new(PortCounts::default());
     let slot_octets = config.slot_octets();
@@ -134,17 +142,6 @@ pub(super) fn open(config: &TransmitConfig) -> Result<Opener> {
 pub(super) fn supported() -> std::result::Result<(), String> {
     eal::has_driver("net_af_packet")?;
     packet_sockets()
-}
-
-/// Names the likely cause of a refused port with several queues.
-fn too_few_queues(error: SysError, threads: u16) -> TrafficError {
-    match error {
-        SysError::Argument { what, reason } if threads > 1 => {
-            let why = "the port may have fewer transmit queues than threads; ask for fewer";
-            SysError::argument(what, format!("{reason}; {why}")).into()
-        }
-        other => other.into(),
-    }
 }
 
 impl DpdkTx {

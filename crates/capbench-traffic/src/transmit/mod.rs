@@ -311,6 +311,9 @@ fn missing(error: &SysError, family: &str) -> String {
     }
 }
 
+#[cfg(not(feature = "bpf"))]
+const WITHOUT_BPF: &str = "built without the feature bpf; other transmit methods need no BPF program";
+
 #[cfg(not(feature = "dpdk"))]
 const WITHOUT_DPDK: &str =
     "built without the feature dpdk; it needs libdpdk-dev: cargo build --features dpdk";
@@ -363,11 +366,9 @@ pub const METHODS: &[TransmitMethod] = &[
         #[cfg(feature = "bpf")]
         supported: xdp_live::supported,
         #[cfg(not(feature = "bpf"))]
-        open: |_| {
-            Err(SysError::argument("xdp-live", "this capbench was built without the feature bpf").into())
-        },
+        open: |_| Err(TrafficError::unsupported("xdp-live", WITHOUT_BPF)),
         #[cfg(not(feature = "bpf"))]
-        supported: || Err("built without the feature bpf".into()),
+        supported: || Err(WITHOUT_BPF.into()),
         needs_far_napi: true,
     },
     TransmitMethod {
@@ -380,7 +381,7 @@ pub const METHODS: &[TransmitMethod] = &[
         #[cfg(feature = "dpdk")]
         supported: dpdk_tx::supported,
         #[cfg(not(feature = "dpdk"))]
-        open: |_| Err(SysError::argument("dpdk-tx", WITHOUT_DPDK).into()),
+        open: |_| Err(TrafficError::unsupported("dpdk-tx", WITHOUT_DPDK)),
         #[cfg(not(feature = "dpdk"))]
         supported: || Err(WITHOUT_DPDK.into()),
         needs_far_napi: false,

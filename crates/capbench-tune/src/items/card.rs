@@ -1,8 +1,8 @@
 //! Rings, offloads and interrupt moderation of the card.
 
-use super::{Judgement, Stands, Wishes};
+use super::{Judgement, Stands, Wishes, with_number};
 use crate::facts::Facts;
-use crate::setting::{OffloadName, Proposal, Setting, numbers, value_of};
+use crate::setting::{OffloadName, Proposal, Setting};
 
 /// A longer ring than this only takes more of the CPU's cache.
 const LONG_RING: u32 = 4096;
@@ -11,18 +11,17 @@ pub(super) fn rings(facts: &Facts, _: &Wishes) -> Judgement {
     let Some(rings) = facts.card.rings else { return Judgement::absent("the driver has no rings") };
     let (now, most) = (rings.receive_descriptors, rings.most_receive_descriptors.min(LONG_RING));
     let is = format!("the receive ring has {now} of {} descriptors", rings.most_receive_descriptors);
-    let before = facts.settings.get(&Setting::Rings).and_then(|value| numbers(value));
-    match before {
-        Some(mut numbers) if now < most && numbers.len() == 4 => {
-            numbers[0] = most;
-            let why = "a ring keeps the frames that arrive while the CPU of its queue does something else; the card drops \
-                       those that find it full";
-            Judgement::new(Stands::Against, is, why)
-                .better(format!("{most} descriptors"))
-                .by(vec![Proposal { setting: Setting::Rings, value: value_of(&numbers) }])
-        }
-        _ => Judgement::fine(is),
+    if now >= most {
+        return Judgement::fine(is);
     }
+    let why = "a ring keeps the frames that arrive while the CPU of its queue does something else; the card drops those that \
+               find it full";
+    Judgement::new(Stands::Against, is, why).better(format!("{most} descriptors")).by(with_number(
+        facts,
+        Setting::Rings,
+        0,
+        most,
+    ))
 }
 
 pub(super) fn offloads(facts: &Facts, _: &Wishes) -> Judgement {

@@ -1,7 +1,7 @@
 //! Settings of the kernel and of the CPUs.
 
 use super::{Judgement, Stands, Wishes};
-use crate::facts::{Facts, GOVERNOR};
+use crate::facts::{BACKLOG, BUFFER, Facts, GOVERNOR};
 use crate::setting::{Proposal, Setting};
 
 fn sysctl(name: &str, value: u64) -> Proposal {
@@ -9,11 +9,12 @@ fn sysctl(name: &str, value: u64) -> Proposal {
 }
 
 /// Packets that a backlog should hold: some 20 ms at 500,000 packets/s.
-const BACKLOG: u64 = 10_000;
+const LONG_BACKLOG: u64 = 10_000;
 
 pub(super) fn backlog(facts: &Facts, wishes: &Wishes) -> Judgement {
-    const NAME: &str = "net.core.netdev_max_backlog";
-    let Some(now) = facts.sysctl(NAME) else { return Judgement::absent("the backlog cannot be read") };
+    let Some(now) = facts.sysctl(BACKLOG) else {
+        return Judgement::unknown("the length of the backlog is unknown");
+    };
     let is = format!("a CPU's backlog holds {now} packets");
     let is_used = facts.card.receive_queues.iter().flatten().any(|queue| queue.rps_cpus.as_deref().is_some_and(|cpus| !cpus.is_empty()))
         || super::queues::rps(facts, wishes).proposals.iter().any(|proposal| proposal.value != "0")
@@ -22,14 +23,14 @@ pub(super) fn backlog(facts: &Facts, wishes: &Wishes) -> Judgement {
     if !is_used {
         return Judgement::fine(format!("{is}; frames of this interface do not wait there"));
     }
-    if now >= BACKLOG {
+    if now >= LONG_BACKLOG {
         return Judgement::fine(is);
     }
     let why =
         "with RPS and on a virtual link frames wait in the backlog of the CPU that does their receive work";
     Judgement::new(Stands::Against, is, why)
-        .better(format!("{BACKLOG} packets"))
-        .by(vec![sysctl(NAME, BACKLOG)])
+        .better(format!("{LONG_BACKLOG} packets"))
+        .by(vec![sysctl(BACKLOG, LONG_BACKLOG)])
 }
 
 /// Twice the kernel's defaults: 300 packets, or two ticks of 2 ms.
@@ -39,7 +40,9 @@ const LONGER_US: u64 = 8000;
 pub(super) fn budget(facts: &Facts, _: &Wishes) -> Judgement {
     const PACKETS: &str = "net.core.netdev_budget";
     const TIME: &str = "net.core.netdev_budget_usecs";
-    let Some(packets) = facts.sysctl(PACKETS) else { return Judgement::absent("the budget cannot be read") };
+    let Some(packets) = facts.sysctl(PACKETS) else {
+        return Judgement::unknown("the budget of the receive softirq is unknown");
+    };
     let time = facts.sysctl(TIME);
     let limits = match time {
         Some(time) => format!("{packets} packets or {time} µs"),
@@ -51,7 +54,8 @@ pub(super) fn budget(facts: &Facts, _: &Wishes) -> Judgement {
     let is = format!("the receive softirq ends after {limits}{weight}");
     match facts.squeezes {
         Some(times) if times > 0 && (packets < MORE_PACKETS || time.is_some_and(|time| time < LONGER_US)) => {
-            let is = format!("{is}; since the host started, work was left {times} times");
+            let since = if facts.is_of_run { "during its trials" } else { "since the host started" };
+            let is = format!("{is}; {since}, work was left {times} times");
             let why = "work that is left waits for the next softirq, and the ring fills meanwhile";
             let mut proposals = Vec::new();
             if packets < MORE_PACKETS {
@@ -65,23 +69,24 @@ pub(super) fn budget(facts: &Facts, _: &Wishes) -> Judgement {
                 .by(proposals)
         }
         Some(_) => Judgement::fine(is),
-        None => Judgement::fine(format!("{is}; how often with work left is unknown")),
+        None => Judgement::unknown(format!("{is}; how often with work left is unknown")),
     }
 }
 
 /// As capbench's rings.
-const BUFFER: u64 = 64 << 20;
+const LARGE_BUFFER: u64 = 64 << 20;
 
 pub(super) fn buffers(facts: &Facts, _: &Wishes) -> Judgement {
-    const NAME: &str = "net.core.rmem_max";
-    let Some(now) = facts.sysctl(NAME) else { return Judgement::absent("net.core.rmem_max cannot be read") };
+    let Some(now) = facts.sysctl(BUFFER) else { return Judgement::unknown("net.core.rmem_max is unknown") };
     let is = format!("a socket's receive buffer holds up to {now} bytes");
-    if now >= BUFFER {
+    if now >= LARGE_BUFFER {
         return Judgement::fine(is);
     }
     let why = "a program that captures with recv and without CAP_NET_ADMIN cannot have more; rings of packet sockets are not \
                limited by it";
-    Judgement::new(Stands::Against, is, why).better(format!("{BUFFER} bytes")).by(vec![sysctl(NAME, BUFFER)])
+    Judgement::new(Stands::Against, is, why)
+        .better(format!("{LARGE_BUFFER} bytes"))
+        .by(vec![sysctl(BUFFER, LARGE_BUFFER)])
 }
 
 pub(super) fn governor(facts: &Facts, wishes: &Wishes) -> Judgement {
@@ -92,7 +97,12 @@ pub(super) fn governor(facts: &Facts, wishes: &Wishes) -> Judgement {
     };
     let all: Vec<(Setting, String)> = facts.capture_cpus(&wishes.cpus).into_iter().filter_map(of).collect();
     if all.is_empty() {
-        return Judgement::absent("the host does not control the frequencies of its CPUs");
+        let Some(cpu) = &facts.cpu else { return Judgement::unknown("the facts about the CPUs are unknown") };
+        let governors = cpu.frequency.as_ref().map(|frequency| frequency.governors.join(" and "));
+        return match governors.filter(|governors| !governors.is_empty()) {
+            Some(governors) => Judgement::unknown(format!("{governors}; which CPUs have which is unknown")),
+            None => Judgement::absent("the host does not control the frequencies of its CPUs"),
+        };
     }
     let slow: Vec<&(Setting, String)> = all.iter().filter(|(_, governor)| governor != BEST).collect();
     let Some((_, governor)) = slow.first() else { return Judgement::fine(BEST) };
@@ -110,8 +120,8 @@ pub(super) fn governor(facts: &Facts, wishes: &Wishes) -> Judgement {
 const LATENCY_US: u64 = 10;
 
 pub(super) fn idle(facts: &Facts, wishes: &Wishes) -> Judgement {
-    let idle = facts.cpu.as_ref().and_then(|cpu| cpu.idle.as_ref());
-    let Some(idle) = idle.filter(|idle| !idle.states.is_empty()) else {
+    let Some(cpu) = &facts.cpu else { return Judgement::unknown("the facts about the CPUs are unknown") };
+    let Some(idle) = cpu.idle.as_ref().filter(|idle| !idle.states.is_empty()) else {
         return Judgement::absent("the host does not control the idle states of its CPUs");
     };
     let deep = idle.states.iter().zip(0u32..).filter(|(state, _)| state.exit_latency_us > Some(LATENCY_US));
@@ -119,15 +129,22 @@ pub(super) fn idle(facts: &Facts, wishes: &Wishes) -> Judgement {
         .map(|(state, number)| (state.name.as_str(), number, state.exit_latency_us.unwrap_or_default()))
         .collect();
     let enabled = |cpu: u32, number: u32| {
-        let setting = Setting::Cpu { cpu, file: format!("cpuidle/state{number}/disable") };
+        let setting = Setting::idle_state(cpu, number);
         (facts.settings.get(&setting)? == "0").then_some(Proposal { setting, value: "1".into() })
     };
     let cpus = facts.capture_cpus(&wishes.cpus);
     let proposals: Vec<Proposal> =
         deep.iter().flat_map(|(_, number, _)| cpus.iter().filter_map(|cpu| enabled(*cpu, *number))).collect();
     let slowest = deep.iter().max_by_key(|(.., latency)| *latency);
-    let Some((name, _, latency)) = slowest.filter(|_| !proposals.is_empty()) else {
-        return Judgement::fine(format!("no idle state takes more than {LATENCY_US} µs to leave"));
+    let (name, latency) = match slowest {
+        // A run saves of the first CPU only whether it uses a state.
+        Some((name, _, latency)) if proposals.is_empty() && facts.is_of_run => {
+            return Judgement::unknown(format!(
+                "the host has {name}, {latency} µs to leave; whether the capture CPUs used it is unknown"
+            ));
+        }
+        Some((name, _, latency)) if !proposals.is_empty() => (name, latency),
+        _ => return Judgement::fine(format!("no idle state takes more than {LATENCY_US} µs to leave")),
     };
     let why = "an interrupt that wakes a CPU waits so long before the CPU reads the first frame";
     Judgement::new(
@@ -141,13 +158,13 @@ pub(super) fn idle(facts: &Facts, wishes: &Wishes) -> Judgement {
 
 pub(super) fn threads(facts: &Facts, wishes: &Wishes) -> Judgement {
     let Some(cores) = facts.cpu.as_ref().and_then(|cpu| cpu.core_threads.as_ref()) else {
-        return Judgement::absent("the host does not report which CPUs are threads of one core");
+        return Judgement::unknown("which CPUs are threads of one core is unknown");
     };
     if cores.is_empty() {
         return Judgement::fine("each CPU is a core");
     }
     let together = |cpu: &u32| {
-        let threads = facts.threads_with(*cpu);
+        let threads = facts.topology.threads_with(*cpu);
         let used: Vec<u32> = threads.into_iter().filter(|one| wishes.cpus.contains(one)).collect();
         (used.len() > 1).then_some(used)
     };
@@ -165,7 +182,7 @@ pub(super) fn threads(facts: &Facts, wishes: &Wishes) -> Judgement {
 
 pub(super) fn irqbalance(facts: &Facts, _: &Wishes) -> Judgement {
     match facts.irqbalance {
-        None => Judgement::absent("other processes are not visible"),
+        None => Judgement::unknown("whether irqbalance runs is unknown"),
         Some(false) => Judgement::fine("irqbalance does not run"),
         // Without interrupts there is nothing to move.
         Some(true) if facts.card.interrupts.is_none() => {

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
-use crate::setting::Proposal;
+use crate::setting::{Proposal, Setting, numbers, value_of};
 
 /// What is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -110,8 +110,10 @@ pub enum Stands {
     Against,
     /// It is worth knowing, and may be wanted.
     Note,
-    /// The host or the driver does not have it, or does not report it.
+    /// The host or the driver does not have it.
     Absent,
+    /// It could not be read, or a run did not record it. That is not fine.
+    Unknown,
 }
 
 /// What the user wants.
@@ -162,6 +164,11 @@ impl Judgement {
         Self::new(Stands::Absent, is, "")
     }
 
+    /// It is not known how it stands.
+    fn unknown(is: impl Into<String>) -> Self {
+        Self::new(Stands::Unknown, is, "")
+    }
+
     fn better(self, better: impl Into<String>) -> Self {
         Self { better: Some(better.into()), ..self }
     }
@@ -171,11 +178,26 @@ impl Judgement {
     }
 }
 
-/// Judges every item, or those that the user names.
+/// The change of one number of a group of settings. None where its other numbers are not known.
+fn with_number(facts: &Facts, setting: Setting, at: usize, number: u32) -> Vec<Proposal> {
+    let before = facts.settings.get(&setting).and_then(|value| numbers(value));
+    let change = before.filter(|numbers| numbers.len() == 4).map(|mut numbers| {
+        numbers[at] = number;
+        Proposal { setting, value: value_of(&numbers) }
+    });
+    change.into_iter().collect()
+}
+
+/// Judges every item, or those that the user names. Nothing can be changed of a run.
 pub fn judge(facts: &Facts, wishes: &Wishes) -> Vec<Finding> {
     let is_wanted = |item: &ItemName| wishes.only.is_empty() || wishes.only.contains(item);
     let wanted = ITEMS.iter().filter(|(item, ..)| is_wanted(item));
-    wanted.map(|(item, _, judge)| Finding { item: *item, judgement: judge(facts, wishes) }).collect()
+    let found = wanted.map(|(item, _, judge)| Finding { item: *item, judgement: judge(facts, wishes) });
+    let of_run = |mut finding: Finding| {
+        finding.judgement.proposals.clear();
+        finding
+    };
+    if facts.is_of_run { found.map(of_run).collect() } else { found.collect() }
 }
 
 #[cfg(test)]

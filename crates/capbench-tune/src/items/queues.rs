@@ -1,10 +1,8 @@
 //! Numbers of queues, the CPUs that they interrupt, and the distribution of frames to them.
 
-use std::collections::BTreeMap;
-
 use capbench_model::environment::queues::{self, QueueFinding, QueueInterrupt};
 
-use super::{Judgement, Stands, Wishes};
+use super::{Judgement, Stands, Wishes, with_number};
 use crate::facts::Facts;
 use crate::setting::{Proposal, Setting, numbers, value_of};
 
@@ -14,11 +12,13 @@ const COMBINED: usize = 3;
 
 pub(super) fn channels(facts: &Facts, wishes: &Wishes) -> Judgement {
     let Some(queues) = facts.card.queues else {
-        return Judgement::absent(match queues::receive_queues(&facts.card) {
-            Some(1) => "1 receive queue; the driver does not change the number".into(),
-            Some(count) => format!("{count} receive queues; the driver does not change the number"),
-            None => "the number of queues is unknown".into(),
-        });
+        return match queues::receive_queues(&facts.card) {
+            Some(1) => Judgement::absent("1 receive queue; the driver does not change the number"),
+            Some(count) => {
+                Judgement::absent(format!("{count} receive queues; the driver does not change the number"))
+            }
+            None => Judgement::unknown("the number of queues is unknown"),
+        };
     };
     let (at, now, most) = match queues.most_combined {
         0 => (RECEIVE, queues.receive, queues.most_receive),
@@ -29,21 +29,17 @@ pub(super) fn channels(facts: &Facts, wishes: &Wishes) -> Judgement {
     let wanted = most.min(cpus).max(1);
     // More queues than capture CPUs matter only to a user who chose these.
     let is_against = if wishes.cpus.is_empty() { now == 1 && wanted > 1 } else { now != wanted };
-    let before = facts.settings.get(&Setting::Channels).and_then(|value| numbers(value));
-    match before {
-        Some(mut numbers) if is_against && numbers.len() == 4 => {
-            numbers[at] = wanted;
-            let why = if now < wanted {
-                "the kernel's receive work of a queue is done by one CPU at a time"
-            } else {
-                "each queue more is a ring and an interrupt that these CPUs share"
-            };
-            Judgement::new(Stands::Against, is, why)
-                .better(format!("{wanted}, one for each capture CPU"))
-                .by(vec![Proposal { setting: Setting::Channels, value: value_of(&numbers) }])
-        }
-        _ => Judgement::fine(is),
+    if !is_against {
+        return Judgement::fine(is);
     }
+    let why = if now < wanted {
+        "the kernel's receive work of a queue is done by one CPU at a time"
+    } else {
+        "each queue more is a ring and an interrupt that these CPUs share"
+    };
+    Judgement::new(Stands::Against, is, why)
+        .better(format!("{wanted}, one for each capture CPU"))
+        .by(with_number(facts, Setting::Channels, at, wanted))
 }
 
 pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
@@ -61,7 +57,7 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
             "no interrupt has the name of a receive queue; an interface that is down has none",
         );
     }
-    let found = queues::judge(&facts.card, facts.cpu.as_ref(), facts.memory.as_ref());
+    let found = queues::judge(&facts.card, &facts.topology);
     let found: Vec<&QueueFinding> = found.iter().filter(|finding| finding.is_about_interrupts()).collect();
     let cpus = facts.capture_cpus(&wishes.cpus);
     let elsewhere: Vec<String> = interrupts
@@ -69,11 +65,10 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
         .filter(|one| !wishes.cpus.is_empty() && !one.cpus.iter().all(|cpu| cpus.contains(cpu)))
         .map(|one| format!("queue {} interrupts {}, no capture CPU", one.queue, words(one)))
         .collect();
-    let better = spread(&interrupts, &cpus);
-    // With fewer CPUs than queues some share one. That is no fault where it cannot be better.
+    let better = queues::spread(&interrupts, &cpus);
     let is_against = !elsewhere.is_empty()
         || found.iter().any(|finding| finding.is_against_capture())
-            && load(facts, &better) < load(facts, &current(&interrupts));
+            && queues::is_better(&facts.card, &facts.topology, &interrupts, &better);
     let all: Vec<String> =
         interrupts.iter().map(|one| format!("queue {} {}", one.queue, words(one))).collect();
     if !is_against {
@@ -111,43 +106,11 @@ fn sentences(findings: &[&QueueFinding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// A CPU for each queue, in turn.
-fn spread(interrupts: &[QueueInterrupt], cpus: &[u32]) -> BTreeMap<u32, u32> {
-    interrupts.iter().map(|one| one.queue).zip(cpus.iter().copied().cycle()).collect()
-}
-
-fn current(interrupts: &[QueueInterrupt]) -> BTreeMap<u32, u32> {
-    interrupts.iter().filter_map(|one| Some((one.queue, *one.cpus.first()?))).collect()
-}
-
-/// How crowded it is: queues on the busiest core, queues on the busiest CPU, and queues on another NUMA node than the card.
-fn load(facts: &Facts, placed: &BTreeMap<u32, u32>) -> (usize, usize, usize) {
-    let on = |same: &dyn Fn(u32, u32) -> bool| {
-        placed
-            .values()
-            .map(|cpu| placed.values().filter(|other| same(*cpu, **other)).count())
-            .max()
-            .unwrap_or(0)
-    };
-    let nodes = facts.memory.as_ref().and_then(|memory| memory.numa_nodes.as_ref());
-    let is_far = |cpu: &u32| {
-        let Some((card, nodes)) = facts.card.numa_node.zip(nodes) else { return false };
-        let near = nodes.iter().find(|node| node.node == card).and_then(|node| node.cpus.as_deref());
-        let near = near.and_then(capbench_sys::host::affinity::parse_cpu_list);
-        near.is_some_and(|near| !near.iter().any(|one| one.number() == *cpu))
-    };
-    (
-        on(&|one, other| facts.threads_with(one).contains(&other)),
-        on(&|one, other| one == other),
-        placed.values().filter(|cpu| is_far(cpu)).count(),
-    )
-}
-
 pub(super) fn rss(facts: &Facts, _: &Wishes) -> Judgement {
     let Some(sharing) = &facts.card.sharing else {
         return Judgement::absent("the driver reports no RSS table");
     };
-    let found = queues::judge(&facts.card, None, None);
+    let found = queues::judge(&facts.card, &facts.topology);
     let found: Vec<&QueueFinding> = found.iter().filter(|finding| !finding.is_about_interrupts()).collect();
     let against: Vec<&QueueFinding> =
         found.iter().copied().filter(|finding| finding.is_against_capture()).collect();
@@ -180,7 +143,7 @@ pub(super) fn rss(facts: &Facts, _: &Wishes) -> Judgement {
 
 pub(super) fn rps(facts: &Facts, wishes: &Wishes) -> Judgement {
     let Some(queues) = &facts.card.receive_queues else {
-        return Judgement::absent("the receive queues cannot be read");
+        return Judgement::unknown("the receive queues are unknown");
     };
     let steered: Vec<u32> = queues
         .iter()

@@ -1,89 +1,76 @@
-use capbench_model::environment::hardware::{Cpu, Idle, IdleState, Memory, NumaNode};
-use capbench_model::environment::interface::{InterfaceFacts, Interrupt, ReceiveQueue};
-use capbench_sys::host::ethtool::{Moderation, Queues, Rings, Sharing};
+use std::time::Duration;
+
+use capbench_model::environment::hardware::{Cpu, Frequency, Idle, IdleState};
+use capbench_model::environment::interface::{InterfaceFacts, PathInterface, ReceiveQueue, Role};
+use capbench_model::environment::others::Others;
+use capbench_model::environment::topology::Topology;
+use capbench_model::environment::{Environment, queues};
+use capbench_model::for_tests::{card_with_queues, cores_and_nodes, measured, profile, rss_table};
+use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_sys::host::ethtool::{Moderation, Rings, Sharing};
 
 use super::*;
 use crate::check::Check;
 use crate::facts::GOVERNOR;
-use crate::setting::{OffloadName, Setting, value_of};
+use crate::setting::OffloadName;
 
-/// A card of four queues on node 0 of a host with eight CPUs, as a driver sets it up that nobody tuned.
-fn untuned() -> Facts {
-    let interrupt = |queue: u32, cpu: &str| Interrupt {
-        number: 40 + queue,
-        name: Some(format!("eth0-TxRx-{queue}")),
-        allowed_cpus: Some("0-7".into()),
-        effective_cpus: Some(cpu.into()),
-        numa_node: Some(0),
-    };
-    let node = |node, cpus: &str| NumaNode { node, cpus: Some(cpus.into()), distances: None };
+/// A host with eight CPUs, as nobody tuned it.
+fn host() -> Environment {
     let state = |name: &str, latency| IdleState {
         name: name.into(),
         exit_latency_us: Some(latency),
         disabled: Some(false),
     };
+    let (cpu, memory) = cores_and_nodes(&["0-1", "2-3"], &["0-3", "4-7"]);
+    let states = vec![state("POLL", 0), state("C6", 133)];
+    Environment {
+        cpu: Some(Cpu { idle: Some(Idle { states, ..Idle::default() }), ..cpu }),
+        memory: Some(memory),
+        ..Environment::default()
+    }
+}
+
+/// A card of four queues on node 0 of that host, as its driver sets it up.
+fn card() -> InterfaceFacts {
+    InterfaceFacts {
+        driver: Some("ixgbe".into()),
+        rings: Some(Rings {
+            receive_descriptors: 512,
+            most_receive_descriptors: 8192,
+            transmit_descriptors: 512,
+            most_transmit_descriptors: 8192,
+        }),
+        moderation: Some(Moderation {
+            receive_us: 50,
+            receive_frames: 0,
+            receive_adaptive: false,
+            transmit_us: 50,
+            transmit_frames: 0,
+            transmit_adaptive: false,
+        }),
+        receive_queues: Some(
+            (0..4)
+                .map(|queue| ReceiveQueue { queue, rps_cpus: Some("0-3".into()), rps_flows: Some(0) })
+                .collect(),
+        ),
+        ..card_with_queues(
+            ["1", "1", "0", "5"],
+            Sharing { symmetric_key: Some(false), ..rss_table(vec![4, 4]) },
+        )
+    }
+}
+
+/// Both, with all settings.
+fn untuned() -> Facts {
+    let host = host();
     let mut facts = Facts {
         interface: "eth0".into(),
-        card: InterfaceFacts {
-            driver: Some("ixgbe".into()),
-            numa_node: Some(0),
-            rings: Some(Rings {
-                receive_descriptors: 512,
-                most_receive_descriptors: 8192,
-                transmit_descriptors: 512,
-                most_transmit_descriptors: 8192,
-            }),
-            queues: Some(Queues {
-                receive: 0,
-                transmit: 0,
-                combined: 4,
-                most_receive: 0,
-                most_transmit: 0,
-                most_combined: 8,
-            }),
-            moderation: Some(Moderation {
-                receive_us: 50,
-                receive_frames: 0,
-                receive_adaptive: false,
-                transmit_us: 50,
-                transmit_frames: 0,
-                transmit_adaptive: false,
-            }),
-            sharing: Some(Sharing {
-                function: "toeplitz".into(),
-                table_entries: 8,
-                queues_in_table: 2,
-                entries_by_queue: Some(vec![4, 4]),
-                symmetric_key: Some(false),
-                udp4_by_addresses: Some(true),
-                udp4_by_ports: Some(true),
-            }),
-            receive_queues: Some(
-                (0..4)
-                    .map(|queue| ReceiveQueue { queue, rps_cpus: Some("0-3".into()), rps_flows: Some(0) })
-                    .collect(),
-            ),
-            interrupts: Some(vec![
-                interrupt(0, "1"),
-                interrupt(1, "1"),
-                interrupt(2, "0"),
-                interrupt(3, "5"),
-            ]),
-            ..InterfaceFacts::default()
-        },
-        cpu: Some(Cpu {
-            core_threads: Some(vec!["0-1".into(), "2-3".into()]),
-            idle: Some(Idle {
-                driver: None,
-                governor: None,
-                states: vec![state("POLL", 0), state("C6", 133)],
-            }),
-            ..Cpu::default()
-        }),
-        memory: Some(Memory { numa_nodes: Some(vec![node(0, "0-3"), node(1, "4-7")]), ..Memory::default() }),
+        card: card(),
+        topology: Topology::of(&host),
+        cpu: host.cpu,
         irqbalance: Some(true),
-        online: (0..8).collect(),
         squeezes: Some(17),
+        is_of_run: false,
         settings: Default::default(),
     };
     let mut set = |setting: Setting, value: &str| facts.settings.insert(setting, value.into());
@@ -170,12 +157,11 @@ fn an_untuned_card_is_judged_item_by_item() {
     );
     let said = |item| of(&facts, &none, item).is;
     assert_eq!(said(ItemName::Rings), "the receive ring has 512 of 8192 descriptors");
-    assert_eq!(
-        said(ItemName::Interrupts),
-        "2 of 4 queues interrupt the same CPU 1: queues 0 and 1; 3 of 4 queues interrupt the same core: CPUs 0 and 1 are \
-         threads of one core; queue 3 interrupts CPU 5 on NUMA node 1, and the card is on node 0"
-    );
-    assert_eq!(said(ItemName::Rss), "the RSS table distributes frames to 2 of 4 queues");
+    // As the report of a run says it.
+    let against = queues::against_capture(&facts.card, &facts.topology).into_iter();
+    let against: Vec<String> = against.map(|finding| finding.to_string()).collect();
+    assert_eq!(format!("{}; {}", said(ItemName::Interrupts), said(ItemName::Rss)), against.join("; "));
+    assert_eq!(against.len(), 4, "{against:?}");
     assert_eq!(said(ItemName::Rps), "RPS is on for 4 of 4 queues");
     assert_eq!(said(ItemName::Offloads), "gro join received segments");
     assert_eq!(said(ItemName::Governor), "powersave on 4 of 4 capture CPUs");
@@ -248,13 +234,21 @@ fn capture_cpus_decide_the_number_of_queues_and_their_interrupts() {
 }
 
 #[test]
-fn what_the_host_does_not_have_is_absent_and_not_fine() {
-    let bare = Facts { interface: "veth0".into(), online: vec![0, 1], ..Facts::default() };
+fn what_the_host_does_not_have_is_absent_and_what_it_hides_is_unknown() {
+    let bare = Facts { interface: "veth0".into(), ..Facts::default() };
     let all = judge(&bare, &Wishes::default());
-    assert!(all.iter().all(|finding| finding.judgement.stands == Stands::Absent), "{all:?}");
+    let is_open = |stands| matches!(stands, Stands::Absent | Stands::Unknown);
+    assert!(all.iter().all(|finding| is_open(finding.judgement.stands)), "{all:?}");
     let check = Check::new(&bare, &all);
-    assert_eq!(check.verdict, "Nothing stands against capture on veth0");
-    assert!(check.text().contains("the driver reports no RSS table"), "{}", check.text());
+    assert_eq!(
+        check.verdict,
+        "Nothing known stands against capture on veth0; unknown: queues, rps, backlog, budget, buffers, governor, idle, \
+         threads, irqbalance"
+    );
+    let text = check.text();
+    let sections: Vec<&str> = text.split("\n\n").map(|section| section.lines().next().unwrap()).collect();
+    assert_eq!(sections[1..], ["Unknown:", "Not here:"], "{text}");
+    assert!(text.contains("the driver reports no RSS table"), "{text}");
     assert_eq!(Check::plan(&bare, &all), "Nothing to change on veth0\n");
 }
 
@@ -268,7 +262,7 @@ fn only_the_named_items_are_judged_and_a_cost_has_a_source() {
         [ItemName::Rings, ItemName::Backlog]
     );
     assert_eq!(check.items[0].cost, None);
-    assert_eq!(check.items[1].cost.unwrap().source, "docs/guards.md");
+    assert_eq!(check.items[1].cost.as_ref().unwrap().source, "docs/guards.md");
     let text = check.text();
     assert!(text.contains("not measured") && text.contains("2.3 ms"), "{text}");
     for (item, key, _) in ITEMS {
@@ -284,4 +278,102 @@ fn a_driver_that_grants_a_shorter_ring_than_asked_for_is_asked_once() {
     let rings = of(&facts, &Wishes::default(), ItemName::Rings);
     assert_eq!((rings.stands, rings.proposals), (Stands::Fine, vec![]));
     assert_eq!(value_of(&[1, 2]), "1 2");
+}
+
+/// A trial that lost 3 of 1000 sent frames in the backlog. Nobody counted what the card lost.
+fn trial() -> TrialResult {
+    let mut measured = measured(1000, 1000, 997, 0);
+    let evidence = &mut measured.evidence;
+    (evidence.backlog_drops, evidence.transmit_drops, evidence.link_drops) = (Some(3), Some(3), None);
+    let second = Duration::from_secs(1);
+    let mut trial = measured.result(1, Phase::BestEffort, &profile("recv"), Load::Maximum, second);
+    trial.counters.insert("softnet.cpu1.time_squeeze".into(), 2);
+    trial
+}
+
+fn saved(facts: InterfaceFacts) -> PathInterface {
+    PathInterface {
+        role: Role::Receive,
+        name: "eth0".into(),
+        made_by_capbench: false,
+        placements: vec!["same".into()],
+        facts,
+    }
+}
+
+#[test]
+fn a_run_is_judged_as_its_host_was_and_has_the_figures_of_its_trials() {
+    let now = untuned();
+    let sysctls = now.settings.iter().filter_map(|(setting, value)| match setting {
+        Setting::Sysctl(name) => Some((name.clone(), value.clone())),
+        _ => None,
+    });
+    let governors = vec!["powersave".into()];
+    let host = host();
+    let environment = Environment {
+        cpu: host
+            .cpu
+            .map(|cpu| Cpu { frequency: Some(Frequency { governors, ..Frequency::default() }), ..cpu }),
+        sysctls: Some(sysctls.collect()),
+        others: Some(Others { irqbalance_running: Some(true), ..Others::default() }),
+        ..host
+    };
+    let offloads_on = Some(vec!["rx-gro".into(), "rx-vlan-hw-parse".into()]);
+    let (interface, trial) = (saved(InterfaceFacts { offloads_on, ..card() }), trial());
+    let facts = Facts::of_run(&environment, &interface, &[&trial]);
+    let findings = judge(&facts, &Wishes::default());
+    for (then, now) in findings.iter().zip(judge(&now, &Wishes::default())) {
+        let (then, now) = (&then.judgement, now.judgement);
+        assert_eq!(
+            (then.stands, &then.better, then.proposals.len()),
+            (now.stands, &now.better, 0),
+            "{then:?}"
+        );
+    }
+    let check = Check::of_run(&facts, &findings, "run1", &[&trial]);
+    assert!(
+        check.verdict.starts_with("11 settings stood against capture on eth0 in run1: "),
+        "{}",
+        check.verdict
+    );
+    let cost = |item| {
+        let item = check.items.iter().find(|one| one.item == item).unwrap();
+        item.cost.as_ref().map(|cost| cost.figure.as_ref())
+    };
+    assert_eq!(
+        cost(ItemName::Backlog),
+        Some("3 of 1,000 sent frames were lost in the softirq backlog in 1 trial")
+    );
+    assert_eq!(cost(ItemName::Rings), None, "nobody counted it");
+    assert!(check.text().contains("during its trials, work was left 2 times"), "{}", check.text());
+    assert!(!check.text().contains("tune plan"), "{}", check.text());
+}
+
+#[test]
+fn what_a_run_did_not_record_is_not_fine() {
+    let interface = saved(InterfaceFacts::default());
+    let early = Environment { netdev_max_backlog: Some(1000), ..Environment::default() };
+    let check = |environment: &Environment| {
+        let facts = Facts::of_run(environment, &interface, &[]);
+        Check::of_run(&facts, &judge(&facts, &Wishes::default()), "run1", &[])
+    };
+    assert_eq!(
+        check(&early).verdict,
+        "Nothing known stood against capture on eth0 in run1; not recorded: queues, rps, budget, buffers, governor, idle, \
+         threads, irqbalance"
+    );
+    // CPUs of different governors, and the idle states of the first CPU, which is far from the card.
+    let governors = vec!["performance".into(), "powersave".into()];
+    let mut host = host();
+    let cpu = host.cpu.as_mut().unwrap();
+    cpu.frequency = Some(Frequency { governors, ..Frequency::default() });
+    let far = saved(InterfaceFacts { numa_node: Some(1), ..InterfaceFacts::default() });
+    let facts = Facts::of_run(&host, &far, &[]);
+    for (item, is) in [
+        (ItemName::Governor, "performance and powersave; which CPUs have which is unknown"),
+        (ItemName::Idle, "the host has C6, 133 µs to leave; whether the capture CPUs used it is unknown"),
+    ] {
+        let found = of(&facts, &Wishes::default(), item);
+        assert_eq!((found.stands, found.is.as_str()), (Stands::Unknown, is));
+    }
 }

@@ -182,7 +182,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         return Err(failure.into());
     }
     let tolerated = schedule.rate().map_or(0, |rate| (rate.get() * TOLERATED.as_secs_f64()).ceil() as u64);
-    Ok(exit::of_sending(stop.signal(), report.unsent, tolerated))
+    Ok(exit::of_sending(stop.signal(), report.frames.unsent, tolerated))
 }
 
 /// What a thread sent.
@@ -333,29 +333,29 @@ fn describe(flags: &SendFlags, count: Option<u64>, schedule: &Schedule) -> Strin
 
 /// Frames per second from the first frame to the last: one interval fewer than frames.
 fn rate(report: &SendReport) -> f64 {
-    report.sent.saturating_sub(1) as f64 / report.elapsed.as_secs_f64().max(1e-9)
+    report.frames.sent.saturating_sub(1) as f64 / report.elapsed.as_secs_f64().max(1e-9)
 }
 
 /// Bits per second at that rate, with the mean size of the frames sent.
 fn bits(report: &SendReport) -> BitRates {
-    let mean_octets = report.octets as f64 / report.sent.max(1) as f64;
+    let mean_octets = report.octets as f64 / report.frames.sent.max(1) as f64;
     BitRates::of(rate(report), rate(report) * (mean_octets - f64::from(FCS_OCTETS)))
 }
 
 fn as_text(report: &SendReport, threads: &[ThreadDocument]) -> String {
     let mut text = format!(
         "{} packets sent in {:.6} s, {} packets/s, {}; {} intended, {} unsent\n",
-        report.sent,
+        report.frames.sent,
         report.elapsed.as_secs_f64(),
         grouped(rate(report)),
         bits(report),
-        report.intended,
-        report.unsent
+        report.frames.intended,
+        report.frames.unsent
     );
-    if report.refused_lost + report.refused_repeated + report.in_flight > 0 {
+    if report.frames.refused_lost + report.frames.refused_repeated + report.frames.in_flight > 0 {
         text.push_str(&format!(
             "{} refused and lost, {} refused and sent again, {} left in the transmit ring\n",
-            report.refused_lost, report.refused_repeated, report.in_flight
+            report.frames.refused_lost, report.frames.refused_repeated, report.frames.in_flight
         ));
     }
     if let Some(lateness) = report.lateness.summary() {
@@ -439,8 +439,8 @@ impl ThreadDocument {
         Self {
             stream: stream.0,
             cpu: cpu.map(CpuId::number),
-            sent: report.sent,
-            unsent: report.unsent,
+            sent: report.frames.sent,
+            unsent: report.frames.unsent,
             offered_pps: rate(report),
             lateness: report.lateness.summary(),
         }
@@ -454,13 +454,13 @@ impl Document {
             schema_version: SCHEMA_VERSION,
             unix_ns: clock::realtime_ns(),
             monotonic_ns: clock::monotonic_ns(),
-            intended: report.intended,
-            sent: report.sent,
-            accepted: report.accepted,
-            refused_lost: report.refused_lost,
-            refused_repeated: report.refused_repeated,
-            unsent: report.unsent,
-            in_flight: report.in_flight,
+            intended: report.frames.intended,
+            sent: report.frames.sent,
+            accepted: report.frames.accepted,
+            refused_lost: report.frames.refused_lost,
+            refused_repeated: report.frames.refused_repeated,
+            unsent: report.frames.unsent,
+            in_flight: report.frames.in_flight,
             octets: report.octets,
             elapsed_s: report.elapsed.as_secs_f64(),
             offered_pps: rate(report),

@@ -1,10 +1,12 @@
 //! `capbench tune`: which settings of an interface and its host stand against capture; changes and restores them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use capbench_host::bed::{PortLock, Side};
 use capbench_host::{HostError, environment};
+use capbench_model::environment::interface::{PathInterface, Role};
+use capbench_report::read::read;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 use capbench_sys::host::capability::{self, Capability};
 use capbench_tune::{
@@ -26,8 +28,11 @@ pub struct TuneFlags {
     #[arg(value_enum)]
     action: Action,
     /// Interface of the capture
-    #[arg(short = 'i', long, value_name = "IF")]
-    interface: String,
+    #[arg(short = 'i', long, value_name = "IF", required_unless_present = "run")]
+    interface: Option<String>,
+    /// check: what stood against capture in a saved run, from what it recorded; its directory, or its results.json
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
     /// CPUs for capture, such as 2-5 or 2,4 [default: those next to the card]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     cpus: Option<CpuList>,
@@ -73,6 +78,11 @@ pub fn run(flags: &TuneFlags) -> Result<Exit> {
     if flags.json && flags.action != Action::Check {
         return Err(Usage("--json: only check prints a document".into()).into());
     }
+    match &flags.run {
+        Some(run) if flags.action == Action::Check => return look_at_run(flags, run),
+        Some(_) => return Err(Usage("--run: only check looks at a run".into()).into()),
+        None => {}
+    }
     let online = online_cpus()?;
     let is_offline = |cpu: &&u32| !online.iter().any(|one| one.number() == **cpu);
     if let Some(cpu) = flags.cpus.as_ref().and_then(|list| list.0.iter().find(is_offline)) {
@@ -90,23 +100,77 @@ impl TuneFlags {
         let cpus = self.cpus.as_ref().map(|list| list.0.clone()).unwrap_or_default();
         Wishes { cpus, only: self.only.clone() }
     }
+
+    fn interface(&self) -> &str {
+        self.interface.as_deref().expect("clap asks for one where there is no --run")
+    }
 }
 
 fn look(flags: &TuneFlags) -> Result<Exit> {
-    let live = Live::new(Side::named(&flags.interface)?);
+    let live = Live::new(Side::named(flags.interface())?);
     let facts = Facts::read(&live, &environment::read()?)?;
     let findings = judge(&facts, &flags.wishes());
     if flags.action == Action::Plan {
         print(&Check::plan(&facts, &findings))?;
         return Ok(Exit::Done);
     }
-    let check = Check::new(&facts, &findings);
+    show(flags, &Check::new(&facts, &findings))
+}
+
+fn show(flags: &TuneFlags, check: &Check) -> Result<Exit> {
     if flags.json {
-        print_json(&check)?
+        print_json(check)?
     } else {
         print(&check.text())?
     }
     Ok(if check.is_against() { Exit::Untuned } else { Exit::Done })
+}
+
+/// What stood against capture in a saved run.
+fn look_at_run(flags: &TuneFlags, path: &Path) -> Result<Exit> {
+    let run = read(path)?;
+    run.warnings.iter().for_each(|warning| tell!("capbench: {}: {warning}", path.display()));
+    let environment = &run.results.environment;
+    let mut exit = Exit::Done;
+    let captured = captured(environment.interfaces.as_deref().unwrap_or_default(), flags, path)?;
+    for interface in &captured {
+        let is_on_it =
+            |placement| interface.placements.is_empty() || interface.placements.contains(placement);
+        let trials = run.results.trials.iter().filter(|trial| is_on_it(&trial.profile.placement));
+        let trials: Vec<_> = trials.collect();
+        let facts = Facts::of_run(environment, interface, &trials);
+        let name = match captured.len() {
+            1 => path.display().to_string(),
+            _ => format!("{}, {}", path.display(), placement_of(interface)),
+        };
+        let check = Check::of_run(&facts, &judge(&facts, &flags.wishes()), &name, &trials);
+        if let Exit::Untuned = show(flags, &check)? {
+            exit = Exit::Untuned;
+        }
+    }
+    Ok(exit)
+}
+
+/// The interface of a run that captured: the only one, or that of `-i`. It is there for each placement for which its settings were
+/// others.
+fn captured<'r>(all: &'r [PathInterface], flags: &TuneFlags, path: &Path) -> Result<Vec<&'r PathInterface>> {
+    let captured: Vec<_> = all.iter().filter(|one| one.role == Role::Receive).collect();
+    let named = |one: &PathInterface| flags.interface.as_ref().is_none_or(|name| one.name == *name);
+    let chosen: Vec<_> = captured.iter().copied().filter(|one| named(one)).collect();
+    let run = path.display();
+    if captured.is_empty() {
+        return Err(Usage(format!("--run: {run} recorded no interface that captured")).into());
+    }
+    if chosen.is_empty() || chosen.iter().any(|one| one.name != chosen[0].name) {
+        let names = captured.iter().map(|one| format!("{} ({})", one.name, placement_of(one)));
+        let names = names.collect::<Vec<_>>().join(", ");
+        return Err(Usage(format!("-i: name an interface that captured in {run}: {names}")).into());
+    }
+    Ok(chosen)
+}
+
+fn placement_of(interface: &PathInterface) -> String {
+    format!("placement {}", interface.placements.join(" and "))
 }
 
 /// What both commands need that change something: the privilege, the folder of saved settings, what identifies the interface and
@@ -126,9 +190,9 @@ fn boot() -> Result<String> {
 }
 
 fn change(flags: &TuneFlags) -> Result<Exit> {
-    let side = Side::for_settings(&flags.interface, flags.isolated).map_err(TuneError::in_use)?;
+    let side = Side::for_settings(flags.interface(), flags.isolated).map_err(TuneError::in_use)?;
     let mut folder = folder(flags, true)?.expect("it was created");
-    let saved = folder.load(&flags.interface)?;
+    let saved = folder.load(flags.interface())?;
     let identity = Identity::of(&side);
     identity.check(saved.as_ref())?;
     let _lock = PortLock::take(&side)?;
@@ -146,7 +210,7 @@ fn change(flags: &TuneFlags) -> Result<Exit> {
         lines.add(setting, outcome);
     })?;
     lines.finish()?;
-    let interface = &flags.interface;
+    let interface = flags.interface();
     print(&match changed {
         0 => format!("Nothing changed on {interface}\n"),
         count => format!(
@@ -159,7 +223,7 @@ fn change(flags: &TuneFlags) -> Result<Exit> {
 }
 
 fn put_back(flags: &TuneFlags) -> Result<Exit> {
-    let interface = &flags.interface;
+    let interface = flags.interface();
     let folder = folder(flags, false)?;
     let state = folder.as_ref().map(|folder| folder.load(interface)).transpose()?.flatten();
     let (Some(mut folder), Some(state)) = (folder, state) else {

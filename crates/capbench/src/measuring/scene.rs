@@ -43,7 +43,7 @@ pub struct SceneFlags {
     #[arg(long, value_name = "N", value_parser = members::members)]
     members: Option<NonZeroU16>,
     /// Which of them gets a frame: hash or bpf (by flow), cpu, queue, lb (each in turn) or rollover; for one method:
-    /// +fanout=MODE [default: hash; of af-xdp queue]
+    /// +fanout=MODE [default: hash; of af-xdp and dpdk queue]
     #[arg(long, value_name = "MODE")]
     fanout: Option<FanoutMode>,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one

@@ -8,7 +8,7 @@ use capbench_host::environment;
 use capbench_model::method_spec::MethodSpec;
 use capbench_plan::recommendation::Recommendation;
 
-use crate::recommended::{self, Host};
+use crate::recommended;
 
 /// The method without a usable recommendation.
 const FALLBACK: &str = "packet-v3";
@@ -31,8 +31,7 @@ fn choose_from(folder: &Path) -> Result<(MethodSpec, String), String> {
     let Some(saved) = saved else {
         return Err(format!("no bench with a certain answer is saved in {}", folder.display()));
     };
-    let here = environment::read().map_err(|error| error.to_string())?;
-    if saved.host != Host::of(&here) {
+    if saved.host != environment::host().map_err(|error| error.to_string())? {
         return Err("the last conclusive bench was on another host or kernel".into());
     }
     let time = humantime::format_rfc3339_seconds(

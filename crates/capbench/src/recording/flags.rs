@@ -54,7 +54,7 @@ pub struct RecordFlags {
     #[arg(short = 'r', value_name = "FILE")]
     pub read: Option<PathBuf>,
     /// How captures share the packets of each interface: by hash or bpf (by flow), cpu, queue, lb (in turn) or rollover [default:
-    /// hash; of af-xdp queue]
+    /// hash; of af-xdp and dpdk queue]
     #[arg(long, value_name = "MODE", requires = "members")]
     pub fanout: Option<FanoutMode>,
     /// How many captures share the packets of an interface

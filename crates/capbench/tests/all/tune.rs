@@ -4,11 +4,19 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use std::time::Duration;
+
+use capbench_model::environment::Environment;
+use capbench_model::environment::interface::{PathInterface, Role};
+use capbench_model::for_tests::{card_with_queues, cores_and_nodes, measured, profile, rss_table};
+use capbench_model::trial::{Load, Phase};
+use capbench_report::for_tests::results;
+use capbench_report::results::{Results, RunDirectory};
 use capbench_sys::host::SysfsView;
 use serde_json::Value;
 
 use crate::support::{
-    Namespaces, Place, Scratch, capbench, lossy, program, results_file, run, scratch_of_root,
+    Ended, HOST, Namespaces, Place, Scratch, capbench, lossy, program, results_file, run, scratch_of_root,
 };
 
 /// Everything of an interface that `apply` changes or that such a change resets, as other programs see it.
@@ -156,4 +164,81 @@ fn root_an_interface_in_use_and_a_damaged_file_are_refused() {
     std::fs::write(&file, intact).unwrap();
     run(right, tune("restore", &folder, "")).success();
     assert_eq!(settings(right, "right"), before);
+}
+
+/// What `tune check --run` says of a run with these interfaces, whose trial lost 3 of 1000 frames in the backlog.
+fn check_of_run(interfaces: Vec<PathInterface>, more: &str) -> Ended {
+    let folder = Scratch::new();
+    let mut measured = measured(1000, 1000, 997, 0);
+    (measured.evidence.backlog_drops, measured.evidence.transmit_drops) = (Some(3), Some(3));
+    let second = Duration::from_secs(1);
+    let trial = measured.result(1, Phase::BestEffort, &profile("recv"), Load::Maximum, second);
+    let (cpu, memory) = cores_and_nodes(&["2-3"], &["0-7"]);
+    let environment = Environment {
+        cpu: Some(cpu),
+        memory: Some(memory),
+        netdev_max_backlog: Some(1000),
+        interfaces: Some(interfaces),
+        ..Environment::default()
+    };
+    RunDirectory::create(&folder.file("run"))
+        .unwrap()
+        .save(&Results { environment, ..results(vec![trial]) })
+        .unwrap();
+    let mut command = capbench("tune check --run");
+    run(HOST, command.arg(folder.file("run")).args(more.split_whitespace()))
+}
+
+fn captured(name: &str, placement: &str, cpus: [&str; 4]) -> PathInterface {
+    let mut facts = card_with_queues(cpus, rss_table(vec![32; 4]));
+    facts.driver = Some("veth".into());
+    PathInterface {
+        role: Role::Receive,
+        name: name.into(),
+        made_by_capbench: false,
+        placements: vec![placement.into()],
+        facts,
+    }
+}
+
+#[test]
+fn what_stood_against_capture_in_a_run_is_read_from_it() {
+    let crowded = captured("eth7", "same", ["0", "0", "1", "4"]);
+    let check = check_of_run(vec![crowded.clone()], "--json").ended_with(3).json();
+    results_file::assert_valid_output("tune", &check);
+    let verdict = check["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("2 settings stood against capture on eth7 in "), "{verdict}");
+    assert!(verdict.ends_with("not recorded: rps, budget, buffers, irqbalance"), "{verdict}");
+    let text = check_of_run(vec![crowded.clone()], "").ended_with(3).out;
+    for words in [
+        "2 of 4 queues interrupt the same CPU 0: queues 0 and 1",
+        "3 of 1,000 sent frames were lost in the softirq backlog in 1 trial",
+        "Not recorded:",
+    ] {
+        assert!(text.contains(words), "{words} is missing in {text}");
+    }
+    check_of_run(vec![crowded], "--only queues").ended_with(0);
+}
+
+#[test]
+fn a_run_with_several_interfaces_is_asked_about_one() {
+    let [one, other] = [("eth7", "same"), ("eth8", "other")]
+        .map(|(name, placement)| captured(name, placement, ["0", "1", "2", "4"]));
+    for more in ["", "-i eth9"] {
+        let refused = check_of_run(vec![one.clone(), other.clone()], more).ended_with(2).errors;
+        assert!(refused.contains("-i") && refused.contains("eth8 (placement other)"), "{refused}");
+    }
+    let named = check_of_run(vec![one.clone(), other], "-i eth8 --only backlog").ended_with(3).out;
+    assert!(
+        named.contains("on eth8") && named.contains("not measured"),
+        "no trial had that placement: {named}"
+    );
+    // Its settings changed between placements.
+    let changed = captured("eth7", "other", ["0", "0", "1", "4"]);
+    let both = check_of_run(vec![one, changed], "--only interrupts").ended_with(3).out;
+    assert!(both.contains("Nothing stood") && both.contains(", placement other: interrupts"), "{both}");
+    assert!(check_of_run(Vec::new(), "").ended_with(2).errors.contains("recorded no interface"));
+    for wrong in ["tune plan --run x", "tune apply -i eth0 --run x"] {
+        assert!(run(HOST, &mut capbench(wrong)).ended_with(2).errors.contains("only check"), "{wrong}");
+    }
 }

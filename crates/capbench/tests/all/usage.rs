@@ -9,6 +9,8 @@ use assert_cmd::Command;
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
+#[cfg(not(feature = "dpdk"))]
+const UNSUPPORTED: i32 = 5;
 const PRIVILEGE: i32 = 6;
 
 /// Runs `capbench` in an empty folder, which has to stay empty.
@@ -80,6 +82,13 @@ fn of_several_methods_those_that_do_not_use_a_flag_are_named() {
     assert_eq!(several.status.code(), Some(0), "{errors}");
     assert!(errors.contains("capbench: --ring has no effect on pf-ring, xdp-count"), "{errors}");
     assert!(!printed("sweep work --method recv --time 30d --dry-run").contains("suffice"));
+}
+
+#[cfg(not(feature = "dpdk"))]
+#[test]
+fn a_transmit_method_that_was_not_built_is_unsupported() {
+    let reason = "dpdk-tx: built without the feature dpdk; it needs libdpdk-dev: cargo build --features dpdk";
+    refused(UNSUPPORTED, "send -i lo --isolated --transmit dpdk-tx -c 1", &[reason]);
 }
 
 #[test]

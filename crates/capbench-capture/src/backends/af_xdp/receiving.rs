@@ -6,11 +6,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use capbench_sys::bpf::XdpMode;
 use capbench_sys::bpf::object::{object_file, probe};
 use capbench_sys::host::interface::hardware_address;
-use capbench_sys::packet::{Frame, PacketSocket, PacketType};
+use capbench_sys::packet::{Frame, PacketSocket};
 use capbench_sys::xdp::{
     BindOptions, CopyMode, FrameBatch, OwnedFrame, Receiver, ReceiverConfig, XdpSocket, XdpStatistics,
 };
 
+use super::super::addressee::addressee;
 use super::super::socket_setup::promiscuous;
 use super::METHOD;
 use super::accounting::Counted;
@@ -76,8 +77,8 @@ impl AfXdp {
             None => (Arc::new(load().map_err(|e| refusal.of_bpf(e))?), available),
             Some(fanout) => {
                 let redirecting = fanout.owned(load).map_err(|e| refusal.of_bpf(e))?;
-                let own = redirecting.next_queues(fanout.members());
-                let own = own.ok_or_else(|| refusal.more_members_than(redirecting.queues()))?;
+                let own = redirecting.shares.next(fanout.members());
+                let own = own.ok_or_else(|| refusal.more_members_than(redirecting.shares.queues()))?;
                 (redirecting, own.collect())
             }
         };
@@ -169,7 +170,7 @@ impl AfXdp {
             sum.0 += counts(queue)?.redirected;
         }
         if self.shared.is_none() || self.queues.contains(&0) {
-            for queue in 0..self.redirecting.queues() {
+            for queue in 0..self.redirecting.shares.queues() {
                 sum.1 += counts(queue)?.passed;
             }
         }
@@ -281,7 +282,7 @@ impl Batch for Received<'_> {
             wire_length: data.len() as u32,
             time_ns: self.time_ns,
             vlan: None,
-            packet_type: packet_type(data, &self.address),
+            packet_type: addressee(data, &self.address),
             hash: None,
             status: 0,
         })
@@ -303,17 +304,6 @@ impl Drop for Received<'_> {
     }
 }
 
-/// The addressee of a frame, by the rules of `eth_type_trans` of net/ethernet/eth.c, which runs after XDP.
-#[inline]
-fn packet_type(data: &[u8], address: &[u8; 6]) -> PacketType {
-    match data.first_chunk::<6>() {
-        Some(destination) if destination == address => PacketType::Host,
-        Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
-        Some([first, ..]) if first & 1 != 0 => PacketType::Multicast,
-        _ => PacketType::OtherHost,
-    }
-}
-
 /// Whether the kernel supports sockets and program here.
 pub(super) fn supported() -> std::result::Result<(), String> {
     XdpSocket::open().map_err(|error| match error.errno() {
@@ -326,19 +316,3 @@ pub(super) fn supported() -> std::result::Result<(), String> {
 
 const EPERM: i32 = 1;
 const EAFNOSUPPORT: i32 = 97;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_destination_address_gives_the_addressee() {
-        let own = [2, 0, 0, 0, 0, 7];
-        let of = |destination: [u8; 6]| packet_type(&[&destination[..], &[0; 60]].concat(), &own);
-        assert_eq!(of(own), PacketType::Host);
-        assert_eq!(of([0xff; 6]), PacketType::Broadcast);
-        assert_eq!(of([1, 0, 0x5e, 0, 0, 1]), PacketType::Multicast);
-        assert_eq!(of([2, 0, 0, 0, 0, 9]), PacketType::OtherHost);
-        assert_eq!(packet_type(&[1, 2], &own), PacketType::OtherHost);
-    }
-}

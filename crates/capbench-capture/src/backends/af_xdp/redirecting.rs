@@ -1,7 +1,5 @@
 //! The XDP program of an interface, and the receive queues whose frames it redirects: of one capture, or of all members of a group.
 
-use std::num::NonZeroU16;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use capbench_sys::bpf::object::{Loaded, Opened, object_file};
@@ -9,16 +7,16 @@ use capbench_sys::bpf::{XdpLink, XdpMode};
 use capbench_sys::xdp::Receiver;
 use capbench_sys::{SysError, host::InterfaceIndex};
 
+use super::super::queue_shares::QueueShares;
+
 /// A loaded program. It is on its interface as long as this value exists, once it was attached.
 #[derive(Debug)]
 pub(super) struct Redirecting {
     // Drop order: the program leaves the interface before its maps go.
     link: Mutex<Option<XdpLink>>,
     program: Loaded,
-    /// Receive queues that it counts for.
-    queues: u32,
-    /// Members that have joined.
-    joined: Mutex<u32>,
+    /// The receive queues that it counts for.
+    pub(super) shares: QueueShares,
 }
 
 /// What the program counted.
@@ -38,26 +36,7 @@ impl Redirecting {
         for map in ["sockets", "counts"] {
             opened.set_entries(map, queues)?;
         }
-        Ok(Self { link: Mutex::default(), program: opened.load()?, queues, joined: Mutex::default() })
-    }
-
-    /// The queues of the next of this many members: they share all, in order. One each if their number is unknown. `None`: there are
-    /// fewer queues than members.
-    pub(super) fn next_queues(&self, members: Option<NonZeroU16>) -> Option<Range<u32>> {
-        let members = members.map_or(self.queues, |members| members.get().into());
-        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
-        let (nth, queues) = (u64::from(*joined), u64::from(self.queues));
-        let at = |nth: u64| (nth * queues / u64::from(members)) as u32;
-        let own = at(nth)..at(nth + 1);
-        (members <= self.queues && own.end <= self.queues).then(|| {
-            *joined += 1;
-            own
-        })
-    }
-
-    /// Receive queues that it counts for.
-    pub(super) fn queues(&self) -> u32 {
-        self.queues
+        Ok(Self { link: Mutex::default(), program: opened.load()?, shares: QueueShares::of(queues) })
     }
 
     /// Redirects the frames of these queues to the receiver's sockets.

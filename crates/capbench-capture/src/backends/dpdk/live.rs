@@ -4,35 +4,36 @@
 //!
 //! Losses are recorded where they are known. DPDK 22.11 does not report the ring losses of `net_af_packet`; the statistics of
 //! its packet socket do. `rx_nombuf` is among the raw counters and no loss: the drivers used here leave such frames in their
-//! ring. The driver `net_af_packet` puts its socket into a fanout group of its process and interface: two captures of one
-//! process on one interface would share its frames.
+//! ring. The driver `net_af_packet` puts its sockets into a fanout group of its process and interface: two captures of one
+//! process on one interface would share its frames. Members have queues of one port, and what only the port counts is counted by
+//! the one with its first queue.
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
-use capbench_sys::dpdk::{Burst, Device, DriverSockets, Port, Wanted, eal};
-use capbench_sys::packet::{Frame, PacketSocket};
+use capbench_sys::dpdk::{Burst, DriverSockets, Port, eal};
+use capbench_sys::packet::Frame;
 use capbench_sys::xdp::XdpStatistics;
 
-use super::super::presence::{Presence, flags_if_up};
-use super::super::socket_setup::promiscuous;
-use super::losses::{of_hardware, of_xdp};
-use super::prepare::{plan, start, too_much_to_lock};
+use super::super::addressee::addressee;
+use super::super::presence::Presence;
+use super::losses::{of_hardware, of_queues, of_xdp};
+use super::shared::Shared;
 use super::{METHOD, Request, check};
-use crate::filter::Keep;
-use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result, filter};
+use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result};
 use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, Running, TimeSource};
-use capbench_model::units::SnapLength;
 
-/// A port of DPDK.
+/// A port of DPDK, or a member's queues of it.
 #[derive(Debug)]
 pub struct Dpdk {
     port: Port,
-    /// Keeps the interface in promiscuous mode until the process ends.
-    _promiscuity: Option<PacketSocket>,
+    _shared: Arc<Shared>,
     /// The interface of a virtual device.
     below: Option<Presence>,
     statistics: Accumulator,
@@ -53,10 +54,12 @@ pub struct Received<'a> {
 impl Batch for Received<'_> {
     #[inline]
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        let snap = self.snap;
-        self.burst
-            .frames()
-            .map(move |frame| Frame { data: &frame.data[..frame.data.len().min(snap)], ..frame })
+        let (snap, own) = (self.snap, self.burst.hardware_address());
+        self.burst.frames().map(move |frame| Frame {
+            data: &frame.data[..frame.data.len().min(snap)],
+            packet_type: addressee(frame.data, &own),
+            ..frame
+        })
     }
 }
 
@@ -67,35 +70,17 @@ impl Dpdk {
     /// Missing privilege, an interface that is missing or down, an invalid option, or an error of DPDK.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
-        let fail = |source| context.fail(source);
         check(spec, interface, options)?;
         let request = Request::parse(spec)?;
-        let is_virtual = request.device.is_virtual();
-        let mut user_promiscuous = false;
-        if is_virtual {
-            // Checked before DPDK starts, because its drivers do not say what is missing.
-            PacketSocket::open().map_err(fail)?;
-            user_promiscuous = flags_if_up(interface).map_err(fail)?.promiscuous();
-        }
-        let (device, wanted) = plan(&request, interface, options, user_promiscuous, &context)?;
-        let eal = start(spec, &context, &device, options)?;
-        let index = is_virtual.then_some(interface.index);
-        let port = Port::open(eal, &device, index, &wanted).map_err(|source| {
-            too_much_to_lock(spec, &request, interface, options, &source).unwrap_or_else(|| fail(source))
-        })?;
-        let mut filtered = false;
-        if let DriverSockets::Packet(sockets) = port.sockets() {
-            let program = filter::program(Keep::NoOutgoing, SnapLength::EVERYTHING, None).unwrap_or_default();
-            sockets.iter().try_for_each(|socket| socket.attach_filter(&program)).map_err(fail)?;
-            filtered = true;
-        }
-        let promiscuity =
-            (is_virtual && options.promiscuous).then(|| promiscuous(interface)).transpose().map_err(fail)?;
+        let open = || Shared::open(spec, &request, interface, options, &context);
+        let fanout = options.fanout.as_ref();
+        let shared = fanout.map_or_else(|| open().map(Arc::new), |fanout| fanout.owned(open))?;
+        let port = shared.next_queues(spec, fanout, &context)?;
         Ok(Self {
-            running: running(&port, &device, &wanted, filtered).map_err(fail)?,
+            running: running(&port, &shared, fanout).map_err(|source| context.fail(source))?,
             port,
-            _promiscuity: promiscuity,
-            below: is_virtual.then(|| Presence::of(interface)),
+            _shared: shared,
+            below: request.device.is_virtual().then(|| Presence::of(interface)),
             statistics: Accumulator::default(),
             snap: options.snap_length.octets() as usize,
             counts: WaitCounts::default(),
@@ -140,25 +125,26 @@ impl Capture for Dpdk {
     fn counters(&mut self) -> Result<Counters> {
         let fail = |source| self.context.fail(source);
         let port = self.port.counters().map_err(fail)?;
+        let (own, all) = (self.port.own_queues(), self.port.queues());
         let mut counters = match self.port.sockets() {
             DriverSockets::Packet(sockets) => {
                 let mut counters = Counters::default();
-                for socket in sockets {
+                for socket in of_own(sockets, own) {
                     counters = self.statistics.read(socket).map_err(fail)?;
                 }
                 counters
             }
             DriverSockets::Xdp(sockets) if !sockets.is_empty() => {
                 let mut sum = XdpStatistics::OF_NONE;
-                for socket in sockets {
+                for socket in of_own(sockets, own) {
                     sum = sum.plus(socket.socket().statistics().map_err(fail)?);
                 }
                 of_xdp(&sum)
             }
-            _ if self.below.is_none() => of_hardware(&port),
+            _ if self.below.is_none() => of_hardware(&port, own, all),
             _ => Counters::default(),
         };
-        counters.raw.extend(port);
+        counters.raw.extend(of_queues(port, own));
         Ok(counters)
     }
 
@@ -171,13 +157,15 @@ impl Capture for Dpdk {
     }
 }
 
+/// Those of a capture's queues, among the sockets of all.
+fn of_own<'s, T>(sockets: &'s [T], own: &Range<u16>) -> &'s [T] {
+    &sockets[usize::from(own.start)..usize::from(own.end)]
+}
+
 /// Describes the open capture.
-fn running(
-    port: &Port,
-    device: &Device,
-    wanted: &Wanted,
-    filtered: bool,
-) -> std::result::Result<Running, SysError> {
+fn running(port: &Port, shared: &Shared, fanout: Option<&Fanout>) -> std::result::Result<Running, SysError> {
+    let Shared { device, wanted, filtered, .. } = shared;
+    let (own, (descriptors, buffers)) = (port.own_queues(), port.sizes());
     let mode = match port.sockets() {
         DriverSockets::Xdp(sockets) if !sockets.is_empty() => {
             let zero_copy = sockets
@@ -194,16 +182,21 @@ fn running(
     };
     let found = !(matches!(port.sockets(), DriverSockets::None) && device.name.is_virtual());
     let properties = [
-        format!("driver {}{mode}", port.driver()),
-        format!("polled without sleeping; EAL {}", port.eal().arguments()),
+        Some(format!("driver {}{mode}", port.driver())),
+        fanout.map(|fanout| format!("member of a fanout group ({fanout})")),
+        port.has_rss().then(|| "RSS by addresses and ports".into()),
+        // Its sockets have PACKET_FANOUT_FLAG_ROLLOVER.
+        (port.driver() == "net_af_packet" && port.queues() > 1)
+            .then(|| "a queue by the flow's hash, another one while its ring is full".into()),
+        Some(format!("polled without sleeping; EAL {}", port.eal().arguments())),
     ];
     let sizes = format!(
         "bursts of {}, {} queue{} of {} descriptors, {} buffers of {} octets{}{}",
         wanted.burst,
-        port.queues(),
-        if port.queues() == 1 { "" } else { "s" },
-        port.descriptors(),
-        port.buffers(),
+        own.len(),
+        if own.len() == 1 { "" } else { "s" },
+        descriptors,
+        buffers,
         wanted.room,
         if device.arguments.is_empty() { "" } else { "; " },
         device.arguments
@@ -213,10 +206,10 @@ fn running(
         shortfalls: Vec::from_iter((!found).then(|| {
             format!("what its ring lost is unknown: the socket of the driver {} was not found", port.driver())
         })),
-        filtered,
+        filtered: *filtered,
         ..Running::described(
             METHOD.name,
-            Engine::new(eal::version(), properties),
+            Engine::new(eal::version(), properties.into_iter().flatten()),
             sizes,
             TimeSource::user_space("one clock read per burst"),
         )

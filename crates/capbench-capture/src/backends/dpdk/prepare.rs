@@ -1,5 +1,7 @@
 //! Before a DPDK device receives: checks, the device's configuration, and DPDK's start.
 
+use std::num::NonZeroU16;
+
 use capbench_sys::SysError;
 use capbench_sys::dpdk::{Device, DeviceName, Eal, Wanted, eal};
 use capbench_sys::host::capability::Capability;
@@ -7,10 +9,17 @@ use capbench_sys::host::{capability, identity, memory, namespace};
 
 use super::super::socket_setup::probe;
 use super::{Request, ring};
+
 use crate::{CaptureError, Context, Interface, Result};
+use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
+
+/// How many threads receive: members of a group. One, if their number is unknown.
+fn threads(options: &CaptureOptions) -> NonZeroU16 {
+    options.fanout.as_ref().and_then(Fanout::members).unwrap_or(NonZeroU16::MIN)
+}
 
 /// The device and the configuration of its port.
 pub(super) fn plan(
@@ -22,6 +31,7 @@ pub(super) fn plan(
 ) -> Result<(Device, Wanted)> {
     // Each frame is in one buffer, after DPDK's headroom of 128 octets.
     const HEAD_ROOM: u16 = 128;
+    let threads = threads(options);
     let usual = Wanted {
         mtu: None,
         queues: None,
@@ -31,34 +41,42 @@ pub(super) fn plan(
         burst: request.burst,
         // Virtual devices would change their interface permanently; the user's setting stays.
         promiscuous: user_promiscuous,
+        threads,
         transmit: None,
     };
-    let device = |arguments: &str| {
-        Device::new(request.device, &interface.name, &[arguments, &request.arguments])
+    let queues = |key: &str| match threads.get() > 1 && request.argument(key).is_none() {
+        true => format!("{key}={threads}"),
+        false => String::new(),
+    };
+    let device = |ring: &str, queues: &str| {
+        Device::new(request.device, &interface.name, &[ring, queues, &request.arguments])
             .map_err(|error| context.fail(error))
     };
     Ok(match request.device {
         DeviceName::AfPacket => {
             let ring = ring(request, interface, options)?;
-            (device(&ring.arguments)?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
+            (device(&ring.arguments, &queues("qpairs"))?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
         }
         DeviceName::AfXdp => {
             // A buffer has to fit in a page, with DPDK's and XDP's headroom.
             let room = if interface.mtu <= 1500 { usual.room } else { 4096 - 64 - HEAD_ROOM };
-            (device("")?, Wanted { descriptors: request.descriptors.unwrap_or(2048), room, ..usual })
+            let descriptors = request.descriptors.unwrap_or(2048);
+            (device("", &queues("queue_count"))?, Wanted { descriptors, room, ..usual })
         }
         DeviceName::Pci(_) => {
+            // The loopback interface is named for a device that has none; its MTU is not the device's.
+            let mtu = if interface.name == "lo" { 1500 } else { interface.mtu };
             // Ethernet header, VLAN tag and FCS are added.
-            let octets = (interface.mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
+            let octets = (mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
             let wanted = Wanted {
-                mtu: (interface.name != "lo" && interface.mtu > 1500).then_some(interface.mtu),
-                queues: Some(1),
+                mtu: (mtu > 1500).then_some(mtu),
+                queues: Some(threads.get()),
                 descriptors: request.descriptors.unwrap_or(4096),
                 room: HEAD_ROOM + octets.max(2048),
                 promiscuous: options.promiscuous,
                 ..usual
             };
-            (device("")?, wanted)
+            (device("", "")?, wanted)
         }
     })
 }
@@ -75,7 +93,8 @@ pub(super) fn too_much_to_lock(
     if request.device != DeviceName::AfPacket || !source.to_string().contains("mmap failed") {
         return None;
     }
-    let (locked, limit) = (ring(request, interface, options).ok()?.locked?, memory::lock_limit());
+    let of_queue = ring(request, interface, options).ok()?.locked?;
+    let (locked, limit) = (of_queue * u64::from(threads(options).get()), memory::lock_limit());
     (locked > limit).then(|| CaptureError::Unsupported {
         method: spec.to_string(),
         interface: interface.name.clone(),

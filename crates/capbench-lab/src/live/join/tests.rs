@@ -23,11 +23,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::live::halves::{GeneratorCpu, ReceiverCpus, SentFrames};
+use crate::live::halves::{GeneratorCpu, ReceiverCpus};
 use crate::live::interface_counts::InterfaceCounts;
 use crate::live::messages::HostCpus;
 use crate::live::nic::{Circumstances, NicAccount};
 use crate::receiver::Received;
+use capbench_frames::SentFrames;
 
 const MS: u64 = 1_000_000;
 pub(super) const VIRTUAL: LinkFacts = LinkFacts { is_virtual: true, line_rate_pps: None, clocks: None };

@@ -1,10 +1,10 @@
 //! The generators of a trial as one: their halves together.
 
-use capbench_frames::LatenessSummary;
+use capbench_frames::{LatenessSummary, SentFrames};
 use capbench_model::arrivals::StreamArrivals;
 use capbench_model::trial::Departed;
 
-use crate::live::halves::{GeneratorCpu, SentFrames, TransmitHalf};
+use crate::live::halves::{GeneratorCpu, TransmitHalf};
 
 /// The halves of several generators as that of one. Sums are unknown where a part is; of durations it is the longest.
 ///
@@ -34,7 +34,7 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
     notes.extend(other.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
     TransmitHalf {
         stream: one.stream,
-        frames: one.frames.plus(&other.frames),
+        frames: one.frames.plus(other.frames),
         elapsed: one.elapsed.max(other.elapsed),
         sending: one.sending.max(other.sending),
         lateness: one.lateness.zip(other.lateness).map(|(one, other)| latest(one, other)),
@@ -80,22 +80,8 @@ fn shared(one: GeneratorCpu, other: GeneratorCpu) -> GeneratorCpu {
     GeneratorCpu { own_ns, ..longer }
 }
 
-impl SentFrames {
-    fn plus(&self, other: &Self) -> Self {
-        Self {
-            intended: self.intended + other.intended,
-            sent: self.sent + other.sent,
-            unsent: self.unsent + other.unsent,
-            accepted: self.accepted + other.accepted,
-            refused_lost: self.refused_lost + other.refused_lost,
-            refused_repeated: self.refused_repeated + other.refused_repeated,
-            in_flight: self.in_flight + other.in_flight,
-        }
-    }
-
-    /// With the frames of a generator that ended before it reported them: those that it sent at least.
-    pub(super) fn with_unreported(&self, arrivals: &StreamArrivals) -> Self {
-        let sent = arrivals.reached;
-        self.plus(&Self { intended: sent, sent, accepted: sent, ..Self::default() })
-    }
+/// The frames together with those of a generator that ended before it reported them: those that it sent at least.
+pub(super) fn with_unreported(frames: SentFrames, arrivals: &StreamArrivals) -> SentFrames {
+    let sent = arrivals.reached;
+    frames.plus(SentFrames { intended: sent, sent, accepted: sent, ..SentFrames::default() })
 }

@@ -6,13 +6,11 @@
 //! | `change.rs` | a change of a setting that is ready to be made |
 //! | `groups.rs` | settings that are saved and set again as they were |
 //! | `settings.rs` | driver, rings, queues, interrupt moderation, pause frames, RSS, offloads |
-//! | `pause.rs` | counts of pause frames |
 //! | `named.rs` | named items of drivers and the kernel: counters, switches, features |
 
 mod change;
 mod groups;
 mod named;
-mod pause;
 mod settings;
 
 use super::interface;
@@ -23,7 +21,6 @@ pub use change::Change;
 pub(super) use change::Prepared;
 pub use groups::Group;
 pub use named::{DriverCounter, counters, features, switches};
-pub use pause::{PauseCounts, pause_counts};
 pub use settings::{
     Coalescing, DriverInfo, Moderation, Offload, PauseFrames, Queues, Rings, Sharing, driver, offload,
     offload_change, pause_frames, queues, receive_queues, rings, set_offload, sharing,

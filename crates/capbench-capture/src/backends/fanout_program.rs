@@ -1,10 +1,11 @@
-//! The program of [`FanoutMode::Program`](super::FanoutMode): classic BPF, whose result the kernel takes modulo the number of members.
+//! The program of [`FanoutMode::Program`](crate::FanoutMode): classic BPF, whose result the kernel takes modulo the number of members.
 //!
-//! It adds the two addresses, and the two ports, so that both directions of a connection have one result, and mixes the sums. A load
-//! beyond the frame ends it with 0. A received frame begins behind its Ethernet header, one that this host sends begins with it
-//! (`packet_rcv_fanout` and `dev_queue_xmit_nit`).
+//! It adds the two addresses, and the two ports of TCP, UDP and SCTP, so that both directions of a connection have one result, and
+//! mixes the sums. A fragment counts by its addresses only. Frames that are neither IPv4 nor IPv6 behind up to one VLAN tag go to the
+//! first member. A load beyond the frame ends it with 0. A received frame begins behind its Ethernet header, one that this host sends
+//! begins with it (`packet_rcv_fanout` and `dev_queue_xmit_nit`).
 
-use crate::socket_option::FilterInstruction;
+use capbench_sys::packet::FilterInstruction;
 
 /// Where the kernel's own fields of a frame begin: `SKF_AD_OFF` of linux/filter.h.
 const OF_KERNEL: u32 = (-0x1000i32) as u32;
@@ -28,12 +29,12 @@ pub(super) const BY_FLOW: [FilterInstruction; 89] = {
     let before = [
         step(ldh_abs, OF_KERNEL + 4), // SKF_AD_PKTTYPE
         step(ldx, 0),
-        jump(jeq, libc::PACKET_OUTGOING as u32, 0, 1),
+        jump(jeq, 4, 0, 1), // PACKET_OUTGOING
         step(ldx, 14),
         step(stx, 1),
         step(ldh_abs, OF_KERNEL), // SKF_AD_PROTOCOL
-        jump(jeq, libc::ETH_P_IPV6 as u32, 17, 0),
-        jump(jeq, libc::ETH_P_IP as u32, 0, 80),
+        jump(jeq, 0x86dd, 17, 0),
+        jump(jeq, 0x0800, 0, 80),
         // 8: IPv4.
         step(ld, 12),
         step(st, 0),
@@ -61,9 +62,9 @@ pub(super) const BY_FLOW: [FilterInstruction; 89] = {
         step(st, 2),
         step(ldb, 6),
         // 65: the transport protocol.
-        jump(jeq, libc::IPPROTO_TCP as u32, 2, 0),
-        jump(jeq, libc::IPPROTO_UDP as u32, 1, 0),
-        jump(jeq, libc::IPPROTO_SCTP as u32, 0, 10),
+        jump(jeq, 6, 2, 0),    // TCP
+        jump(jeq, 17, 1, 0),   // UDP
+        jump(jeq, 132, 0, 10), // SCTP
         step(ldx_mem, 2),
         step(ldh, 0),
         step(st, 3),

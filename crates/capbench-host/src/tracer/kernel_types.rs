@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use capbench_sys::SysError;
+use capbench_sys::bpf::object;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Enum, Typedef};
-
-use crate::SysError;
 
 /// File with the type description of kernels with CONFIG_DEBUG_INFO_BTF (Linux 5.4).
 pub const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -19,7 +19,7 @@ pub struct KernelTypes {
 impl KernelTypes {
     /// Reads a type description.
     pub fn read(path: &Path) -> Result<Self, SysError> {
-        super::object::listen();
+        object::listen();
         let types = Btf::from_path(path).map_err(|error| SysError::Call {
             what: format!("reading the kernel's types (BTF) from {}", path.display()),
             source: std::io::Error::other(error),
