@@ -247,8 +247,8 @@ fn record_into_a_pipe_that_stands_still(
 #[test]
 fn root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not() {
     let Some((_, spaces)) = test_bed() else { return };
-    // Four times as much as the buffers hold, and half of what the ring does, whose blocks are not all full.
-    let arguments = "--method packet-v3 --write-buffer 4MiB";
+    // Four times as much as the buffers hold, and an eighth of what the ring does: few of its blocks are full where the sender is slow.
+    let arguments = "--method packet-v3 --write-buffer 4MiB --ring 128MiB";
     let until = |recording: &mut Recording, sender: Running| {
         sender.end().success();
         recording.running.wait_for("buffers wait to be written");
