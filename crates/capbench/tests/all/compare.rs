@@ -181,7 +181,7 @@ fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
         results.statements
     );
     for contrast in &comparison.contrasts {
-        // Of several set-ups together the table has no rows.
+        // Several set-ups together are in a table that names none of them.
         let is_printed = contrast.setups > 1 || ended.out.contains(&contrast.setup.scene().to_string());
         assert!(is_printed, "{contrast:?} {}", ended.out);
         assert_eq!(contrast.then.trials.len(), contrast.now.trials.len());
