@@ -255,7 +255,9 @@ impl Conversion<'_> {
         // The output is one file: timestamps never start another.
         let origin = Origin { interface: 0, time_ns: 0 };
         let (frame, facts) = (Frame { time_ns, ..packet.frame() }, packet.facts());
-        match output.packet(origin, &mut Ends(Vec::new()), |room| encoder.encode(&frame, &facts, room)) {
+        match output
+            .packet(origin, &mut Ends(Vec::new()), |room: &mut [u8]| encoder.encode(&frame, &facts, room))
+        {
             Ok(()) => {}
             Err(NoRoom::Ended) => return Err(ConvertError::ReaderGone),
             Err(NoRoom::Full | NoRoom::TooLong) => return Err(too_long),

@@ -26,7 +26,7 @@ use crate::flag_values::{duration, share};
 #[command(next_help_heading = "Capture")]
 pub struct CaptureFlags {
     /// Memory for the ring, or the receive buffer of methods without one [default: 64MiB; of count and record with packet-v3
-    /// less]
+    /// 8MiB]
     #[arg(long, value_name = "SIZE")]
     ring: Option<ByteCount>,
     /// The same as for tcpdump: a number without a unit is KiB
@@ -91,12 +91,13 @@ impl CaptureFlags {
         Ok(())
     }
 
-    /// The options that the flags ask for, with another default for a ring that packs frames of any size, as packet-v3's does. The
-    /// kernel zeroes all of it when it is opened.
-    pub fn options_with_packed_ring(&self, method: &Method, packed: ByteCount) -> CaptureOptions {
+    /// The options that the flags ask for, with a smaller default for a ring that packs frames of any size, as packet-v3's does.
+    /// The kernel clears all of it when it is opened, which can take longer than to record the frames of a second.
+    pub fn options_of_packed_ring(&self, method: &Method) -> CaptureOptions {
+        const PACKED: ByteCount = ByteCount(8 << 20);
         let options = self.options();
         let is_packed = method.options.contains(&"--retire-timeout");
-        if self.ring().is_none() && is_packed { CaptureOptions { ring: packed, ..options } } else { options }
+        if self.ring().is_none() && is_packed { CaptureOptions { ring: PACKED, ..options } } else { options }
     }
 
     /// The memory of the ring, if the user states it.

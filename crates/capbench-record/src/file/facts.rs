@@ -64,6 +64,9 @@ pub(super) fn flags_of(frame: &Frame<'_>) -> u32 {
         | u32::from(frame.is_segments()) << SEGMENTS
 }
 
+/// The bits that say more than that a frame was received, whole and with a complete checksum.
+pub(super) const REMARKABLE: u32 = OUTBOUND | 1 << NOT_READY | 1 << SEGMENTS;
+
 pub(super) fn packet_type_of(flags: u32) -> PacketType {
     match (flags & 3, flags >> RECEPTION & 7) {
         (OUTBOUND, _) => PacketType::Outgoing,

@@ -36,6 +36,7 @@ pub use clock::Clock;
 pub use compressed::Decompressed;
 pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 pub use facts::{HashAlgorithm, PacketFacts};
+use facts::{REMARKABLE, flags_of};
 pub use reading::{CaptureReader, FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};
 
@@ -105,6 +106,8 @@ enum Records {
     Pcapng {
         /// The first octet of `epb_hash`.
         hash_code: u8,
+        /// A flags word is written if it has one of these bits.
+        written_flags: u32,
     },
     Pcap,
 }
@@ -124,7 +127,21 @@ impl Encoder {
         for interface in interfaces {
             header.extend(interface.block(ETHERNET, snap, Clock::NANOSECONDS)?);
         }
-        Ok(Self { records: Records::Pcapng { hash_code: hash.code() }, header, snap })
+        Ok(Self {
+            records: Records::Pcapng { hash_code: hash.code(), written_flags: u32::MAX },
+            header,
+            snap,
+        })
+    }
+
+    /// The same, but without the flags word of frames that were received, whole and with a complete checksum: with small frames it
+    /// is an eighth of the file.
+    #[must_use]
+    pub fn without_flags_of_received(mut self) -> Self {
+        if let Records::Pcapng { written_flags, .. } = &mut self.records {
+            *written_flags = REMARKABLE;
+        }
+        self
     }
 
     /// For a pcap file of frames of this link type. The format stores only timestamps, lengths and octets. Its seconds have 32 bits
@@ -151,11 +168,15 @@ impl Encoder {
     ///
     /// If the frame has a VLAN tag in its metadata, the encoder puts it back into the octets. Both lengths then grow by 4, and
     /// the snap length cuts the frame again.
-    #[inline]
+    #[inline(always)]
     pub fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
         let copy = FrameCopy::new(frame, self.snap.octets() as usize);
         match self.records {
-            Records::Pcapng { hash_code } => pcapng::encode(frame, &copy, facts, hash_code, room),
+            Records::Pcapng { hash_code, written_flags } => {
+                let flags = flags_of(frame);
+                let flags = if flags & written_flags != 0 { flags } else { 0 };
+                pcapng::encode(frame, &copy, facts, flags, hash_code, room)
+            }
             Records::Pcap => pcap::encode(frame, &copy, room),
         }
     }
@@ -197,7 +218,7 @@ impl Encoder {
 
     /// Sets the algorithm of the hashes of the next frames (the first octet of `epb_hash`).
     pub(crate) fn set_hash_algorithm(&mut self, code: u8) {
-        if let Records::Pcapng { hash_code } = &mut self.records {
+        if let Records::Pcapng { hash_code, .. } = &mut self.records {
             *hash_code = code;
         }
     }

@@ -3,7 +3,7 @@
 use capbench_sys::packet::Frame;
 
 use super::blocks::{END, ENHANCED_PACKET, FRAMING, packet};
-use super::facts::{PacketFacts, flags_of};
+use super::facts::PacketFacts;
 use super::tagging::FrameCopy;
 use super::verbatim::{self, RING_BLOCK};
 use super::{Extent, SnapLength};
@@ -45,57 +45,101 @@ pub(super) fn extent(octets: &[u8]) -> Option<Extent> {
     (length >= FRAMING && length.is_multiple_of(4)).then_some(Extent { length, packet_of, frames })
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn encode(
     frame: &Frame<'_>,
     copy: &FrameCopy<'_>,
     facts: &PacketFacts,
+    flags: u32,
     hash_code: u8,
     room: &mut [u8],
 ) -> Option<usize> {
     let padded = copy.captured.next_multiple_of(4);
-    let flags = flags_of(frame);
-    let options = if flags != 0 { FLAGS } else { 0 }
-        + if frame.hash.is_some() { HASH } else { 0 }
-        + if facts.dropped.is_some() { DROP_COUNT } else { 0 }
-        + if facts.queue.is_some() { QUEUE } else { 0 };
-    let end = if options != 0 { END_OF_OPTIONS } else { 0 };
-    let total = HEAD + padded + options + end + TAIL;
-    let record = room.get_mut(..total)?;
-
-    let (head, rest) = record.split_at_mut_checked(HEAD)?;
+    let options = Options { flags, hash: frame.hash, dropped: facts.dropped, queue: facts.queue };
+    let total = HEAD + padded + options.octets() + TAIL;
+    let (head, rest) = room.get_mut(..total)?.split_first_chunk_mut::<HEAD>()?;
     let (octets, rest) = rest.split_at_mut_checked(padded)?;
-    let mut place = Place(head);
-    place.put(pair(ENHANCED_PACKET, total as u32))?;
-    place.put(pair(facts.interface, (frame.time_ns >> 32) as u32))?;
-    place.put(pair(frame.time_ns as u32, copy.captured as u32))?;
-    place.put(copy.original.to_le_bytes())?;
+    let (times, original) = head.split_first_chunk_mut::<{ HEAD - 4 }>()?;
+    let words = [
+        pair(ENHANCED_PACKET, total as u32),
+        pair(facts.interface, (frame.time_ns >> 32) as u32),
+        pair(frame.time_ns as u32, copy.captured as u32),
+    ];
+    times.as_chunks_mut().0.copy_from_slice(&words);
+    original.copy_from_slice(&copy.original.to_le_bytes());
     if let Some(last) = octets.last_chunk_mut::<4>() {
         *last = [0; 4];
     }
-    copy.copy(&mut octets[..copy.captured]);
-
-    let mut place = Place(rest);
-    if flags != 0 {
-        place.put(pair(option(packet::FLAGS, 4), flags))?;
-    }
-    if let Some(hash) = frame.hash {
-        let [a, b, c, d] = hash.to_be_bytes();
-        place.put(option(packet::HASH, 5).to_le_bytes())?;
-        place.put([hash_code, a, b, c, d, 0, 0, 0])?;
-    }
-    if let Some(dropped) = facts.dropped {
-        place.put(option(packet::DROP_COUNT, 8).to_le_bytes())?;
-        place.put(dropped.to_le_bytes())?;
-    }
-    if let Some(queue) = facts.queue {
-        place.put(pair(option(packet::QUEUE, 4), queue))?;
-    }
-    if end != 0 {
-        place.put(option(END, 0).to_le_bytes())?;
-    }
-    place.put((total as u32).to_le_bytes())?;
+    copy.copy(octets.get_mut(..copy.captured)?);
+    options.put(hash_code, total as u32, rest)?;
     Some(total)
+}
+
+/// The options of a packet, in the order of the record.
+struct Options {
+    /// 0 if nothing is known.
+    flags: u32,
+    hash: Option<u32>,
+    dropped: Option<u64>,
+    queue: Option<u32>,
+}
+
+impl Options {
+    /// Whether there is no option, except perhaps the flags: the common case.
+    #[inline(always)]
+    fn are_flags_only(&self) -> bool {
+        self.hash.is_none() & self.dropped.is_none() & self.queue.is_none()
+    }
+
+    #[inline(always)]
+    fn octets(&self) -> usize {
+        let flags = if self.flags != 0 { FLAGS } else { 0 };
+        if self.are_flags_only() {
+            return if flags != 0 { FLAGS + END_OF_OPTIONS } else { 0 };
+        }
+        let of = |is_there: bool, octets: usize| if is_there { octets } else { 0 };
+        flags
+            + of(self.hash.is_some(), HASH)
+            + of(self.dropped.is_some(), DROP_COUNT)
+            + of(self.queue.is_some(), QUEUE)
+            + END_OF_OPTIONS
+    }
+
+    /// Writes the options and the trailing length.
+    #[inline(always)]
+    fn put(&self, hash_code: u8, total: u32, room: &mut [u8]) -> Option<()> {
+        if !self.are_flags_only() {
+            return self.put_each(hash_code, total, room);
+        }
+        if self.flags != 0 {
+            let words = [pair(option(packet::FLAGS, 4), self.flags), pair(option(END, 0), total)];
+            room.as_chunks_mut().0.copy_from_slice(&words);
+        } else {
+            *room.first_chunk_mut()? = total.to_le_bytes();
+        }
+        Some(())
+    }
+
+    #[inline(never)]
+    fn put_each(&self, hash_code: u8, total: u32, room: &mut [u8]) -> Option<()> {
+        let mut place = Place(room);
+        if self.flags != 0 {
+            place.put(pair(option(packet::FLAGS, 4), self.flags))?;
+        }
+        if let Some(hash) = self.hash {
+            let [a, b, c, d] = hash.to_be_bytes();
+            place.put(option(packet::HASH, 5).to_le_bytes())?;
+            place.put([hash_code, a, b, c, d, 0, 0, 0])?;
+        }
+        if let Some(dropped) = self.dropped {
+            place.put(option(packet::DROP_COUNT, 8).to_le_bytes())?;
+            place.put(dropped.to_le_bytes())?;
+        }
+        if let Some(queue) = self.queue {
+            place.put(pair(option(packet::QUEUE, 4), queue))?;
+        }
+        place.put(pair(option(END, 0), total))
+    }
 }
 
 pub(super) fn with_drop_count(record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize> {
@@ -125,13 +169,13 @@ pub(super) fn with_drop_count(record: &[u8], dropped: u64, room: &mut [u8]) -> O
 }
 
 /// An option's header, as the first of its words.
-#[inline]
+#[inline(always)]
 const fn option(code: u16, length: u16) -> u32 {
     code as u32 | (length as u32) << 16
 }
 
 /// Two consecutive words.
-#[inline]
+#[inline(always)]
 const fn pair(first: u32, second: u32) -> [u8; 8] {
     (first as u64 | (second as u64) << 32).to_le_bytes()
 }

@@ -21,7 +21,7 @@ pub(super) struct FrameCopy<'a> {
 
 impl<'a> FrameCopy<'a> {
     /// Limits the frame to this many octets.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(frame: &Frame<'a>, snap: usize) -> Self {
         let data = frame.data;
         let (tag, there, wire) = match frame.vlan {
@@ -38,7 +38,7 @@ impl<'a> FrameCopy<'a> {
     }
 
     /// Copies the octets to `to`, whose length is exactly the captured length.
-    #[inline]
+    #[inline(always)]
     pub(super) fn copy(&self, to: &mut [u8]) {
         match self.tag {
             None => to.copy_from_slice(&self.data[..self.captured]),

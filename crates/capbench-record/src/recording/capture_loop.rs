@@ -10,6 +10,9 @@ use super::capture_side::{CaptureSide, TICK};
 
 /// Receives the frames of a capture.
 pub(super) trait Consumer {
+    /// Longest wait for frames, and so for a request.
+    const WAIT: Duration = TICK;
+
     /// Reads the next frames of the capture, waiting up to about `timeout`. Returns whether there were any.
     fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool>;
 
@@ -64,10 +67,10 @@ pub(super) fn run<C: Capture>(
     outcome.and(emptied).and(read)
 }
 
-fn until_stopped<C: Capture>(
+fn until_stopped<C: Capture, F: Consumer>(
     capture: &mut C,
     side: &CaptureSide,
-    consumer: &mut impl Consumer,
+    consumer: &mut F,
     requests: &Requests,
 ) -> Result<()> {
     let mut handled = HandledRequests::default();
@@ -76,7 +79,7 @@ fn until_stopped<C: Capture>(
     while !requests.is_stop() && !consumer.has_ended() {
         let waited = CaptureSide::waited(capture);
         // Waiting frames count as arrived frames: no statistics are read meanwhile, unless they are overdue.
-        let gave = consumer.is_blocked(capture) || side.survive(consumer.next(capture, TICK))?;
+        let gave = consumer.is_blocked(capture) || side.survive(consumer.next(capture, F::WAIT))?;
         if gave {
             side.gave();
         }

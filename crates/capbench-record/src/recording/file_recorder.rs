@@ -18,7 +18,7 @@ use crate::file::{
     Booking, ETHERNET, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
     PacketFacts, check_buffer, verbatim,
 };
-use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
+use crate::writing::{EncodeRecord, FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
 /// First and last records of a file: the statistics as last read.
 #[derive(Debug)]
@@ -97,6 +97,33 @@ struct InterfaceState {
     past: u64,
 }
 
+impl InterfaceState {
+    /// Counts a frame that the output refused. Returns whether the recording has ended.
+    #[cold]
+    fn refused(&mut self, refusal: NoRoom, output: &Output) -> bool {
+        match refusal {
+            NoRoom::Full | NoRoom::TooLong => self.pending_drops += 1,
+            // If the last file is complete, the output does not count these packets. If writing failed, it does.
+            NoRoom::Ended => self.past += u64::from(output.is_complete()),
+        }
+        refusal == NoRoom::Ended
+    }
+}
+
+/// The record of a frame that is not encoded yet.
+struct FrameToEncode<'a> {
+    encoder: &'a Encoder,
+    frame: &'a Frame<'a>,
+    facts: PacketFacts,
+}
+
+impl EncodeRecord for FrameToEncode<'_> {
+    #[inline(always)]
+    fn encode(&self, room: &mut [u8]) -> Option<usize> {
+        self.encoder.encode(self.frame, &self.facts, room)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct FileRecorder {
     encoder: Encoder,
@@ -123,7 +150,7 @@ impl FileRecorder {
     ) -> Result<Self> {
         let pcapng = || Encoder::pcapng(&plan.section, descriptions, plan.snap_length, plan.hash);
         let encoder = match plan.format {
-            FileFormat::Pcapng => pcapng()?,
+            FileFormat::Pcapng => pcapng()?.without_flags_of_received(),
             FileFormat::Verbatim => pcapng()?.verbatim(),
             FileFormat::Pcap => Encoder::pcap(ETHERNET, plan.snap_length),
         };
@@ -189,33 +216,38 @@ impl FileRecorder {
         self.interfaces[interface as usize].pending_drops += frames;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
-        self.encode_into(interface, frame, |encoder, dropped, room| {
-            encoder.encode(frame, &PacketFacts { interface, queue, dropped }, room)
+        self.put(interface, frame, |encoder, dropped| FrameToEncode {
+            encoder,
+            frame,
+            facts: PacketFacts { interface, queue, dropped },
         });
     }
 
     /// Records a frame whose octets are its record, encoded by [`FileRecorder::encoder`] without a drop count.
     #[inline]
     pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
-        self.encode_into(interface, frame, |encoder, dropped, room| match dropped {
-            Some(dropped) => encoder.with_drop_count(frame.data, dropped, room),
-            None => {
-                room.get_mut(..frame.data.len())?.copy_from_slice(frame.data);
-                Some(frame.data.len())
+        self.put(interface, frame, |encoder, dropped| {
+            move |room: &mut [u8]| match dropped {
+                Some(dropped) => encoder.with_drop_count(frame.data, dropped, room),
+                None => {
+                    room.get_mut(..frame.data.len())?.copy_from_slice(frame.data);
+                    Some(frame.data.len())
+                }
             }
         });
     }
 
-    #[inline]
-    fn encode_into(
-        &mut self,
+    /// Records a frame. `record` is given the drops that it has to report.
+    #[inline(always)]
+    fn put<'a, R: EncodeRecord>(
+        &'a mut self,
         interface: u32,
         frame: &Frame<'_>,
-        encode: impl Fn(&Encoder, Option<u64>, &mut [u8]) -> Option<usize>,
+        record: impl FnOnce(&'a Encoder, Option<u64>) -> R,
     ) {
-        let Self { encoder, ends, output, interfaces, left, .. } = self;
+        let Self { encoder, ends, output, interfaces, left, has_ended, .. } = self;
         let state = &mut interfaces[interface as usize];
         if *left == 0 {
             state.past += 1;
@@ -224,14 +256,14 @@ impl FileRecorder {
         let pending_drops = state.pending_drops;
         let dropped = (pending_drops > 0).then_some(pending_drops);
         let origin = Origin { interface, time_ns: frame.time_ns };
-        match output.packet(origin, ends, |room| encode(encoder, dropped, room)) {
+        match output.packet(origin, ends, record(encoder, dropped)) {
             Ok(()) => {
                 state.reported += pending_drops;
                 state.pending_drops = 0;
                 state.octets += u64::from(frame.wire_length);
                 *left -= 1;
             }
-            Err(refusal) => self.refused(interface as usize, refusal),
+            Err(refusal) => *has_ended |= state.refused(refusal, output),
         }
     }
 
@@ -256,19 +288,6 @@ impl FileRecorder {
         state.pending_drops = 0;
         self.left -= frames;
         Ok(())
-    }
-
-    #[cold]
-    fn refused(&mut self, interface: usize, refusal: NoRoom) {
-        let state = &mut self.interfaces[interface];
-        match refusal {
-            NoRoom::Full | NoRoom::TooLong => state.pending_drops += 1,
-            NoRoom::Ended => {
-                // If the last file is complete, the output does not count these packets. If writing failed, it does.
-                state.past += u64::from(self.output.is_complete());
-                self.has_ended = true;
-            }
-        }
     }
 
     /// Whether the requested number of packets is recorded.

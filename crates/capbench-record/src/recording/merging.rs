@@ -130,7 +130,7 @@ impl Port {
     }
 
     /// Records a frame, unless the filter rejects it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn record(&mut self, queue: Option<u32>, frame: &Frame<'_>, recorder: &mut FileRecorder) {
         if self.filter.as_ref().is_none_or(|filter| filter.matches(frame).is_some()) {
             recorder.packet(self.interface, queue, frame);

@@ -119,14 +119,14 @@ impl Buffer {
     }
 
     /// Counts a record in the first bytes of the free memory.
-    #[inline]
+    #[inline(always)]
     pub(super) fn commit(&mut self, length: usize) {
         debug_assert!(length <= self.spare_length());
         self.end = self.memory.len().min(self.end + length);
     }
 
     /// As [`Self::commit`], for a packet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn commit_packet(&mut self, length: usize, origin: Origin) {
         self.commit(length);
         self.packets_of[origin.interface as usize] += 1;

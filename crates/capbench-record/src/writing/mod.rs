@@ -47,7 +47,7 @@ pub use buffer::Origin;
 pub use counts::{Lag, PacketCounts, WriterCounts, WriterGauge};
 pub use failure::CONFINED;
 pub use options::{WhenFull, WriteOptions};
-pub use output::{FileEnds, NoRoom, Output, Recorded};
+pub use output::{EncodeRecord, FileEnds, NoRoom, Output, Recorded};
 pub use retention::{FreeSpace, Retention};
 pub use rotation::Rotation;
 pub use writer::Ending;

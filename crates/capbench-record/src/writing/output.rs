@@ -31,6 +31,18 @@ pub trait FileEnds {
     fn trailer(&mut self, out: &mut Vec<u8>);
 }
 
+/// Writes a record. Functions can implement it; a type whose method is always inlined costs no call per packet.
+pub trait EncodeRecord {
+    /// Writes the record at the beginning of `room`, and returns its length in bytes; `None` if it does not fit.
+    fn encode(&self, room: &mut [u8]) -> Option<usize>;
+}
+
+impl<F: Fn(&mut [u8]) -> Option<usize>> EncodeRecord for F {
+    fn encode(&self, room: &mut [u8]) -> Option<usize> {
+        self(room)
+    }
+}
+
 /// Why there is no room for a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRoom {
@@ -134,41 +146,44 @@ impl Output {
         })
     }
 
-    /// Records a packet, and begins a new file before it if one is due. `encode` writes the packet at the beginning of the passed
-    /// memory and returns its length in bytes. If it returns `None`, it is called once more, with an empty buffer.
+    /// Records a packet, and begins a new file before it if one is due. A record that does not fit is encoded once more, into an
+    /// empty buffer.
     ///
     /// # Errors
     /// Why there is no room.
     ///
     /// # Panics
     /// For an interface outside of [`WriteOptions::interfaces`].
-    #[inline]
+    #[inline(always)]
     pub fn packet(
         &mut self,
         origin: Origin,
         ends: &mut impl FileEnds,
-        mut encode: impl FnMut(&mut [u8]) -> Option<usize>,
+        record: impl EncodeRecord,
     ) -> std::result::Result<(), NoRoom> {
-        let next = self.position.next(origin.time_ns);
-        if next == Next::Same && self.encode_packet(origin, &mut encode) {
-            return Ok(());
+        let (mut next, mut is_new_room) = (self.position.next(origin.time_ns), false);
+        loop {
+            if next == Next::Same
+                && let Some(buffer) = &mut self.current
+                && let Some(length) = record.encode(buffer.spare())
+            {
+                buffer.commit_packet(length, origin);
+                self.position.add(length, 1);
+                return Ok(());
+            }
+            let made = if is_new_room {
+                Err(NoRoom::TooLong)
+            } else {
+                self.make_packet_room(next, origin.time_ns, ends)
+            };
+            if let Err(refusal) = made {
+                if !self.is_complete {
+                    self.gauge.refused(origin.interface);
+                }
+                return Err(refusal);
+            }
+            (next, is_new_room) = (Next::Same, true);
         }
-        let made = self.make_packet_room(next, origin.time_ns, ends).and_then(|()| {
-            if self.encode_packet(origin, &mut encode) { Ok(()) } else { Err(NoRoom::TooLong) }
-        });
-        if made.is_err() && !self.is_complete {
-            self.gauge.refused(origin.interface);
-        }
-        made
-    }
-
-    #[inline]
-    fn encode_packet(&mut self, origin: Origin, encode: &mut impl FnMut(&mut [u8]) -> Option<usize>) -> bool {
-        let Some(buffer) = &mut self.current else { return false };
-        let Some(length) = encode(buffer.spare()) else { return false };
-        buffer.commit_packet(length, origin);
-        self.position.add(length, 1);
-        true
     }
 
     /// Writes complete records that are not packets to the file of the last packet, unless that file has ended.

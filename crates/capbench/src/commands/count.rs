@@ -19,7 +19,7 @@ use capbench_model::direction::Direction;
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
-use capbench_model::units::{ByteCount, SnapLength};
+use capbench_model::units::SnapLength;
 use capbench_sys::host::{CpuId, affinity, clock};
 use clap::Args;
 
@@ -75,9 +75,6 @@ pub struct CountFlags {
 /// Octets that are captured of each frame if nothing reads them: the least for which libpcap puts a tag back.
 const HEADER: SnapLength = SnapLength::ETHERNET_HEADER;
 
-/// Memory of a ring that packs such frames: 170,000 of them. The kernel zeroes all of it at the start.
-const RING: ByteCount = ByteCount(16 << 20);
-
 /// Time after which a partly filled block of such a ring is delivered: blocks of 1 MiB are full before, down to 100,000 packets/s.
 const RETIRE_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -110,7 +107,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let filters = filters(flags, &method, &interface, &mut options)?;
     if classifier.is_none() && filters.need_no_octets() && row.options.contains(&"--snaplen") {
         options.snap_length = options.snap_length.min(HEADER);
-        options.ring = flags.capture.options_with_packed_ring(row, RING).ring;
+        options.ring = flags.capture.options_of_packed_ring(row).ring;
         options.retire_timeout = flags.capture.retire_timeout.unwrap_or(RETIRE_TIMEOUT);
     }
     let counting = Counting { filters, classifier, limit: flags.count };

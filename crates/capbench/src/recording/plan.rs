@@ -8,7 +8,6 @@ use capbench_capture::methods;
 use capbench_lab::programs::Programs;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
-use capbench_model::units::ByteCount;
 use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::recording::{Plan, Source, Workers};
 use capbench_record::worker_pool::{self, WhenFull};
@@ -21,15 +20,12 @@ use super::{Wanted, auto};
 use crate::capture_files;
 use crate::exit::Usage;
 
-/// Memory of a ring that packs frames. Behind it is the memory for packets that wait for the disk.
-const RING: ByteCount = ByteCount(32 << 20);
-
 /// The plan, with filters compiled for their interfaces.
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let method = method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let text = flags.filter.text()?;
-    let mut options = flags.capture.options_with_packed_ring(methods::find(&method)?, RING);
+    let mut options = flags.capture.options_of_packed_ring(methods::find(&method)?);
     options.fanout = flags
         .members
         .map(|members| Fanout::new(flags.fanout.unwrap_or(method.usual_fanout())).with_members(members));

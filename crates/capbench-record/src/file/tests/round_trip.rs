@@ -4,7 +4,7 @@ use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType, VlanTag};
 use proptest::prelude::*;
 
-use super::{Kept, Whole, packets};
+use super::{Kept, KeptPacket, Whole, packets};
 use crate::error::RecordError;
 use crate::file::facts::PacketFacts;
 use crate::file::{
@@ -113,6 +113,22 @@ fn file(encoder: &Encoder, frames: &[Made], buffer: usize) -> Vec<u8> {
     }
     file.extend(&memory[..filled]);
     file
+}
+
+proptest! {
+    #[test]
+    fn a_recorder_leaves_out_the_flags_of_received_frames_alone(frames in prop::collection::vec(made(), 0..20)) {
+        let whole = pcapng(SnapLength::EVERYTHING);
+        let sparing = whole.clone().without_flags_of_received();
+        let read = |encoder: &Encoder| Whole::of(&file(encoder, &frames, encoder.largest_record()));
+        let (whole, sparing) = (read(&whole), read(&sparing));
+        for ((made, whole), sparing) in frames.iter().zip(packets(&whole)).zip(packets(&sparing)) {
+            let is_missing_checksum_or_segments = made.status & (1 << 3 | 1 << 8) != 0;
+            let is_remarkable = made.packet_type == PacketType::Outgoing || is_missing_checksum_or_segments;
+            prop_assert_eq!(sparing.flags, whole.flags.filter(|_| is_remarkable));
+            prop_assert_eq!(KeptPacket { flags: None, ..sparing.clone() }, KeptPacket { flags: None, ..whole.clone() });
+        }
+    }
 }
 
 proptest! {

@@ -228,7 +228,7 @@ pub(super) fn open(stage: &Stage, by: By, change: impl FnOnce(&mut WriteOptions)
 pub(super) fn put(output: &mut Output, number: u32, fill: usize, time_ns: u64) -> Result<(), NoRoom> {
     let origin = Origin { interface: number % 2, time_ns };
     let bytes = fake::record(number, origin.interface, fill);
-    output.packet(origin, &mut FakeEnds, |room| {
+    output.packet(origin, &mut FakeEnds, |room: &mut [u8]| {
         room.get_mut(..bytes.len())?.copy_from_slice(&bytes);
         Some(bytes.len())
     })
