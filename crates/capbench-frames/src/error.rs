@@ -84,6 +84,18 @@ pub enum FrameError {
         /// The names that exist.
         known: String,
     },
+    /// A header of a stack that cannot be read.
+    #[error("header {number} ({protocol}): {place}{}{reason}", if place.is_empty() { "" } else { ": " })]
+    Header {
+        /// Its number in the stack, from 1.
+        number: usize,
+        /// Its protocol.
+        protocol: String,
+        /// The member inside the header, with dots; empty for the whole header.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An invalid schedule.
     #[error("{0}")]
     Schedule(&'static str),

@@ -33,6 +33,7 @@ pub mod schedule;
 mod sent_frames;
 pub mod sizes;
 pub mod source;
+pub mod stack;
 pub mod stamp;
 pub mod units;
 
@@ -51,5 +52,6 @@ pub use schedule::{RecordedTimes, Schedule, Speed, Step, Turn};
 pub use sent_frames::SentFrames;
 pub use sizes::{SizeSequence, Sizes};
 pub use source::FrameSource;
+pub use stack::HeaderStack;
 pub use stamp::{Stamp, StreamId, TrialId};
 pub use units::{FrameSize, Mtu};
