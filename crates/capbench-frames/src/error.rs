@@ -96,6 +96,24 @@ pub enum FrameError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A flow that the others or its times forbid.
+    #[error("flow {name}: {reason}")]
+    Flow {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Headers that no frame can hold.
+    #[error(
+        "the headers {stack} have {octets} octets: a frame begins with 14 or more, and ends after 65535, the FCS included"
+    )]
+    StackLength {
+        /// The headers.
+        stack: String,
+        /// Octets of all headers.
+        octets: usize,
+    },
     /// An invalid schedule.
     #[error("{0}")]
     Schedule(&'static str),

@@ -1,16 +1,24 @@
 //! Stacks of headers: what each field of each header holds, from frame to frame.
 //!
-//! `protocols` has the table of protocols and fields, `pattern` the values of a field, `parse` reads both. Names, patterns and
-//! defaults are those of the Open Traffic Generator model, so that its JSON and the TOML of a packet file are one form.
+//! `protocols` has the table of protocols and fields, `pattern` the values of a field, `payload` the octets after the headers;
+//! `parse` reads them. Names, patterns and defaults are those of the Open Traffic Generator model, so that its JSON and the TOML of
+//! a packet file are one form. `plan` prepares the frames of a stack, `writer` writes them.
 
 mod parse;
 mod pattern;
+mod payload;
+mod plan;
 pub mod protocols;
+mod sequence;
+mod writer;
 
 use std::fmt;
 
 pub use pattern::Pattern;
+pub use payload::Payload;
+pub use plan::StackPlan;
 use protocols::{CHECKSUM_PRESENT, CUSTOM, Field, Protocol};
+pub use writer::StackFrames;
 
 use crate::FrameError;
 
@@ -109,14 +117,25 @@ impl Refused {
         self
     }
 
-    fn of_header(self, index: usize, protocol: &str) -> FrameError {
+    fn place(&self) -> String {
         let places: Vec<_> = self.places.iter().rev().map(String::as_str).collect();
+        places.join(".")
+    }
+
+    fn of_header(self, index: usize, protocol: &str) -> FrameError {
         FrameError::Header {
             number: index + 1,
             protocol: protocol.to_owned(),
-            place: places.join("."),
+            place: self.place(),
             reason: self.reason,
         }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.places.is_empty() { "" } else { ": " };
+        write!(f, "{}{separator}{}", self.place(), self.reason)
     }
 }
 

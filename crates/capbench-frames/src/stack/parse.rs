@@ -130,8 +130,9 @@ fn check(header: &Header) -> std::result::Result<(), Refused> {
                 &format!("has bits that {} has, too; state one of them", other.name),
             ));
         }
-        if field.name == CHECKSUM_PRESENT && !matches!(pattern, Pattern::Value(_)) {
-            return Err(refuse(field.name, "must be one value: the length of the header depends on it"));
+        let has_length = matches!(field.name, CHECKSUM_PRESENT | "header_length");
+        if has_length && !matches!(pattern, Pattern::Value(_) | Pattern::Auto) {
+            return Err(refuse(field.name, "must be one value: it says how long the header is"));
         }
         if field.range().end > 8 * header.octets() {
             return Err(refuse(field.name, &format!("is in the header only with {CHECKSUM_PRESENT} 1")));
@@ -150,16 +151,15 @@ fn octets(members: &Map<String, Value>) -> std::result::Result<Vec<u8>, Refused>
             |(name, _)| if name == "bytes" { refuse(name, WANTED) } else { unknown(name, &["bytes"]) },
         ));
     };
+    hexadecimal(text).filter(|octets| !octets.is_empty()).ok_or_else(|| refuse("bytes", WANTED))
+}
+
+/// Octets in hexadecimal. Spaces and colons do not matter.
+pub(super) fn hexadecimal(text: &str) -> Option<Vec<u8>> {
     let bare = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    let digits: Option<Vec<u8>> = bare
-        .chars()
-        .filter(|character| !matches!(character, ' ' | ':'))
-        .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
-        .collect();
-    match digits {
-        Some(digits) if !digits.is_empty() && digits.len().is_multiple_of(2) => {
-            Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
-        }
-        _ => Err(refuse("bytes", WANTED)),
-    }
+    let digits = bare.chars().filter(|character| !matches!(character, ' ' | ':'));
+    let digits =
+        digits.map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect::<Option<Vec<_>>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }

@@ -124,7 +124,7 @@ fn refusals_name_the_place_and_what_there_is() {
         ),
         (
             json!([{"gre": {"checksum_present": [0, 1]}}]),
-            "header 1 (gre): checksum_present: must be one value: the length of the header depends on it",
+            "header 1 (gre): checksum_present: must be one value: it says how long the header is",
         ),
         (
             json!([{"custom": {"bytes": "abc"}}]),
