@@ -96,6 +96,14 @@ pub enum FrameError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A part of a packet file that cannot be used.
+    #[error("{place}: {reason}")]
+    PacketFile {
+        /// The line, the member or the flow.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A flow that the others or its times forbid.
     #[error("flow {name}: {reason}")]
     Flow {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub use merge::MergedFlows;
 
-use crate::{FrameError, FrameSize, Result, Schedule, StackPlan};
+use crate::{FrameError, FrameSize, Pps, Result, Schedule, StackPlan};
 
 /// A flow.
 #[derive(Debug)]
@@ -48,6 +48,8 @@ pub struct FlowCounts {
     pub sent: u64,
     /// Their octets, FCS included.
     pub octets: u64,
+    /// Frames that were to be sent; known at the end of the phase.
+    pub intended: Option<u64>,
     /// Whether no frame is left to send.
     pub is_over: bool,
 }
@@ -67,7 +69,21 @@ struct Shared {
     command: AtomicU8,
     sent: AtomicU64,
     octets: AtomicU64,
+    /// [`UNKNOWN`] during the phase.
+    intended: AtomicU64,
     is_over: AtomicBool,
+}
+
+/// No number of frames.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Shared {
+    fn begin(&self) {
+        self.sent.store(0, Ordering::Relaxed);
+        self.octets.store(0, Ordering::Relaxed);
+        self.intended.store(UNKNOWN, Ordering::Relaxed);
+        self.is_over.store(false, Ordering::Relaxed);
+    }
 }
 
 impl FlowSet {
@@ -106,6 +122,7 @@ impl FlowSet {
             command: AtomicU8::new(FlowCommand::Run as u8),
             sent: AtomicU64::new(0),
             octets: AtomicU64::new(0),
+            intended: AtomicU64::new(UNKNOWN),
             is_over: AtomicBool::new(false),
         });
         Ok(Self { shared: shared.collect(), flows: flows.into(), commands: AtomicU32::new(0) })
@@ -137,12 +154,23 @@ impl FlowSet {
             is_over: shared.is_over.load(Ordering::Acquire),
             sent: shared.sent.load(Ordering::Relaxed),
             octets: shared.octets.load(Ordering::Relaxed),
+            intended: Some(shared.intended.load(Ordering::Relaxed)).filter(|intended| *intended != UNKNOWN),
         }
+    }
+
+    /// A flow that nothing but the end of the phase ends, if there is one.
+    pub fn endless(&self) -> Option<&StackFlow> {
+        self.flows.iter().find(|flow| flow.frames.is_none() && flow.duration.is_none())
+    }
+
+    /// Mean frames per second of all flows; `None` if they are sent as fast as possible.
+    pub fn rate(&self) -> Option<f64> {
+        self.flows.iter().map(|flow| flow.schedule.rate().map(Pps::get)).sum()
     }
 
     /// Whether the frames have planned times.
     pub fn is_planned(&self) -> bool {
-        self.flows[0].schedule != Schedule::Maximum
+        self.rate().is_some()
     }
 
     /// The longest frame.

@@ -71,12 +71,7 @@ impl<'a> MergedFlows<'a> {
     pub fn new(set: &'a FlowSet, turn: Turn) -> Self {
         let of_turn = set.flows.iter().enumerate().filter(|(number, _)| turn.has(*number as u64));
         let flows: Box<[_]> = of_turn.map(|(number, flow)| Running::new(number, flow)).collect();
-        for flow in &flows {
-            let shared = &set.shared[flow.number];
-            shared.sent.store(0, Ordering::Relaxed);
-            shared.octets.store(0, Ordering::Relaxed);
-            shared.is_over.store(false, Ordering::Relaxed);
-        }
+        flows.iter().for_each(|flow| set.shared[flow.number].begin());
         let commands = set.commands.load(Ordering::Acquire);
         let due = BinaryHeap::with_capacity(flows.len());
         let log = vec![(0, 0); LOG].into();
@@ -258,7 +253,11 @@ impl WriteFrames for MergedFlows<'_> {
     }
 
     fn left(&self, _: u64, end_ns: u64) -> Option<u64> {
-        let left = |flow: &Running<'_>| flow.left(&self.set.flows[flow.number].schedule, end_ns);
+        let left = |flow: &Running<'_>| {
+            let left = flow.left(&self.set.flows[flow.number].schedule, end_ns);
+            self.set.shared[flow.number].intended.store(flow.sequence + left, Ordering::Relaxed);
+            left
+        };
         Some(self.flows.iter().map(left).sum())
     }
 }

@@ -396,6 +396,7 @@ fn counts_of_flows_are_those_of_the_frames_that_passed() {
             assert_eq!(report.octets, counts.iter().map(|flow| flow.octets).sum::<u64>());
             assert_eq!((report.frames.intended, report.frames.unsent), (600, 600 - report.frames.sent));
             assert_eq!(counts.iter().all(|flow| flow.is_over), keep == 0 && stop_after.is_none());
+            assert!(counts.iter().all(|flow| flow.intended == Some(200)));
             if stop_after.is_none() {
                 assert_eq!(report.frames.sent, 600 - keep as u64);
             }
