@@ -139,6 +139,21 @@ fn refusals_name_the_place_and_what_there_is() {
     ));
 }
 
+#[test]
+fn the_documentation_has_every_field() {
+    let page = include_str!("../../../../docs/packet-files.md");
+    for protocol in protocols::PROTOCOLS {
+        let field = |field: &Field| {
+            let mark = if field.auto.is_some() { "*" } else { "" };
+            format!("{mark}{}{mark}", field.name)
+        };
+        let fields: Vec<_> = protocol.fields.iter().map(field).collect();
+        let fields = if fields.is_empty() { "bytes".to_owned() } else { fields.join(", ") };
+        let row = format!("| `{}` | {fields} |\n", protocol.name);
+        assert!(page.contains(&row), "docs/packet-files.md needs the row {row}");
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn no_value_makes_the_parser_panic(text in "[\\[\\]{}:,\"a-z0-9 ]{0,60}") {
