@@ -161,6 +161,8 @@ struct Phase<'a, T: ?Sized, W> {
     most: u64,
     /// Frames submitted so far: the number of the next frame.
     submitted: u64,
+    /// The same, with those of a batch that the method refused by an error.
+    written: u64,
     counts: SubmitCounts,
     octets: u64,
     /// When the last batch was sent.
@@ -222,6 +224,7 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
             end_ns: duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
             most: by_time.unwrap_or(u64::MAX).min(job.share().unwrap_or(u64::MAX)),
             submitted: 0,
+            written: 0,
             counts: SubmitCounts::default(),
             octets: 0,
             last_ns: 0,
@@ -287,6 +290,7 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
     }
 
     fn hand_over(&mut self, count: usize, is_planned: bool) -> Result<()> {
+        self.written += count as u64;
         self.counts += self.transmit.submit(&self.lengths[..count])?;
         self.submitted += count as u64;
         if let Some(progress) = self.job.progress {
@@ -317,9 +321,9 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
         if self.most < u64::MAX && self.job.schedule.planned_ns(0).is_some() {
             return Some(self.most);
         }
-        let most = if self.most == u64::MAX { u64::MAX } else { self.most - self.submitted };
+        let most = if self.most == u64::MAX { u64::MAX } else { self.most - self.written };
         let left = self.frames.left(most, self.end_ns);
-        left.map(|left| self.submitted + left)
+        left.map(|left| self.written + left)
     }
 
     fn report(mut self, failure: Option<TrafficError>) -> Result<SendReport> {
@@ -333,8 +337,8 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
         self.counts.refused_lost += finish.dropped;
         let sent = self.counts.sent();
         self.frames.note_sent(sent);
-        // Frames withdrawn from a ring are the last ones submitted.
-        let octets = self.octets - self.frames.octets_of_last(self.submitted - sent);
+        // Frames that were refused by an error or withdrawn from a ring are the last ones.
+        let octets = self.octets - self.frames.octets_of_last(self.written - sent);
         let intended = planned.unwrap_or(self.submitted);
         Ok(SendReport {
             frames: SentFrames {

@@ -27,6 +27,8 @@ struct Null<'a> {
     /// Frames that a ring-like method keeps pending from each submission on.
     keep: usize,
     pending: Vec<Vec<u8>>,
+    /// Fails once this many frames have passed.
+    fail_at: usize,
     /// Sets this flag with the submission that reaches this many frames.
     stop_at: Option<(usize, &'a AtomicBool)>,
 }
@@ -34,7 +36,7 @@ struct Null<'a> {
 impl Null<'_> {
     fn new(batch: usize) -> Self {
         let slots = vec![vec![0; 1600]; batch];
-        let (delay, lose, keep, stop_at) = (Duration::ZERO, None, 0, None);
+        let (delay, lose, keep, fail_at, stop_at) = (Duration::ZERO, None, 0, usize::MAX, None);
         Self {
             slots,
             frames: Vec::new(),
@@ -43,6 +45,7 @@ impl Null<'_> {
             lose,
             keep,
             pending: Vec::new(),
+            fail_at,
             stop_at,
         }
     }
@@ -58,6 +61,9 @@ impl Transmit for Null<'_> {
     }
 
     fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
+        if self.frames.len() >= self.fail_at {
+            return Err(TrafficError::Transmit { what: "a frame", asked: 0, allowed: "none" });
+        }
         let begun = Instant::now();
         while begun.elapsed() < self.delay {
             spin_loop();
@@ -401,6 +407,24 @@ fn counts_of_flows_are_those_of_the_frames_that_passed() {
                 assert_eq!(report.frames.sent, 600 - keep as u64);
             }
         }
+    }
+}
+
+/// The frames of a batch that failed were written, and count as unsent.
+#[test]
+fn a_failure_leaves_counts_of_what_passed() {
+    for schedule in [constant(1e6), Schedule::Maximum] {
+        let set = flows(3, &schedule);
+        let mut null = Null { keep: 3, fail_at: 100, ..Null::new(16) };
+        let limits = Limits { duration: None, frames: None, stop: &RUNNING };
+        let report = run(&flow_job(&set, limits), &mut null).unwrap();
+        assert!(report.failure.is_some() && null.frames.len() >= 100);
+        let counts: Vec<_> = (0..3).map(|flow| set.counts(flow)).collect();
+        let sent: Vec<_> = counts.iter().map(|flow| (flow.sent, flow.octets)).collect();
+        assert_eq!(sent, passed(&null.frames, 3));
+        assert_eq!(report.octets, counts.iter().map(|flow| flow.octets).sum::<u64>());
+        assert_eq!((report.frames.intended, report.frames.sent), (600, null.frames.len() as u64));
+        assert!(counts.iter().all(|flow| flow.intended == Some(200)));
     }
 }
 
