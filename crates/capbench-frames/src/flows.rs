@@ -163,14 +163,14 @@ impl FlowSet {
         self.flows.iter().find(|flow| flow.frames.is_none() && flow.duration.is_none())
     }
 
-    /// Mean frames per second of all flows; `None` if they are sent as fast as possible.
+    /// Mean frames per second of all flows; `None` if one states none.
     pub fn rate(&self) -> Option<f64> {
         self.flows.iter().map(|flow| flow.schedule.rate().map(Pps::get)).sum()
     }
 
     /// Whether the frames have planned times.
     pub fn is_planned(&self) -> bool {
-        self.rate().is_some()
+        self.flows[0].schedule != Schedule::Maximum
     }
 
     /// The longest frame.
