@@ -29,6 +29,12 @@ pub fn sum_native(bytes: &[u8]) -> u64 {
     sum
 }
 
+/// [`sum_native`] of octets whose first one is the second octet of a word.
+#[inline]
+pub fn sum_native_odd(bytes: &[u8]) -> u64 {
+    u64::from(fold(sum_native(bytes)).swap_bytes())
+}
+
 /// A sum folded into 16 bits.
 #[inline]
 pub const fn fold(sum: u64) -> u16 {

@@ -84,6 +84,44 @@ pub enum FrameError {
         /// The names that exist.
         known: String,
     },
+    /// A header of a stack that cannot be read.
+    #[error("header {number} ({protocol}): {place}{}{reason}", if place.is_empty() { "" } else { ": " })]
+    Header {
+        /// Its number in the stack, from 1.
+        number: usize,
+        /// Its protocol.
+        protocol: String,
+        /// The member inside the header, with dots; empty for the whole header.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A part of a packet file that cannot be used.
+    #[error("{place}: {reason}")]
+    PacketFile {
+        /// The line, the member or the flow.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A flow that the others or its times forbid.
+    #[error("flow {name}: {reason}")]
+    Flow {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Headers that no frame can hold.
+    #[error(
+        "the headers {stack} have {octets} octets: a frame begins with 14 or more, and ends after 65535, the FCS included"
+    )]
+    StackLength {
+        /// The headers.
+        stack: String,
+        /// Octets of all headers.
+        octets: usize,
+    },
     /// An invalid schedule.
     #[error("{0}")]
     Schedule(&'static str),

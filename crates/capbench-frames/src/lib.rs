@@ -1,7 +1,7 @@
 //! The frames of a trial: sizes, headers, stamps, schedules, and their classification on receipt. No input or output.
 //!
-//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`FrameSource`] is a plan, or frames of a capture
-//! file. A [`Schedule`] has the planned send times. A
+//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`StackPlan`] is the same for any [`HeaderStack`],
+//! and a [`FlowSet`] has several. A [`FrameSource`] is a plan, frames of a capture file, or flows. A [`Schedule`] has the planned send times. A
 //! [`Classifier`] distinguishes the frames of the trial from all others and reads their [`Stamp`].
 //!
 //! ```
@@ -18,6 +18,7 @@
 pub mod checksum;
 pub mod classify;
 pub mod error;
+pub mod flows;
 pub mod frame;
 pub mod head;
 mod head_mask;
@@ -26,6 +27,7 @@ pub mod imix;
 pub mod lateness;
 pub mod layout;
 pub mod other_trials;
+pub mod packet_file;
 pub mod plan;
 pub mod rates;
 pub mod recorded;
@@ -33,23 +35,29 @@ pub mod schedule;
 mod sent_frames;
 pub mod sizes;
 pub mod source;
+pub mod stack;
 pub mod stamp;
+pub mod trailer;
 pub mod units;
 
 pub use classify::{Classifier, FrameClass, TagMetadata};
 pub use error::{FrameError, Result};
+pub use flows::{FlowCommand, FlowCounts, FlowSet, MergedFlows, StackFlow};
 pub use frame::FrameWriter;
 pub use head_mask::KnownOctets;
 pub use imix::Imix;
 pub use lateness::{Lateness, LatenessSummary};
 pub use layout::{Flow, Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 pub use other_trials::OtherTrials;
+pub use packet_file::{FlowDefaults, PacketFile};
 pub use plan::{FlowOrder, FramePlan};
-pub use rates::{Pps, StatedRate};
+pub use rates::{AskedRate, Pps, StatedRate};
 pub use recorded::RecordedFrames;
 pub use schedule::{RecordedTimes, Schedule, Speed, Step, Turn};
 pub use sent_frames::SentFrames;
 pub use sizes::{SizeSequence, Sizes};
 pub use source::FrameSource;
+pub use stack::{HeaderStack, Payload, StackPlan};
 pub use stamp::{Stamp, StreamId, TrialId};
+pub use trailer::TrailerReader;
 pub use units::{FrameSize, Mtu};

@@ -159,6 +159,13 @@ pub struct PlannedFrames<'a> {
 }
 
 impl PlannedFrames<'_> {
+    /// Octets of the last frames, FCS included.
+    pub fn octets_of_last(&self, frames: u64) -> u64 {
+        let count = self.sizes.len() as u64;
+        let size = |back: u64| self.sizes[((self.at as u64 + count - back % count) % count) as usize];
+        (1..=frames).map(|back| u64::from(size(back).octets())).sum()
+    }
+
     /// The next frame.
     #[inline]
     pub fn next_frame(&mut self) -> (FrameSize, Flow) {

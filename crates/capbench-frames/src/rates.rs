@@ -130,6 +130,23 @@ impl FromStr for StatedRate {
     }
 }
 
+/// The rate that a sender is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AskedRate {
+    /// This one.
+    Stated(StatedRate),
+    /// As fast as it goes: `max`.
+    Maximum,
+}
+
+impl FromStr for AskedRate {
+    type Err = FrameError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "max" { Ok(Self::Maximum) } else { text.parse().map(Self::Stated) }
+    }
+}
+
 /// A decimal number, an SI multiplier and "pps", the last two optional and without space.
 fn scaled(text: &str) -> Option<f64> {
     let text = text.trim();

@@ -110,6 +110,17 @@ pub struct RecordedSequence<'a> {
 }
 
 impl<'a> RecordedSequence<'a> {
+    /// Octets of the last frames, FCS included.
+    pub fn octets_of_last(&self, frames: u64) -> u64 {
+        let count = self.frames.ends.len();
+        let mut at = self.at;
+        let octets = (0..frames).map(|_| {
+            at = if at >= self.stride { at - self.stride } else { at + count - self.stride };
+            self.frames.at(at).len() as u64 + u64::from(FCS_OCTETS)
+        });
+        octets.sum()
+    }
+
     /// The next frame.
     #[inline]
     pub fn next_frame(&mut self) -> &'a [u8] {

@@ -74,6 +74,11 @@ impl Turn {
         frames.saturating_sub(self.first.into()).div_ceil(self.of.get().into())
     }
 
+    /// Whether it has the frame, or the flow, with this number.
+    pub fn has(self, number: u64) -> bool {
+        number % u64::from(self.of.get()) == u64::from(self.first)
+    }
+
     /// Number in the schedule of the `nth` of its frames, from 0.
     pub fn number(self, nth: u64) -> u64 {
         nth.saturating_mul(self.of.get().into()).saturating_add(self.first.into())
@@ -150,6 +155,16 @@ impl Schedule {
             Self::Recorded(times) => Some(times.planned_ns(number)),
             Self::Maximum | Self::Poisson { .. } | Self::WaitLoop { .. } => None,
         }
+    }
+
+    /// How many of the first `most` frames are planned before this time; `None` as for [`Self::intended`].
+    pub fn planned_before(&self, end_ns: u64, most: u64) -> Option<u64> {
+        let (mut low, mut high) = (0, most);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.planned_ns(middle)? < end_ns { low = middle + 1 } else { high = middle }
+        }
+        Some(low)
     }
 
     /// The planned times of the frames of a turn, without divisions. `None` if nothing is planned.
@@ -316,6 +331,17 @@ impl PlannedTimes {
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next_ns
+    }
+
+    /// How many of the next `most` frames of the turn are planned before this time.
+    pub fn before(&self, end_ns: u64, most: u64) -> u64 {
+        // The count of a random schedule is known only by iterating it.
+        let (mut times, mut count) = (self.clone(), 0);
+        while count < most && times.next_ns < end_ns {
+            times.advance();
+            count += 1;
+        }
+        count
     }
 
     /// Advances to the next frame of the turn.

@@ -54,25 +54,31 @@ pub struct SizeSequence {
 }
 
 impl Sizes {
-    /// The sequence for a layout.
+    /// The sequence for a layout: [`Self::sequence_from`] its minimum.
     ///
-    /// Sizes of a mixture (list, random, incremental, mix) below the legal minimum or the layout's minimum are raised to it:
+    /// # Errors
+    /// As there.
+    pub fn sequence(&self, layout: &FrameLayout) -> Result<SizeSequence> {
+        self.sequence_from(layout.minimum_size(), layout)
+    }
+
+    /// The sequence for headers that need frames of this minimum size.
+    ///
+    /// Sizes of a mixture (list, random, incremental, mix) below the legal minimum or that of the headers are raised to it:
     /// [`SizeSequence::is_raised`]. A single size is never changed.
     ///
     /// # Errors
-    /// A single size below the layout's minimum, or an empty list.
-    pub fn sequence(&self, layout: &FrameLayout) -> Result<SizeSequence> {
-        let minimum = layout.minimum_size();
+    /// A single size below the minimum, or an empty list.
+    pub fn sequence_from(&self, minimum: FrameSize, headers: &dyn fmt::Display) -> Result<SizeSequence> {
         let mut sizes = self.asked();
         if sizes.is_empty() {
             return Err(FrameError::parse("", WANTED));
         }
         if let &Self::Fixed(asked) = self {
             if asked < minimum {
-                let layout = layout.to_string();
                 return Err(FrameError::TooSmallForLayout {
                     asked: asked.octets(),
-                    layout,
+                    layout: headers.to_string(),
                     least: minimum.octets(),
                 });
             }

@@ -1,9 +1,12 @@
-//! Where the frames of a sender come from. To add a source: a variant, and a type that implements [`WriteFrames`].
+//! Where the frames of a sender come from. To add a source: a variant, and a type that implements [`WriteFrames`]; and
+//! [`PlanFrames`], if its frames have times of their own.
 
+use crate::flows::FlowSet;
 use crate::head::HEAD_ROOM;
 use crate::plan::PlannedFrames;
 use crate::recorded::RecordedSequence;
-use crate::{FramePlan, FrameSize, FrameWriter, RecordedFrames, Stamp, Turn};
+use crate::schedule::PlannedTimes;
+use crate::{FramePlan, FrameSize, FrameWriter, RecordedFrames, Stamp};
 
 /// The frames of a sending phase, fixed before it starts.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +15,8 @@ pub enum FrameSource<'a> {
     Generated(&'a FramePlan),
     /// Frames as they are, without stamps. Senders take them in turn.
     Recorded(&'a RecordedFrames),
+    /// Flows with headers, times and limits of their own. Senders take flows in turn.
+    Flows(&'a FlowSet),
 }
 
 impl<'a> From<&'a FramePlan> for FrameSource<'a> {
@@ -26,6 +31,7 @@ impl FrameSource<'_> {
         match self {
             Self::Generated(plan) => plan.sizes().largest(),
             Self::Recorded(frames) => frames.largest(),
+            Self::Flows(set) => set.largest(),
         }
     }
 
@@ -34,6 +40,7 @@ impl FrameSource<'_> {
         match self {
             Self::Generated(plan) => plan.layout().minimum_size().captured(),
             Self::Recorded(_) => HEAD_ROOM,
+            Self::Flows(set) => set.head_octets(),
         }
     }
 
@@ -42,14 +49,7 @@ impl FrameSource<'_> {
         match self {
             Self::Generated(plan) => plan.sizes().mean_octets(),
             Self::Recorded(frames) => frames.mean_octets(),
-        }
-    }
-
-    /// Size of the `nth` frame of a turn, from 0.
-    pub fn size(self, turn: Turn, nth: u64) -> FrameSize {
-        match self {
-            Self::Generated(plan) => plan.frame(nth).0,
-            Self::Recorded(frames) => FrameSize::of_captured(frames.frame(turn.number(nth)).len() as u16),
+            Self::Flows(set) => set.mean_octets(),
         }
     }
 }
@@ -62,6 +62,78 @@ pub trait WriteFrames {
     /// # Panics
     /// On a slot shorter than the frame.
     fn write_next(&mut self, slot: &mut [u8], stamp: Stamp) -> FrameSize;
+
+    /// Octets of the last frames, FCS included. Frames that were withdrawn are the last ones.
+    fn octets_of_last(&self, frames: u64) -> u64;
+
+    /// Called before each batch, with the time since the start of the phase.
+    fn begin_batch(&mut self, _now_ns: u64) {}
+
+    /// Called when `sent` frames since the beginning are known to have been sent.
+    fn note_sent(&mut self, _sent: u64) {}
+
+    /// Whether a frame can be written now.
+    fn has_next(&self) -> bool {
+        true
+    }
+
+    /// Whether no frame is left to write, now or later.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Frames that are left to write, up to `most` and before `end_ns`; `None` without a limit.
+    fn left(&self, most: u64, end_ns: u64) -> Option<u64> {
+        (most < u64::MAX && end_ns == u64::MAX).then_some(most)
+    }
+}
+
+/// Frames with planned times.
+pub trait PlanFrames: WriteFrames {
+    /// When the next frame is to be sent, in nanoseconds since the start of the phase.
+    fn next_ns(&self) -> u64;
+
+    /// Whether no frame is left to write before this time.
+    #[inline]
+    fn is_over_at(&self, end_ns: u64) -> bool {
+        self.next_ns() >= end_ns
+    }
+}
+
+/// Frames at the times of a schedule.
+#[derive(Debug, Clone)]
+pub struct Scheduled<W> {
+    /// The frames.
+    pub frames: W,
+    /// Their times.
+    pub times: PlannedTimes,
+}
+
+impl<W: WriteFrames> WriteFrames for Scheduled<W> {
+    #[inline]
+    fn write_next(&mut self, slot: &mut [u8], stamp: Stamp) -> FrameSize {
+        self.times.advance();
+        self.frames.write_next(slot, stamp)
+    }
+
+    fn octets_of_last(&self, frames: u64) -> u64 {
+        self.frames.octets_of_last(frames)
+    }
+
+    fn left(&self, most: u64, end_ns: u64) -> Option<u64> {
+        match (most, end_ns) {
+            (u64::MAX, u64::MAX) => None,
+            (most, u64::MAX) => Some(most),
+            _ => Some(self.times.before(end_ns, most)),
+        }
+    }
+}
+
+impl<W: WriteFrames> PlanFrames for Scheduled<W> {
+    #[inline]
+    fn next_ns(&self) -> u64 {
+        self.times.next_ns()
+    }
 }
 
 /// The frames of a plan.
@@ -85,6 +157,10 @@ impl WriteFrames for GeneratedFrames<'_> {
         self.writer.write(slot, size, flow, stamp);
         size
     }
+
+    fn octets_of_last(&self, frames: u64) -> u64 {
+        self.frames.octets_of_last(frames)
+    }
 }
 
 impl WriteFrames for RecordedSequence<'_> {
@@ -93,5 +169,9 @@ impl WriteFrames for RecordedSequence<'_> {
         let frame = self.next_frame();
         slot[..frame.len()].copy_from_slice(frame);
         FrameSize::of_captured(frame.len() as u16)
+    }
+
+    fn octets_of_last(&self, frames: u64) -> u64 {
+        Self::octets_of_last(self, frames)
     }
 }

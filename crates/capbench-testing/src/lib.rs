@@ -1,6 +1,7 @@
 //! What the tests of every crate share. No program depends on it.
 //!
 //! - [`corpus`]: the committed files of the fuzz targets
+//! - [`stacks`]: random stacks of headers, and what tshark must show of them
 //! - [`skip`]: the one place where a test says that it, or a part of it, is not run
 //! - [`load`]: whether other processes kept the CPUs busy while a test ran
 //! - [`network`]: network namespaces, and the programs that work in them
@@ -15,6 +16,7 @@ pub mod network;
 pub mod schema;
 pub mod scratch;
 pub mod skip;
+pub mod stacks;
 
 pub use corpus::replay;
 pub use load::HostLoad;

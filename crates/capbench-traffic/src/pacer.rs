@@ -7,10 +7,11 @@ use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use capbench_frames::schedule::{PlannedTimes, Schedule, Turn};
-use capbench_frames::source::{GeneratedFrames, WriteFrames};
+use capbench_frames::flows::MergedFlows;
+use capbench_frames::schedule::{Schedule, Turn};
+use capbench_frames::source::{GeneratedFrames, PlanFrames, Scheduled, WriteFrames};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
-use capbench_frames::{FrameSource, Lateness, SentFrames};
+use capbench_frames::{FrameError, FrameSource, Lateness, SentFrames};
 
 use crate::transmission::{MOST_BATCH, SubmitCounts};
 use crate::{Result, TrafficError, Transmit};
@@ -35,9 +36,9 @@ pub struct Limits<'a> {
 pub struct SendJob<'a> {
     /// The frames.
     pub frames: FrameSource<'a>,
-    /// Their send times.
+    /// Their send times, if the frames have none of their own.
     pub schedule: &'a Schedule,
-    /// Which frames of the schedule this sender has.
+    /// Which frames of the schedule this sender has, or which flows.
     pub turn: Turn,
     /// The end of the whole schedule.
     pub limits: Limits<'a>,
@@ -105,26 +106,48 @@ pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<
             run_with(job, transmit, GeneratedFrames::new(plan))
         }
         FrameSource::Recorded(frames) => run_with(job, transmit, frames.frames(job.turn)),
+        FrameSource::Flows(_) if job.limits.frames.is_some() => {
+            Err(FrameError::Schedule("each flow has its own number of frames, and their sender has none")
+                .into())
+        }
+        FrameSource::Flows(set) => {
+            let (flows, job) =
+                (MergedFlows::new(set, job.turn), &SendJob { schedule: &Schedule::Maximum, ..*job });
+            if set.is_planned() { follow(job, transmit, flows) } else { go(job, transmit, flows) }
+        }
     }
 }
 
+/// Sends frames whose times the job has.
 fn run_with<T: Transmit + ?Sized>(
     job: &SendJob<'_>,
     transmit: &mut T,
     frames: impl WriteFrames,
 ) -> Result<SendReport> {
+    match job.schedule.times(job.turn) {
+        Some(times) => follow(job, transmit, Scheduled { frames, times }),
+        None => go(job, transmit, frames),
+    }
+}
+
+fn follow<T: Transmit + ?Sized>(
+    job: &SendJob<'_>,
+    transmit: &mut T,
+    frames: impl PlanFrames,
+) -> Result<SendReport> {
     let mut phase = Phase::new(job, transmit, frames);
-    let (failure, planned) = match job.schedule.times(job.turn) {
-        Some(mut times) => {
-            let failure = phase.follow(&mut times).err();
-            (failure, phase.planned(times))
-        }
-        None => {
-            let failure = phase.go().err();
-            (failure, job.share().filter(|_| job.limits.duration.is_none()))
-        }
-    };
-    phase.report(planned, failure)
+    let failure = phase.follow().err();
+    phase.report(failure)
+}
+
+fn go<T: Transmit + ?Sized>(
+    job: &SendJob<'_>,
+    transmit: &mut T,
+    frames: impl WriteFrames,
+) -> Result<SendReport> {
+    let mut phase = Phase::new(job, transmit, frames);
+    let failure = phase.go().err();
+    phase.report(failure)
 }
 
 /// A running sending phase.
@@ -138,6 +161,8 @@ struct Phase<'a, T: ?Sized, W> {
     most: u64,
     /// Frames submitted so far: the number of the next frame.
     submitted: u64,
+    /// The same, with those of a batch that the method refused by an error.
+    written: u64,
     counts: SubmitCounts,
     octets: u64,
     /// When the last batch was sent.
@@ -145,6 +170,46 @@ struct Phase<'a, T: ?Sized, W> {
     lateness: Lateness,
     lengths: [u16; MOST_BATCH],
     planned_ns: [u64; MOST_BATCH],
+}
+
+impl<T: Transmit + ?Sized, W: PlanFrames> Phase<'_, T, W> {
+    /// Sends according to a plan.
+    fn follow(&mut self) -> Result<()> {
+        let mut kept_up = true;
+        while !self.is_stopped() && !self.is_planned_out_by(0) {
+            let Some(now) = self.now_ns() else {
+                spin_loop();
+                continue;
+            };
+            let closing = now >= self.end_ns;
+            if closing && !(kept_up && now - self.end_ns < END_GRACE_NS) {
+                break;
+            }
+            self.frames.begin_batch(now);
+            let room = if self.frames.next_ns() <= now { self.transmit.room().min(MOST_BATCH) } else { 0 };
+            let mut count = 0;
+            while count < room && self.frames.next_ns() <= now && !self.is_planned_out_by(count) {
+                self.write(count, self.frames.next_ns());
+                count += 1;
+            }
+            kept_up = self.frames.next_ns() > now || self.is_planned_out_by(count);
+            if count > 0 {
+                self.hand_over(count, true)?;
+            } else {
+                self.push_pending()?;
+            }
+            if closing {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every frame that the limits allow is submitted, or among `written` more frames.
+    #[inline]
+    fn is_planned_out_by(&self, written: usize) -> bool {
+        self.submitted + written as u64 >= self.most || self.frames.is_over_at(self.end_ns)
+    }
 }
 
 impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
@@ -159,6 +224,7 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
             end_ns: duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
             most: by_time.unwrap_or(u64::MAX).min(job.share().unwrap_or(u64::MAX)),
             submitted: 0,
+            written: 0,
             counts: SubmitCounts::default(),
             octets: 0,
             last_ns: 0,
@@ -168,45 +234,13 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
         }
     }
 
-    /// Sends according to a plan.
-    fn follow(&mut self, times: &mut PlannedTimes) -> Result<()> {
-        let mut kept_up = true;
-        while !self.is_stopped() && !self.is_planned_out(times) {
-            let Some(now) = self.now_ns() else {
-                spin_loop();
-                continue;
-            };
-            let closing = now >= self.end_ns;
-            if closing && !(kept_up && now - self.end_ns < END_GRACE_NS) {
-                break;
-            }
-            let room = if times.next_ns() <= now { self.transmit.room().min(MOST_BATCH) } else { 0 };
-            let mut count = 0;
-            while count < room && times.next_ns() <= now && !self.is_planned_out_by(times, count) {
-                self.write(count, times.next_ns());
-                times.advance();
-                count += 1;
-            }
-            kept_up = times.next_ns() > now || self.is_planned_out_by(times, count);
-            if count > 0 {
-                self.hand_over(count, true)?;
-            } else {
-                self.push_pending()?;
-            }
-            if closing {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Sends as fast as possible, or with a busy loop between frames.
     fn go(&mut self) -> Result<()> {
         let (batch, wait) = match *self.job.schedule {
             Schedule::WaitLoop { iterations } => (1, iterations),
             _ => (MOST_BATCH, 0),
         };
-        while !self.is_stopped() && self.submitted < self.most {
+        while !self.is_stopped() && self.submitted < self.most && !self.frames.is_over() {
             let Some(now) = self.now_ns() else {
                 spin_loop();
                 continue;
@@ -214,14 +248,17 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
             if now >= self.end_ns {
                 break;
             }
+            self.frames.begin_batch(now);
             let left = usize::try_from(self.most - self.submitted).unwrap_or(usize::MAX);
-            let count = self.transmit.room().min(batch).min(left);
+            let room = self.transmit.room().min(batch).min(left);
+            let mut count = 0;
+            while count < room && self.frames.has_next() {
+                self.write(count, now);
+                count += 1;
+            }
             if count == 0 {
                 self.push_pending()?;
                 continue;
-            }
-            for index in 0..count {
-                self.write(index, now);
             }
             self.hand_over(count, false)?;
             for iteration in 0..wait {
@@ -241,17 +278,6 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
         self.job.limits.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether every frame that the limits allow has been submitted.
-    fn is_planned_out(&self, times: &PlannedTimes) -> bool {
-        self.is_planned_out_by(times, 0)
-    }
-
-    /// The same after `written` more frames.
-    #[inline]
-    fn is_planned_out_by(&self, times: &PlannedTimes, written: usize) -> bool {
-        self.submitted + written as u64 >= self.most || times.next_ns() >= self.end_ns
-    }
-
     /// Writes the next frame into a slot.
     #[inline]
     fn write(&mut self, index: usize, planned_ns: u64) {
@@ -264,11 +290,13 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
     }
 
     fn hand_over(&mut self, count: usize, is_planned: bool) -> Result<()> {
+        self.written += count as u64;
         self.counts += self.transmit.submit(&self.lengths[..count])?;
         self.submitted += count as u64;
         if let Some(progress) = self.job.progress {
             progress.store(self.counts.sent(), Ordering::Relaxed);
         }
+        self.frames.note_sent(self.counts.sent());
         self.last_ns = self.now_ns().unwrap_or(self.last_ns);
         if is_planned {
             for planned in &self.planned_ns[..count] {
@@ -282,29 +310,24 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
     fn push_pending(&mut self) -> Result<()> {
         if self.submitted > self.counts.sent() {
             self.counts += self.transmit.submit(&[])?;
+            self.frames.note_sent(self.counts.sent());
         }
         spin_loop();
         Ok(())
     }
 
     /// Number of frames planned within the limits. `None` without a limit.
-    fn planned(&self, mut times: PlannedTimes) -> Option<u64> {
-        if self.most < u64::MAX && (self.end_ns == u64::MAX || self.job.schedule.planned_ns(0).is_some()) {
+    fn planned(&self) -> Option<u64> {
+        if self.most < u64::MAX && self.job.schedule.planned_ns(0).is_some() {
             return Some(self.most);
         }
-        if self.end_ns == u64::MAX {
-            return None;
-        }
-        // The count of a random schedule is known only by iterating it.
-        let mut count = self.submitted;
-        while count < self.most && times.next_ns() < self.end_ns {
-            times.advance();
-            count += 1;
-        }
-        Some(count)
+        let most = if self.most == u64::MAX { u64::MAX } else { self.most - self.written };
+        let left = self.frames.left(most, self.end_ns);
+        left.map(|left| self.written + left)
     }
 
-    fn report(mut self, planned: Option<u64>, failure: Option<TrafficError>) -> Result<SendReport> {
+    fn report(mut self, failure: Option<TrafficError>) -> Result<SendReport> {
+        let planned = self.planned();
         let finish = self.transmit.finish()?;
         if finish.counts.sent() > 0 {
             self.last_ns = self.now_ns().unwrap_or(self.last_ns);
@@ -313,10 +336,9 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
         self.counts.accepted -= finish.dropped;
         self.counts.refused_lost += finish.dropped;
         let sent = self.counts.sent();
-        // Frames withdrawn from a ring are the last ones submitted.
-        let withdrawn =
-            (sent..self.submitted).map(|nth| u64::from(self.job.frames.size(self.job.turn, nth).octets()));
-        let octets = self.octets - withdrawn.sum::<u64>();
+        self.frames.note_sent(sent);
+        // Frames that were refused by an error or withdrawn from a ring are the last ones.
+        let octets = self.octets - self.frames.octets_of_last(self.written - sent);
         let intended = planned.unwrap_or(self.submitted);
         Ok(SendReport {
             frames: SentFrames {

@@ -73,6 +73,7 @@ pub const GROUPS: &[Group] = &[
                 &[
                     "capbench send -i eth0 --rate 1Gbps --size 512 --duration 10s",
                     "capbench send -i eth0 --replay packets.pcapng --loops 10   # at the times of the file",
+                    "capbench send -i eth0 --packet flows.toml --duration 10s   # headers and flows of a file",
                 ],
             ),
             (

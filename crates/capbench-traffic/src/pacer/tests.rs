@@ -4,7 +4,10 @@ use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::rates::Pps;
 use capbench_frames::units::Mtu;
-use capbench_frames::{FramePlan, RecordedFrames, RecordedTimes};
+use capbench_frames::{
+    FlowCommand, FlowSet, FramePlan, HeaderStack, Payload, RecordedFrames, RecordedTimes, StackFlow,
+    StackPlan, TrailerReader,
+};
 
 use super::*;
 use crate::transmission::Finish;
@@ -24,6 +27,8 @@ struct Null<'a> {
     /// Frames that a ring-like method keeps pending from each submission on.
     keep: usize,
     pending: Vec<Vec<u8>>,
+    /// Fails once this many frames have passed.
+    fail_at: usize,
     /// Sets this flag with the submission that reaches this many frames.
     stop_at: Option<(usize, &'a AtomicBool)>,
 }
@@ -31,7 +36,7 @@ struct Null<'a> {
 impl Null<'_> {
     fn new(batch: usize) -> Self {
         let slots = vec![vec![0; 1600]; batch];
-        let (delay, lose, keep, stop_at) = (Duration::ZERO, None, 0, None);
+        let (delay, lose, keep, fail_at, stop_at) = (Duration::ZERO, None, 0, usize::MAX, None);
         Self {
             slots,
             frames: Vec::new(),
@@ -40,6 +45,7 @@ impl Null<'_> {
             lose,
             keep,
             pending: Vec::new(),
+            fail_at,
             stop_at,
         }
     }
@@ -55,6 +61,9 @@ impl Transmit for Null<'_> {
     }
 
     fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
+        if self.frames.len() >= self.fail_at {
+            return Err(TrafficError::Transmit { what: "a frame", asked: 0, allowed: "none" });
+        }
         let begun = Instant::now();
         while begun.elapsed() < self.delay {
             spin_loop();
@@ -333,4 +342,127 @@ fn recorded_frames_are_sent_as_they_are_at_their_times_and_in_turns() {
     let report = run(&job, &mut null).unwrap();
     assert_eq!((report.frames.intended, report.frames.sent, report.frames.unsent), (14, 11, 3));
     assert_eq!(report.octets, null.frames.iter().map(|frame| frame.len() as u64 + 4).sum::<u64>());
+}
+
+/// Flows of 200 frames with different sizes, on streams 1 to `count`.
+fn flows(count: u8, schedule: &Schedule) -> FlowSet {
+    let headers = r#"[{}, {"ipv4": {"src": {"increment": {"count": 7}}}}, {"udp": {}}]"#;
+    let stack: HeaderStack = serde_json::from_str(headers).unwrap();
+    let flow = |stream: u8| {
+        let sizes = format!("{},128,256", 63 + u32::from(stream)).parse().unwrap();
+        let (payload, stream) = (Payload::default(), StreamId(stream));
+        let plan = StackPlan::new(stack.clone(), sizes, &payload, Some(stream), Mtu(1500)).unwrap();
+        let (schedule, frames, name) = (schedule.clone(), Some(200), stream.0.to_string());
+        StackFlow { name, plan, schedule, frames, duration: None, delay: Duration::ZERO }
+    };
+    FlowSet::new((1..=count).map(flow).collect()).unwrap()
+}
+
+fn flow_job<'a>(set: &'a FlowSet, limits: Limits<'a>) -> SendJob<'a> {
+    SendJob {
+        frames: FrameSource::Flows(set),
+        // Flows have their own.
+        schedule: &Schedule::Maximum,
+        limits,
+        trial: TRIAL,
+        stream: StreamId(0),
+        progress: None,
+        start: Instant::now(),
+        turn: Turn::EVERY,
+    }
+}
+
+/// Frames and octets of each stream that passed, read from their trailers; each stream's numbers are complete.
+fn passed(frames: &[Vec<u8>], flows: usize) -> Vec<(u64, u64)> {
+    let (reader, mut counts) = (TrailerReader::new(TRIAL), vec![(0, 0); flows]);
+    for frame in frames {
+        let stamp = reader.read(frame).unwrap();
+        let (count, octets) = &mut counts[usize::from(stamp.stream.0) - 1];
+        assert_eq!(stamp.sequence, *count);
+        *count += 1;
+        *octets += frame.len() as u64 + 4;
+    }
+    counts
+}
+
+#[test]
+fn counts_of_flows_are_those_of_the_frames_that_passed() {
+    for schedule in [constant(50_000.0), Schedule::Maximum] {
+        for (keep, stop_after) in [(0, None), (5, None), (0, Some(301)), (5, Some(301))] {
+            let (stop, set) = (AtomicBool::new(false), flows(3, &schedule));
+            let stop_at = stop_after.map(|frames| (frames, &stop));
+            let mut null = Null { keep, lose: Some(10), stop_at, ..Null::new(16) };
+            let report =
+                run(&flow_job(&set, Limits { duration: None, frames: None, stop: &stop }), &mut null)
+                    .unwrap();
+            let (counts, passed): (Vec<_>, _) =
+                ((0..3).map(|flow| set.counts(flow)).collect(), passed(&null.frames, 3));
+            assert_eq!(counts.iter().map(|flow| (flow.sent, flow.octets)).collect::<Vec<_>>(), passed);
+            assert_eq!(report.frames.sent, counts.iter().map(|flow| flow.sent).sum::<u64>());
+            assert_eq!(report.octets, counts.iter().map(|flow| flow.octets).sum::<u64>());
+            assert_eq!((report.frames.intended, report.frames.unsent), (600, 600 - report.frames.sent));
+            assert_eq!(counts.iter().all(|flow| flow.is_over), keep == 0 && stop_after.is_none());
+            assert!(counts.iter().all(|flow| flow.intended == Some(200)));
+            if stop_after.is_none() {
+                assert_eq!(report.frames.sent, 600 - keep as u64);
+            }
+        }
+    }
+}
+
+/// The frames of a batch that failed were written, and count as unsent.
+#[test]
+fn a_failure_leaves_counts_of_what_passed() {
+    for schedule in [constant(1e6), Schedule::Maximum] {
+        let set = flows(3, &schedule);
+        let mut null = Null { keep: 3, fail_at: 100, ..Null::new(16) };
+        let limits = Limits { duration: None, frames: None, stop: &RUNNING };
+        let report = run(&flow_job(&set, limits), &mut null).unwrap();
+        assert!(report.failure.is_some() && null.frames.len() >= 100);
+        let counts: Vec<_> = (0..3).map(|flow| set.counts(flow)).collect();
+        let sent: Vec<_> = counts.iter().map(|flow| (flow.sent, flow.octets)).collect();
+        assert_eq!(sent, passed(&null.frames, 3));
+        assert_eq!(report.octets, counts.iter().map(|flow| flow.octets).sum::<u64>());
+        assert_eq!((report.frames.intended, report.frames.sent), (600, null.frames.len() as u64));
+        assert!(counts.iter().all(|flow| flow.intended == Some(200)));
+    }
+}
+
+#[test]
+fn several_senders_share_flows_and_a_stopped_flow_ends_at_once() {
+    let set = flows(5, &constant(1e6));
+    set.command(1, FlowCommand::Stop);
+    let mut sent = 0;
+    for turn in Turn::of_each(2.try_into().unwrap()) {
+        let limits = Limits { duration: None, frames: None, stop: &RUNNING };
+        let report = run(&SendJob { turn, ..flow_job(&set, limits) }, &mut Null::new(64)).unwrap();
+        sent += report.frames.sent;
+    }
+    let counts: Vec<_> = (0..5).map(|flow| set.counts(flow).sent).collect();
+    assert_eq!((sent, counts), (800, vec![200, 0, 200, 200, 200]));
+}
+
+#[test]
+fn a_number_of_frames_belongs_to_a_flow() {
+    let set = flows(1, &constant(1e6));
+    let error = run(&flow_job(&set, count(5, &RUNNING)), &mut Null::new(1)).unwrap_err().to_string();
+    assert!(error.contains("each flow has its own number of frames"), "{error}");
+}
+
+/// A flow that pauses from the start keeps the phase open, until another thread stops it.
+#[test]
+fn a_paused_flow_keeps_the_phase_open() {
+    let set = flows(2, &constant(1e6));
+    set.command(0, FlowCommand::Pause);
+    let limits = Limits { duration: None, frames: None, stop: &RUNNING };
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| run(&flow_job(&set, limits), &mut Null::new(64)).unwrap());
+        while !set.counts(1).is_over {
+            std::thread::yield_now();
+        }
+        assert!(!sender.is_finished() && set.counts(0).sent == 0);
+        set.command(0, FlowCommand::Run);
+        assert_eq!(sender.join().unwrap().frames.sent, 400);
+    });
+    assert!(set.counts(0).is_over);
 }

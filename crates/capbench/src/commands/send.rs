@@ -1,9 +1,9 @@
-//! `capbench send`: sends generated frames, or those of a capture file, and accounts for every frame.
+//! `capbench send`: sends generated frames, flows of a packet file, or frames of a capture file, and accounts for every frame.
 
+mod packet;
 mod replay;
 
 use std::num::{NonZeroU16, NonZeroU32};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::ScopedJoinHandle;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use capbench_frames::units::FCS_OCTETS;
 use capbench_frames::{
-    FrameError, FramePlan, FrameSource, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId,
+    AskedRate, FlowSet, FramePlan, FrameSource, LatenessSummary, Mtu, Pps, Schedule, Sizes, StreamId,
     TrialId, Turn,
 };
 use capbench_host::bed::{Bed, Side};
@@ -25,6 +25,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::packet::{FlowDocument, PacketFlags};
 use self::replay::{Loaded, ReplayDocument, ReplayFlags};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
@@ -56,7 +57,7 @@ pub struct SendFlags {
     #[arg(short = 'c', long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = positive_duration, required_unless_present_any = ["count", "file"])]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, required_unless_present_any = ["count", "file", "packet"])]
     duration: Option<Duration>,
     /// Frame sizes with FCS: octets, a list 64,570,1518, random:64-1518, 64-1518/100, or a mix such as imix
     #[arg(long, value_name = "SIZES", default_value = "64", conflicts_with = "dain_2004")]
@@ -89,32 +90,24 @@ pub struct SendFlags {
     #[command(flatten)]
     layout: LayoutFlags,
     #[command(flatten)]
+    packet: PacketFlags,
+    #[command(flatten)]
     replay: ReplayFlags,
-}
-
-/// `--rate`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum AskedRate {
-    Stated(StatedRate),
-    Maximum,
-}
-
-impl FromStr for AskedRate {
-    type Err = FrameError;
-
-    fn from_str(text: &str) -> Result<Self, FrameError> {
-        if text == "max" { Ok(Self::Maximum) } else { text.parse().map(Self::Stated) }
-    }
 }
 
 /// What is sent.
 enum Frames {
     Generated(FramePlan),
     Recorded(Loaded),
+    Flows(FlowSet),
 }
 
 impl Frames {
-    fn of(flags: &SendFlags, mtu: Mtu) -> Result<Self> {
+    fn of(flags: &SendFlags, side: &Side) -> Result<Self> {
+        let mtu = Mtu(side.mtu());
+        if let Some(set) = flags.packet.load(flags, mtu, line_rate::bits_per_second(side)?)? {
+            return Ok(Self::Flows(set));
+        }
         let own_times = flags.rate.is_none() && flags.wait_loop.is_none();
         let loaded = flags.replay.load(mtu, flags.layout.dst_mac(), flags.count, own_times)?;
         loaded.map_or_else(|| Ok(Self::Generated(plan(flags, mtu)?)), |loaded| Ok(Self::Recorded(loaded)))
@@ -124,6 +117,25 @@ impl Frames {
         match self {
             Self::Generated(plan) => FrameSource::Generated(plan),
             Self::Recorded(loaded) => FrameSource::Recorded(&loaded.replay.frames),
+            Self::Flows(set) => FrameSource::Flows(set),
+        }
+    }
+
+    /// The number of frames of all senders; flows have their own.
+    fn count(&self, flags: &SendFlags) -> Option<u64> {
+        match self {
+            Self::Generated(_) => flags.count,
+            Self::Recorded(loaded) => Some(loaded.frames),
+            Self::Flows(_) => None,
+        }
+    }
+
+    /// The times of all frames; flows have their own.
+    fn schedule(&self, flags: &SendFlags, side: &Side) -> Result<Schedule> {
+        match self {
+            Self::Flows(_) => Ok(Schedule::Maximum),
+            Self::Recorded(Loaded { schedule: Some(times), .. }) => Ok(times.clone()),
+            _ => Ok(schedule(flags, rate_of_frames(flags, self.source(), side)?)),
         }
     }
 
@@ -135,7 +147,12 @@ impl Frames {
         match self {
             Self::Generated(plan) => format!("{}, {}", plan.layout(), sizes_in_words(plan.asked())),
             Self::Recorded(loaded) => loaded.in_words(),
+            Self::Flows(set) => packet::in_words(set),
         }
+    }
+
+    fn flows(&self) -> Vec<FlowDocument> {
+        if let Self::Flows(set) = self { FlowDocument::of(set) } else { Vec::new() }
     }
 }
 
@@ -154,18 +171,18 @@ const SECOND: Duration = Duration::from_secs(1);
 pub fn run(flags: &SendFlags) -> Result<Exit> {
     let bed = Bed::real(&flags.interface, &flags.interface, flags.isolated)?;
     let side = bed.transmit_side();
-    let frames = Frames::of(flags, Mtu(side.mtu()))?;
-    let recorded = frames.recorded();
-    let count = recorded.map(|loaded| loaded.frames).or(flags.count);
-    let schedule = match recorded.and_then(|loaded| loaded.schedule.clone()) {
-        Some(times) => times,
-        None => schedule(flags, rate_of_frames(flags, frames.source(), side)?),
-    };
+    let frames = Frames::of(flags, side)?;
+    let (recorded, count) = (frames.recorded(), frames.count(flags));
+    let schedule = frames.schedule(flags, side)?;
     if let Some(left_out) = recorded.and_then(Loaded::left_out_in_words) {
         tell!("capbench: {left_out}");
     }
     if flags.dry_run {
-        print(&format!("{}, {}\n", frames.in_words(), describe(flags, count, &schedule)))?;
+        let words = match &frames {
+            Frames::Flows(_) => frames.in_words(),
+            _ => format!("{}, {}\n", frames.in_words(), describe(flags, count, &schedule)),
+        };
+        print(&words)?;
         return Ok(Exit::Done);
     }
     let stop = Stop::install()?;
@@ -173,15 +190,17 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     let each: Vec<_> = threads.iter().map(ThreadDocument::new).collect();
     let reports = threads.into_iter().map(|thread| thread.report);
     let report = reports.reduce(SendReport::plus).expect("one thread or more sends");
+    let flows = frames.flows();
     match flags.json {
-        true => print_json(&Document::new(&report, each, recorded))?,
-        false => print(&as_text(&report, &each))?,
+        true => print_json(&Document::new(&report, each, flows, recorded))?,
+        false => print(&as_text(&report, &each, &flows))?,
     }
     if let Some(failure) = report.failure {
         // Print the account of the sent frames first.
         return Err(failure.into());
     }
-    let tolerated = schedule.rate().map_or(0, |rate| (rate.get() * TOLERATED.as_secs_f64()).ceil() as u64);
+    let rate = if let Frames::Flows(set) = &frames { set.rate() } else { schedule.rate().map(Pps::get) };
+    let tolerated = rate.map_or(0, |rate| (rate * TOLERATED.as_secs_f64()).ceil() as u64);
     Ok(exit::of_sending(stop.signal(), report.frames.unsent, tolerated))
 }
 
@@ -342,7 +361,7 @@ fn bits(report: &SendReport) -> BitRates {
     BitRates::of(rate(report), rate(report) * (mean_octets - f64::from(FCS_OCTETS)))
 }
 
-fn as_text(report: &SendReport, threads: &[ThreadDocument]) -> String {
+fn as_text(report: &SendReport, threads: &[ThreadDocument], flows: &[FlowDocument]) -> String {
     let mut text = format!(
         "{} packets sent in {:.6} s, {} packets/s, {}; {} intended, {} unsent\n",
         report.frames.sent,
@@ -369,6 +388,7 @@ fn as_text(report: &SendReport, threads: &[ThreadDocument]) -> String {
         let (sent, rate) = (thread.sent, grouped(thread.offered_pps));
         text.push_str(&format!("stream {}{cpu}: {sent} packets, {rate} packets/s\n", thread.stream));
     }
+    text.extend(flows.iter().map(FlowDocument::in_words));
     text
 }
 
@@ -411,6 +431,9 @@ pub struct Document {
     failure: Option<String>,
     /// What each thread sent.
     threads: Vec<ThreadDocument>,
+    /// The flows of the packet file; absent without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    flows: Vec<FlowDocument>,
     /// The capture file whose frames were sent; absent for generated frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     replay: Option<ReplayDocument>,
@@ -448,7 +471,12 @@ impl ThreadDocument {
 }
 
 impl Document {
-    fn new(report: &SendReport, threads: Vec<ThreadDocument>, recorded: Option<&Loaded>) -> Self {
+    fn new(
+        report: &SendReport,
+        threads: Vec<ThreadDocument>,
+        flows: Vec<FlowDocument>,
+        recorded: Option<&Loaded>,
+    ) -> Self {
         let rates = bits(report);
         Self {
             schema_version: SCHEMA_VERSION,
@@ -469,6 +497,7 @@ impl Document {
             lateness: report.lateness.summary(),
             failure: report.failure.as_ref().map(ToString::to_string),
             threads,
+            flows,
             replay: recorded.map(Loaded::document),
         }
     }

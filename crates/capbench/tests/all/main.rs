@@ -24,6 +24,7 @@ mod libpcap;
 mod memory_limits;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod packet_files;
 mod privileges;
 mod programs;
 mod record;

@@ -1,0 +1,121 @@
+//! `send --packet`: the flows of a packet file, and what was sent of each.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use capbench_frames::{FlowDefaults, FlowSet, Mtu, PacketFile};
+use capbench_model::figures::grouped;
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{SendFlags, sizes_in_words};
+use crate::exit::Usage;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Packet file")]
+pub struct PacketFlags {
+    /// Send the flows of a TOML file: headers, field values, sizes and rates; --size, --rate and --count are for flows that
+    /// state none
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["file", "dain_2004", "flows", "vlan", "ipv6", "tcp", "dst_mac", "wait_loop"]
+    )]
+    packet: Option<PathBuf>,
+}
+
+impl PacketFlags {
+    /// The flows of the file, if there is one. `line` is the speed of the line in bits per second.
+    pub fn load(&self, flags: &SendFlags, mtu: Mtu, line: Option<f64>) -> Result<Option<FlowSet>> {
+        let Some(file) = &self.packet else { return Ok(None) };
+        let name = file.display();
+        let text = std::fs::read_to_string(file).with_context(|| format!("--packet {name}"))?;
+        let defaults = FlowDefaults {
+            sizes: flags.size.clone(),
+            rate: flags.rate,
+            burst: flags.burst,
+            poisson: flags.poisson,
+            frames: flags.count,
+        };
+        let set = PacketFile::from_toml(&text).and_then(|file| file.flow_set(&defaults, mtu, line));
+        let set = set.map_err(|error| Usage(format!("--packet {name}: {error}")))?;
+        if let (Some(flow), None) = (set.endless(), flags.duration) {
+            return Err(Usage(format!(
+                "--packet {name}: flow {} has no end; state its count or seconds, or use --count or --duration",
+                flow.name
+            ))
+            .into());
+        }
+        let threads = flags.threads.map_or(1, |threads| usize::from(threads.get()));
+        if threads > set.flows().len() {
+            return Err(anyhow!(Usage(format!(
+                "--threads {threads}: {name} has {} flows, and one thread sends each; ask for as many at most",
+                set.flows().len()
+            ))));
+        }
+        Ok(Some(set))
+    }
+}
+
+/// The flows, a line each: what a plan prints.
+pub fn in_words(set: &FlowSet) -> String {
+    let line = |flow: &capbench_frames::StackFlow| {
+        let rate = flow
+            .schedule
+            .rate()
+            .map_or("unpaced".into(), |rate| format!("{} packets/s", grouped(rate.get())));
+        let frames = flow.frames.map(|frames| format!(", {frames} frames"));
+        let seconds = flow.duration.map(|duration| format!(", {duration:?}"));
+        format!(
+            "flow {}: {}, {}, {rate}{}{}\n",
+            flow.name,
+            flow.plan.stack(),
+            sizes_in_words(flow.plan.asked()),
+            frames.unwrap_or_default(),
+            seconds.unwrap_or_default()
+        )
+    };
+    set.flows().iter().map(line).collect()
+}
+
+/// What was sent of a flow.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FlowDocument {
+    /// Its name.
+    name: String,
+    /// Its headers, from the outermost on.
+    headers: String,
+    /// The stream in the trailers of its frames; null: they have none.
+    stream: Option<u8>,
+    /// Frames to send by its schedule until the end; null if the sending failed before.
+    intended: Option<u64>,
+    /// Frames sent.
+    sent: u64,
+    /// Octets of the frames sent, FCS included.
+    octets: u64,
+}
+
+impl FlowDocument {
+    /// Of all flows.
+    pub fn of(set: &FlowSet) -> Vec<Self> {
+        let document = |(number, flow): (usize, &capbench_frames::StackFlow)| {
+            let counts = set.counts(number);
+            Self {
+                name: flow.name.clone(),
+                headers: flow.plan.stack().to_string(),
+                stream: flow.plan.stream().map(|stream| stream.0),
+                intended: counts.intended,
+                sent: counts.sent,
+                octets: counts.octets,
+            }
+        };
+        set.flows().iter().enumerate().map(document).collect()
+    }
+
+    /// A line.
+    pub fn in_words(&self) -> String {
+        let unsent = self.intended.map(|intended| format!(", {} unsent", intended - self.sent));
+        format!("flow {}: {} packets{}\n", self.name, self.sent, unsent.unwrap_or_default())
+    }
+}
