@@ -182,7 +182,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         return Err(failure.into());
     }
     let tolerated = schedule.rate().map_or(0, |rate| (rate.get() * TOLERATED.as_secs_f64()).ceil() as u64);
-    Ok(exit::of_sending(stop.signal(), report.frames.unsent, tolerated))
+    Ok(exit::of_sending(stop.signal(), &report.frames, tolerated))
 }
 
 /// What a thread sent.
