@@ -90,7 +90,10 @@ impl Watcher for Answering<'_> {
             self.answered = asked;
             // If the counters cannot be read, the count ends, and its end reports why.
             let Ok(parts) = gauges.parts() else { return ControlFlow::Break(()) };
-            let _ = parts.into_iter().try_for_each(|part| self.answers.send((part, gauges.fill())));
+            for part in parts {
+                // Without a receiver the count was given up.
+                let _ = self.answers.send((part, gauges.fill()));
+            }
         }
         ControlFlow::Continue(())
     }
