@@ -90,11 +90,12 @@ impl Method {
                         .into(),
                 );
             }
-            (Some(fanout), Some(sharing)) if !sharing.modes.contains(&fanout.mode()) => {
-                let can: Vec<_> = sharing.modes.iter().map(ToString::to_string).collect();
+            (Some(fanout), Some(Sharing { modes, because: Some(because) }))
+                if !modes.contains(&fanout.mode()) =>
+            {
+                let can: Vec<_> = modes.iter().map(ToString::to_string).collect();
                 return refuse(format!(
-                    "{}: write --fanout {}, not {}",
-                    sharing.because,
+                    "{because}: write --fanout {}, not {}",
                     can.join(" or "),
                     fanout.mode()
                 ));
@@ -150,8 +151,8 @@ impl Method {
 pub struct Sharing {
     /// The ways, the usual one first.
     pub modes: &'static [FanoutMode],
-    /// Why these and no others.
-    pub because: &'static str,
+    /// Why these and no others; `None`: they are all.
+    pub because: Option<&'static str>,
 }
 
 /// The argument after the colon.

@@ -4,9 +4,6 @@ use crate::layout::VlanTag;
 use crate::units::FCS_OCTETS;
 use crate::{FrameError, FrameSize, Result, Turn};
 
-/// Octets of an Ethernet header without a tag.
-const HEADER: usize = 14;
-
 /// One frame or more, without FCS. A sender repeats them from the first one on.
 #[derive(Debug, Clone)]
 pub struct RecordedFrames {
@@ -17,6 +14,9 @@ pub struct RecordedFrames {
 }
 
 impl RecordedFrames {
+    /// Octets of the shortest frame: an Ethernet header without a tag.
+    pub const SHORTEST: usize = 14;
+
     /// Memory for each frame besides its octets.
     pub const OVERHEAD: usize = size_of::<usize>();
 
@@ -88,7 +88,7 @@ pub fn size(frame: &[u8]) -> Result<FrameSize> {
     let allowed = u16::try_from(octets).ok().and_then(|octets| FrameSize::try_from(octets).ok());
     allowed.ok_or(FrameError::FrameSize {
         asked: octets,
-        least: HEADER as u16 + FCS_OCTETS,
+        least: RecordedFrames::SHORTEST as u16 + FCS_OCTETS,
         most: crate::units::LARGEST_FRAME_OCTETS,
     })
 }
@@ -96,8 +96,9 @@ pub fn size(frame: &[u8]) -> Result<FrameSize> {
 /// The MTU that a frame needs. Linux lets one tag of 802.1Q pass beyond the MTU, and no other (`packet_extra_vlan_len_allowed` of
 /// net/packet/af_packet.c).
 pub fn needed_mtu(frame: &[u8]) -> u32 {
-    let is_tagged = frame.get(12..HEADER) == Some(&VlanTag::TPID.to_be_bytes());
-    frame.len().saturating_sub(if is_tagged { HEADER + 4 } else { HEADER }) as u32
+    let header = RecordedFrames::SHORTEST;
+    let is_tagged = frame.get(12..header) == Some(&VlanTag::TPID.to_be_bytes());
+    frame.len().saturating_sub(if is_tagged { header + 4 } else { header }) as u32
 }
 
 /// Recorded frames in the order in which one sender sends them.

@@ -2,6 +2,8 @@
 
 mod clocks;
 mod recorder;
+mod times;
 
 pub use clocks::RealtimeReading;
-pub use recorder::{LatencyRecorder, OneWayTimes, Timekeeper};
+pub use recorder::{LatencyRecorder, Timekeeper};
+pub use times::{OneWayTimes, Times};

@@ -23,7 +23,7 @@ use capbench_sys::host::{CpuId, clock, thread};
 
 use serde::{Deserialize, Serialize};
 
-use crate::latency::{LatencyRecorder, OneWayTimes, Timekeeper};
+use crate::latency::{LatencyRecorder, Timekeeper, Times};
 use crate::work::Work;
 use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
@@ -186,8 +186,8 @@ pub struct Outcome {
     pub kernel: KernelWorkSnapshot,
     /// Which frames arrived, and what the method reported of the others; absent if frames were not examined.
     pub record: Option<LossRecord>,
-    /// One-way times of the frames; absent if they were not recorded, or if the sender shares this process's clock.
-    pub one_way: Option<OneWayTimes>,
+    /// The times of the frames; absent if they were not recorded.
+    pub times: Option<Times>,
 }
 
 impl Received {
@@ -298,7 +298,7 @@ impl Application<'_> {
         verifier: Verifier,
     ) -> Result<Outcome> {
         let (work, queue) = (self.work.clone(), self.queue);
-        let Some(recording) = self.latency.filter(|_| self.member.is_none()) else {
+        let Some(recording) = self.latency else {
             return match queue {
                 None => reception.run(capture, Direct { verifier, work, timekeeper: () }),
                 Some(size) => reception.run(capture, Queue::start(size, verifier, work)?),
@@ -310,19 +310,17 @@ impl Application<'_> {
             None => reception.run(capture, Direct { verifier, work, timekeeper: &mut recorder })?,
             Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,
         };
-        let latency = match (&outcome.received.unverified_because, queue) {
-            (Some(reason), _) => Latency::unknown(recording, reason),
-            (None, Some(_)) => Latency::unknown(
-                recording,
-                "frames go through a work queue, and when its other end gets them is not recorded",
-            ),
-            (None, None) => {
-                let (latency, one_way) = recorder.latency();
-                outcome.one_way = one_way;
-                latency
+        let unknown = match (&outcome.received.unverified_because, queue) {
+            (Some(reason), _) => Some(reason.as_str()),
+            (None, Some(_)) => {
+                Some("frames go through a work queue, and when its other end gets them is not recorded")
             }
+            (None, None) => None,
         };
-        outcome.received.latency = Some(latency);
+        match unknown.map(|reason| Latency::unknown(recording, reason)) {
+            None => outcome.times = Some(recorder.times()),
+            unknown => outcome.received.latency = unknown,
+        }
         Ok(outcome)
     }
 }
@@ -407,7 +405,7 @@ impl Reception<'_> {
             iteration_ns: None,
         };
         let record = verifier.into_record().filter(|_| !tallied);
-        Ok(Outcome { received, kernel, record, one_way: None })
+        Ok(Outcome { received, kernel, record, times: None })
     }
 }
 

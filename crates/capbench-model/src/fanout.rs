@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use capbench_sys::packet::FanoutMode;
+use capbench_sys::packet::{FanoutMode, FanoutProgram};
 
 /// A group of captures, and how it shares frames. Clones refer to the same group.
 ///
@@ -15,6 +15,7 @@ use capbench_sys::packet::FanoutMode;
 #[derive(Clone, Debug)]
 pub struct Fanout {
     mode: FanoutMode,
+    program: Option<Arc<FanoutProgram>>,
     rollover: bool,
     members: Option<NonZeroU16>,
     group: Arc<Mutex<Group>>,
@@ -36,7 +37,12 @@ enum Group {
 impl Fanout {
     /// A group that does not exist yet.
     pub fn new(mode: FanoutMode) -> Self {
-        Self { mode, rollover: false, members: None, group: Arc::default() }
+        Self { mode, program: None, rollover: false, members: None, group: Arc::default() }
+    }
+
+    /// A group that does not exist yet, in which this program chooses the members.
+    pub fn by_program(program: FanoutProgram) -> Self {
+        Self { program: Some(Arc::new(program)), ..Self::new(FanoutMode::Program) }
     }
 
     /// An existing group of packet sockets with the same mode, possibly of another program.
@@ -47,7 +53,7 @@ impl Fanout {
     /// A new group with the same settings: each group belongs to one interface.
     #[must_use]
     pub fn another(&self) -> Self {
-        Self { group: Arc::default(), ..*self }
+        Self { group: Arc::default(), ..self.clone() }
     }
 
     /// Enables or disables rollover: a frame goes to another member when its member's ring is full. This splits flows instead
@@ -71,6 +77,11 @@ impl Fanout {
     /// How a frame's member is chosen.
     pub fn mode(&self) -> FanoutMode {
         self.mode
+    }
+
+    /// The user's program that chooses it; `None`: capbench's, where the mode is [`FanoutMode::Program`].
+    pub fn program(&self) -> Option<&FanoutProgram> {
+        self.program.as_deref()
     }
 
     /// The number of a group of packet sockets, once it has a member.
@@ -130,7 +141,12 @@ impl Group {
 
 impl fmt::Display for Fanout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.mode, if self.rollover { ", rollover" } else { "" })
+        let program = match self.program() {
+            Some(FanoutProgram::Classic(_)) => ", the user's program",
+            Some(FanoutProgram::Loaded(_)) => ", the user's pinned program",
+            None => "",
+        };
+        write!(f, "{}{program}{}", self.mode, if self.rollover { ", rollover" } else { "" })
     }
 }
 

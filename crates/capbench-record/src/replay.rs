@@ -317,7 +317,7 @@ impl Reading<'_> {
             let error = ReplayError::CutShort { number, captured: octets, original };
             return Err((Unsendable::CutShort, error));
         }
-        if octets < 14 {
+        if octets < RecordedFrames::SHORTEST {
             return Err((Unsendable::TooShort, ReplayError::TooShort { number, octets }));
         }
         let needed = needed_mtu(packet.data);

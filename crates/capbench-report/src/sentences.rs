@@ -39,18 +39,18 @@ pub fn find(results: &Results) -> Vec<Finding> {
         return reproduction::find(results);
     }
     let searched = search::find(&results.searches);
-    let mut found = queues::find(&results.environment);
+    let settings = queues::find(&results.environment);
     if Kind::of(results) == Kind::Bench {
         // Its searches only serve the recommendation.
-        found.extend(trials::find(&results.trials));
+        let mut found = trials::find(&results.trials, settings);
         found.extend(searched);
         return found;
     }
-    found.extend(searched);
+    let mut found = searched;
     found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
     found.extend(match &results.soak {
-        Some(record) => soak::find(record),
-        None => trials::find(&results.trials),
+        Some(record) => [soak::find(record), settings].concat(),
+        None => trials::find(&results.trials, settings),
     });
     found
 }

@@ -1,10 +1,11 @@
 //! Sends the frames of a source at the times of a schedule, and accounts for every frame.
 //!
-//! The pacer reads the clock, sends all due frames in one batch, and spins while none is due. It never sleeps: the shortest
-//! sleep is longer than the interval of two frames.
+//! The pacer reads the clock, sends all due frames in one batch, and spins while none is due. It sleeps only in pauses of the
+//! plan, up to a moment before the next frame: the shortest sleep is longer than the interval of two frames.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_frames::flows::MergedFlows;
@@ -19,6 +20,13 @@ use crate::{Result, TrafficError, Transmit};
 /// How long after the end a punctual sender may still send the frames that came due since its last clock read. Without it the
 /// last frame of every phase would be missing. A sender that lags gets no such time.
 const END_GRACE_NS: u64 = 100_000;
+
+/// How long before the next frame a sleep ends, besides the longest time by which one was too long. A CPU that begins to spin
+/// this early is awake and at its speed when the frame is due.
+const AWAKE_NS: u64 = 1_000_000;
+
+/// The longest sleep, so that a stop is seen.
+const LONGEST_SLEEP_NS: u64 = 20_000_000;
 
 /// When a sending phase ends: at the first of these conditions.
 #[derive(Debug, Clone, Copy)]
@@ -168,6 +176,8 @@ struct Phase<'a, T: ?Sized, W> {
     /// When the last batch was sent.
     last_ns: u64,
     lateness: Lateness,
+    /// By how much the longest sleep was too long.
+    overslept_ns: u64,
     lengths: [u16; MOST_BATCH],
     planned_ns: [u64; MOST_BATCH],
 }
@@ -197,6 +207,7 @@ impl<T: Transmit + ?Sized, W: PlanFrames> Phase<'_, T, W> {
                 self.hand_over(count, true)?;
             } else {
                 self.push_pending()?;
+                self.sleep(now, self.frames.next_ns());
             }
             if closing {
                 break;
@@ -229,6 +240,7 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
             octets: 0,
             last_ns: 0,
             lateness: Lateness::default(),
+            overslept_ns: 0,
             lengths: [0; MOST_BATCH],
             planned_ns: [0; MOST_BATCH],
         }
@@ -314,6 +326,18 @@ impl<'a, T: Transmit + ?Sized, W: WriteFrames> Phase<'a, T, W> {
         }
         spin_loop();
         Ok(())
+    }
+
+    /// Sleeps in a pause of the plan, if the kernel has every frame.
+    fn sleep(&mut self, now: u64, next_ns: u64) {
+        let pause_ns = next_ns.saturating_sub(now).saturating_sub(AWAKE_NS + self.overslept_ns);
+        if pause_ns == 0 || self.submitted > self.counts.sent() {
+            return;
+        }
+        let asked_ns = pause_ns.min(LONGEST_SLEEP_NS);
+        thread::sleep(Duration::from_nanos(asked_ns));
+        let slept_ns = self.now_ns().unwrap_or(now) - now;
+        self.overslept_ns = self.overslept_ns.max(slept_ns.saturating_sub(asked_ns));
     }
 
     /// Number of frames planned within the limits. `None` without a limit.

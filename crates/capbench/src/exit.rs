@@ -8,7 +8,7 @@ use capbench_agent::AgentError;
 use capbench_agent::message::Kind;
 use capbench_capture::CaptureError;
 use capbench_dataset::DatasetError;
-use capbench_frames::{FrameError, Pps};
+use capbench_frames::{FrameError, Pps, SentFrames};
 use capbench_host::HostError;
 use capbench_lab::LabError;
 use capbench_model::TrialError;
@@ -270,10 +270,11 @@ pub fn of_watching(signal: u8, has_end: bool) -> Exit {
     if signal != 0 && has_end { Exit::Stopped(signal) } else { Exit::Done }
 }
 
-/// Sent traffic: inconclusive if the generator left out more frames than rounding of the clock explains.
-pub fn of_sending(signal: u8, unsent: u64, tolerated: u64) -> Exit {
+/// Sent traffic: inconclusive if the generator left out more frames than rounding of the clock explains, or if frames that it
+/// passed on have not left.
+pub fn of_sending(signal: u8, frames: &SentFrames, tolerated: u64) -> Exit {
     match signal {
-        0 if unsent > tolerated => Exit::Inconclusive,
+        0 if frames.unsent > tolerated || frames.in_flight > 0 => Exit::Inconclusive,
         0 => Exit::Done,
         signal => Exit::Stopped(signal),
     }
@@ -628,6 +629,16 @@ mod tests {
         assert_eq!(exit(&bench, &["packet-v3:400k", "recv:400k", "packet-v3:5M"], 0.0), Exit::LossOverLimit);
         assert_eq!(exit(&bench, &["packet-v3:5M", "packet-v3:400k"], 0.0), Exit::Inconclusive);
         assert_eq!(exit(&bench, &[], 0.0), Exit::Done);
+    }
+
+    #[test]
+    fn frames_that_were_not_sent_or_have_not_left_make_a_sending_inconclusive() {
+        let exit = |signal, unsent, in_flight| {
+            of_sending(signal, &SentFrames { unsent, in_flight, ..SentFrames::default() }, 2)
+        };
+        assert_eq!([exit(0, 0, 0), exit(0, 2, 0)], [Exit::Done; 2]);
+        assert_eq!([exit(0, 3, 0), exit(0, 0, 1)], [Exit::Inconclusive; 2]);
+        assert_eq!(exit(2, 3, 1), Exit::Stopped(2));
     }
 
     #[test]

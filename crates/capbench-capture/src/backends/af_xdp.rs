@@ -72,7 +72,7 @@ pub static METHOD: Method = Method {
     has_queues: true,
     fanout: Some(Sharing {
         modes: &[FanoutMode::Queue],
-        because: "an AF_XDP socket gets the frames of one receive queue, so members share the queues",
+        because: Some("an AF_XDP socket gets the frames of one receive queue, so members share the queues"),
     }),
     #[cfg(feature = "bpf")]
     check: receiving::check,

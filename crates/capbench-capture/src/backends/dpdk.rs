@@ -66,7 +66,7 @@ pub static METHOD: Method = Method {
     has_queues: true,
     fanout: Some(Sharing {
         modes: &[FanoutMode::Queue],
-        because: "a thread polls receive queues of the port, so members share the queues",
+        because: Some("a thread polls receive queues of the port, so members share the queues"),
     }),
     vlan_tags: VlanTags::InFrames,
     check,

@@ -52,7 +52,7 @@ pub static METHOD: Method = Method {
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
     fanout: Some(Sharing {
         modes: &[FanoutMode::Hash, FanoutMode::InTurn],
-        because: "rings of a cluster share packets by flow or in turn",
+        because: Some("rings of a cluster share packets by flow or in turn"),
     }),
     check: |spec, interface, options| {
         let device = spec.argument().unwrap_or(&interface.name);

@@ -1,10 +1,11 @@
 //! The common part of all AF_PACKET methods: a socket that is configured before it can receive.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
-use capbench_sys::packet::{FanoutMode, FanoutRule, PacketSocket, Protocol, Version};
+use capbench_sys::packet::{FanoutMode, FanoutProgram, FanoutRule, PacketSocket, Protocol, Version};
 
 use super::fanout_program::BY_FLOW;
 use crate::filter::Keep;
@@ -36,7 +37,7 @@ pub(super) const SOCKET: Method = Method {
             FanoutMode::Rollover,
             FanoutMode::Program,
         ],
-        because: "the kernel knows these",
+        because: None,
     }),
     socket_filter: true,
     in_default: true,
@@ -142,6 +143,9 @@ pub(super) fn unbound(
     Ok((socket, program.is_some()))
 }
 
+/// The program of capbench.
+static OWN: FanoutProgram = FanoutProgram::Classic(Cow::Borrowed(&BY_FLOW));
+
 /// Binds the socket, the last step of opening: frames arrive from here on. A member also joins its group, which the result
 /// names.
 ///
@@ -156,8 +160,10 @@ pub(super) fn bind(
     let fail = |source| context.fail(source);
     socket.bind(interface.index, Protocol::All).map_err(fail)?;
     let Some(fanout) = &options.fanout else { return Ok(None) };
+    let program = fanout.program();
     let rule = FanoutRule {
         mode: fanout.mode(),
+        is_loaded: matches!(program, Some(FanoutProgram::Loaded(_))),
         rollover: fanout.rollover(),
         ignore_outgoing: options.direction == Direction::In,
     };
@@ -166,7 +172,7 @@ pub(super) fn bind(
         None => {
             let group = socket.make_fanout(rule)?;
             if rule.mode == FanoutMode::Program {
-                socket.set_fanout_program(&BY_FLOW)?;
+                socket.set_fanout_program(program.unwrap_or(&OWN))?;
             }
             Ok(group)
         }

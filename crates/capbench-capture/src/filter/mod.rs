@@ -41,4 +41,4 @@ pub use compile::{Compiler, Optimise};
 pub use interpreter::SoftwareFilter;
 pub use listing::Listing;
 pub use metadata::{FrameMetadata, Tags};
-pub use text::FilterText;
+pub use text::{FilterText, fanout_program_of_file};

@@ -5,7 +5,8 @@ use std::io;
 use std::io::Read;
 use std::path::Path;
 
-use capbench_model::filter::program::Filter;
+use capbench_model::filter::program::{Filter, read_program};
+use capbench_sys::packet::FanoutProgram;
 
 use super::compile::{Compiler, Optimise};
 use crate::{CaptureError, Interface, Result};
@@ -21,6 +22,36 @@ pub enum FilterText {
     Expression(String),
     /// A program, as `tcpdump -ddd` prints it.
     Program(Filter),
+}
+
+/// A program from a file that chooses the members of a group (`--fanout bpf:FILE`), in the format of a filter's program.
+///
+/// # Errors
+/// [`CaptureError::Option`]: as for [`FilterText::of_file`].
+pub fn fanout_program_of_file(path: &Path) -> Result<FanoutProgram> {
+    let octets = octets_of(path).map_err(|error| error.to_string());
+    let program = octets.and_then(|octets| read_program(&text_of(&octets)?));
+    let program = program.map_err(|what| CaptureError::Option {
+        option: "--fanout",
+        reason: format!("{}: {what}", path.display()),
+    })?;
+    Ok(FanoutProgram::Classic(program.into()))
+}
+
+/// As many octets of a file as a filter can have, and one more.
+fn octets_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    File::open(path)?.take(MOST_OCTETS + 1).read_to_end(&mut octets)?;
+    Ok(octets)
+}
+
+/// The text without comments, or why it is none.
+fn text_of(octets: &[u8]) -> std::result::Result<String, String> {
+    if octets.len() as u64 > MOST_OCTETS {
+        return Err("larger than 1 MiB, which a filter cannot be".into());
+    }
+    let text = std::str::from_utf8(octets).map_err(|_| "it is no text in UTF-8")?;
+    Ok(without_comments(text))
 }
 
 impl FilterText {
@@ -47,13 +78,8 @@ impl FilterText {
             option: "-F",
             reason: format!("{}: {what}", path.display()),
         };
-        let read = || -> io::Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            File::open(path)?.take(MOST_OCTETS + 1).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = read().map_err(|error| refuse(error.to_string()))?;
-        Self::of_octets(&bytes).map_err(|error| match error {
+        let octets = octets_of(path).map_err(|error| refuse(error.to_string()))?;
+        Self::of_octets(&octets).map_err(|error| match error {
             CaptureError::Option { reason, .. } => refuse(reason),
             error => error,
         })
@@ -61,12 +87,8 @@ impl FilterText {
 
     /// The same from a file's octets.
     pub(crate) fn of_octets(octets: &[u8]) -> Result<Self> {
-        let refuse = |reason: &str| CaptureError::Option { option: "-F", reason: reason.into() };
-        if octets.len() as u64 > MOST_OCTETS {
-            return Err(refuse("larger than 1 MiB, which a filter cannot be"));
-        }
-        let text = std::str::from_utf8(octets).map_err(|_| refuse("it is no text in UTF-8"))?;
-        Self::of_expression(&without_comments(text))
+        let text = text_of(octets).map_err(|reason| CaptureError::Option { option: "-F", reason })?;
+        Self::of_expression(&text)
     }
 
     /// The filter for an interface of the calling thread's namespace, with frames cut at `snap`. A program is used unchanged.

@@ -216,10 +216,10 @@ impl KernelReceive {
         (unseen > AT_THE_ENDS && unseen * 100 >= runs * LEAST).then_some(unseen)
     }
 
-    /// Resolution of [`Self::total_ns`] in ns. The kernel updates a thread's run time at least at every timer tick.
+    /// Resolution of [`Self::total_ns`] in ns. With a tracer: what a run that it timed stands for. The kernel updates a thread's run time at least at every timer tick.
     pub const fn total_resolution_ns(&self) -> u64 {
         match self.traced {
-            Some(_) if self.napi_threads_ns == 0 => 1,
+            Some(traced) if self.napi_threads_ns == 0 => traced.resolution_ns,
             _ => self.resolution_ns,
         }
     }
@@ -334,8 +334,11 @@ mod tests {
 
     #[test]
     fn traced_time_takes_the_place_of_sampled_time() {
-        let traced = NetRxTime { total_ns: 90, in_processes_ns: 50, in_napi_ns: 10, runs: 3 };
+        let traced =
+            NetRxTime { total_ns: 90, in_processes_ns: 50, in_napi_ns: 10, runs: 3, resolution_ns: 30 };
         let work = KernelReceive { traced: Some(traced), ..kernel(100, None) };
+        let alone = KernelReceive { napi_threads_ns: 0, ..work.clone() };
+        assert_eq!((work.total_resolution_ns(), alone.total_resolution_ns()), (10, 30));
         assert_eq!((work.total_ns(), work.interrupting_ns()), (90 - 10 + 7, Some(50)));
         let time = application_time(200, Some(&work), Some(false)).unwrap();
         assert_eq!((time.own_ns, time.exact), (150, true));

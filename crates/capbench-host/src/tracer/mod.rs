@@ -153,6 +153,9 @@ pub struct NetRxTime {
     pub in_napi_ns: u64,
     /// Number of runs.
     pub runs: u64,
+    /// What one timed run stands for in `total_ns`.
+    #[serde(default)]
+    pub resolution_ns: u64,
 }
 
 impl NetRxReading {
@@ -167,11 +170,13 @@ impl NetRxReading {
             let all = u128::from(now.saturating_sub(then)) * u128::from(runs) / u128::from(timed.max(1));
             u64::try_from(all).unwrap_or(u64::MAX)
         };
+        let total_ns = of_all(self.timed_ns, before.timed_ns);
         Some(NetRxTime {
-            total_ns: of_all(self.timed_ns, before.timed_ns),
+            total_ns,
             in_processes_ns: of_all(self.in_processes_ns, before.in_processes_ns),
             in_napi_ns: of_all(self.in_napi_ns, before.in_napi_ns),
             runs,
+            resolution_ns: total_ns / timed.max(1),
         })
     }
 }
@@ -184,6 +189,7 @@ impl NetRxTime {
             in_processes_ns: self.in_processes_ns + other.in_processes_ns,
             in_napi_ns: self.in_napi_ns + other.in_napi_ns,
             runs: self.runs + other.runs,
+            resolution_ns: self.resolution_ns + other.resolution_ns,
         }
     }
 }
@@ -229,7 +235,13 @@ mod tests {
             NetRxReading { runs: 180, timed: 20, timed_ns: 3000, in_processes_ns: 1400, in_napi_ns: 500 };
         assert_eq!(
             after.since(&before),
-            Some(NetRxTime { total_ns: 16_000, in_processes_ns: 4000, in_napi_ns: 4000, runs: 80 })
+            Some(NetRxTime {
+                total_ns: 16_000,
+                in_processes_ns: 4000,
+                in_napi_ns: 4000,
+                runs: 80,
+                resolution_ns: 1600
+            })
         );
         assert_eq!(after.since(&after), Some(NetRxTime::default()), "it did not run");
         let untimed = NetRxReading { runs: 183, ..after };

@@ -1,13 +1,17 @@
 //! What is counted of frames: all of them, those of each filter, and those of a trial.
 
+use std::sync::Arc;
+
 use capbench_capture::filter::{Filter, FrameMetadata, SoftwareFilter, Tags};
 use capbench_capture::{CaptureError, Frame};
 use capbench_frames::{Classifier, OtherTrials};
 use capbench_model::arrivals::Arrivals;
+use capbench_model::counters::Counters;
 use capbench_model::mark::Tally;
 use capbench_model::units::SnapLength;
 
-use super::Counting;
+use super::limit::{Allowance, Limit};
+use super::{Counting, Part};
 use crate::receiver::Verifier;
 
 /// Packets and their octets without FCS.
@@ -23,6 +27,12 @@ impl Sum {
     /// What came since an earlier sum.
     pub fn since(self, before: Self) -> Self {
         Self { packets: self.packets - before.packets, octets: self.octets - before.octets }
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, octets: self.octets + other.octets }
     }
 
     #[inline]
@@ -55,9 +65,8 @@ impl Filters {
 
 /// Counts of frames.
 #[derive(Debug)]
-pub struct Tallies {
-    /// Frames after this many are not counted.
-    limit: u64,
+pub(super) struct Tallies {
+    allowance: Allowance,
     all: Sum,
     filter: Option<SoftwareFilter>,
     /// A frame counts for each filter that it passes.
@@ -99,12 +108,16 @@ impl Tallies {
     ///
     /// # Errors
     /// A filter that asks for other metadata.
-    pub(super) fn new(counting: &Counting, metadata: &FrameMetadata) -> Result<Self, CaptureError> {
-        let Counting { filters, classifier, limit } = counting;
+    pub(super) fn new(
+        counting: &Counting,
+        limit: Option<Arc<Limit>>,
+        metadata: &FrameMetadata,
+    ) -> Result<Self, CaptureError> {
+        let Counting { filters, classifier, .. } = counting;
         let prepare = |filter: &Filter| SoftwareFilter::new(filter, SnapLength::EVERYTHING, metadata);
         let each = filters.each.iter().map(|(_, filter)| Ok((prepare(filter)?, Sum::default())));
         Ok(Self {
-            limit: limit.unwrap_or(u64::MAX),
+            allowance: Allowance::of(limit),
             all: Sum::default(),
             filter: filters.all.as_ref().map(prepare).transpose()?,
             each: each.collect::<Result<_, CaptureError>>()?,
@@ -121,7 +134,7 @@ impl Tallies {
     /// Counts a frame. Inlined, so that of a frame only what is counted is read from the ring.
     #[inline(always)]
     pub fn note(&mut self, frame: &Frame<'_>) {
-        if self.all.packets >= self.limit {
+        if !self.allowance.allows(self.all.packets) {
             return;
         }
         if let Some(filter) = &mut self.filter
@@ -152,21 +165,23 @@ impl Tallies {
         self.in_kernel = Some(tally);
     }
 
-    /// Whether as many packets are counted as the user asked for.
-    pub fn is_full(&self) -> bool {
-        self.all.packets >= self.limit
+    /// Ends a batch of frames. Returns whether as many packets are counted as the user asked for.
+    pub fn end_batch(&mut self) -> bool {
+        self.allowance.end_batch(self.all.packets);
+        self.allowance.is_used_up()
     }
 
-    /// All packets, and those of each filter with those of none of them behind.
-    pub fn sums(&self) -> (Sum, Vec<Sum>) {
+    /// What is counted, with the counters of the method.
+    pub fn part(&self, counters: Counters, cpu_ns: u64) -> Part {
         let each = self.each.iter().map(|(_, sum)| *sum);
         let rest = (!self.each.is_empty()).then_some(self.in_none);
-        (self.all, each.chain(rest).collect())
-    }
-
-    /// Packets that the filter left out where capbench itself runs it.
-    pub fn filtered(&self) -> Option<u64> {
-        self.filter.as_ref().and_then(|filter| filter.filtered().count)
+        Part {
+            all: self.all,
+            each: each.chain(rest).collect(),
+            filtered: self.filter.as_ref().and_then(|filter| filter.filtered().count),
+            counters,
+            cpu_ns,
+        }
     }
 
     /// What is known of the trial; `None` if the user asked for none.
@@ -201,7 +216,7 @@ impl Trial {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counting, Filter, Filters, FrameMetadata, Sum, Tags, Tallies};
+    use super::{Counters, Counting, Filter, Filters, FrameMetadata, Limit, Part, Sum, Tags, Tallies};
     use capbench_capture::Frame;
 
     /// A filter for frames longer than some octets.
@@ -213,15 +228,22 @@ mod tests {
     fn a_frame_counts_for_each_filter_that_it_passes_and_else_for_none() {
         let each = [100, 200].map(|octets| (octets.to_string(), longer_than(octets)));
         let filters = Filters { all: Some(longer_than(50)), each: each.into() };
-        let counting = Counting { filters, limit: Some(4), ..Counting::default() };
-        let mut tallies = Tallies::new(&counting, &FrameMetadata::tags(Tags::InFrames)).unwrap();
+        let counting = Counting { filters, ..Counting::default() };
+        let limit = Some(Limit::new(4, 1));
+        let mut tallies = Tallies::new(&counting, limit, &FrameMetadata::tags(Tags::InFrames)).unwrap();
         let octets = [0; 300];
         for length in [60, 40, 150, 250, 250, 250] {
             tallies.note(&Frame::new(&octets[..length], length as u32, 0));
         }
         let sum = |packets, octets| Sum { packets, octets };
         // The filter of all leaves out 40 octets; the sixth frame is beyond the limit.
-        assert_eq!(tallies.sums(), (sum(4, 710), vec![sum(3, 650), sum(2, 500), sum(1, 60)]));
-        assert!(tallies.is_full() && tallies.filtered() == Some(1) && tallies.seen().is_none());
+        assert!(tallies.end_batch() && tallies.seen().is_none());
+        let part = tallies.part(Counters::default(), 7);
+        assert_eq!((part.all, &part.each), (sum(4, 710), &vec![sum(3, 650), sum(2, 500), sum(1, 60)]));
+        let both = Part::sum(&[part.clone(), Part { filtered: Some(2), ..part }]);
+        assert_eq!(
+            (both.all, both.each[2], both.filtered, both.cpu_ns),
+            (sum(8, 1420), sum(2, 120), Some(3), 14)
+        );
     }
 }

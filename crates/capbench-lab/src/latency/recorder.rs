@@ -1,14 +1,14 @@
 //! Records the times of frames while they arrive. It reads a clock once per batch; otherwise it needs only a few additions.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use capbench_frames::stamp::StreamId;
 use capbench_model::running::TimeSource;
 
 use super::clocks::RealtimeReading;
-use capbench_model::latency::{Began, DelayRecorder, Latency, Legs, OneWay, Recording, Sample, Samples};
-use capbench_model::loss_pattern::Clock;
+use super::times::Times;
+use capbench_model::latency::{DelayRecorder, Recording, Sample, Samples};
 
 /// Records the times of a trial's frames. `()` records nothing and costs nothing.
 pub trait Timekeeper {
@@ -65,37 +65,6 @@ pub struct LatencyRecorder<'a> {
     samples: Option<Samples>,
 }
 
-/// One-way times of a trial by two clocks, of which the other one is not known here.
-#[derive(Debug)]
-pub struct OneWayTimes {
-    samples: Samples,
-    /// CLOCK_REALTIME to which the receiver's times count from.
-    origin_ns: u64,
-    /// Largest error of reading it.
-    error_ns: u64,
-    /// By how much it was set during the trial; absent if it was not set.
-    set_by: Option<Duration>,
-}
-
-impl OneWayTimes {
-    /// The delays, if generators began at these times.
-    pub fn one_way(&self, began: &[(u8, Began)]) -> OneWay {
-        let mut found = OneWay::of(&self.samples, self.origin_ns, began);
-        found.reading_error_ns += self.error_ns;
-        if let Some(by) = self.set_by {
-            found.absolute = Legs::default();
-            found.unusable_because =
-                Some(format!("the receiver's clock was set during the trial, by {by:?}"));
-            // The kernel's timestamps belong to two clocks; deliveries are read from one that nobody sets.
-            if let Some(relative) = &mut found.relative {
-                relative.to_kernel = None;
-            }
-            found.above_minimum.to_kernel = None;
-        }
-        found
-    }
-}
-
 /// The clock was not read for this batch.
 const UNREAD: u64 = u64::MAX;
 
@@ -139,53 +108,26 @@ impl<'a> LatencyRecorder<'a> {
         matches!(self.source, TimeSource::Kernel(_))
     }
 
-    /// The recorded latency of a trial that is over, and the one-way times if the sender has another clock.
-    pub fn latency(self) -> (Latency, Option<OneWayTimes>) {
-        self.latency_at(&RealtimeReading::now())
+    /// The recorded times of a trial that is over.
+    pub fn times(self) -> Times {
+        self.times_at(&RealtimeReading::now())
     }
 
-    fn latency_at(mut self, after: &RealtimeReading) -> (Latency, Option<OneWayTimes>) {
-        let one_way = self.samples.take().map(|samples| OneWayTimes {
-            samples,
-            origin_ns: self.before.realtime_ns(),
-            error_ns: self.before.error_ns(),
-            set_by: self.before.set_until(after),
-        });
-        let mut reasons = Vec::new();
-        let has_stamps = self.has_stamps();
-        if !has_stamps {
-            reasons.push(format!("the method gives no time stamps of the kernel (time: {})", self.source));
-        }
-        let set_by = self.before.set_until(after).filter(|_| has_stamps);
-        if let Some(by) = set_by {
-            reasons.push(format!(
-                "the host's clock, which time stamps are taken from, was set during the trial, by {by:?} in the end; \
-                 keep what sets it (NTP, chrony) from stepping it"
-            ));
-        }
-        if has_stamps && self.unstamped > 0 {
-            reasons.push(format!("{} frames came without a time stamp", self.unstamped));
-        }
-        if self.early > 0 {
-            reasons.push(format!("{} frames came before the trial's start was known", self.early));
-        }
-        let has_legs = has_stamps && set_by.is_none();
-        let leg = |delaying: DelayRecorder| delaying.delays().filter(|_| has_legs);
-        let total = self.total.delays();
-        if self.start.is_some() && total.is_none() {
-            reasons.push("no frame was recorded".into());
-        }
-        let latency = Latency {
-            clock: Clock::PlannedSendTime,
+    fn times_at(self, after: &RealtimeReading) -> Times {
+        Times {
             from_ns: self.from_ns,
-            to_kernel: leg(self.to_kernel),
-            to_application: leg(self.to_application),
-            total,
-            relative: None,
-            absent_because: (!reasons.is_empty()).then(|| reasons.join("; ")),
-            clock_error_ns: has_legs.then_some(self.before.error_ns().max(after.error_ns())),
-        };
-        (latency, one_way)
+            has_common_clock: self.start.is_some(),
+            origin_ns: self.before.realtime_ns(),
+            errors_ns: [self.before.error_ns(), after.error_ns()],
+            set_by: self.before.set_until(after),
+            source: self.source,
+            unstamped: self.unstamped,
+            early: self.early,
+            to_kernel: self.to_kernel,
+            to_application: self.to_application,
+            total: self.total,
+            samples: self.samples,
+        }
     }
 }
 
@@ -233,7 +175,13 @@ impl Timekeeper for LatencyRecorder<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use capbench_model::latency::{Began, Legs};
+    use capbench_model::loss_pattern::Clock;
+
     use super::*;
+    use crate::latency::times::OneWayTimes;
 
     const KERNEL: TimeSource = TimeSource::kernel("software");
 
@@ -258,7 +206,7 @@ mod tests {
         std::hint::black_box(Instant::now());
         recorder.note(StreamId(0), 300, begun_ns + 310);
         assert!(recorder.delivered_ns > delivered_ns);
-        let (latency, _) = recorder.latency();
+        let (latency, _) = recorder.times().latency();
         let (to_kernel, to_application) = (latency.to_kernel.unwrap(), latency.to_application.unwrap());
         let total = latency.total.unwrap();
         assert_eq!((to_kernel.min_ns, to_kernel.max_ns, to_kernel.mean_ns), (10, 50, 30.0));
@@ -273,7 +221,7 @@ mod tests {
             let start = OnceLock::new();
             let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, source);
             recorder.note(StreamId(0), 100, begun_ns + 150);
-            let (latency, _) = recorder.latency();
+            let (latency, _) = recorder.times().latency();
             assert_eq!(
                 (latency.to_kernel, latency.to_application, latency.clock_error_ns),
                 (None, None, None)
@@ -290,7 +238,7 @@ mod tests {
         recorder.note(StreamId(0), 100, begun_ns + 150);
         let honest = recorder.before;
         recorder.before = honest.set_forward(Duration::from_millis(5));
-        let (latency, _) = recorder.latency_at(&honest);
+        let (latency, _) = recorder.times_at(&honest).latency();
         assert_eq!((latency.to_kernel, latency.to_application), (None, None));
         assert_eq!(latency.total.unwrap().frames, 1);
         let reason = latency.absent_because.unwrap();
@@ -304,7 +252,7 @@ mod tests {
         for planned_ns in [0, 199, 200, 201] {
             recorder.note(StreamId(0), planned_ns, begun_ns + planned_ns);
         }
-        let (latency, _) = recorder.latency();
+        let (latency, _) = recorder.times().latency();
         assert_eq!((latency.from_ns, latency.total.unwrap().frames), (200, 2));
     }
 
@@ -317,7 +265,7 @@ mod tests {
         recorder.note(StreamId(3), day, origin_ns + 1000);
         recorder.begin_batch();
         recorder.note(StreamId(3), day + 500, origin_ns + 1700);
-        let (latency, one_way) = recorder.latency();
+        let (latency, one_way) = recorder.times().latency();
         assert_eq!((latency.to_kernel, latency.total, latency.absent_because), (None, None, None));
         assert_eq!(latency.to_application.unwrap().frames, 2);
         let one_way = one_way.unwrap();
@@ -331,11 +279,44 @@ mod tests {
     }
 
     #[test]
+    fn members_have_one_distribution_and_the_larger_error() {
+        let start = OnceLock::new();
+        let (mut first, begun_ns) = recorder(&start, Duration::ZERO, KERNEL);
+        let (mut second, _) = recorder(&start, Duration::ZERO, KERNEL);
+        for (recorder, planned_ns, delay_ns) in [(&mut first, 0, 30), (&mut second, 100, 50)] {
+            let stamp_ns = recorder.before.realtime_at(*start.get().unwrap()) + planned_ns + delay_ns;
+            recorder.note(StreamId(0), planned_ns, stamp_ns);
+        }
+        second.note(StreamId(0), 200, 0);
+        let (first, second) = (first.times(), second.times());
+        let error_ns = [&first, &second].map(|times| times.errors_ns).concat().into_iter().max();
+        let (latency, _) = first.join(second).latency();
+        let to_kernel = latency.to_kernel.unwrap();
+        assert_eq!((to_kernel.frames, to_kernel.min_ns, to_kernel.max_ns), (2, 30, 50), "{begun_ns}");
+        assert_eq!((latency.total.unwrap().frames, latency.clock_error_ns), (3, error_ns));
+        assert!(latency.absent_because.unwrap().contains("1 frames came without a time stamp"));
+    }
+
+    #[test]
+    fn one_way_times_of_members_count_from_one_moment() {
+        let member = |stamp_ns: u64| {
+            let mut recorder = LatencyRecorder::new(Recording::default(), None, KERNEL);
+            recorder.note(StreamId(3), 0, stamp_ns);
+            recorder.times()
+        };
+        let came_ns = RealtimeReading::now().realtime_ns();
+        let times = member(came_ns).join(member(came_ns + 400));
+        let began = Began { realtime_ns: came_ns - 1000, error_ns: 0, set_by: None };
+        let to_kernel = times.latency().1.unwrap().one_way(&[(3, began)]).absolute.to_kernel.unwrap();
+        assert_eq!((to_kernel.frames, to_kernel.min_ns, to_kernel.max_ns), (2, 1000, 1400));
+    }
+
+    #[test]
     fn frames_that_come_before_the_start_is_known_are_counted_and_said() {
         let start = OnceLock::new();
         let mut recorder = LatencyRecorder::new(Recording::default(), Some(&start), KERNEL);
         recorder.note(StreamId(0), 0, 1);
-        let (latency, _) = recorder.latency();
+        let (latency, _) = recorder.times().latency();
         assert_eq!(latency.total, None);
         let reason = latency.absent_because.unwrap();
         assert!(

@@ -33,6 +33,7 @@ use super::messages::{Arm, FinishReceiving, PrepareReceiving, not_armed};
 use super::nic::{Circumstances, NicAccount};
 use super::worker::Worker;
 use super::{pace, tracing};
+use crate::latency::Times;
 use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{
@@ -338,7 +339,7 @@ impl ReceiveEnd for ReceiveSide {
             (None, [only]) => only.done()?,
             (_, workers) => {
                 let outcomes: Result<Vec<Outcome>> = workers.iter_mut().map(Worker::done).collect();
-                together(outcomes?, &self.cpus, self.plan.flow_order(), self.asked.setup.latency)?
+                together(outcomes?, &self.cpus, self.plan.flow_order())?
             }
         };
         let start = open.progress.start.as_ref().and_then(|start| start.get().copied());
@@ -355,7 +356,7 @@ impl ReceiveEnd for ReceiveSide {
         let paces = armed.pace.map_or(Ok(Vec::new()), pace::Before::after)?;
         let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
         let placement = self.asked.cpus.clone();
-        let Outcome { mut received, kernel, record, one_way } = outcome;
+        let Outcome { mut received, kernel, record, times } = outcome;
         let cpus = ReceiverCpus {
             placement,
             sending: sending_over.cpus_since(&armed.ready),
@@ -369,12 +370,14 @@ impl ReceiveEnd for ReceiveSide {
             paces,
         };
         received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
-        received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
+        let (latency, one_way) = times.map(Times::latency).unzip();
+        received.latency =
+            latency.or(received.latency).map(|latency| Latency { clock: armed.arm.clock(), ..latency });
         let loss_patterns =
             record.map_or(Vec::new(), |record| patterns(record, &armed.arm, &finish, &received));
         let began: Vec<_> =
             finish.sent.iter().filter_map(|sent| Some((sent.stream.0, sent.began?))).collect();
-        let one_way = one_way.map(|times| times.one_way(&began));
+        let one_way = one_way.flatten().map(|times| times.one_way(&began));
         let half = self.half(&armed.before, &after, received, loss_patterns, cpus);
         Ok(ReceiveHalf { one_way, ..half })
     }

@@ -110,7 +110,7 @@ impl Outcome<'_> {
             verify_ns: 0.0,
             iteration_ns: None,
         };
-        Ok(receiver::Outcome { received, kernel: window.kernel, record, one_way: None })
+        Ok(receiver::Outcome { received, kernel: window.kernel, record, times: None })
     }
 
     /// Notes on how it ended.

@@ -7,13 +7,13 @@ use capbench_host::accounts::kernel_work::KernelWorkSnapshot;
 use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::counters::Counters;
 use capbench_model::evidence::QueueAccount;
-use capbench_model::latency::{Latency, Recording};
 use capbench_model::loss_pattern::LossRecord;
 use capbench_model::members::{Member, MemberLoss};
 use capbench_model::trial::Emptying;
 use capbench_sys::host::CpuId;
 
 use super::{Outcome, Received};
+use crate::latency::Times;
 use crate::{LabError, Result};
 
 /// How many frames of a trial each member has accounted for. A member alone cannot know when all have arrived.
@@ -46,25 +46,21 @@ impl Accounted {
     }
 }
 
-/// What the members of a trial received together: outcomes of members on these CPUs, at least one. Latency is asked for, and not
-/// recorded, if `latency` is there.
+/// What the members of a trial received together: outcomes of members on these CPUs, at least one.
 ///
 /// # Errors
 /// A member does not remember all its frames.
-pub fn together(
-    outcomes: Vec<Outcome>,
-    cpus: &[CpuId],
-    flows: FlowOrder,
-    latency: Option<Recording>,
-) -> Result<Outcome> {
+pub fn together(outcomes: Vec<Outcome>, cpus: &[CpuId], flows: FlowOrder) -> Result<Outcome> {
     let too_long = || LabError::Unsupported {
         what: "the trial".into(),
         reason: "it has more frames than its members remember: a shorter --duration has fewer".into(),
     };
     let member = |(outcome, cpu): (&Outcome, &CpuId)| member(&outcome.received, *cpu);
     let members: Vec<Member> = outcomes.iter().zip(cpus).map(member).collect();
-    let (mut parts, mut kernels, mut records) = (Vec::new(), Vec::new(), Vec::new());
-    for Outcome { received, kernel, record, .. } in outcomes {
+    let (mut parts, mut kernels, mut records, mut all_times) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for Outcome { received, kernel, record, times } in outcomes {
+        all_times.extend(times);
         parts.push(received);
         kernels.push(kernel);
         records.extend(record);
@@ -85,12 +81,9 @@ pub fn together(
     let twice: u64 = twice.iter().sum();
     received.arrivals.delivered -= twice;
     received.arrivals.duplicates += twice;
-    received.latency = latency.map(|recording| {
-        Latency::unknown(recording, "several members read the frames, and their times are not recorded")
-    });
     received.members = members;
     received.flow_sharing = flow_sharing;
-    Ok(Outcome { received, kernel, record, one_way: None })
+    Ok(Outcome { received, kernel, record, times: all_times.into_iter().reduce(Times::join) })
 }
 
 fn member(received: &Received, cpu: CpuId) -> Member {

@@ -105,6 +105,26 @@ fn root_alone_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero
     assert_eq!(trial.latency, None, "it was not asked for");
 }
 
+#[test]
+fn root_alone_the_latency_of_members_is_that_of_all_their_frames() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = laboratory();
+    for method in
+        ["recv+members=2+fanout=lb", "packet-v2+members=4+fanout=lb", "packet-v3+members=3+fanout=lb"]
+    {
+        let setup = setup(method, Duration::from_millis(10));
+        let (trial, latency) = run(&mut laboratory, &setup, rate(5_000.0), SHORT);
+        let legs = [&latency.to_kernel, &latency.to_application, &latency.total];
+        let frames = legs.map(|leg| leg.as_ref().unwrap().frames);
+        assert_eq!((frames, &latency.absent_because), ([trial.delivered; 3], &None), "{method}");
+        // Each member has a part of them.
+        assert!(
+            trial.members.iter().all(|member| (1..trial.delivered).contains(&member.delivered)),
+            "{method}"
+        );
+    }
+}
+
 #[cfg(feature = "bpf")]
 #[test]
 fn root_alone_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() {

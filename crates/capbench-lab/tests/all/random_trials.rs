@@ -21,6 +21,7 @@ use capbench_lab::subject::all_methods;
 use capbench_model::TrialError;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::latency::Recording;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
@@ -181,6 +182,7 @@ impl Drawn {
         }
         let receive_by = draw.of(&[ReceiveBy::Rps, ReceiveBy::Rps, ReceiveBy::NapiThread]);
         let duration = Duration::from_millis(30 + draw.up_to(50));
+        setup.latency = draw.chance(25).then(Recording::default);
         Self { setup, receive_by, queues, is_traced: draw.chance(50), fault, load, duration }
     }
 
@@ -273,8 +275,21 @@ impl Drawn {
         if strange != (0, 0, 0, 0) {
             return Some(format!("foreign, duplicate, corrupt, truncated: {strange:?}"));
         }
-        self.misbooked(trial)
+        self.misbooked(trial).or_else(|| mistimed(trial))
     }
+}
+
+/// What is wrong with the latency of a trial: it is of each frame once, by whichever member that read it first.
+fn mistimed(trial: &TrialResult) -> Option<String> {
+    let latency = trial.latency.as_ref()?;
+    let noted = match &trial.members[..] {
+        [] => trial.delivered,
+        members => members.iter().map(|member| member.delivered).sum(),
+    };
+    let recorded = latency.total.as_ref().map_or(0, |total| total.frames);
+    let is_partial = latency.absent_because.is_some();
+    (recorded != noted && !(is_partial && recorded < noted))
+        .then(|| format!("the latency of {recorded} of {noted} frames: {:?}", latency.absent_because))
 }
 
 /// How a trial that was drawn ended.
@@ -292,7 +307,7 @@ impl fmt::Display for Drawn {
         write!(
             f,
             "{method} by {:?} of {} queues on {placement}, {transmit} {:?} for {:?} of {sizes} {layout}, work {work}, ring {} of {}, \
-             retired after {:?}, snap length {}, fault {:?}{}",
+             retired after {:?}, snap length {}, fault {:?}{}{}",
             self.receive_by,
             self.queues,
             self.load,
@@ -302,7 +317,8 @@ impl fmt::Display for Drawn {
             capture.retire_timeout,
             capture.snap_length.octets(),
             self.fault,
-            if self.is_traced { ", traced" } else { "" }
+            if self.is_traced { ", traced" } else { "" },
+            if self.setup.latency.is_some() { ", with latency" } else { "" }
         )
     }
 }

@@ -4,4 +4,4 @@ pub mod check;
 pub mod operation;
 pub mod program;
 
-pub use program::{Expression, Filter};
+pub use program::{Expression, Filter, read_program};

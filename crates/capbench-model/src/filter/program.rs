@@ -94,31 +94,48 @@ impl Filter {
     }
 }
 
+/// Reads a program of another kind than [`Filter`] from the same text. It has passed the kernel's checks.
+///
+/// # Errors
+/// The reason: no program, or one that the kernel would refuse.
+pub fn read_program(text: &str) -> Result<Vec<FilterInstruction>, String> {
+    let program = parsed(text)?;
+    check(&program)?;
+    Ok(program)
+}
+
 impl FromStr for Filter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let refuse = |what: &str| format!("the filter is no program as tcpdump -ddd prints it: {what}");
-        let mut lines = text.split([',', '\n']).map(str::trim).filter(|line| !line.is_empty());
-        let count = lines.next().and_then(|line| line.parse::<usize>().ok());
-        let count = count.ok_or_else(|| refuse("it does not begin with the number of its instructions"))?;
-        let read = |line: &str| -> Option<FilterInstruction> {
-            let mut numbers = line.split_whitespace();
-            let code = numbers.next()?.parse().ok()?;
-            let (jt, jf) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
-            let k = numbers.next()?.parse().ok()?;
-            numbers.next().is_none().then_some(FilterInstruction { code, jt, jf, k })
-        };
-        let instruction = |line: &str| read(line).ok_or_else(|| refuse(&format!("\"{line}\"")));
-        let program = lines.map(instruction).collect::<Result<Vec<_>, _>>()?;
-        if program.len() != count || !(1..=MOST_INSTRUCTIONS).contains(&count) {
-            return Err(refuse(&format!(
-                "it has {} instructions and says {count}; 1 to {MOST_INSTRUCTIONS} are possible",
-                program.len()
-            )));
-        }
-        Self::new(program).map_err(|what| refuse(&what))
+        Self::new(parsed(text)?).map_err(|what| no_program(&what))
     }
+}
+
+fn no_program(what: &str) -> String {
+    format!("it is no program as tcpdump -ddd prints it: {what}")
+}
+
+fn parsed(text: &str) -> Result<Vec<FilterInstruction>, String> {
+    let mut lines = text.split([',', '\n']).map(str::trim).filter(|line| !line.is_empty());
+    let count = lines.next().and_then(|line| line.parse::<usize>().ok());
+    let count = count.ok_or_else(|| no_program("it does not begin with the number of its instructions"))?;
+    let read = |line: &str| -> Option<FilterInstruction> {
+        let mut numbers = line.split_whitespace();
+        let code = numbers.next()?.parse().ok()?;
+        let (jt, jf) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+        let k = numbers.next()?.parse().ok()?;
+        numbers.next().is_none().then_some(FilterInstruction { code, jt, jf, k })
+    };
+    let instruction = |line: &str| read(line).ok_or_else(|| no_program(&format!("\"{line}\"")));
+    let program = lines.map(instruction).collect::<Result<Vec<_>, _>>()?;
+    if program.len() != count || !(1..=MOST_INSTRUCTIONS).contains(&count) {
+        return Err(no_program(&format!(
+            "it has {} instructions and says {count}; 1 to {MOST_INSTRUCTIONS} are possible",
+            program.len()
+        )));
+    }
+    Ok(program)
 }
 
 #[cfg(test)]

@@ -43,6 +43,15 @@ impl DelayRecorder {
         self.histogram.saturating_record(ns);
     }
 
+    /// Counts the delays of another recorder, too.
+    pub fn add(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("all recorders have the same bounds");
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.below_zero += other.below_zero;
+    }
+
     /// The figures; absent without frames.
     pub fn delays(self) -> Option<Delays> {
         let Self { histogram, total_ns, min_ns, max_ns, below_zero } = self;
@@ -252,6 +261,20 @@ mod tests {
             prop_assert_eq!(found.pdv_ns as i64, found.p99_9_ns - found.min_ns);
             let ordered = [found.min_ns, found.p50_ns, found.p90_ns, found.p99_ns, found.p99_9_ns, found.max_ns];
             prop_assert!(ordered.is_sorted(), "{:?}", ordered);
+        }
+
+        /// However delays are shared among recorders, they add up to what one would have.
+        #[test]
+        fn recorders_add_up(delays in prop::collection::vec((0..4096_u64, 0..5_000_000_u64, 0..3_usize), 0..300)) {
+            let (mut parts, mut one) = ([(); 3].map(|()| DelayRecorder::default()), DelayRecorder::default());
+            for (from, to, part) in delays {
+                parts[part].record(from, to);
+                one.record(from, to);
+            }
+            let [mut all, second, third] = parts;
+            all.add(&second);
+            all.add(&third);
+            prop_assert_eq!(all.delays(), one.delays());
         }
 
         #[test]

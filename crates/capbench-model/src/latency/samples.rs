@@ -57,15 +57,35 @@ impl Samples {
 
     fn next_group(&mut self) {
         if self.kept.len() == self.most {
-            for pair in 0..self.most / 2 {
-                let either = (self.random() & 1) as usize;
-                self.kept[pair] = self.kept[2 * pair + either];
-            }
-            self.kept.truncate(self.most / 2);
-            self.one_in *= 2;
+            self.halve();
         }
         self.seen = 0;
         self.chosen = self.random() % self.one_in;
+    }
+
+    /// Keeps one sample of each two.
+    fn halve(&mut self) {
+        for pair in 0..self.kept.len() / 2 {
+            let either = (self.random() & 1) as usize;
+            self.kept[pair] = self.kept[2 * pair + either];
+        }
+        self.kept.truncate(self.kept.len() / 2);
+        self.one_in *= 2;
+    }
+
+    /// Adds the samples of another member, whose receiver's times count from a moment so much later.
+    pub fn join(&mut self, mut other: Self, later_ns: i64) {
+        while self.one_in < other.one_in {
+            self.halve();
+        }
+        while other.one_in < self.one_in {
+            other.halve();
+        }
+        self.kept.extend(other.kept.into_iter().map(|sample| Sample {
+            kernel_ns: sample.kernel_ns.map(|ns| ns + later_ns),
+            delivered_ns: sample.delivered_ns + later_ns,
+            ..sample
+        }));
     }
 
     /// Xorshift (Marsaglia 2003).
@@ -112,6 +132,28 @@ mod tests {
                 assert_eq!(planned / one_in, group as u64, "{frames} frames, one in {one_in}");
             }
         }
+    }
+
+    #[test]
+    fn members_have_one_origin_and_one_share() {
+        let of = |frames: u64, came_ns: i64| {
+            let mut samples = Samples::up_to(64);
+            for planned_ns in 0..frames {
+                let (kernel_ns, delivered_ns) = (Some(came_ns), came_ns + 1);
+                samples.note(Sample { stream: 0, planned_ns, kernel_ns, delivered_ns });
+            }
+            samples
+        };
+        let (mut many, few) = (of(1000, 500), of(40, 480));
+        let (kept, one_in) = (many.kept().len(), many.one_in());
+        many.join(few.clone(), 20);
+        assert_eq!((many.one_in(), many.kept().len()), (one_in, kept + 40 / one_in as usize));
+        let mut joined = few;
+        joined.join(many, -20);
+        assert!(joined.one_in() == one_in && joined.kept().len() > kept);
+        assert!(
+            joined.kept().iter().all(|sample| (sample.kernel_ns, sample.delivered_ns) == (Some(480), 481))
+        );
     }
 
     #[test]

@@ -107,7 +107,8 @@ fn unfinished(results: &Results) -> Option<Sentence> {
 
 /// The answers to the claims of each publication, then findings about all trials.
 pub(super) fn find(results: &Results) -> Vec<Finding> {
-    let of_all = trials::find(&results.trials).into_iter().filter(|finding| finding.scene.is_none());
+    let of_all =
+        trials::find(&results.trials, Vec::new()).into_iter().filter(|finding| finding.scene.is_none());
     results.reproductions.iter().flat_map(claims).chain(of_all).collect()
 }
 

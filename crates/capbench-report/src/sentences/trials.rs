@@ -16,13 +16,15 @@ use capbench_model::trial::{ProgramReport, TrialResult};
 
 use super::{finding, many, numbers, odd_frames};
 
-pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
+/// Findings, the most important first. Those on settings of the host come after what makes figures doubtful.
+pub(super) fn find(trials: &[TrialResult], settings: Vec<Finding>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = invalid(trials).collect();
     findings.extend(account(trials));
     findings.extend(generators::find(trials));
     findings.extend(members::find(trials));
     findings.extend(livelock(trials));
     findings.extend(dependence(trials));
+    findings.extend(settings);
     findings.extend(odd(trials));
     findings.extend(reports(trials));
     findings.extend(unverified(trials));

@@ -1,12 +1,15 @@
 //! bpf(2): the commands in use, each with its part of `union bpf_attr` (`linux/bpf.h`).
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-use crate::Result;
 use crate::error::check;
+use crate::{Result, SysError};
 
 /// Commands of `enum bpf_cmd`.
+const OBJ_GET: libc::c_int = 7;
 const PROG_RUN: libc::c_int = 10;
 const PROG_GET_FD_BY_ID: libc::c_int = 13;
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
@@ -41,6 +44,14 @@ struct LinkCreate {
 #[repr(C)]
 struct LinkDetach {
     link: u32,
+}
+
+/// The part that `BPF_OBJ_GET` reads.
+#[repr(C)]
+struct GetPinned {
+    path: u64,
+    descriptor: u32,
+    flags: u32,
 }
 
 /// The part that `BPF_PROG_GET_FD_BY_ID` reads.
@@ -140,6 +151,18 @@ pub(super) fn enable_run_time_statistics() -> Result<OwnedFd> {
     call_for_descriptor(ENABLE_STATS, &mut attributes, || "bpf(BPF_ENABLE_STATS)".into())
 }
 
+/// A program or map that is pinned in a BPF file system (`BPF_OBJ_GET`, Linux 4.4).
+pub(crate) fn pinned(path: &Path) -> Result<OwnedFd> {
+    let what = || format!("bpf(BPF_OBJ_GET, {})", path.display());
+    let text = CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| SysError::argument("bpf(BPF_OBJ_GET)", "a path has no octet 0"))?;
+    let mut attributes = GetPinned { path: text.as_ptr() as u64, descriptor: 0, flags: 0 };
+    // SAFETY: the attributes are those of the command (`linux/bpf.h`). The kernel reads the path, which is alive and ends with 0.
+    let descriptor = check(unsafe { call(OBJ_GET, &mut attributes) }, what)?;
+    // SAFETY: the descriptor has just been made, so that it is open and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
 /// The name that the program with this number was loaded with.
 ///
 /// # Errors
@@ -233,6 +256,7 @@ mod tests {
         assert_eq!(size_of::<LinkCreate>(), 16);
         assert_eq!(size_of::<LinkDetach>(), 4);
         assert_eq!(size_of::<GetById>(), 12);
+        assert_eq!(size_of::<GetPinned>(), 16);
         assert_eq!(size_of::<GetInfo>(), 16);
         assert_eq!((size_of::<Run>(), std::mem::offset_of!(Run, batch)), (80, 72));
         assert_eq!((size_of::<MapInfo>(), std::mem::offset_of!(MapInfo, flags)), (24, 20));

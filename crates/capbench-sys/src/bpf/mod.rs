@@ -21,5 +21,6 @@ pub mod statistics;
 pub mod xdp_link;
 
 pub use attached::{Attached, LinkState, XdpAttachment, attached_to, link_state};
+pub(crate) use call::pinned;
 pub use live_frames::LiveFrames;
 pub use xdp_link::{XdpLink, XdpMode};

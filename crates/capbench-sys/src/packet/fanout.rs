@@ -1,11 +1,14 @@
 //! Fanout groups: several packet sockets share the frames of one interface; each frame goes to one of them (`PACKET_FANOUT`,
 //! packet(7); `fanout_add` and `packet_rcv_fanout` of net/packet/af_packet.c).
 
+use std::borrow::Cow;
 use std::fmt;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::str::FromStr;
 
 use super::socket::PacketSocket;
+use crate::bpf::pinned;
 use crate::error::Result;
 use crate::socket_option::{Filter, PACKET_FANOUT, PACKET_FANOUT_DATA, attach_program};
 
@@ -28,9 +31,24 @@ pub enum FanoutMode {
     /// One member until its ring is nearly full, then the next (`PACKET_FANOUT_ROLLOVER`): as few members as the load needs. A flow's
     /// frames go to several where one is not enough.
     Rollover,
-    /// By a program (`PACKET_FANOUT_CBPF`, Linux 4.3), see [`PacketSocket::set_fanout_program`]. Without one every frame goes to the
-    /// first.
+    /// By a program, see [`PacketSocket::set_fanout_program`]. Without one every frame goes to the first.
     Program,
+}
+
+/// A program for [`FanoutMode::Program`] (Linux 4.3). The kernel takes its result modulo the number of members.
+#[derive(Debug)]
+pub enum FanoutProgram {
+    /// Classic BPF (`PACKET_FANOUT_CBPF`).
+    Classic(Cow<'static, Filter>),
+    /// A loaded program of the type `BPF_PROG_TYPE_SOCKET_FILTER` (`PACKET_FANOUT_EBPF`).
+    Loaded(OwnedFd),
+}
+
+impl FanoutProgram {
+    /// A loaded program that is pinned at this path.
+    pub fn pinned(path: &Path) -> Result<Self> {
+        pinned(path).map(Self::Loaded)
+    }
 }
 
 impl FanoutMode {
@@ -69,6 +87,8 @@ impl fmt::Display for FanoutMode {
 pub struct FanoutRule {
     /// How the member is selected.
     pub mode: FanoutMode,
+    /// Whether a program that selects it is [`FanoutProgram::Loaded`].
+    pub is_loaded: bool,
     /// Whether a frame goes to another member if its member's ring is full (`PACKET_FANOUT_FLAG_ROLLOVER`). This splits flows
     /// instead of losing frames.
     pub rollover: bool,
@@ -86,6 +106,7 @@ impl FanoutRule {
             FanoutMode::Queue => libc::PACKET_FANOUT_QM,
             FanoutMode::InTurn => libc::PACKET_FANOUT_LB,
             FanoutMode::Rollover => libc::PACKET_FANOUT_ROLLOVER,
+            FanoutMode::Program if self.is_loaded => libc::PACKET_FANOUT_EBPF,
             FanoutMode::Program => libc::PACKET_FANOUT_CBPF,
         };
         let flag = |is_set, flag| if is_set { flag } else { 0 };
@@ -115,9 +136,20 @@ impl PacketSocket {
         Ok(PACKET_FANOUT.get::<u32>(&self.as_fd())? as u16)
     }
 
-    /// Sets the program that chooses the members of this socket's group: the kernel takes its result modulo their number.
-    pub fn set_fanout_program(&self, program: &Filter) -> Result<()> {
-        attach_program(&self.as_fd(), PACKET_FANOUT_DATA, program)
+    /// Sets the program that chooses the members of this socket's group, which was made for a program of this kind.
+    pub fn set_fanout_program(&self, program: &FanoutProgram) -> Result<()> {
+        match program {
+            FanoutProgram::Classic(program) => attach_program(&self.as_fd(), PACKET_FANOUT_DATA, program),
+            FanoutProgram::Loaded(program) => {
+                PACKET_FANOUT_DATA.set(&self.as_fd(), &program.as_raw_fd()).map_err(|error| {
+                    error.explained(|errno| {
+                        (errno == libc::EINVAL).then(|| {
+                            "the program is not of the type socket_filter, which a fanout group needs".into()
+                        })
+                    })
+                })
+            }
+        }
     }
 
     /// Joins a group. The socket must be bound like the other members.
@@ -146,9 +178,12 @@ mod tests {
 
     #[test]
     fn the_value_is_group_mode_and_flags_without_defragmentation() {
-        let rule = FanoutRule { mode: FanoutMode::Queue, rollover: true, ignore_outgoing: true };
+        let rule =
+            FanoutRule { mode: FanoutMode::Queue, is_loaded: false, rollover: true, ignore_outgoing: true };
         assert_eq!(rule.value(0xabcd, 0) as u32, 0x5005_abcd);
-        let plain = FanoutRule { mode: FanoutMode::Hash, rollover: false, ignore_outgoing: false };
+        let plain = FanoutRule { mode: FanoutMode::Hash, rollover: false, ignore_outgoing: false, ..rule };
+        let by_program = |is_loaded| FanoutRule { mode: FanoutMode::Program, is_loaded, ..plain }.value(7, 0);
+        assert_eq!([by_program(false), by_program(true)], [0x6_0007, 0x7_0007]);
         assert_eq!(plain.value(7, 0), 7);
         assert_eq!(plain.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID) as u32, 0x2000_0000);
         for (_, mode) in FanoutMode::ALL {

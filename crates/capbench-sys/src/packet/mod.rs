@@ -30,7 +30,7 @@ pub mod transmit_ring;
 
 pub use crate::socket_option::{Filter, FilterInstruction, attach_filter};
 pub use block_ring::{Block, BlockRing};
-pub use fanout::{FanoutMode, FanoutRule};
+pub use fanout::{FanoutMode, FanoutProgram, FanoutRule};
 pub use frame::{Frame, PacketType, VlanTag};
 pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};

@@ -8,6 +8,7 @@ use capbench_frames::{
     FlowCommand, FlowSet, FramePlan, HeaderStack, Payload, RecordedFrames, RecordedTimes, StackFlow,
     StackPlan, TrailerReader,
 };
+use capbench_sys::host::clock;
 
 use super::*;
 use crate::transmission::Finish;
@@ -296,6 +297,19 @@ fn a_phase_that_the_stamp_cannot_encode_is_refused() {
     let limits = Limits { duration: Some(Duration::from_secs(79 * 3600)), frames: None, stop: &RUNNING };
     let error = run(&job(&plan, &schedule, limits, Instant::now()), &mut Null::new(1)).unwrap_err();
     assert!(error.to_string().contains("78 hours"));
+}
+
+#[test]
+fn a_pause_of_the_plan_takes_no_cpu_time_and_ends_in_time() {
+    const PAUSE: Duration = Duration::from_secs(1);
+    let times = RecordedTimes::new(vec![0, PAUSE.as_nanos() as u64], "1".parse().unwrap()).unwrap();
+    let (schedule, plan) = (Schedule::Recorded(Arc::new(times)), plan("64"));
+    let before = clock::thread_cpu_ns();
+    let report = run(&job(&plan, &schedule, count(2, &RUNNING), Instant::now()), &mut Null::new(64)).unwrap();
+    let spent = Duration::from_nanos(clock::thread_cpu_ns() - before);
+    assert!(report.frames.sent == 2 && report.elapsed >= PAUSE, "{report:?}");
+    // A sleep that a busy host makes long lets it spin for as long before the frame.
+    assert!(spent < PAUSE * 3 / 4, "{spent:?}");
 }
 
 #[test]

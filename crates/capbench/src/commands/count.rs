@@ -11,7 +11,7 @@ use capbench_capture::filter::FilterText;
 use capbench_capture::{CaptureError, Interface, Occupancy, methods};
 use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
-use capbench_lab::counting::{self, Counted, Counting, Filters, Gauges, Tallies, Watcher};
+use capbench_lab::counting::{self, Counted, Counting, Filters, Gauges, Part, Source, Watcher};
 use capbench_lab::mark::mark;
 use capbench_lab::programs::Programs;
 use capbench_model::counters::Counters;
@@ -20,13 +20,13 @@ use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
 use capbench_model::units::SnapLength;
-use capbench_sys::host::{CpuId, affinity, clock};
+use capbench_sys::host::CpuId;
 use clap::Args;
 
 use self::lines::{Lines, Totals};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
-use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, cpus, own_method};
+use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, MembersFlags, cpus, own_method};
 use crate::metrics::{Exporter, MetricsFlags};
 use crate::privileges;
 use crate::recording::{interface, left_out};
@@ -55,12 +55,14 @@ pub struct CountFlags {
     /// How many frames were sent with --trial, so that those lost at the end are known
     #[arg(long, value_name = "FRAMES", requires = "verify")]
     frames: Option<u64>,
-    /// CPU to count on
-    #[arg(long, value_name = "CPU")]
-    cpu: Option<u32>,
+    /// CPUs to count on: one for each capture, for example 2 or 4-7
+    #[arg(long, value_name = "LIST")]
+    cpu: Option<String>,
     /// One JSON object a line instead of text
     #[arg(long, visible_alias = "ndjson")]
     json: bool,
+    #[command(flatten)]
+    members: MembersFlags,
     #[command(flatten)]
     filter: FilterFlags,
     /// Headers of the frames to verify
@@ -93,14 +95,13 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let row = methods::find(&method)?;
     let mut options = flags.capture.options();
     options.flow_hashes = false;
+    options.fanout = flags.members.fanout(&method)?;
     options.mark = flags.verify.map(|trial| mark(TrialId(trial), &flags.layout.layout()));
     let classifier = classifier(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
     // Its server keeps the CPUs that are allowed now.
     let exporter = Exporter::open(&flags.metrics, "count", &flags.interface)?;
-    if let Some(cpu) = flags.cpu {
-        cpus(&cpu.to_string())?.into_iter().try_for_each(affinity::pin_current_thread)?;
-    }
+    let cpus = cpus_of(flags)?;
     let stop = Stop::install()?;
     let signals = Signals::install()?;
     let interface = interface(&side);
@@ -110,18 +111,18 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
         options.ring = flags.capture.options_of_packed_ring(row).ring;
         options.retire_timeout = flags.capture.retire_timeout.unwrap_or(RETIRE_TIMEOUT);
     }
-    let counting = Counting { filters, classifier, limit: flags.count };
+    let counting = Counting { filters, classifier, limit: flags.count, cpus };
     let mut watch = Watch {
         flags,
         method: &method,
         interface: &interface,
+        cpus: &counting.cpus,
         direction: options.direction,
         exporter,
         stop: stop.clone(),
         signals,
         lines: Lines::new(flags.json, counting.filters.names(), flags.frames),
         start: Instant::now(),
-        cpu_start: 0,
         last: Totals::default(),
         next_look: Duration::ZERO,
         next_line: SECOND,
@@ -129,9 +130,21 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
         next_window: WINDOW,
         trouble: Ok(()),
     };
-    let counted = counting::count(&method, &interface, &options, &counting, &mut watch);
+    let source = Source { method: &method, interface: &interface, options: &options };
+    let counted = counting::count(source, &counting, &mut watch);
     watch.close(counted)?.map_or(Ok(()), Err)?;
     Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
+}
+
+/// The CPUs of the threads that count.
+fn cpus_of(flags: &CountFlags) -> Result<Vec<CpuId>> {
+    let Some(list) = &flags.cpu else { return Ok(Vec::new()) };
+    let (cpus, threads) = (cpus(list)?, flags.members.count());
+    if cpus.len() > threads {
+        let why = format!("{} CPUs for {threads} that count; --members N has more captures", cpus.len());
+        return Err(Usage(format!("--cpu {list}: {why}")).into());
+    }
+    Ok(cpus)
 }
 
 fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>> {
@@ -139,6 +152,11 @@ fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>
         let why = "flags about headers say what --verify expects; give --verify, too";
         return if flags.layout.is_given() { Err(Usage(why.into()).into()) } else { Ok(None) };
     };
+    if flags.members.count() > 1 {
+        let why = "one capture alone sees which frames came twice or late; leave out --members, or measure with bench --members, \
+                   which verifies frames, too";
+        return Err(Usage(format!("--verify: {why}")).into());
+    }
     let layout = flags.layout.layout();
     Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }
@@ -185,14 +203,13 @@ struct Watch<'f> {
     flags: &'f CountFlags,
     method: &'f MethodSpec,
     interface: &'f Interface,
+    cpus: &'f [CpuId],
     direction: Direction,
     exporter: Option<Exporter>,
     stop: Stop,
     signals: Signals,
     lines: Lines,
     start: Instant,
-    /// CPU time of the counting thread at the start in ns.
-    cpu_start: u64,
     last: Totals,
     /// When to read the fill level next, and when to print a line, since the start.
     next_look: Duration,
@@ -207,12 +224,12 @@ struct Watch<'f> {
 impl Watcher for Watch<'_> {
     fn begin(&mut self, running: &Running) -> ControlFlow<()> {
         let begun = self.try_begin(running);
-        (self.start, self.cpu_start) = (Instant::now(), clock::thread_cpu_ns());
+        self.start = Instant::now();
         self.or_break(begun)
     }
 
-    fn look(&mut self, tallies: &Tallies, is_over: bool, gauges: &mut dyn Gauges) -> ControlFlow<()> {
-        let looked = self.try_look(tallies, is_over, gauges);
+    fn look(&mut self, is_over: bool, gauges: &mut dyn Gauges) -> ControlFlow<()> {
+        let looked = self.try_look(is_over, gauges);
         self.or_break(looked)
     }
 }
@@ -237,17 +254,12 @@ impl Watch<'_> {
             tell!("capbench: not confined to reading files: {reason}");
         }
         if let Some(exporter) = &mut self.exporter {
-            exporter.serve(&self.flags.cpu.map(CpuId::new).into_iter().collect::<Vec<_>>())?;
+            exporter.serve(self.cpus)?;
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    fn try_look(
-        &mut self,
-        tallies: &Tallies,
-        is_over: bool,
-        gauges: &mut dyn Gauges,
-    ) -> Result<ControlFlow<()>> {
+    fn try_look(&mut self, is_over: bool, gauges: &mut dyn Gauges) -> Result<ControlFlow<()>> {
         let elapsed = self.start.elapsed();
         let is_over = is_over
             || self.stop.is_wanted()
@@ -259,16 +271,17 @@ impl Watch<'_> {
             self.next_look = elapsed + LOOK;
         }
         if elapsed >= self.next_window && self.exporter.is_some() {
-            self.note_window(&gauges.counters()?, elapsed);
+            self.note_window(&Part::sum(&gauges.parts()?).counters, elapsed);
         }
         let is_asked = self.signals.is_print_wanted();
         if is_over || is_asked || elapsed >= self.next_line {
-            self.note(tallies, gauges.counters()?, elapsed);
+            self.note(gauges.parts()?, elapsed);
         }
         if is_asked {
-            self.lines.tell(&self.last, tallies.seen().as_ref());
+            self.lines.tell(&self.last, gauges.seen().as_ref());
         }
-        if is_over || elapsed >= self.next_line {
+        // The last line is printed at the end: captures of several threads count until then.
+        if !is_over && elapsed >= self.next_line {
             self.lines.print(self.last.clone())?;
             self.next_line = elapsed + SECOND;
         }
@@ -285,26 +298,19 @@ impl Watch<'_> {
     }
 
     /// Notes what is counted so far.
-    fn note(&mut self, tallies: &Tallies, counters: Counters, elapsed: Duration) {
-        self.lines.note_full(&self.last.counters, &counters);
-        let (all, each) = tallies.sums();
-        self.last = Totals {
-            all,
-            each,
-            filtered: tallies.filtered(),
-            seconds: elapsed.as_secs_f64(),
-            counters,
-            cpu_ns: clock::thread_cpu_ns() - self.cpu_start,
-        };
+    fn note(&mut self, members: Vec<Part>, elapsed: Duration) {
+        let whole = Part::sum(&members);
+        self.lines.note_full(&self.last.whole.counters, &whole.counters);
+        self.last = Totals { whole, members, seconds: elapsed.as_secs_f64() };
     }
 
-    /// Prints the totals. Returns why the count failed.
+    /// Prints the last line and the totals. Returns why the count failed.
     fn close(mut self, counted: Result<Counted, CaptureError>) -> Result<Option<CaptureError>> {
         std::mem::replace(&mut self.trouble, Ok(()))?;
-        let Counted { tallies, counters, failure } = counted?;
-        let elapsed = Duration::from_secs_f64(self.last.seconds);
-        self.note(&tallies, counters, elapsed);
-        self.lines.close(&self.last, tallies.seen().as_ref())?;
+        let Counted { parts, seen, failure } = counted?;
+        self.note(parts, Duration::from_secs_f64(self.last.seconds));
+        self.lines.print(self.last.clone())?;
+        self.lines.close(&self.last, seen.as_ref())?;
         Ok(failure)
     }
 }

@@ -201,7 +201,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     }
     let rate = if let Frames::Flows(set) = &frames { set.rate() } else { schedule.rate().map(Pps::get) };
     let tolerated = rate.map_or(0, |rate| (rate * TOLERATED.as_secs_f64()).ceil() as u64);
-    Ok(exit::of_sending(stop.signal(), report.frames.unsent, tolerated))
+    Ok(exit::of_sending(stop.signal(), &report.frames, tolerated))
 }
 
 /// What a thread sent.

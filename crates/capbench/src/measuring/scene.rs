@@ -274,6 +274,9 @@ impl Scene {
         let named =
             if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
         let methods = methods(&named, flags.members(defaults.members)?, &mut programs)?;
+        if flags.members.is_some() {
+            check_members(&methods)?;
+        }
         flags.capture.check_used(&methods, &programs)?;
         let mut sizes = flags.size.clone();
         if sizes.is_empty() {
@@ -432,6 +435,20 @@ fn methods(
         }
     }
     Ok(methods)
+}
+
+/// Refuses --members for programs alone, and names the programs that it does not change.
+fn check_members(methods: &[MethodSpec]) -> Result<(), Usage> {
+    let programs: Vec<_> =
+        methods.iter().filter(|spec| spec.delivery().is_none()).map(ToString::to_string).collect();
+    let why = "has no effect on programs, whose own settings choose their threads; these run on the application's CPU unless the \
+               program chooses others";
+    match (programs.len(), methods.len()) {
+        (0, _) => {}
+        (some, all) if some < all => tell!("capbench: --members {why}: {}", programs.join(", ")),
+        _ => return Err(Usage(format!("--members {why}; leave it out"))),
+    }
+    Ok(())
 }
 
 /// One set-up per size. Checks first that headers and stamp fit into the frame, the frame into the MTU, and the stamp into the

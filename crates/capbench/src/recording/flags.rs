@@ -1,11 +1,8 @@
 //! Flags of `capbench record`; letters mean what they mean to tcpdump.
 
-use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::FanoutMode;
-use capbench_model::members;
 use capbench_model::units::ByteCount;
 use capbench_record::file::FileFormat;
 use capbench_record::writing::FreeSpace;
@@ -15,7 +12,7 @@ use super::dumpcap::{self, Condition};
 use crate::capture_files::named;
 use crate::exit::Usage;
 use crate::flag_values::{positive_duration, share};
-use crate::flags::{CaptureFlags, FilterFlags};
+use crate::flags::{CaptureFlags, FilterFlags, MembersFlags};
 use crate::metrics::MetricsFlags;
 
 #[derive(Args, Clone, Debug)]
@@ -53,13 +50,8 @@ pub struct RecordFlags {
     /// `send`
     #[arg(short = 'r', value_name = "FILE")]
     pub read: Option<PathBuf>,
-    /// How captures share the packets of each interface: by hash or bpf (by flow), cpu, queue, lb (in turn) or rollover [default:
-    /// hash; of af-xdp and dpdk queue]
-    #[arg(long, value_name = "MODE", requires = "members")]
-    pub fanout: Option<FanoutMode>,
-    /// How many captures share the packets of an interface
-    #[arg(long, value_name = "N", value_parser = members::members)]
-    pub members: Option<NonZeroU16>,
+    #[command(flatten)]
+    pub members: MembersFlags,
     /// How many threads filter and encode packets [default: none, the thread that captures or merges does it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub workers: Option<u16>,
@@ -157,11 +149,6 @@ pub struct OutputFlags {
 }
 
 impl RecordFlags {
-    /// How many captures each interface has.
-    pub fn members(&self) -> NonZeroU16 {
-        self.members.unwrap_or(NonZeroU16::MIN)
-    }
-
     /// The flags with the conditions as flags of this command.
     ///
     /// # Errors

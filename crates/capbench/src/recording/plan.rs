@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_capture::methods;
 use capbench_lab::programs::Programs;
-use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::recording::{Plan, Source, Workers};
@@ -26,9 +25,7 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let text = flags.filter.text()?;
     let mut options = flags.capture.options_of_packed_ring(methods::find(&method)?);
-    options.fanout = flags
-        .members
-        .map(|members| Fanout::new(flags.fanout.unwrap_or(method.usual_fanout())).with_members(members));
+    options.fanout = flags.members.fanout(&method)?;
     if flags.capture.retire_timeout.is_none() {
         options.retire_timeout = retire_timeout(flags).unwrap_or(options.retire_timeout);
     }
@@ -39,7 +36,7 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         direction: flags.capture.direction,
         filter: text.as_ref(),
         optimise: flags.filter.optimise(),
-        members: flags.members().get().into(),
+        members: flags.members.count(),
         flow_hashes: flags.flow_hash,
     };
     let sources = flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?;
@@ -60,7 +57,7 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
 /// Default time after which a partly filled block is delivered. Long for a file of one capture, which nobody reads yet, so that
 /// blocks are full. Short for merged captures, which wait for each other and would fill their rings.
 fn retire_timeout(flags: &RecordFlags) -> Option<Duration> {
-    let is_alone = flags.interface.len() * usize::from(flags.members().get()) == 1 && flags.workers.is_none();
+    let is_alone = flags.interface.len() * flags.members.count() == 1 && flags.workers.is_none();
     let is_read = flags.output.packet_buffered || is_standard_output(&flags.output);
     if flags.immediate_mode {
         Some(Duration::from_millis(1))

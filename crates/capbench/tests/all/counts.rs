@@ -12,6 +12,7 @@ use crate::support::{
     HOST, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run, scratch_of_root,
     send, test_bed,
 };
+use capbench_testing::{HostLimit, cannot_have};
 use serde_json::Value;
 
 /// Frames of a run.
@@ -337,6 +338,20 @@ fn root_send_prints_a_line_a_second_and_keeps_a_rate_in_bits() {
     assert!(lines.len() >= 2, "{out}");
     assert!(lines.iter().all(|line| line.contains("kbit/s L2")), "{out}");
     assert!(out.contains("2500 intended, 0 unsent"), "{out}");
+}
+
+#[test]
+fn root_a_send_whose_frames_stay_in_the_ring_is_inconclusive() {
+    let Some((_, spaces)) = test_bed() else { return };
+    // Some frames pass at once, the next one after most of a minute.
+    let shaper = "tc qdisc add dev left root tbf rate 8bit burst 1600 limit 1000000";
+    if run(&spaces.left, program(shaper)).code != Some(0) {
+        return cannot_have(HostLimit::Kernel, "it has no sch_tbf, or tc is missing");
+    }
+    let sending = "send -i left --json --transmit packet-tx+qdisc --rate 10000 -c 100";
+    let report = run(&spaces.left, capbench(sending)).ended_with(4).json();
+    assert_eq!((&report["sent"], &report["unsent"]), (&100.into(), &0.into()), "{report:#}");
+    assert!(report["in_flight"].as_u64() > Some(0), "{report:#}");
 }
 
 #[test]

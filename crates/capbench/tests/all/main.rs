@@ -13,6 +13,7 @@ mod campaign;
 mod clocks;
 mod compare;
 mod configuration;
+mod count_members;
 mod counts;
 mod extcap;
 mod foreign_code;

@@ -213,6 +213,7 @@ fn root_count_why_and_extcap_can_write_no_file_of_root() {
     let commands = [
         "count -i right --method packet-v3",
         "count -i right --method libpcap",
+        "count -i right --members 3 --fanout lb",
         "count -i right --method xdp-count+generic --json",
         "why -i right --json",
         "why -i right --no-trace",
@@ -255,8 +256,9 @@ fn root_count_and_why_keep_only_the_capabilities_that_they_use() {
     let traced = &[Capability::NetAdmin, Capability::Syslog, Capability::Bpf];
     let untraced = &[Capability::NetAdmin, Capability::Bpf];
     let later = &[Capability::NetAdmin, Capability::Syslog, Capability::Perfmon, Capability::Bpf];
-    let cases: [(&str, &[Capability]); 8] = [
+    let cases: [(&str, &[Capability]); 9] = [
         ("count -i right --method packet-v3", count),
+        ("count -i right --members 3", count),
         ("count -i right --method libpcap", count),
         ("count -i right --method xdp-count+generic", &[Capability::Bpf]),
         ("why -i right", traced),

@@ -174,6 +174,7 @@ pub(super) fn receive() -> ReceiveHalf {
                     in_processes_ns: 100 * MS,
                     in_napi_ns: 0,
                     runs: 500,
+                    resolution_ns: MS,
                 }),
                 net_rx_runs: Some(501),
             }),

@@ -1,6 +1,6 @@
 //! What `count --json` prints: a document per second, and one with the totals. `docs/count.schema.json` is their schema.
 
-use capbench_lab::counting::Sum;
+use capbench_lab::counting::{Part, Sum};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::mark::Tally;
 use schemars::JsonSchema;
@@ -44,6 +44,8 @@ pub struct Interval {
     pub bits_per_s_layer_1: f64,
     /// The packets of each --each filter, and last of none of them; empty without --each.
     pub each: Vec<OfFilter>,
+    /// The packets of each of several captures that share them (--members); empty if there is one.
+    pub members: Vec<OfMember>,
     /// Packets that the method lost; null if it does not report them.
     pub dropped: Option<u64>,
     /// The same by place.
@@ -71,6 +73,8 @@ pub struct Totals {
     pub octets: u64,
     /// The packets of each --each filter, and last of none of them; empty without --each.
     pub each: Vec<OfFilter>,
+    /// The packets of each of several captures that share them (--members); empty if there is one.
+    pub members: Vec<OfMember>,
     /// Packets that the method accepted, lost ones included; null if it does not report them.
     pub accepted: Option<u64>,
     /// Packets that the method lost; null if it does not report them.
@@ -81,7 +85,7 @@ pub struct Totals {
     pub left_out_by_filter: Option<u64>,
     /// Highest fill level of the ring, as a part of 1; null if the method does not report it.
     pub ring_fullest: Option<f64>,
-    /// CPU time of the counting thread in seconds.
+    /// CPU time of the counting threads in seconds.
     pub cpu_s: f64,
     /// The frames of the trial of --verify; null without --verify, and if the method returns no frames.
     pub verified: Option<Verified>,
@@ -104,6 +108,23 @@ pub struct OfFilter {
     bits_per_s_layer_2: f64,
     /// The same with preamble and gap.
     bits_per_s_layer_1: f64,
+}
+
+/// Packets of one of several captures.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OfMember {
+    /// Packets that it counted.
+    packets: u64,
+    /// Their octets without FCS.
+    octets: u64,
+    /// Packets that reached it, lost ones included; null if the method does not report them.
+    accepted: Option<u64>,
+    /// Packets that it lost; null if the method does not report them.
+    dropped: Option<u64>,
+    /// The same by place.
+    losses: Vec<LostAt>,
+    /// CPU time of its thread in seconds.
+    cpu_s: f64,
 }
 
 /// Packets lost at a place.
@@ -161,6 +182,21 @@ impl OfFilter {
             bits_per_s_layer_2: rates.layer_2,
             bits_per_s_layer_1: rates.layer_1,
         }
+    }
+}
+
+impl OfMember {
+    /// Each of several.
+    pub fn list(members: &[Part]) -> Vec<Self> {
+        let of = |Part { all, counters, cpu_ns, .. }: &Part| Self {
+            packets: all.packets,
+            octets: all.octets,
+            accepted: counters.accepted,
+            dropped: counters.dropped(),
+            losses: LostAt::list(&Losses::of(counters)),
+            cpu_s: *cpu_ns as f64 / 1e9,
+        };
+        if members.len() > 1 { members.iter().map(of).collect() } else { Vec::new() }
     }
 }
 

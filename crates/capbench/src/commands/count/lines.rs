@@ -2,29 +2,23 @@
 
 use anyhow::Result;
 use capbench_capture::Occupancy;
-use capbench_lab::counting::{Seen, Sum};
+use capbench_lab::counting::{Part, Seen, Sum};
 use capbench_model::counters::Counters;
 use capbench_sys::host::clock;
 use console::Term;
 
-use super::documents::{self, Document, Interval, LostAt, OfFilter, SCHEMA_VERSION, Verified};
+use super::documents::{self, Document, Interval, LostAt, OfFilter, OfMember, SCHEMA_VERSION, Verified};
 use crate::output::{print, print_json_line};
 use crate::status::{BitRates, Figures, InPlace, Losses, OtherTrial, lost, other_trials, word};
 
 /// Totals up to one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// All packets.
-    pub all: Sum,
-    /// Those of each filter of --each, and behind them those of none.
-    pub each: Vec<Sum>,
-    /// Packets that the filter left out, where capbench itself runs it.
-    pub filtered: Option<u64>,
+    /// What all threads counted.
+    pub whole: Part,
+    /// What each thread counted.
+    pub members: Vec<Part>,
     pub seconds: f64,
-    /// Counters of the method.
-    pub counters: Counters,
-    /// CPU time of the counting thread in ns.
-    pub cpu_ns: u64,
 }
 
 /// Prints lines. On a terminal each line replaces the one before; elsewhere text or JSON objects follow each other.
@@ -68,42 +62,40 @@ impl Lines {
     /// Prints what is new since the last line.
     pub fn print(&mut self, now: Totals) -> Result<()> {
         let seconds = (now.seconds - self.last.seconds).max(1e-9);
-        let new = now.all.since(self.last.all);
-        let since = now.counters.since(&self.last.counters);
+        let new = now.whole.since(&self.last.whole);
+        let before = self.last.members.iter().cloned().chain(std::iter::repeat(Part::default()));
+        let members: Vec<_> =
+            now.members.iter().zip(before).map(|(now, before)| now.since(&before)).collect();
         let fill = self.fill.take();
-        // The first line has nothing before it.
-        let before = self.last.each.iter().copied().chain(std::iter::repeat(Sum::default()));
-        let each: Vec<_> = now.each.iter().zip(before).map(|(now, before)| now.since(before)).collect();
         let written = if self.json {
-            let document = self.line_document(&now, new, &each, seconds, &since, fill);
-            print_json_line(&document)
+            print_json_line(&self.line_document(now.seconds, &new, members, seconds, fill))
         } else if let Some(line) = &mut self.in_place {
             let figures = Figures {
-                packets: now.all.packets,
-                packets_per_s: new.packets as f64 / seconds,
-                octets_per_s: Some(new.octets as f64 / seconds),
+                packets: now.whole.all.packets,
+                packets_per_s: new.all.packets as f64 / seconds,
+                octets_per_s: Some(new.all.octets as f64 / seconds),
                 ring: fill,
                 buffers: None,
-                losses: Losses::of(&now.counters),
+                losses: Losses::of(&now.whole.counters),
             };
             line.show(&figures.to_string());
             Ok(())
         } else {
-            let places = match Losses::of(&since).to_string() {
+            let places = match Losses::of(&new.counters).to_string() {
                 none if none == "none" => String::new(),
                 some => format!("  by place: {some}"),
             };
             let mut text = format!(
                 "{:8.3} s  {}  {:>8} dropped  ring {}{places}\n",
                 now.seconds,
-                sum_in_words(new, seconds),
-                word(since.dropped()),
+                sum_in_words(new.all, seconds),
+                word(new.counters.dropped()),
                 word(fill),
             );
-            for (name, sum) in self.each.iter().zip(&each) {
+            for (name, sum) in self.each.iter().zip(&new.each) {
                 text += &format!("{:10}  {}  {name}\n", "", sum_in_words(*sum, seconds));
             }
-            print(&text)
+            print(&(text + &members_in_words(&members, seconds)))
         };
         self.last = now;
         written
@@ -111,27 +103,28 @@ impl Lines {
 
     fn line_document(
         &self,
-        now: &Totals,
-        new: Sum,
-        each: &[Sum],
+        time_s: f64,
+        new: &Part,
+        members: Vec<Part>,
         seconds: f64,
-        since: &Counters,
         fill: Option<Occupancy>,
     ) -> Document {
-        let rates = BitRates::of(new.packets as f64 / seconds, new.octets as f64 / seconds);
+        let Part { all, each, counters, .. } = new;
+        let rates = BitRates::of(all.packets as f64 / seconds, all.octets as f64 / seconds);
         Document::Interval(Interval {
             schema_version: SCHEMA_VERSION,
-            time_s: now.seconds,
+            time_s,
             unix_ns: clock::realtime_ns(),
             monotonic_ns: clock::monotonic_ns(),
-            packets: new.packets,
-            octets: new.octets,
-            packets_per_s: new.packets as f64 / seconds,
+            packets: all.packets,
+            octets: all.octets,
+            packets_per_s: all.packets as f64 / seconds,
             bits_per_s_layer_2: rates.layer_2,
             bits_per_s_layer_1: rates.layer_1,
             each: self.of_each(each, seconds),
-            dropped: since.dropped(),
-            losses: LostAt::list(&Losses::of(since)),
+            members: OfMember::list(&members),
+            dropped: counters.dropped(),
+            losses: LostAt::list(&Losses::of(counters)),
             ring_fill: fill.map(Occupancy::share),
         })
     }
@@ -167,21 +160,23 @@ impl Lines {
             Some(Seen::Counted(tally)) => (None, Some(tally.into())),
             None => (None, None),
         };
+        let Part { all, each, filtered, counters, cpu_ns } = &end.whole;
         Document::Totals(documents::Totals {
             schema_version: SCHEMA_VERSION,
             total: true,
             time_s: end.seconds,
             unix_ns: clock::realtime_ns(),
             monotonic_ns: clock::monotonic_ns(),
-            packets: end.all.packets,
-            octets: end.all.octets,
-            each: self.of_each(&end.each, end.seconds.max(1e-9)),
-            accepted: end.counters.accepted,
-            dropped: end.counters.dropped(),
-            losses: LostAt::list(&Losses::of(&end.counters)),
-            left_out_by_filter: end.filtered,
+            packets: all.packets,
+            octets: all.octets,
+            each: self.of_each(each, end.seconds.max(1e-9)),
+            members: OfMember::list(&end.members),
+            accepted: counters.accepted,
+            dropped: counters.dropped(),
+            losses: LostAt::list(&Losses::of(counters)),
+            left_out_by_filter: *filtered,
             ring_fullest: self.fullest.map(Occupancy::share),
-            cpu_s: end.cpu_ns as f64 / 1e9,
+            cpu_s: *cpu_ns as f64 / 1e9,
             verified,
             counted_in_kernel,
         })
@@ -200,7 +195,7 @@ impl Lines {
 
     /// tcpdump's three lines first, because scripts read them, then the rest.
     fn totals(&self, end: &Totals, seen: Option<&Seen>) -> String {
-        let Totals { all, counters, cpu_ns, seconds, .. } = end;
+        let Totals { whole: Part { all, each, filtered, counters, cpu_ns }, members, seconds } = end;
         let per_packet = if all.packets == 0 { 0.0 } else { *cpu_ns as f64 / all.packets as f64 };
         let seconds = seconds.max(1e-9);
         let mut lines = format!(
@@ -217,12 +212,13 @@ impl Lines {
             Losses::of(counters),
             word(self.fullest),
         );
-        if let Some(filtered) = end.filtered {
+        if let Some(filtered) = filtered {
             lines += &format!("{filtered} packets left out by the filter\n");
         }
-        for (name, sum) in self.each.iter().zip(&end.each) {
+        for (name, sum) in self.each.iter().zip(each) {
             lines += &format!("{}  {name}\n", sum_in_words(*sum, seconds));
         }
+        lines += &members_in_words(members, seconds);
         lines + &seen.map_or_else(String::new, |seen| self.verified(seen))
     }
 
@@ -250,6 +246,16 @@ impl Lines {
         let until = if self.sent.is_none() && of > 0 { ", up to the last one that arrived" } else { "" };
         format!("{counts}{}{until}\n{others}", lost(missing, of))
     }
+}
+
+/// A line for each of several threads.
+fn members_in_words(members: &[Part], seconds: f64) -> String {
+    let several = if members.len() > 1 { members } else { &[] };
+    let line = |(nth, Part { all, counters, .. }): (usize, &Part)| {
+        let dropped = word(counters.dropped());
+        format!("{:10}  {}  {dropped:>8} dropped  member {nth}\n", "", sum_in_words(*all, seconds))
+    };
+    several.iter().enumerate().map(line).collect()
 }
 
 /// Packets with their bytes and rates, in columns.

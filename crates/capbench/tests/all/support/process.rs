@@ -120,6 +120,14 @@ impl Running {
         true
     }
 
+    /// What it wrote to standard output so far.
+    pub fn out(&mut self) -> &str {
+        while let Ok(line) = self.news.try_recv() {
+            self.said.note(line);
+        }
+        &self.said.out
+    }
+
     /// Sends it a signal by its name.
     pub fn signal(&self, name: &str) {
         signal(self.pid(), name);
