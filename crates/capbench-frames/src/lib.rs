@@ -39,6 +39,7 @@ pub mod stack;
 pub mod stamp;
 pub mod trailer;
 pub mod units;
+pub mod write;
 
 pub use classify::{Classifier, FrameClass, TagMetadata};
 pub use error::{FrameError, Result};

@@ -155,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::source::WriteFrames;
+    use crate::write::WriteFrames;
     use crate::{MergedFlows, Pps, Stamp, TrialId, Turn};
 
     fn defaults() -> FlowDefaults {

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 
 use super::{FlowCommand, FlowSet, StackFlow};
 use crate::schedule::PlannedTimes;
-use crate::source::{PlanFrames, WriteFrames};
 use crate::stack::StackFrames;
+use crate::write::{PlanFrames, WriteFrames};
 use crate::{FrameSize, Schedule, Stamp, Turn};
 
 /// Frames that can be written before it is known which of them were sent: more than any ring has slots.
