@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Interface, METHODS, Visitor, methods, open_with};
-use capbench_frames::source::{PlanFrames, WriteFrames};
+use capbench_frames::write::{PlanFrames, WriteFrames};
 use capbench_frames::{
     Classifier, FlowCommand, FlowDefaults, FlowOrder, FrameLayout, FramePlan, FrameSize, MergedFlows, Mtu,
     PacketFile, Schedule, Sizes, Stamp, StreamId, TrialId, Turn,

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::source::{PlanFrames, WriteFrames};
+use crate::write::{PlanFrames, WriteFrames};
 use crate::{HeaderStack, Mtu, Payload, Pps, Stamp, StreamId, TrailerReader, TrialId, Turn};
 
 fn flow(stream: u8, schedule: Schedule, frames: Option<u64>) -> StackFlow {
