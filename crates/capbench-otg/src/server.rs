@@ -82,7 +82,7 @@ impl Server {
             ("POST", "/control/state") => session.control(octets, client).and_then(json),
             ("POST", "/monitor/metrics") => session.metrics(octets).and_then(json),
             ("POST", "/monitor/capture") => session
-                .captured(octets)
+                .captured(octets, client)
                 .map(|octets| response(StatusCode::OK, "application/octet-stream", octets)),
             ("GET", "/capabilities/version") => json(Version {
                 api_spec_version: COMPATIBLE,

@@ -182,7 +182,8 @@ impl Session {
         self.ports.iter().filter_map(|port| port.recording.as_ref())
     }
 
-    /// `POST /config`: ends what runs, and takes a new configuration. If that is refused, none is left.
+    /// `POST /config`: ends what runs, and takes a new configuration. One that cannot be read changes nothing; one that cannot be
+    /// applied leaves none.
     pub fn set_config(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
         let (config, mut value): (Config, Value) = model::read(octets)?;
         model::config::normalise(&mut value);
@@ -264,6 +265,10 @@ impl Session {
         let find = |name: &str, member: &str| self.port(name, &format!("{path}.tx_rx.port.{member}"));
         let transmitter = find(&ends.tx_name, "tx_name")?;
         let receivers = ends.receivers().map(|name| find(name, "rx_names")).collect::<Result<Vec<_>>>()?;
+        if receivers.iter().collect::<HashSet<_>>().len() < receivers.len() {
+            let path = format!("{path}.tx_rx.port.rx_names");
+            return Err(OtgError::invalid(&path, "a port is there twice"));
+        }
         let stream = self.flows.iter().filter(|flow| flow.transmitter == transmitter).count();
         let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, &path)?;
         Ok(Flow { config, transmitter, receivers, plan, stream, run: None, rates: Rates::default() })
@@ -438,8 +443,9 @@ impl Session {
     }
 
     /// `POST /monitor/capture`: ends the capture of a port, and returns its file.
-    pub fn captured(&mut self, octets: &[u8]) -> Result<Vec<u8>> {
+    pub fn captured(&mut self, octets: &[u8], client: IpAddr) -> Result<Vec<u8>> {
         let (request, _): (CaptureRequest, _) = model::read(octets)?;
+        self.hold(client, false)?;
         let at = self.port(&request.port_name, "port_name")?;
         let ConfiguredPort { port, recording, .. } = &mut self.ports[at];
         let Some(recording) = recording else {
