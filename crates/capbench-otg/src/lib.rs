@@ -6,6 +6,7 @@
 //! | `server` | the HTTP interface |
 //! | `session` | the configuration, and the flows and captures that run |
 //! | `metrics` | the metrics of ports and flows |
+//! | `rates` | rates of ports and flows |
 //! | `flows` | a flow of the model as frames and their schedule |
 //! | `sending`, `receiving` | a thread for each sending and for each receiving port |
 //! | `capturing` | captures of ports |
@@ -23,6 +24,7 @@ mod flows;
 mod metrics;
 mod model;
 mod ports;
+mod rates;
 mod receiving;
 mod sending;
 mod server;

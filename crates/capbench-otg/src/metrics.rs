@@ -1,7 +1,5 @@
 //! Metrics of ports and flows. What is unknown, or not exact, is left out.
 
-use std::time::Instant;
-
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 
 use crate::capturing::Recording;
@@ -11,31 +9,9 @@ use crate::model::answers::{
     FlowMetric, Latency, MetricsResponse, PortMetric, Tag, TagValue, TaggedMetric, Timestamps,
 };
 use crate::model::requests::{FlowMetricsRequest, MetricsRequest, PortMetricsRequest};
+use crate::rates::Counts;
 use crate::receiving::Tally;
 use crate::session::{ConfiguredPort, Flow, FlowState, Session};
-
-/// Counts at one moment: frames and octets, sent and received.
-type Counts = [u64; 4];
-
-/// Rates between the last two looks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Rates {
-    last: Option<(Instant, Counts)>,
-    per_s: Option<[f64; 4]>,
-}
-
-impl Rates {
-    /// Notes the counts now.
-    fn note(&mut self, counts: Counts) {
-        let now = Instant::now();
-        if let Some((then, before)) = self.last {
-            let seconds = (now - then).as_secs_f64().max(1e-9);
-            self.per_s =
-                Some(std::array::from_fn(|at| counts[at].saturating_sub(before[at]) as f64 / seconds));
-        }
-        self.last = Some((now, counts));
-    }
-}
 
 /// What a flow has received.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,7 +65,7 @@ impl Session {
         let (counters, has_carrier) = counters;
         let sends =
             |flow: &&Flow| flow.transmitter == at && flow.run.as_ref().is_some_and(|run| !run.is_over());
-        let rate = |at: usize| rates.per_s.map(|rates| rates[at]);
+        let rate = |at: usize| rates.per_s().map(|rates| rates[at]);
         Ok(PortMetric {
             name: port.name.clone(),
             transmit: Some(if self.flows.iter().any(|flow| sends(&flow)) { "started" } else { "stopped" }),
@@ -145,7 +121,7 @@ impl Session {
         let sent = flow.run.as_ref().map(|run| run.counts()).unwrap_or_default();
         let received = Some(self.received(flow)).filter(|all| all.is_exact && !flow.receivers.is_empty());
         let tally = received.map(|received| received.tally);
-        let rates = if state == FlowState::Stopped { Some([0.0; 4]) } else { flow.rates.per_s };
+        let rates = if state == FlowState::Stopped { Some([0.0; 4]) } else { flow.rates.per_s() };
         let rate = |at: usize| rates.map(|rates| rates[at]).filter(|_| at < 2 || tally.is_some());
         let bits = |octets_at: usize, per: f64| rate(octets_at).map(|octets| octets * 8.0 / per);
         let layer_1 =

@@ -13,7 +13,6 @@ use serde_json::Value;
 use crate::capturing::Recording;
 use crate::error::{OtgError, Result};
 use crate::flows::FlowPlan;
-use crate::metrics::Rates;
 use crate::model;
 use crate::model::answers::Warnings;
 use crate::model::config::{Capture, Config};
@@ -23,6 +22,7 @@ use crate::model::requests::{
     StartStop, Traffic, Transmit,
 };
 use crate::ports::{Allowed, Port};
+use crate::rates::Rates;
 use crate::receiving::{Receiver, Routes};
 use crate::sending::{Sending, Started};
 
