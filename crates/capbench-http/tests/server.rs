@@ -228,7 +228,7 @@ fn a_password_is_asked_for() {
 fn a_wrong_configuration_is_refused_at_the_start() {
     let folder = Scratch::new();
     let file = folder.file("web.yml");
-    let refusal = || open(Protection::WebConfig(file.clone().into())).unwrap_err().to_string();
+    let refusal = || open(Protection::WebConfig(file.clone())).unwrap_err().to_string();
     assert!(refusal().contains("web.yml"));
     fs::write(&file, "tls_server_config: {cert_file: no.crt, key_file: no.key}").unwrap();
     assert!(refusal().starts_with("--web-config: cannot read ") && refusal().contains("no.key"));
@@ -241,7 +241,7 @@ fn a_wrong_configuration_is_refused_at_the_start() {
 fn files_named_by_flags_do_what_a_web_configuration_does() {
     let (folder, authority) = (Scratch::new(), Authority::new());
     configured(&folder, &authority, "");
-    let file = |name: &str| PathBuf::from(folder.file(name));
+    let file = |name: &str| folder.file(name);
     let tls = |client_authority| Protection::Tls {
         flag: "--tls-cert",
         certificate: file("server.crt"),
