@@ -86,7 +86,7 @@ impl Recording {
             workers: None,
             cpus: Vec::new(),
         };
-        let failed = |source| OtgError::Record { path: port.name.clone(), source };
+        let failed = |error: RecordError| OtgError::Record { path: port.name.clone(), source: error.into() };
         let session = Opened::open(plan).map_err(failed)?.start().map_err(failed)?;
         Ok(Self { config: config.clone(), folder, session: Some(session) })
     }
@@ -117,7 +117,7 @@ impl Recording {
             .map_err(Failure::from)
             .and_then(|files| encode(&files, self.config.format, slice))
             .map_err(|failure| match failure {
-                Failure::Record(source) => OtgError::Record { path: port.into(), source },
+                Failure::Record(error) => OtgError::Record { path: port.into(), source: error.into() },
                 Failure::System(source) => {
                     OtgError::System { what: "the capture cannot be read back", source }
                 }

@@ -49,7 +49,7 @@ pub enum OtgError {
         /// The port.
         path: String,
         /// Why.
-        source: capbench_capture::CaptureError,
+        source: Box<capbench_capture::CaptureError>,
     },
     /// Frames cannot be recorded.
     #[error("{}{source}", prefix(path))]
@@ -57,7 +57,7 @@ pub enum OtgError {
         /// The port.
         path: String,
         /// Why.
-        source: capbench_record::RecordError,
+        source: Box<capbench_record::RecordError>,
     },
     /// The system refuses something that has nothing to do with the request.
     #[error("{what}: {source}")]

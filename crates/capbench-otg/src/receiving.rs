@@ -180,7 +180,7 @@ impl Receiver {
         let thread = thread.map_err(|source| OtgError::System { what: "no thread for a port", source })?;
         match is_open.recv() {
             Ok(Ok(())) => Ok(Self { shared, thread: Some(thread), lost_before: Some(0) }),
-            Ok(Err(source)) => Err(OtgError::Capture { path: port.name.clone(), source }),
+            Ok(Err(error)) => Err(OtgError::Capture { path: port.name.clone(), source: error.into() }),
             Err(_) => Err(OtgError::Conflict(format!("{}: the receiver ended at once", port.name))),
         }
     }
