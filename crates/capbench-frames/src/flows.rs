@@ -5,10 +5,12 @@
 
 mod merge;
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use merge::MergedFlows;
+use serde::Serialize;
 
 use crate::{FrameError, FrameSize, Pps, Result, Schedule, StackPlan};
 
@@ -52,6 +54,23 @@ pub struct FlowCounts {
     pub intended: Option<u64>,
     /// Whether no frame is left to send.
     pub is_over: bool,
+}
+
+/// What was sent of a flow, for a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// Its headers, from the outermost on.
+    pub headers: String,
+    /// The stream in the trailers of its frames; null: they have none.
+    pub stream: Option<u8>,
+    /// Frames to send by its schedule until the end; null if the sending failed before.
+    pub intended: Option<u64>,
+    /// Frames sent.
+    pub sent: u64,
+    /// Octets of the frames sent, FCS included.
+    pub octets: u64,
 }
 
 /// The flows of a sending phase.
@@ -161,6 +180,22 @@ impl FlowSet {
         }
     }
 
+    /// What was sent of each flow.
+    pub fn summaries(&self) -> Vec<FlowSummary> {
+        let summary = |(number, flow): (usize, &StackFlow)| {
+            let counts = self.counts(number);
+            FlowSummary {
+                name: flow.name.clone(),
+                headers: flow.plan.stack().to_string(),
+                stream: flow.plan.stream().map(|stream| stream.0),
+                intended: counts.intended,
+                sent: counts.sent,
+                octets: counts.octets,
+            }
+        };
+        self.flows.iter().enumerate().map(summary).collect()
+    }
+
     /// A flow that nothing but the end of the phase ends, if there is one.
     pub fn endless(&self) -> Option<&StackFlow> {
         self.flows.iter().find(|flow| flow.frames.is_none() && flow.duration.is_none())
@@ -193,6 +228,14 @@ impl FlowSet {
             rates.zip(&self.flows).map(|(rate, flow)| (rate, rate * flow.plan.sizes().mean_octets()));
         let (rate, octets) = weighted.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         octets / rate
+    }
+}
+
+/// `flow web: 1000 packets, 0 unsent`.
+impl fmt::Display for FlowSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "flow {}: {} packets", self.name, self.sent)?;
+        self.intended.map_or(Ok(()), |intended| write!(f, ", {} unsent", intended - self.sent))
     }
 }
 

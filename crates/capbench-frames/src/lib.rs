@@ -39,10 +39,11 @@ pub mod stack;
 pub mod stamp;
 pub mod trailer;
 pub mod units;
+pub mod write;
 
 pub use classify::{Classifier, FrameClass, TagMetadata};
 pub use error::{FrameError, Result};
-pub use flows::{FlowCommand, FlowCounts, FlowSet, MergedFlows, StackFlow};
+pub use flows::{FlowCommand, FlowCounts, FlowSet, FlowSummary, MergedFlows, StackFlow};
 pub use frame::FrameWriter;
 pub use head_mask::KnownOctets;
 pub use imix::Imix;

@@ -152,8 +152,11 @@ fn in_flow(index: usize, error: &dyn fmt::Display) -> FrameError {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::Pps;
+    use crate::write::WriteFrames;
+    use crate::{MergedFlows, Pps, Stamp, TrialId, Turn};
 
     fn defaults() -> FlowDefaults {
         let sizes = "128".parse().unwrap();
@@ -255,5 +258,30 @@ mod tests {
         let set = PacketFile::from_toml(text).unwrap().flow_set(&defaults, Mtu(1500), None).unwrap();
         assert!(matches!(set.flows()[0].schedule, Schedule::Constant(_)));
         assert!(matches!(set.flows()[1].schedule, Schedule::Bursts { .. }));
+    }
+
+    const EXAMPLE: &str = include_str!("../../../examples/flows.toml");
+
+    proptest! {
+        /// Texts near a good one: most are refused, and all others give frames.
+        #[test]
+        fn no_text_makes_a_sender_panic(
+            changes in prop::collection::vec((0..EXAMPLE.len(), 0..9_usize, "[0-9a-z\"={}\\[\\], .]{0,4}"), 1..4)
+        ) {
+            let mut text = EXAMPLE.to_owned();
+            for (at, length, new) in changes {
+                let at = at.min(text.len());
+                text.replace_range(at..(at + length).min(text.len()), &new);
+            }
+            let Ok(set) = set(&text) else { return Ok(()) };
+            let mut merged = MergedFlows::new(&set, Turn::EVERY);
+            let stamp = Stamp { trial: TrialId(1), stream: StreamId(0), sequence: 0, planned_ns: 0 };
+            let mut slot = [0; 2048];
+            for _ in 0..50 {
+                if merged.has_next() {
+                    merged.write_next(&mut slot, stamp);
+                }
+            }
+        }
     }
 }

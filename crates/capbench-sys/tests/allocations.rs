@@ -1,5 +1,5 @@
-//! The receiving loops allocate nothing per frame. An allocator counts the requests of the receiving thread, on heap rings
-//! and, as root, with every method on a veth pair. It is unsafe code, so the test is in this crate.
+//! The receiving loops and the writer of flows allocate nothing per frame. An allocator counts the requests of the thread, on heap
+//! rings and, as root, with every method on a veth pair. It is unsafe code, so the test is in this crate.
 
 #[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../../capbench-capture/tests/stand_ins/mod.rs"]
@@ -11,8 +11,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Interface, METHODS, Visitor, methods, open_with};
+use capbench_frames::write::{PlanFrames, WriteFrames};
 use capbench_frames::{
-    Classifier, FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Schedule, Sizes, StreamId, TrialId, Turn,
+    Classifier, FlowCommand, FlowDefaults, FlowOrder, FrameLayout, FramePlan, FrameSize, MergedFlows, Mtu,
+    PacketFile, Schedule, Sizes, Stamp, StreamId, TrialId, Turn,
 };
 use capbench_host::bed::{Bed, BedOptions};
 use capbench_lab::receiver::{Streams, Verifier};
@@ -187,6 +189,37 @@ impl<F: FnOnce()> Visitor for Loop<F> {
         }
         (verifier.arrivals().read, allocations() - before)
     }
+}
+
+#[test]
+fn no_flow_allocates_while_its_frames_are_written() {
+    let flow = r#"
+        [[flow]]
+        header = [{}, { ipv4 = { src = { increment = { count = 300 } }, dst = [1, 2, 3] } }, { udp = {} }]
+    "#;
+    let (sizes, rate) = ("random:64-1518".parse().unwrap(), Some("1M".parse().unwrap()));
+    let defaults = FlowDefaults { sizes, rate, burst: None, poisson: None, frames: Some(FRAMES / 64) };
+    let set = PacketFile::from_toml(&flow.repeat(64)).unwrap().flow_set(&defaults, Mtu(1500), None).unwrap();
+    let mut flows = MergedFlows::new(&set, Turn::EVERY);
+    let (mut slot, mut written) = (vec![0; 2048], 0);
+    let before = allocations();
+    while !flows.is_over() {
+        set.command(
+            written as usize % 64,
+            if written % 2 == 0 { FlowCommand::Pause } else { FlowCommand::Run },
+        );
+        flows.begin_batch(written);
+        if !flows.has_next() {
+            (0..64).for_each(|flow| set.command(flow, FlowCommand::Run));
+            flows.begin_batch(written);
+        }
+        let planned_ns = flows.next_ns();
+        let stamp = Stamp { trial: TrialId(1), stream: StreamId(0), sequence: 0, planned_ns };
+        flows.write_next(&mut slot, stamp);
+        written += 1;
+        flows.note_sent(written);
+    }
+    assert_eq!((written, allocations() - before), (FRAMES / 64 * 64, 0));
 }
 
 #[test]

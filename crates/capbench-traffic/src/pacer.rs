@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use capbench_frames::flows::MergedFlows;
 use capbench_frames::schedule::{Schedule, Turn};
-use capbench_frames::source::{GeneratedFrames, PlanFrames, Scheduled, WriteFrames};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
+use capbench_frames::write::{GeneratedFrames, PlanFrames, Scheduled, WriteFrames};
 use capbench_frames::{FrameError, FrameSource, Lateness, SentFrames};
 
 use crate::transmission::{MOST_BATCH, SubmitCounts};

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 
 use super::{FlowCommand, FlowSet, StackFlow};
 use crate::schedule::PlannedTimes;
-use crate::source::{PlanFrames, WriteFrames};
 use crate::stack::StackFrames;
+use crate::write::{PlanFrames, WriteFrames};
 use crate::{FrameSize, Schedule, Stamp, Turn};
 
 /// Frames that can be written before it is known which of them were sent: more than any ring has slots.
@@ -32,7 +32,7 @@ pub struct MergedFlows<'a> {
     log_begin: usize,
     log_end: usize,
     settled: u64,
-    /// Whether a flow has ended since the last time that the set was told.
+    /// Whether a flow has ended that other threads do not know of yet.
     has_ended: bool,
 }
 
@@ -109,12 +109,12 @@ impl<'a> MergedFlows<'a> {
             }
         }
         self.has_ended = true;
-        self.tell_ends();
+        self.publish_ends();
     }
 
-    /// Tells other threads which flows are over, once all their frames are sent.
+    /// Shows other threads which flows are over, once all frames written so far are sent.
     #[inline]
-    fn tell_ends(&mut self) {
+    fn publish_ends(&mut self) {
         if self.has_ended && self.log_begin == self.log_end {
             self.has_ended = false;
             self.end_flows();
@@ -230,7 +230,7 @@ impl WriteFrames for MergedFlows<'_> {
         self.log_begin += count;
         if self.log_begin == self.log_end {
             (self.log_begin, self.log_end) = (0, 0);
-            self.tell_ends();
+            self.publish_ends();
         } else if self.log_end > LOG / 2 {
             self.log.copy_within(self.log_begin..self.log_end, 0);
             (self.log_begin, self.log_end) = (0, self.log_end - self.log_begin);

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::source::{PlanFrames, WriteFrames};
+use crate::write::{PlanFrames, WriteFrames};
 use crate::{HeaderStack, Mtu, Payload, Pps, Stamp, StreamId, TrailerReader, TrialId, Turn};
 
 fn flow(stream: u8, schedule: Schedule, frames: Option<u64>) -> StackFlow {
@@ -47,7 +47,7 @@ fn frames_are_in_the_order_of_time_and_then_of_flow() {
     assert_eq!(set.counts(0).intended, None);
     assert_eq!(merged.left(u64::MAX, u64::MAX), Some(8));
     assert_eq!((0..3).map(|flow| set.counts(flow).intended.unwrap()).collect::<Vec<_>>(), [2, 4, 2]);
-    assert_eq!(merged.left(u64::MAX, seconds(1)), Some(0 + 2 + 1));
+    assert_eq!(merged.left(u64::MAX, seconds(1)), Some(2 + 1));
     let half = seconds(1) / 2;
     assert_eq!(
         written(&mut merged, 8),

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use capbench_frames::units::FCS_OCTETS;
 use capbench_frames::{
-    AskedRate, FlowSet, FramePlan, FrameSource, LatenessSummary, Mtu, Pps, Schedule, Sizes, StreamId,
-    TrialId, Turn,
+    AskedRate, FlowSet, FlowSummary, FramePlan, FrameSource, LatenessSummary, Mtu, Pps, Schedule, Sizes,
+    StreamId, TrialId, Turn,
 };
 use capbench_host::bed::{Bed, Side};
 use capbench_lab::live::line_rate;
@@ -25,7 +25,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::packet::{FlowDocument, PacketFlags};
+use self::packet::PacketFlags;
 use self::replay::{Loaded, ReplayDocument, ReplayFlags};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
@@ -151,8 +151,8 @@ impl Frames {
         }
     }
 
-    fn flows(&self) -> Vec<FlowDocument> {
-        if let Self::Flows(set) = self { FlowDocument::of(set) } else { Vec::new() }
+    fn flows(&self) -> Vec<FlowSummary> {
+        if let Self::Flows(set) = self { set.summaries() } else { Vec::new() }
     }
 }
 
@@ -361,7 +361,7 @@ fn bits(report: &SendReport) -> BitRates {
     BitRates::of(rate(report), rate(report) * (mean_octets - f64::from(FCS_OCTETS)))
 }
 
-fn as_text(report: &SendReport, threads: &[ThreadDocument], flows: &[FlowDocument]) -> String {
+fn as_text(report: &SendReport, threads: &[ThreadDocument], flows: &[FlowSummary]) -> String {
     let mut text = format!(
         "{} packets sent in {:.6} s, {} packets/s, {}; {} intended, {} unsent\n",
         report.frames.sent,
@@ -388,7 +388,7 @@ fn as_text(report: &SendReport, threads: &[ThreadDocument], flows: &[FlowDocumen
         let (sent, rate) = (thread.sent, grouped(thread.offered_pps));
         text.push_str(&format!("stream {}{cpu}: {sent} packets, {rate} packets/s\n", thread.stream));
     }
-    text.extend(flows.iter().map(FlowDocument::in_words));
+    text.extend(flows.iter().map(|flow| format!("{flow}\n")));
     text
 }
 
@@ -433,7 +433,7 @@ pub struct Document {
     threads: Vec<ThreadDocument>,
     /// The flows of the packet file; absent without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    flows: Vec<FlowDocument>,
+    flows: Vec<FlowSummary>,
     /// The capture file whose frames were sent; absent for generated frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     replay: Option<ReplayDocument>,
@@ -474,7 +474,7 @@ impl Document {
     fn new(
         report: &SendReport,
         threads: Vec<ThreadDocument>,
-        flows: Vec<FlowDocument>,
+        flows: Vec<FlowSummary>,
         recorded: Option<&Loaded>,
     ) -> Self {
         let rates = bits(report);

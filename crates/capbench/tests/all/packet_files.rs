@@ -16,7 +16,7 @@ fn stamps(file: &Path) -> Vec<(Stamp, usize)> {
     let (trailers, mut stamps) = (TrailerReader::new(TrialId(1)), Vec::new());
     while let Ok(Some(record)) = reader.next_record() {
         if let Record::Packet(packet) = record {
-            let stamp = trailers.read(&packet.data).expect("every frame has a trailer of the trial");
+            let stamp = trailers.read(packet.data).expect("every frame has a trailer of the trial");
             stamps.push((stamp, packet.data.len()));
         }
     }

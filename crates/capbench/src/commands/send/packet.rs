@@ -1,13 +1,11 @@
-//! `send --packet`: the flows of a packet file, and what was sent of each.
+//! `send --packet`: the flows of a packet file.
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
-use capbench_frames::{FlowDefaults, FlowSet, Mtu, PacketFile};
+use anyhow::{Context, Result};
+use capbench_frames::{FlowDefaults, FlowSet, Mtu, PacketFile, StackFlow};
 use capbench_model::figures::grouped;
 use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{SendFlags, sizes_in_words};
 use crate::exit::Usage;
@@ -49,10 +47,11 @@ impl PacketFlags {
         }
         let threads = flags.threads.map_or(1, |threads| usize::from(threads.get()));
         if threads > set.flows().len() {
-            return Err(anyhow!(Usage(format!(
+            return Err(Usage(format!(
                 "--threads {threads}: {name} has {} flows, and one thread sends each; ask for as many at most",
                 set.flows().len()
-            ))));
+            ))
+            .into());
         }
         Ok(Some(set))
     }
@@ -60,7 +59,7 @@ impl PacketFlags {
 
 /// The flows, a line each: what a plan prints.
 pub fn in_words(set: &FlowSet) -> String {
-    let line = |flow: &capbench_frames::StackFlow| {
+    let line = |flow: &StackFlow| {
         let rate = flow
             .schedule
             .rate()
@@ -77,45 +76,4 @@ pub fn in_words(set: &FlowSet) -> String {
         )
     };
     set.flows().iter().map(line).collect()
-}
-
-/// What was sent of a flow.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FlowDocument {
-    /// Its name.
-    name: String,
-    /// Its headers, from the outermost on.
-    headers: String,
-    /// The stream in the trailers of its frames; null: they have none.
-    stream: Option<u8>,
-    /// Frames to send by its schedule until the end; null if the sending failed before.
-    intended: Option<u64>,
-    /// Frames sent.
-    sent: u64,
-    /// Octets of the frames sent, FCS included.
-    octets: u64,
-}
-
-impl FlowDocument {
-    /// Of all flows.
-    pub fn of(set: &FlowSet) -> Vec<Self> {
-        let document = |(number, flow): (usize, &capbench_frames::StackFlow)| {
-            let counts = set.counts(number);
-            Self {
-                name: flow.name.clone(),
-                headers: flow.plan.stack().to_string(),
-                stream: flow.plan.stream().map(|stream| stream.0),
-                intended: counts.intended,
-                sent: counts.sent,
-                octets: counts.octets,
-            }
-        };
-        set.flows().iter().enumerate().map(document).collect()
-    }
-
-    /// A line.
-    pub fn in_words(&self) -> String {
-        let unsent = self.intended.map(|intended| format!(", {} unsent", intended - self.sent));
-        format!("flow {}: {} packets{}\n", self.name, self.sent, unsent.unwrap_or_default())
-    }
 }
