@@ -3,6 +3,16 @@
 /// Why frames cannot be planned. Every message is one line for a terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
+    /// A mix that is too large.
+    #[error(
+        "a mix of {sizes} sizes with weights of {total} together: up to 52 sizes and 1 to 1000000 are possible"
+    )]
+    Mix {
+        /// The number of sizes.
+        sizes: usize,
+        /// The sum of the weights.
+        total: u64,
+    },
     /// A frame size outside what Ethernet or this crate can express.
     #[error("frame size {asked} is not allowed: {least} to {most} octets, the 4-octet FCS included")]
     FrameSize {

@@ -112,8 +112,8 @@ impl FlowSet {
     /// A set of flows that are to run.
     ///
     /// # Errors
-    /// No flow or too many; two flows with one stream; flows with and without planned times; a schedule without a mean rate
-    /// that is not "as fast as possible"; a duration without a rate.
+    /// No flow or too many; two flows with one stream; flows with and without planned times; a schedule of another kind; a
+    /// duration without a rate.
     pub fn new(flows: Vec<StackFlow>) -> Result<Self> {
         let refuse = |flow: &StackFlow, reason| Err(FrameError::Flow { name: flow.name.clone(), reason });
         let Some(first) = flows.first().filter(|_| flows.len() <= Self::MOST) else {
@@ -126,7 +126,10 @@ impl FlowSet {
                 return refuse(flow, "its stream is that of another flow; give each its own");
             }
             match flow.schedule {
-                Schedule::Constant(_) | Schedule::Bursts { .. } | Schedule::Poisson { .. } => {}
+                Schedule::Constant(_)
+                | Schedule::Bursts { .. }
+                | Schedule::Poisson { .. }
+                | Schedule::Recorded(_) => {}
                 Schedule::Maximum if flow.duration.is_some() || flow.delay > Duration::ZERO => {
                     return refuse(flow, "a duration or a delay needs a rate; state one");
                 }

@@ -103,6 +103,20 @@ impl Imix {
         })
     }
 
+    /// A mix of sizes with weights, up to 52 sizes and a sequence of up to a million.
+    ///
+    /// # Errors
+    /// More sizes or a longer sequence, or none.
+    pub fn weighted(parts: &[(FrameSize, u32)]) -> Result<Self> {
+        let total: u64 = parts.iter().map(|&(_, weight)| u64::from(weight)).sum();
+        if parts.len() > 52 || !(1..=1_000_000).contains(&total) {
+            return Err(FrameError::Mix { sizes: parts.len(), total });
+        }
+        let weights: Vec<u32> = parts.iter().map(|&(_, weight)| weight).collect();
+        let letters = ('A'..='Z').chain('a'..='z').zip(parts).map(|(letter, &(size, _))| (letter, size));
+        Ok(Self { preset: None, letters: letters.collect(), sequence: interleave(&weights) })
+    }
+
     /// The sizes of one period, in sending order.
     pub fn sizes(&self) -> impl Iterator<Item = FrameSize> + '_ {
         self.sequence.iter().map(|&letter| self.letters[usize::from(letter)].1)

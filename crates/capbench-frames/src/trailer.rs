@@ -54,11 +54,16 @@ impl TrailerReader {
     /// The stamp of a whole frame without FCS; `None` if it is no frame of the trial, or was changed.
     #[inline]
     pub fn read(&self, frame: &[u8]) -> Option<Stamp> {
-        let trailer = frame.last_chunk::<TRAILER_OCTETS>()?;
-        let (octets, expected) = (trailer.first_chunk()?, trailer.last_chunk()?);
-        let stamp = Stamp::from_bytes(*octets);
-        (stamp.trial == self.trial && check(octets) == u32::from_be_bytes(*expected)).then_some(stamp)
+        read(frame).filter(|stamp| stamp.trial == self.trial)
     }
+}
+
+/// The stamp of a whole frame without FCS, of any trial; `None` if it has none, or was changed.
+#[inline]
+pub fn read(frame: &[u8]) -> Option<Stamp> {
+    let trailer = frame.last_chunk::<TRAILER_OCTETS>()?;
+    let (octets, expected) = (trailer.first_chunk()?, trailer.last_chunk()?);
+    (check(octets) == u32::from_be_bytes(*expected)).then(|| Stamp::from_bytes(*octets))
 }
 
 #[cfg(test)]

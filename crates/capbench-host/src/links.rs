@@ -92,6 +92,15 @@ impl Links {
         self.change(name, "set it up", RouteNetlinkMessage::SetLink(message), 0)
     }
 
+    /// Sets the interface up or down.
+    pub fn set_up(&self, name: &str, up: bool) -> Result<()> {
+        let mut message = named(name);
+        message.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
+        message.header.change_mask = LinkFlags::Up;
+        let attempt = if up { "set it up" } else { "set it down" };
+        self.change(name, attempt, RouteNetlinkMessage::SetLink(message), 0)
+    }
+
     /// Deletes the interface, and the peer of a veth.
     pub fn delete(&self, name: &str) -> Result<()> {
         self.change(name, "delete it", RouteNetlinkMessage::DelLink(named(name)), 0)

@@ -6,22 +6,18 @@
 //! | [`series`] | the values, and their two text forms |
 //! | [`watching`] | the metrics of `why` from its windows of 100 ms |
 //! | [`capturing`] | the metrics of one capture: `count`, `record`, `soak` |
-//! | [`server`] | HTTP, bounded in connections, size and time |
-//! | `access` | certificates and passwords, read again when their files change |
-//! | `web_config` | Prometheus' web configuration file |
+//! | `server` | the page; capbench-http serves it |
 //! | [`textfile`] | the file for node_exporter |
 
 #![forbid(unsafe_code)]
 
-mod access;
 pub mod capturing;
 mod error;
 pub mod families;
 pub mod series;
-pub mod server;
+mod server;
 pub mod textfile;
 pub mod watching;
-mod web_config;
 
 pub use error::{MetricsError, Result};
 pub use families::Family;

@@ -94,6 +94,7 @@ fn pcapng(snap: u32) -> Vec<u8> {
         filter: Some(InterfaceFilter::Expression("ether proto 0x88b5".into())),
         system: Some("Linux 6.1".into()),
         hardware: Some("a card".into()),
+        fcs_octets: None,
         comments: vec!["captured by packet-v3: 64 blocks".into()],
     };
     let section = SectionDescription {

@@ -3,6 +3,7 @@
 //! - [`corpus`]: the committed files of the fuzz targets
 //! - [`stacks`]: random stacks of headers, and what tshark must show of them
 //! - [`skip`]: the one place where a test says that it, or a part of it, is not run
+//! - [`http`]: requests to an HTTP server
 //! - [`load`]: whether other processes kept the CPUs busy while a test ran
 //! - [`network`]: network namespaces, and the programs that work in them
 //! - [`schema`]: the schemas of types, held against the files in `docs/`
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod http;
 pub mod load;
 pub mod network;
 pub mod schema;

@@ -80,6 +80,8 @@ pub const GROUPS: &[Group] = &[
                 "count",
                 &["capbench count -i eth0 --each tcp --each 'udp port 53'   # packets and bytes of each"],
             ),
+            #[cfg(feature = "otg")]
+            ("otg", &["capbench otg --port eth1 --port eth2   # for snappi.api(\"http://127.0.0.1:8443\")"]),
             ("extcap", &["capbench extcap --install   # Wireshark then lists capbench's interfaces"]),
         ],
     },

@@ -36,6 +36,8 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+#[cfg(feature = "otg")]
+use crate::commands::otg;
 use crate::commands::{
     agent, campaign, compare, config, convert, count, export, generate, methods, report, send, tune, verify,
     why,
@@ -111,6 +113,9 @@ enum Command {
     Tune(tune::TuneFlags),
     /// Be one side of a trial for a capbench on another host.
     Agent(agent::AgentFlags),
+    /// Serve ports to scripts of the Open Traffic Generator API (OTG).
+    #[cfg(feature = "otg")]
+    Otg(otg::OtgFlags),
     /// List the capture methods: what runs here, and why not.
     Methods(methods::MethodsFlags),
     /// Capture for Wireshark and tshark, by any method (extcap).
@@ -172,6 +177,8 @@ pub fn main() -> ExitCode {
         Command::Why(flags) => why::run(flags),
         Command::Report(flags) => report::run(flags),
         Command::Agent(flags) => agent::run(flags),
+        #[cfg(feature = "otg")]
+        Command::Otg(flags) => otg::run(flags),
         Command::Methods(flags) => methods::run(flags),
         Command::Extcap(flags) => extcap::run(flags),
         Command::Config(flags) => config::run(flags),

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use capbench_capture::Occupancy;
+use capbench_http::{Port, Protection};
 use capbench_metrics::capturing::{Capturing, Recorded, Totals};
-use capbench_metrics::server::Port;
 use capbench_metrics::textfile::Textfile;
 use capbench_metrics::watching::Watching;
 use capbench_metrics::{Family, Labels, Metrics};
@@ -110,8 +110,8 @@ impl Exporter {
             return Ok(None);
         }
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-        let port =
-            flags.metrics.map(|address| Port::open(address, flags.web_config.as_deref())).transpose()?;
+        let protection = flags.web_config.clone().map_or(Protection::None, Protection::WebConfig);
+        let port = flags.metrics.map(|address| Port::open("--metrics", address, protection)).transpose()?;
         let textfile = folder.as_ref().map(|folder| Textfile::open(folder, command, interface, &metrics));
         Ok(Some(Self {
             reads: port.as_ref().map(Port::folders).unwrap_or_default(),

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use super::saturated;
-use crate::{FrameError, Result};
+use super::{Period, saturated};
+use crate::{FrameError, Pps, Result};
 
 /// How many times as fast as recorded frames are sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,6 +59,19 @@ impl RecordedTimes {
         // At least one: the next repetition begins after the last frame.
         let mean = last.checked_div(intervals).unwrap_or(0).max(last.min(1));
         Ok(Self { times: times.into(), period_ns: last.saturating_add(mean) })
+    }
+
+    /// Bursts: `frames` frames at a rate, again after `gap_ns` more than their interval.
+    ///
+    /// # Errors
+    /// More than a million frames.
+    pub fn bursts(frames: u32, rate: Pps, gap_ns: u64) -> Result<Self> {
+        if !(1..=1_000_000).contains(&frames) {
+            return Err(FrameError::Schedule("a burst has 1 to 1000000 frames"));
+        }
+        let period = Period::of(rate);
+        let times = (0..u64::from(frames)).map(|number| period.times(number)).collect();
+        Ok(Self { times, period_ns: period.times(frames.into()).saturating_add(gap_ns) })
     }
 
     /// Time from the beginning of one repetition to the beginning of the next, in nanoseconds. 0: the file has no interval, and

@@ -21,11 +21,14 @@ use protocols::{CHECKSUM_PRESENT, CUSTOM, Field, Protocol};
 pub use writer::StackFrames;
 
 use crate::FrameError;
+use crate::units::FCS_OCTETS;
 
 /// The headers of a frame, in their order on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderStack {
     headers: Vec<Header>,
+    /// Whether frames inside of frames keep room for their FCS.
+    has_inner_fcs: bool,
 }
 
 /// A header of a stack.
@@ -42,6 +45,20 @@ impl HeaderStack {
     /// The headers.
     pub fn headers(&self) -> &[Header] {
         &self.headers
+    }
+
+    /// The same, but an Ethernet frame inside of another one ends before the last 4 octets, the room of an FCS. Lengths and
+    /// checksums of what is in it leave them out. Testers of the Open Traffic Generator do so; RFC 7348 has no inner FCS.
+    #[must_use]
+    pub fn with_inner_fcs(self) -> Self {
+        Self { has_inner_fcs: true, ..self }
+    }
+
+    /// Octets at the end of a frame that do not belong to what is in header number `index` or behind it.
+    fn octets_behind(&self, index: usize) -> usize {
+        let is_inner = |header: &&Header| header.protocol.name == "ethernet";
+        let inner = self.headers.iter().take(index + 1).skip(1).filter(is_inner).count();
+        if self.has_inner_fcs { usize::from(FCS_OCTETS) * inner } else { 0 }
     }
 
     /// Octets of all headers.

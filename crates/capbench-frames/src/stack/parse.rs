@@ -33,7 +33,7 @@ impl HeaderStack {
             let (name, body) = name_and_body(value).map_err(|refused| refused.of_header(index, "?"))?;
             header(name, body).map_err(|refused| refused.of_header(index, name))
         });
-        Ok(Self { headers: headers.collect::<Result<_>>()? })
+        Ok(Self { headers: headers.collect::<Result<_>>()?, has_inner_fcs: false })
     }
 }
 

@@ -47,6 +47,8 @@ struct Placed<'a> {
     header: &'a Header,
     at: usize,
     next: Option<&'a Header>,
+    /// Octets at the end of the frame that do not belong to it.
+    behind: usize,
 }
 
 impl StackPlan {
@@ -63,7 +65,8 @@ impl StackPlan {
     ) -> Result<Self> {
         let head_octets = stack.octets();
         let trailer = if stream.is_some() { TRAILER_OCTETS } else { 0 };
-        let least = u16::try_from(head_octets + trailer + usize::from(FCS_OCTETS)).ok();
+        let behind = stack.octets_behind(stack.headers.len());
+        let least = u16::try_from(head_octets + trailer.max(behind) + usize::from(FCS_OCTETS)).ok();
         let Some(least) = least.and_then(|octets| FrameSize::try_from(octets).ok()) else {
             return Err(FrameError::StackLength { stack: stack.to_string(), octets: head_octets });
         };
@@ -74,7 +77,8 @@ impl StackPlan {
         let mut placed: Vec<Placed<'_>> = Vec::new();
         for (index, header) in stack.headers.iter().enumerate() {
             let at = placed.last().map_or(0, |before| before.at + before.header.octets());
-            placed.push(Placed { header, at, next: stack.headers.get(index + 1) });
+            let (next, behind) = (stack.headers.get(index + 1), stack.octets_behind(index));
+            placed.push(Placed { header, at, next, behind });
         }
         let mut head = vec![0; head_octets];
         let mut varying = Vec::new();
@@ -148,7 +152,7 @@ fn check_mtu(head: &[u8], sequence: &SizeSequence, mtu: Mtu) -> Result<()> {
 impl<'a> Placed<'a> {
     /// Writes the fields whose value no size and no checksum decides, and notes those that vary.
     fn write_fixed(self, head: &mut [u8], varying: &mut Vec<Varying>) {
-        let Self { header, at, next } = self;
+        let Self { header, at, next, .. } = self;
         let end = at + header.octets();
         head[at..end][..header.custom().len()].copy_from_slice(header.custom());
         for field in header.fields() {
@@ -190,7 +194,7 @@ impl<'a> Placed<'a> {
                 (field.auto, self.header.pattern(field))
             {
                 // A frame has fewer than 2^16 octets.
-                let octets = size.captured() - self.at - without;
+                let octets = size.captured() - self.behind - self.at - without;
                 Varying::new(field, self.at, self.at + self.header.octets(), None).put(head, octets as u128);
             }
         }
@@ -239,7 +243,7 @@ fn checksums(
         let mut dirty: Vec<usize> = dirty.filter(is_covered).collect();
         dirty.sort_unstable();
         dirty.dedup();
-        let has_trailer = trailer > 0 && header_only.is_none();
+        let has_trailer = trailer > this.behind && header_only.is_none();
         let checksum = Checksum {
             at: this.at + field.bit / 8,
             start: this.at,
@@ -249,6 +253,7 @@ fn checksums(
                 _ => octet - this.at,
             }),
             has_trailer,
+            behind: this.behind,
             // A checksum of 0 would mean "no checksum" (RFC 768).
             is_never_zero: this.header.protocol().name == "udp",
             is_wrong,
@@ -259,7 +264,7 @@ fn checksums(
             let mut frame = [&variant.head, &payload[..end - head_octets]].concat();
             dirty.iter().for_each(|octet| frame[*octet] = 0);
             frame[end - trailer..].fill(0);
-            let region = header_only.clone().unwrap_or(this.at..end);
+            let region = header_only.clone().unwrap_or(this.at..end - this.behind);
             let mut sum = crate::checksum::sum_native(&frame[region.clone()]);
             if let Some(addresses) = &addresses {
                 sum += crate::checksum::sum_native(&frame[addresses.clone()]);

@@ -109,6 +109,8 @@ pub(super) struct Checksum {
     /// The octets under it that differ, without the trailer; and whether they begin in the middle of a word.
     pub ranges: Box<[(Range<usize>, bool)]>,
     pub has_trailer: bool,
+    /// Octets at the end of the frame that are not under it.
+    pub behind: usize,
     pub is_never_zero: bool,
     pub is_wrong: bool,
 }
@@ -128,7 +130,7 @@ impl Checksum {
         self.ranges.iter().for_each(|(range, is_odd)| add(&frame[range.clone()], *is_odd));
         if self.has_trailer {
             let at = frame.len() - TRAILER_OCTETS;
-            add(&frame[at..], (at - self.start) % 2 == 1);
+            add(&frame[at..frame.len() - self.behind], (at - self.start) % 2 == 1);
         }
         self.put(frame, sum);
     }

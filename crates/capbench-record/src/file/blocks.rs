@@ -41,6 +41,7 @@ pub(super) mod interface {
     pub(in crate::file) const RESOLUTION: u16 = 9;
     pub(in crate::file) const FILTER: u16 = 11;
     pub(in crate::file) const SYSTEM: u16 = 12;
+    pub(in crate::file) const FCS: u16 = 13;
     pub(in crate::file) const TIME_OFFSET: u16 = 14;
     pub(in crate::file) const HARDWARE: u16 = 15;
 }

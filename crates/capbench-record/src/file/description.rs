@@ -46,6 +46,8 @@ pub struct InterfaceDescription {
     pub system: Option<String>,
     /// Its hardware.
     pub hardware: Option<String>,
+    /// Octets of the frame check sequence that each packet has at its end; absent: unknown.
+    pub fcs_octets: Option<u8>,
     /// Comments: method, ring, offloads.
     pub comments: Vec<String>,
 }
@@ -121,6 +123,9 @@ impl InterfaceDescription {
         block.number(interface::TIME_OFFSET, offset);
         if let Some(filter) = &self.filter {
             block.option(interface::FILTER, &filter.octets(), "filter")?;
+        }
+        if let Some(octets) = self.fcs_octets {
+            block.option(interface::FCS, &[octets], "length of the FCS")?;
         }
         comments(&mut block, &self.comments)?;
         Ok(block.finish())

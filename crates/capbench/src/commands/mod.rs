@@ -9,6 +9,8 @@ pub mod count;
 pub mod export;
 pub mod generate;
 pub mod methods;
+#[cfg(feature = "otg")]
+pub mod otg;
 pub mod report;
 pub mod send;
 pub mod tune;

@@ -9,7 +9,7 @@ use super::maybe;
 use crate::suggestion::nearest;
 
 /// Commands whose flags cannot be set, with the reason.
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 6] = [
     (
         "agent",
         "its command line is all that a controller may do here, so no file and no variable may widen it",
@@ -17,6 +17,7 @@ const COMMANDS: [(&str, &str); 5] = [
     ("config", "it reports the configuration"),
     ("generate", "it writes what a package contains"),
     ("help", "it only prints"),
+    ("otg", "its command line is all that clients may do here, so no file and no variable may widen it"),
     ("tune", "its command line is all that it may change, so no file and no variable may widen it"),
 ];
 

@@ -186,6 +186,7 @@ fn description(interface: &Interface, mac: Option<[u8; 6]>, filter: Option<&Filt
         }),
         system: system(),
         hardware: driver.map(|driver| format!("{} {}", driver.driver, driver.bus).trim_end().to_string()),
+        fcs_octets: None,
         comments: offloads(&interface.name).into_iter().collect(),
     }
 }

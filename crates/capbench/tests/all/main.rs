@@ -25,6 +25,8 @@ mod libpcap;
 mod memory_limits;
 #[cfg(feature = "metrics")]
 mod metrics;
+#[cfg(feature = "otg")]
+mod otg;
 mod packet_files;
 mod privileges;
 mod programs;

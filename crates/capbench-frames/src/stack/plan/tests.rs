@@ -83,6 +83,24 @@ fn the_next_header_decides_types_and_ports() {
 }
 
 #[test]
+fn an_inner_frame_can_keep_room_for_its_fcs() {
+    let inner = json!([
+        {}, {"ipv4": {}}, {"udp": {"checksum": 0}}, {"vxlan": {}}, {}, {"ipv6": {"src": "::1", "dst": "::2"}}, {"udp": {}}
+    ]);
+    let stack = HeaderStack::from_value(&inner).unwrap().with_inner_fcs();
+    let plan =
+        StackPlan::new(stack, "256".parse().unwrap(), &Payload::default(), Some(StreamId(1)), MTU).unwrap();
+    for frame in frames(&plan, 3) {
+        let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+        // Octets to the end: 252 - 14, 252 - 34; inside 4 fewer.
+        assert_eq!((word(16), word(38), word(68), word(108)), (238, 218, 252 - 4 - 104, 252 - 4 - 104));
+        // The pseudo header: addresses, length and protocol (RFC 8200 8.1).
+        let sum = sum_words(&frame[72..248]) + sum_words(&[0, 144, 0, 17]);
+        assert_eq!(fold(sum), u16::MAX, "{frame:02x?}");
+    }
+}
+
+#[test]
 fn each_field_counts_its_frames_alone() {
     let headers = json!([{}, {"ipv4": {"src": {"increment": {"start": "10.0.0.255", "count": 3}},
         "dst": ["1.1.1.1", "2.2.2.2"]}}, {"tcp": {"src_port": {"decrement": {"start": 1, "step": 2, "count": 4}}}}]);

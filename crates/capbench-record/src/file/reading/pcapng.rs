@@ -74,6 +74,7 @@ pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Op
                 description.filter = filter(order, value);
                 left_out.options += u64::from(description.filter.is_none());
             }
+            of_interface::FCS => description.fcs_octets = value.first().copied(),
             of_interface::SYSTEM => description.system = Some(text(value)),
             of_interface::TIME_OFFSET => {
                 if let Some(offset) = order.u64(value) {

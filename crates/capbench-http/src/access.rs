@@ -1,4 +1,4 @@
-//! Who may read the metrics: TLS certificates and passwords, read again when their files have changed.
+//! Who may ask: TLS certificates and passwords, read again when their files have changed.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -17,8 +17,46 @@ use rustls::{RootCertStore, ServerConfig};
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsAcceptor;
 
-use crate::error::{MetricsError, Result};
-use crate::web_config::{ClientAuth, TlsServerConfig, TlsVersion, WebConfig};
+use crate::error::{HttpError, Result};
+use crate::web_config::{self, ClientAuth, TlsServerConfig, TlsVersion, WebConfig};
+
+/// What decides who may ask.
+#[derive(Clone, Debug)]
+pub enum Protection {
+    /// Plain HTTP for everybody.
+    None,
+    /// A web configuration file of Prometheus.
+    WebConfig(PathBuf),
+    /// A certificate and its key, with the authority of the clients' certificates, if they need one.
+    Tls {
+        /// The flag that names the files.
+        flag: &'static str,
+        /// The server's certificate, PEM.
+        certificate: PathBuf,
+        /// Its key, PEM.
+        key: PathBuf,
+        /// The authority that signs the clients' certificates, PEM.
+        client_authority: Option<PathBuf>,
+    },
+}
+
+impl Protection {
+    fn flag(&self) -> &'static str {
+        if let Self::Tls { flag, .. } = self { flag } else { web_config::FLAG }
+    }
+
+    /// Its configuration, with the file that it is from.
+    fn read(&self) -> Result<(WebConfig, Option<&Path>)> {
+        match self {
+            Self::None => Ok((WebConfig::default(), None)),
+            Self::WebConfig(file) => Ok((WebConfig::read(file)?, Some(file))),
+            Self::Tls { certificate, key, client_authority, .. } => {
+                let tls = TlsServerConfig::of_files(certificate, key, client_authority.as_deref());
+                Ok((WebConfig { tls_server_config: Some(tls), ..WebConfig::default() }, None))
+            }
+        }
+    }
+}
 
 /// What a file looked like when it was read: inode, size, and time of change.
 type Seen = Option<(u64, u64, i64, i64)>;
@@ -28,7 +66,7 @@ type Seen = Option<(u64, u64, i64, i64)>;
 pub(crate) struct Rules {
     /// Absent: plain HTTP.
     pub(crate) tls: Option<TlsAcceptorOf>,
-    /// Absent: everybody may read.
+    /// Absent: everybody may ask.
     pub(crate) users: Option<Users>,
 }
 
@@ -45,8 +83,7 @@ impl std::fmt::Debug for TlsAcceptorOf {
 /// The rules, and the files that they were read from.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// Absent: no file, so plain HTTP for everybody.
-    file: Option<PathBuf>,
+    protection: Protection,
     seen: Vec<(PathBuf, Seen)>,
     rules: Arc<Rules>,
 }
@@ -56,24 +93,20 @@ impl Access {
     ///
     /// # Errors
     /// A file that cannot be read or is wrong.
-    pub(crate) fn new(file: Option<&Path>) -> Result<Self> {
-        let Some(file) = file else {
-            return Ok(Self {
-                file: None,
-                seen: Vec::new(),
-                rules: Arc::new(Rules { tls: None, users: None }),
-            });
-        };
-        let (rules, seen) = read(file)?;
-        Ok(Self { file: Some(file.into()), seen, rules: Arc::new(rules) })
+    pub(crate) fn new(protection: Protection) -> Result<Self> {
+        let (rules, seen) = read(&protection)?;
+        Ok(Self { protection, seen, rules: Arc::new(rules) })
+    }
+
+    /// Whether clients need TLS.
+    pub(crate) fn has_tls(&self) -> bool {
+        self.rules.tls.is_some()
     }
 
     /// The rules now. If a file has changed and is wrong, the rules before are kept, and the error is passed to `report` once a change.
-    pub(crate) fn rules(&mut self, report: impl Fn(&MetricsError)) -> Arc<Rules> {
-        if let Some(file) = &self.file
-            && self.seen.iter().any(|(path, seen)| look(path) != *seen)
-        {
-            match read(file) {
+    pub(crate) fn rules(&mut self, report: impl Fn(&HttpError)) -> Arc<Rules> {
+        if self.seen.iter().any(|(path, seen)| look(path) != *seen) {
+            match read(&self.protection) {
                 Ok((rules, seen)) => (self.rules, self.seen) = (Arc::new(rules), seen),
                 Err(error) => {
                     report(&error);
@@ -95,13 +128,13 @@ fn look(path: &Path) -> Seen {
     fs::metadata(path).ok().map(of)
 }
 
-fn read(file: &Path) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
+fn read(protection: &Protection) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
     // What is seen before reading: a change meanwhile is then read at the next connection.
-    let before = look(file);
-    let config = WebConfig::read(file)?;
-    let mut seen = vec![(file.to_path_buf(), before)];
+    let before = if let Protection::WebConfig(file) = protection { look(file) } else { None };
+    let (config, file) = protection.read()?;
+    let mut seen: Vec<_> = file.iter().map(|file| (file.to_path_buf(), before)).collect();
     seen.extend(config.files().map(|path| (path.to_path_buf(), look(path))));
-    let tls = config.tls_server_config.as_ref().map(acceptor).transpose()?;
+    let tls = config.tls_server_config.as_ref().map(|tls| acceptor(tls, protection.flag())).transpose()?;
     let users = (!config.basic_auth_users.is_empty()).then(|| Users {
         hashes: config.basic_auth_users.into_iter().collect(),
         known: HashSet::new().into(),
@@ -109,10 +142,10 @@ fn read(file: &Path) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
     Ok((Rules { tls, users }, seen))
 }
 
-fn acceptor(tls: &TlsServerConfig) -> Result<TlsAcceptorOf> {
-    let wrong = |path: &Path, reason: String| MetricsError::Config { path: path.into(), reason };
+fn acceptor(tls: &TlsServerConfig, flag: &'static str) -> Result<TlsAcceptorOf> {
+    let wrong = |path: &Path, reason: String| HttpError::Config { flag, path: path.into(), reason };
     let certificates = |path: &Path| -> Result<Vec<CertificateDer<'static>>> {
-        let octets = fs::read(path).map_err(|source| MetricsError::File { path: path.into(), source })?;
+        let octets = fs::read(path).map_err(|source| HttpError::File { flag, path: path.into(), source })?;
         let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
         let all =
             all.map_err(|error| wrong(path, format!("this is no PEM file of certificates: {error}")))?;
@@ -121,8 +154,11 @@ fn acceptor(tls: &TlsServerConfig) -> Result<TlsAcceptorOf> {
         }
         Ok(all)
     };
-    let key = fs::read(&tls.key_file)
-        .map_err(|source| MetricsError::File { path: tls.key_file.clone(), source })?;
+    let key = fs::read(&tls.key_file).map_err(|source| HttpError::File {
+        flag,
+        path: tls.key_file.clone(),
+        source,
+    })?;
     let key = PrivateKeyDer::from_pem_slice(&key)
         .map_err(|error| wrong(&tls.key_file, format!("this is no PEM file of a private key: {error}")))?;
     let provider = Arc::new(ring::default_provider());
@@ -169,7 +205,7 @@ const NOBODY: &str = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDe
 
 impl Users {
     /// Whether the value of an Authorization header is that of a user (RFC 7617).
-    pub(crate) fn may_read(&self, authorization: Option<&[u8]>) -> bool {
+    pub(crate) fn may_ask(&self, authorization: Option<&[u8]>) -> bool {
         let Some(credentials) = authorization.and_then(credentials) else { return false };
         let digest: [u8; 32] = Sha256::digest(&credentials).into();
         let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -210,10 +246,8 @@ mod tests {
             ("alice", false),
             ("", false),
         ] {
-            assert_eq!(users.may_read(Some(header(text).as_bytes())), is_right, "{text}");
+            assert_eq!(users.may_ask(Some(header(text).as_bytes())), is_right, "{text}");
         }
-        assert!(
-            !users.may_read(None) && !users.may_read(Some(b"Bearer x")) && !users.may_read(Some(b"\xff"))
-        );
+        assert!(!users.may_ask(None) && !users.may_ask(Some(b"Bearer x")) && !users.may_ask(Some(b"\xff")));
     }
 }

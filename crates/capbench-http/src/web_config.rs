@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::error::{MetricsError, Result};
+use crate::error::{HttpError, Result};
 
 /// The file's content. Paths are relative to the folder of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -17,7 +17,7 @@ pub(crate) struct WebConfig {
     /// Without it the server speaks plain HTTP.
     #[serde(default)]
     pub tls_server_config: Option<TlsServerConfig>,
-    /// Users with the bcrypt hash of their password. Without any, everybody may read.
+    /// Users with the bcrypt hash of their password. Without any, everybody may ask.
     #[serde(default)]
     pub basic_auth_users: BTreeMap<String, String>,
 }
@@ -34,6 +34,22 @@ pub(crate) struct TlsServerConfig {
     pub client_ca_file: Option<PathBuf>,
     #[serde(default)]
     pub min_version: TlsVersion,
+}
+
+impl TlsServerConfig {
+    /// TLS with these files. Clients need a certificate if there is an authority of theirs.
+    pub(crate) fn of_files(certificate: &Path, key: &Path, client_authority: Option<&Path>) -> Self {
+        Self {
+            cert_file: certificate.into(),
+            key_file: key.into(),
+            client_auth_type: match client_authority {
+                Some(_) => ClientAuth::RequireAndVerifyClientCert,
+                None => ClientAuth::NoClientCert,
+            },
+            client_ca_file: client_authority.map(Path::to_path_buf),
+            min_version: TlsVersion::default(),
+        }
+    }
 }
 
 /// Which certificates clients must have. Go's two kinds that ask for a certificate and do not verify it are not supported.
@@ -53,16 +69,25 @@ pub(crate) enum TlsVersion {
     TLS13,
 }
 
+/// The flag that names the file.
+pub(crate) const FLAG: &str = "--web-config";
+
 /// Highest cost of a password's hash: each step doubles the time, and 14 is about a second.
 const MOST_COST: u32 = 14;
 
 impl WebConfig {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text =
-            fs::read_to_string(path).map_err(|source| MetricsError::File { path: path.into(), source })?;
-        Self::parse(&text, path.parent().unwrap_or(Path::new("")))
-            .map_err(|reason| MetricsError::Config { path: path.into(), reason })
+        let text = fs::read_to_string(path).map_err(|source| HttpError::File {
+            flag: FLAG,
+            path: path.into(),
+            source,
+        })?;
+        Self::parse(&text, path.parent().unwrap_or(Path::new(""))).map_err(|reason| HttpError::Config {
+            flag: FLAG,
+            path: path.into(),
+            reason,
+        })
     }
 
     fn parse(text: &str, folder: &Path) -> std::result::Result<Self, String> {

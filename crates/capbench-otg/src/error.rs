@@ -1,0 +1,110 @@
+//! Why a request is refused.
+
+use capbench_http::StatusCode;
+use thiserror::Error;
+
+/// Why a request of a client fails, or the server does not start. The client gets it as `Error` of the model.
+#[derive(Debug, Error)]
+pub enum OtgError {
+    /// Something in the request that the model or capbench does not have.
+    #[error("{}{reason}", prefix(path))]
+    Invalid {
+        /// Where in the request, in the model's names; empty for all of it.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is no such thing in the configuration.
+    #[error("{path}: the configuration has no {kind} \"{name}\"")]
+    NoSuch {
+        /// Where in the request.
+        path: String,
+        /// What it is.
+        kind: &'static str,
+        /// The name in the request.
+        name: String,
+    },
+    /// The request does not fit to what runs now.
+    #[error("{0}")]
+    Conflict(String),
+    /// The interface of a port cannot be used.
+    #[error("{}{source}", prefix(path))]
+    Host {
+        /// The port.
+        path: String,
+        /// Why.
+        source: capbench_host::HostError,
+    },
+    /// Frames cannot be sent.
+    #[error("{}{source}", prefix(path))]
+    Traffic {
+        /// The port or flow.
+        path: String,
+        /// Why.
+        source: capbench_traffic::TrafficError,
+    },
+    /// Frames cannot be received.
+    #[error("{}{source}", prefix(path))]
+    Capture {
+        /// The port.
+        path: String,
+        /// Why.
+        source: Box<capbench_capture::CaptureError>,
+    },
+    /// Frames cannot be recorded.
+    #[error("{}{source}", prefix(path))]
+    Record {
+        /// The port.
+        path: String,
+        /// Why.
+        source: Box<capbench_record::RecordError>,
+    },
+    /// The system refuses something that has nothing to do with the request.
+    #[error("{what}: {source}")]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The server does not start.
+    #[error(transparent)]
+    Http(#[from] capbench_http::HttpError),
+    /// A flag of the command.
+    #[error("{0}")]
+    Flag(String),
+}
+
+fn prefix(path: &str) -> String {
+    if matches!(path, "" | ".") { String::new() } else { format!("{path}: ") }
+}
+
+impl OtgError {
+    /// Something wrong at a place of the request.
+    pub(crate) fn invalid(path: &str, reason: impl Into<String>) -> Self {
+        Self::Invalid { path: path.into(), reason: reason.into() }
+    }
+
+    /// The code of the answer.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Invalid { .. } => StatusCode::BAD_REQUEST,
+            Self::NoSuch { .. } => StatusCode::NOT_FOUND,
+            Self::Conflict(_) => StatusCode::CONFLICT,
+            Self::Host { .. } | Self::Traffic { .. } | Self::Capture { .. } => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            Self::Record { .. } | Self::System { .. } | Self::Http(_) | Self::Flag(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+        }
+    }
+
+    /// Whether the request is wrong, or what the server does with it.
+    pub(crate) fn kind(&self) -> &'static str {
+        if self.status().is_server_error() { "internal" } else { "validation" }
+    }
+}
+
+/// A result with this crate's error.
+pub type Result<T> = std::result::Result<T, OtgError>;

@@ -1,0 +1,143 @@
+//! Ports: the interfaces that clients may use, and those of the configuration.
+
+use std::sync::Arc;
+
+use capbench_capture::Interface;
+use capbench_host::bed::{PortLock, Side};
+use capbench_host::links::LinkStats;
+use capbench_lab::live::line_rate;
+
+use crate::error::{OtgError, Result};
+use crate::model::config::{Layer1, Port as PortConfig};
+
+/// The interfaces that clients may use.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed {
+    /// Their names.
+    pub interfaces: Vec<String>,
+    /// Whether nothing but tests is on their links, though they have addresses or a default route.
+    pub isolated: bool,
+}
+
+/// A port of the configuration. Nobody else uses its interface as long as it exists.
+#[derive(Debug)]
+pub struct Port {
+    /// Its name in the configuration.
+    pub name: String,
+    pub side: Side,
+    /// The speed of its line in bits per second: that of the interface, or where it has none, of the configuration.
+    pub line: Option<f64>,
+    /// Its counters at the last start of flows.
+    pub before: Option<LinkStats>,
+    _lock: Arc<PortLock>,
+}
+
+impl Port {
+    /// The port at place `number` of the configuration.
+    pub fn open(config: &PortConfig, number: usize, allowed: &Allowed) -> Result<Self> {
+        let path = format!("ports[{number}].location");
+        let interface = &config.location;
+        if !allowed.interfaces.contains(interface) {
+            let remote = if interface.contains([':', '/']) {
+                "; a location is an interface of this host, without a host or a namespace"
+            } else {
+                ""
+            };
+            return Err(OtgError::invalid(
+                &path,
+                format!(
+                    "\"{interface}\" is no interface that clients may use{remote}; there are: {} (--port)",
+                    allowed.interfaces.join(", ")
+                ),
+            ));
+        }
+        let host = |source| OtgError::Host { path: path.clone(), source };
+        let side = Side::for_trials(interface, allowed.isolated).map_err(host)?;
+        let lock = PortLock::take(&side).map_err(host)?;
+        let line = line_rate::bits_per_second(&side).map_err(|source| OtgError::System {
+            what: "the speed of the line",
+            source: std::io::Error::other(source),
+        })?;
+        let before = side.stats().map_err(host)?;
+        Ok(Self { name: config.name.clone(), side, line, before, _lock: Arc::new(lock) })
+    }
+
+    /// The interface in the form that captures need.
+    pub fn interface(&self) -> Interface {
+        Interface { name: self.side.name().into(), index: self.side.index(), mtu: self.side.mtu() }
+    }
+
+    /// What of the settings of layer 1 is not as the configuration has it: nothing is changed.
+    pub fn apply(&mut self, layer1: &Layer1, warnings: &mut Vec<String>) -> Result<()> {
+        let Self { name, side, .. } = self;
+        let wanted = layer1.speed.as_deref().map(speed_of).transpose()?;
+        match (self.line, wanted) {
+            (Some(line), Some(wanted)) if line != wanted => warnings.push(format!(
+                "layer1.speed of {name}: {} has {line} bit/s, which capbench does not change",
+                side.name()
+            )),
+            (None, Some(wanted)) => {
+                self.line = Some(wanted);
+                warnings.push(format!(
+                    "layer1.speed of {name}: {} has no speed of its own; {wanted} bit/s is only what percentages are of",
+                    side.name()
+                ));
+            }
+            _ => {}
+        }
+        if let Some(mtu) = layer1.mtu.filter(|mtu| *mtu != side.mtu()) {
+            warnings.push(format!(
+                "layer1.mtu of {name}: {} has {} octets instead of {mtu}, which capbench does not change",
+                side.name(),
+                side.mtu()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Its counters since the last start of flows, and whether it has a carrier.
+    pub fn counters(&self) -> capbench_host::Result<(Option<LinkStats>, bool)> {
+        let link = self.side.link()?;
+        let since = link.stats.zip(self.before).and_then(|(now, before)| now.since(&before));
+        Ok((since, link.up && link.carrier))
+    }
+
+    /// Counts from now on.
+    pub fn clear(&mut self) -> capbench_host::Result<()> {
+        self.before = self.side.stats()?;
+        Ok(())
+    }
+}
+
+/// Bits per second of `Layer1.speed`.
+fn speed_of(name: &str) -> Result<f64> {
+    let rest = name.strip_prefix("speed_").unwrap_or(name);
+    let mut parts = rest.split('_');
+    let (number, mut unit) = (parts.next().and_then(|number| number.parse::<u32>().ok()), parts.next());
+    if matches!(unit, Some("fd" | "hd")) {
+        unit = parts.next();
+    }
+    match (number, unit) {
+        (Some(number), Some("mbps")) => Ok(f64::from(number) * 1e6),
+        (Some(number), Some("gbps")) => Ok(f64::from(number) * 1e9),
+        _ => Err(OtgError::invalid("layer1.speed", format!("the model has no speed \"{name}\""))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::speed_of;
+
+    #[test]
+    fn speeds_of_the_model_are_read() {
+        for (name, bits) in [
+            ("speed_10_fd_mbps", Some(1e7)),
+            ("speed_100_hd_mbps", Some(1e8)),
+            ("speed_1_gbps", Some(1e9)),
+            ("speed_800_gbps", Some(8e11)),
+            ("speed_1_tbps", None),
+        ] {
+            assert_eq!(speed_of(name).ok(), bits, "{name}");
+        }
+    }
+}

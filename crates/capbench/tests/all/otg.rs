@@ -1,0 +1,62 @@
+//! `capbench otg` as a program: what its command line decides, and its end. Its answers are tested in capbench-otg.
+
+use std::fs;
+
+use capbench_testing::http::{connect, exchange};
+use serde_json::json;
+
+use crate::support::{Place, Running, capbench, eventually, privileges, run};
+
+/// Any free port would be as good; the namespace has all of them.
+const ADDRESS: &str = "127.0.0.1:8443";
+
+fn post(place: &Place, path: &str, body: &serde_json::Value) -> (u16, String) {
+    let (status, answer) =
+        place.inside(|| exchange(connect(ADDRESS.parse().unwrap()), "POST", path, &body.to_string()));
+    (status, String::from_utf8_lossy(&answer).into_owned())
+}
+
+#[test]
+fn root_flows_stop_and_captures_are_removed_when_the_server_is_told_to_end() {
+    let Some(()) = privileges() else { return };
+    let (place, folder) = (Place::with_pair(), crate::support::Scratch::new());
+    place.ip("link set lo up");
+    let mut command = capbench("otg --port left --port right --capture-dir");
+    let mut server = Running::start(&place, command.arg(folder.path()));
+    server.wait_for("OTG at http://127.0.0.1:8443, ports left, right");
+    let config = json!({
+        "ports": [{"name": "tx", "location": "left"}, {"name": "rx", "location": "right"}],
+        "captures": [{"name": "c", "port_names": ["rx"]}],
+        "flows": [{"name": "f", "tx_rx": {"port": {"tx_name": "tx", "rx_names": ["rx"]}}, "metrics": {"enable": true}}],
+    });
+    assert_eq!(post(&place, "/config", &config), (200, r#"{"warnings":[]}"#.into()));
+    for state in [
+        json!({"choice": "port", "port": {"choice": "capture", "capture": {"state": "start"}}}),
+        json!({"choice": "traffic", "traffic": {"choice": "flow_transmit", "flow_transmit": {"state": "start"}}}),
+    ] {
+        assert_eq!(post(&place, "/control/state", &state).0, 200);
+    }
+    eventually("frames are sent", || place.sent() > 100);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    // A second server has no port of the first.
+    let second = run(&place, capbench("otg --port left --listen 127.0.0.1:8443"));
+    assert_eq!(
+        (second.code, second.errors.contains("--listen 127.0.0.1:8443: cannot listen there")),
+        (Some(1), true)
+    );
+    server.signal("TERM");
+    let ended = server.end();
+    assert_eq!(ended.code, Some(128 + 15), "{ended:?}");
+    let sent = place.sent();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the capture was removed");
+    assert_eq!(place.sent(), sent);
+}
+
+#[test]
+fn root_an_interface_that_does_not_exist_is_named_at_the_start() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    place.ip("link set lo up");
+    let ended = run(&place, capbench("otg --port left --port nosuch --listen 127.0.0.1:0"));
+    assert!(ended.code != Some(0) && ended.errors.contains("--port nosuch: "), "{ended:?}");
+}
