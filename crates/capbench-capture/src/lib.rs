@@ -35,6 +35,7 @@ pub mod backends;
 pub mod capture;
 mod context;
 pub mod error;
+pub mod fanout_choice;
 pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;

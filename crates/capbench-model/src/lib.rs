@@ -45,6 +45,7 @@ pub mod moderation;
 pub mod options;
 pub mod placement;
 pub mod places;
+pub mod requirement;
 pub mod running;
 pub mod statistics;
 pub mod traced_losses;

@@ -2,18 +2,18 @@
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use capbench_agent::AgentError;
 use capbench_agent::message::Kind;
 use capbench_capture::CaptureError;
 use capbench_dataset::DatasetError;
-use capbench_frames::{FrameError, Pps, SentFrames};
+use capbench_frames::{FrameError, SentFrames};
 use capbench_host::HostError;
 use capbench_lab::LabError;
 use capbench_model::TrialError;
 use capbench_model::figures::{grouped, percent};
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::requirement::Requirement;
 use capbench_model::trial::Verdict;
 use capbench_plan::PlanError;
 use capbench_plan::comparison::Conclusion;
@@ -111,28 +111,6 @@ fn answers(results: &Results) -> bool {
         (searches, _) => {
             searches.iter().flat_map(|search| &search.goals).any(|goal| goal.status == Status::Regular)
         }
-    }
-}
-
-/// A load that a method must sustain.
-#[derive(Clone, Debug)]
-pub struct Requirement<R = Pps> {
-    /// The method.
-    pub method: String,
-    /// The load.
-    pub rate: R,
-}
-
-impl<R: FromStr> FromStr for Requirement<R> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        // A method's argument can contain colons; a rate contains none.
-        let refuse = || {
-            format!("\"{text}\" is not METHOD:RATE; write for example packet-v3:500k or packet-v3:500Mbit/s")
-        };
-        let (method, rate) = text.rsplit_once(':').ok_or_else(refuse)?;
-        Ok(Self { method: method.into(), rate: rate.parse().map_err(|_| refuse())? })
     }
 }
 
@@ -590,8 +568,10 @@ mod tests {
 
     /// A bench of two methods: one that keeps up with every load, and one that loses half of its frames at 400,000 packets/s.
     fn benched(rate: Option<f64>, disturbed: bool) -> Results {
-        let plan =
-            BenchPlan { rate: rate.map(|pps| Pps::new(pps).unwrap()), ..bench_plan(&["packet-v3", "recv"]) };
+        let plan = BenchPlan {
+            rate: rate.map(|pps| capbench_frames::Pps::new(pps).unwrap()),
+            ..bench_plan(&["packet-v3", "recv"])
+        };
         let methods = [("packet-v3", 1e7), ("recv", 2e5)];
         let methods = methods.map(|(name, capacity)| SimulatedMethod::new(name, capacity)).to_vec();
         let mut results = for_tests::bench(&plan, &mut SimulatedLaboratory::new(1e6, methods));

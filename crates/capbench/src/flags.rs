@@ -2,23 +2,22 @@
 
 use std::num::NonZeroU16;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use capbench_capture::filter::{FilterText, Optimise, fanout_program_of_file};
+use capbench_capture::fanout_choice::FanoutChoice;
+use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::{CaptureError, Method};
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
-use capbench_model::members::{FanoutMode, Members, members};
+use capbench_model::members::{Members, members};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_plan::comparison::Thresholds;
 use capbench_sys::host::{CpuId, affinity};
-use capbench_sys::packet::FanoutProgram;
 use capbench_traffic::transmit::Chosen;
 use clap::Args;
 
@@ -163,41 +162,9 @@ impl MembersFlags {
         let Some(members) = self.members else { return Ok(None) };
         let group = match &self.fanout {
             None => Fanout::new(method.usual_fanout()),
-            Some(FanoutChoice::Mode(mode)) => Fanout::new(*mode),
-            Some(FanoutChoice::Program(file)) => Fanout::by_program(fanout_program_of_file(file)?),
-            Some(FanoutChoice::Pinned(path)) => {
-                let refuse = |error| {
-                    let path = path.display();
-                    Usage(format!(
-                        "--fanout ebpf:{path}: {error}; a program has to be pinned there (bpftool prog pin)"
-                    ))
-                };
-                Fanout::by_program(FanoutProgram::pinned(path).map_err(refuse)?)
-            }
+            Some(choice) => choice.group()?,
         };
         Ok(Some(group.with_members(members)))
-    }
-}
-
-/// A way to share packets.
-#[derive(Clone, Debug)]
-enum FanoutChoice {
-    Mode(FanoutMode),
-    /// By the program in this file.
-    Program(PathBuf),
-    /// By the program that is pinned here.
-    Pinned(PathBuf),
-}
-
-impl FromStr for FanoutChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some(("bpf", file)) => Ok(Self::Program(file.into())),
-            Some(("ebpf", path)) => Ok(Self::Pinned(path.into())),
-            _ => text.parse().map(Self::Mode),
-        }
     }
 }
 

@@ -1,0 +1,27 @@
+//! A load that a user requires of a method.
+
+use std::str::FromStr;
+
+use capbench_frames::Pps;
+
+/// A load that a method must sustain.
+#[derive(Clone, Debug)]
+pub struct Requirement<R = Pps> {
+    /// The method.
+    pub method: String,
+    /// The load.
+    pub rate: R,
+}
+
+impl<R: FromStr> FromStr for Requirement<R> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // A method's argument can contain colons; a rate contains none.
+        let refuse = || {
+            format!("\"{text}\" is not METHOD:RATE; write for example packet-v3:500k or packet-v3:500Mbit/s")
+        };
+        let (method, rate) = text.rsplit_once(':').ok_or_else(refuse)?;
+        Ok(Self { method: method.into(), rate: rate.parse().map_err(|_| refuse())? })
+    }
+}
