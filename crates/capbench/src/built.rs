@@ -3,8 +3,13 @@
 use capbench_model::environment::program::Program;
 
 /// Optional features, and whether this build has them.
-const fn features() -> [(&'static str, bool); 3] {
-    [("bpf", cfg!(feature = "bpf")), ("dpdk", cfg!(feature = "dpdk")), ("metrics", cfg!(feature = "metrics"))]
+const fn features() -> [(&'static str, bool); 4] {
+    [
+        ("bpf", cfg!(feature = "bpf")),
+        ("dpdk", cfg!(feature = "dpdk")),
+        ("metrics", cfg!(feature = "metrics")),
+        ("otg", cfg!(feature = "otg")),
+    ]
 }
 
 /// The build, for the results.
