@@ -236,7 +236,7 @@ pub struct LayoutFlags {
     tcp: bool,
     /// Destination Ethernet address [default: that of another host, so that the receiver's stack drops early]
     #[arg(long, value_name = "MAC")]
-    dst_mac: Option<MacAddress>,
+    pub dst_mac: Option<MacAddress>,
 }
 
 fn flows(text: &str) -> Result<Flows, String> {
@@ -285,11 +285,6 @@ pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, 
 }
 
 impl LayoutFlags {
-    /// `--dst-mac`, if stated.
-    pub fn dst_mac(&self) -> Option<MacAddress> {
-        self.dst_mac
-    }
-
     /// Whether any of the flags was given.
     pub fn is_given(&self) -> bool {
         self.flows.is_some_and(|flows| flows != Flows::ONE)

@@ -77,11 +77,11 @@ pub fn run(flags: &OtgFlags) -> Result<Exit> {
     // The main thread waits for it.
     let stop = Stop::calling(move || signalled.send(()).unwrap_or_default())?;
     let (address, scheme) = (port.address(), if port.has_tls() { "https" } else { "http" });
-    let server = Server::start(port, options, |words| tell!("capbench: {words}"));
-    let server = server.map_err(|error| match error {
-        OtgError::Flag(why) => Usage(why).into(),
-        other => anyhow::Error::from(other),
-    })?;
+    let server =
+        Server::start(port, options, |words| tell!("capbench: {words}")).map_err(|error| match error {
+            OtgError::Flag(why) => Usage(why).into(),
+            other => anyhow::Error::from(other),
+        })?;
     if let Some(address) = address {
         tell!("capbench: OTG at {scheme}://{address}, ports {}", flags.ports.join(", "));
     }

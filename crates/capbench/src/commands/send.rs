@@ -109,7 +109,7 @@ impl Frames {
             return Ok(Self::Flows(set));
         }
         let own_times = flags.rate.is_none() && flags.wait_loop.is_none();
-        let loaded = flags.replay.load(mtu, flags.layout.dst_mac(), flags.count, own_times)?;
+        let loaded = flags.replay.load(mtu, flags.layout.dst_mac, flags.count, own_times)?;
         loaded.map_or_else(|| Ok(Self::Generated(plan(flags, mtu)?)), |loaded| Ok(Self::Recorded(loaded)))
     }
 
@@ -180,7 +180,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     if flags.dry_run {
         let words = match &frames {
             Frames::Flows(_) => frames.in_words(),
-            _ => format!("{}, {}\n", frames.in_words(), describe(flags, count, &schedule)),
+            _ => format!("{}, {}\n", frames.in_words(), describe(&schedule, count, flags.duration)),
         };
         print(&words)?;
         return Ok(Exit::Done);
@@ -336,18 +336,16 @@ fn sizes_in_words(sizes: &Sizes) -> String {
     if let Sizes::Fixed(size) = sizes { format!("{size} bytes") } else { sizes.to_string() }
 }
 
-fn describe(flags: &SendFlags, count: Option<u64>, schedule: &Schedule) -> String {
-    let limit = match (count, flags.duration) {
-        (Some(count), None) => format!("{count} frames"),
-        (None, Some(duration)) => format!("{duration:?}"),
-        (Some(count), Some(duration)) => format!("{count} frames or {duration:?}"),
-        (None, None) => "without limit".into(),
+/// Rate and limits.
+fn describe(schedule: &Schedule, frames: Option<u64>, duration: Option<Duration>) -> String {
+    let rate = match schedule.rate() {
+        Some(rate) => format!("{} packets/s", grouped(rate.get())),
+        None if matches!(schedule, Schedule::Recorded(_)) => "at the file's times".into(),
+        None => "unpaced".into(),
     };
-    match schedule.rate() {
-        Some(rate) => format!("{} packets/s for {limit}", grouped(rate.get())),
-        None if matches!(schedule, Schedule::Recorded(_)) => format!("at the file's times for {limit}"),
-        None => format!("unpaced for {limit}"),
-    }
+    let limits = [frames.map(|frames| format!("{frames} frames")), duration.map(|time| format!("{time:?}"))];
+    let limits: Vec<_> = limits.into_iter().flatten().collect();
+    if limits.is_empty() { rate } else { format!("{rate} for {}", limits.join(" or ")) }
 }
 
 /// Frames per second from the first frame to the last: one interval fewer than frames.

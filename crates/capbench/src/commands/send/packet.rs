@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use capbench_frames::{FlowDefaults, FlowSet, Mtu, PacketFile, StackFlow};
-use capbench_model::figures::grouped;
 use clap::Args;
 
-use super::{SendFlags, sizes_in_words};
+use super::{SendFlags, describe, sizes_in_words};
 use crate::exit::Usage;
 
 #[derive(Args, Clone, Debug)]
@@ -45,14 +44,10 @@ impl PacketFlags {
             ))
             .into());
         }
-        let threads = flags.threads.map_or(1, |threads| usize::from(threads.get()));
-        if threads > set.flows().len() {
-            return Err(Usage(format!(
-                "--threads {threads}: {name} has {} flows, and one thread sends each; ask for as many at most",
-                set.flows().len()
-            ))
-            .into());
-        }
+        let (threads, flows) =
+            (flags.threads.map_or(1, |threads| usize::from(threads.get())), set.flows().len());
+        let why = "one thread sends each; ask for as many at most";
+        ensure!(threads <= flows, Usage(format!("--threads {threads}: {name} has {flows} flows, and {why}")));
         Ok(Some(set))
     }
 }
@@ -60,20 +55,9 @@ impl PacketFlags {
 /// The flows, a line each: what a plan prints.
 pub fn in_words(set: &FlowSet) -> String {
     let line = |flow: &StackFlow| {
-        let rate = flow
-            .schedule
-            .rate()
-            .map_or("unpaced".into(), |rate| format!("{} packets/s", grouped(rate.get())));
-        let frames = flow.frames.map(|frames| format!(", {frames} frames"));
-        let seconds = flow.duration.map(|duration| format!(", {duration:?}"));
-        format!(
-            "flow {}: {}, {}, {rate}{}{}\n",
-            flow.name,
-            flow.plan.stack(),
-            sizes_in_words(flow.plan.asked()),
-            frames.unwrap_or_default(),
-            seconds.unwrap_or_default()
-        )
+        let (stack, sizes) = (flow.plan.stack(), sizes_in_words(flow.plan.asked()));
+        let when = describe(&flow.schedule, flow.frames, flow.duration);
+        format!("flow {}: {stack}, {sizes}, {when}\n", flow.name)
     };
     set.flows().iter().map(line).collect()
 }
