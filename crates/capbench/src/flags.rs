@@ -24,11 +24,14 @@ use clap::Args;
 use crate::exit::Usage;
 use crate::flag_values::{duration, share};
 
+/// With this time until a partly filled block is delivered, blocks of 1 MiB are full before, down to 100,000 small packets/s.
+pub const FULL_BLOCKS: Duration = Duration::from_millis(100);
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capture")]
 pub struct CaptureFlags {
     /// Memory for the ring, or the receive buffer of methods without one [default: 64MiB; of count and record with packet-v3
-    /// 8MiB]
+    /// less]
     #[arg(long, value_name = "SIZE")]
     ring: Option<ByteCount>,
     /// The same as for tcpdump: a number without a unit is KiB
@@ -93,13 +96,21 @@ impl CaptureFlags {
         Ok(())
     }
 
-    /// The options that the flags ask for, with a smaller default for a ring that packs frames of any size, as packet-v3's does.
-    /// The kernel clears all of it when it is opened, which can take longer than to record the frames of a second.
-    pub fn options_of_packed_ring(&self, method: &Method) -> CaptureOptions {
-        const PACKED: ByteCount = ByteCount(8 << 20);
-        let options = self.options();
-        let is_packed = method.options.contains(&"--retire-timeout");
-        if self.ring().is_none() && is_packed { CaptureOptions { ring: PACKED, ..options } } else { options }
+    /// The options that the flags ask for, with other defaults for a ring that packs frames of any size, as packet-v3's does, and
+    /// the time after which it delivers a partly filled block. The kernel clears all of the ring when it is opened, which can
+    /// take longer than to record the frames of a second.
+    pub fn options_of_packed_ring(
+        &self,
+        method: &Method,
+        retire_timeout: Option<Duration>,
+    ) -> CaptureOptions {
+        let mut options = self.options();
+        options.retire_timeout = self.retire_timeout.or(retire_timeout).unwrap_or(options.retire_timeout);
+        if self.ring().is_none() && method.options.contains(&"--retire-timeout") {
+            // Blocks that are delivered sooner are hardly filled: it takes more of them to survive a pause.
+            options.ring = ByteCount(if options.retire_timeout >= FULL_BLOCKS { 8 << 20 } else { 32 << 20 });
+        }
+        options
     }
 
     /// The memory of the ring, if the user states it.

@@ -6,7 +6,7 @@ mod lines;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use capbench_capture::filter::FilterText;
 use capbench_capture::{CaptureError, Interface, Occupancy, methods};
 use capbench_frames::{Classifier, TrialId};
@@ -26,7 +26,7 @@ use clap::Args;
 use self::lines::{Lines, Totals};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
-use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, MembersFlags, cpus, own_method};
+use crate::flags::{CaptureFlags, FULL_BLOCKS, FilterFlags, LayoutFlags, MembersFlags, cpus, own_method};
 use crate::metrics::{Exporter, MetricsFlags};
 use crate::privileges;
 use crate::recording::{interface, left_out};
@@ -74,12 +74,6 @@ pub struct CountFlags {
     metrics: MetricsFlags,
 }
 
-/// Octets that are captured of each frame if nothing reads them: the least for which libpcap puts a tag back.
-const HEADER: SnapLength = SnapLength::ETHERNET_HEADER;
-
-/// Time after which a partly filled block of such a ring is delivered: blocks of 1 MiB are full before, down to 100,000 packets/s.
-const RETIRE_TIMEOUT: Duration = Duration::from_millis(100);
-
 /// How often a line is printed.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -107,9 +101,10 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let interface = interface(&side);
     let filters = filters(flags, &method, &interface, &mut options)?;
     if classifier.is_none() && filters.need_no_octets() && row.options.contains(&"--snaplen") {
-        options.snap_length = options.snap_length.min(HEADER);
-        options.ring = flags.capture.options_of_packed_ring(row).ring;
-        options.retire_timeout = flags.capture.retire_timeout.unwrap_or(RETIRE_TIMEOUT);
+        let packed = flags.capture.options_of_packed_ring(row, Some(FULL_BLOCKS));
+        (options.ring, options.retire_timeout) = (packed.ring, packed.retire_timeout);
+        // Nothing reads more. It is the least for which libpcap puts a tag back.
+        options.snap_length = options.snap_length.min(SnapLength::ETHERNET_HEADER);
     }
     let counting = Counting { filters, classifier, limit: flags.count, cpus };
     let mut watch = Watch {
@@ -140,10 +135,8 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
 fn cpus_of(flags: &CountFlags) -> Result<Vec<CpuId>> {
     let Some(list) = &flags.cpu else { return Ok(Vec::new()) };
     let (cpus, threads) = (cpus(list)?, flags.members.count());
-    if cpus.len() > threads {
-        let why = format!("{} CPUs for {threads} that count; --members N has more captures", cpus.len());
-        return Err(Usage(format!("--cpu {list}: {why}")).into());
-    }
+    let why = format!("{} CPUs for {threads} that count; --members N has more captures", cpus.len());
+    ensure!(cpus.len() <= threads, Usage(format!("--cpu {list}: {why}")));
     Ok(cpus)
 }
 
@@ -152,11 +145,9 @@ fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>
         let why = "flags about headers say what --verify expects; give --verify, too";
         return if flags.layout.is_given() { Err(Usage(why.into()).into()) } else { Ok(None) };
     };
-    if flags.members.count() > 1 {
-        let why = "one capture alone sees which frames came twice or late; leave out --members, or measure with bench --members, \
+    let why = "one capture alone sees which frames came twice or late; leave out --members, or measure with bench --members, \
                    which verifies frames, too";
-        return Err(Usage(format!("--verify: {why}")).into());
-    }
+    ensure!(flags.members.count() == 1, Usage(format!("--verify: {why}")));
     let layout = flags.layout.layout();
     Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }

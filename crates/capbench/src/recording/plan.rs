@@ -18,17 +18,15 @@ use super::flags::{OutputFlags, RecordFlags};
 use super::{Wanted, auto};
 use crate::capture_files;
 use crate::exit::Usage;
+use crate::flags::FULL_BLOCKS;
 
 /// The plan, with filters compiled for their interfaces.
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let method = method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let text = flags.filter.text()?;
-    let mut options = flags.capture.options_of_packed_ring(methods::find(&method)?);
+    let mut options = flags.capture.options_of_packed_ring(methods::find(&method)?, retire_timeout(flags));
     options.fanout = flags.members.fanout(&method)?;
-    if flags.capture.retire_timeout.is_none() {
-        options.retire_timeout = retire_timeout(flags).unwrap_or(options.retire_timeout);
-    }
     let snap_length = options.snap_length;
     let wanted = Wanted {
         method: &method,
@@ -62,7 +60,7 @@ fn retire_timeout(flags: &RecordFlags) -> Option<Duration> {
     if flags.immediate_mode {
         Some(Duration::from_millis(1))
     } else {
-        (is_alone && !is_read).then_some(Duration::from_millis(100))
+        (is_alone && !is_read).then_some(FULL_BLOCKS)
     }
 }
 

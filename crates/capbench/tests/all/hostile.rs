@@ -200,8 +200,7 @@ fn root_names_of_interfaces_and_processes_reach_no_terminal() {
         place.ip(&format!("link set dev {name} arp off up"));
     }
     // A process is called as the file of its program.
-    let named = folder.file(SHORT);
-    fs::copy(capbench("").get_program(), &named).unwrap();
+    let named = folder.copy_of_capbench(SHORT);
     let mut owner = Running::start(&place, Command::new(&named).args(["count", "-i", SHORT]));
     owner.wait_for(" on evil");
 

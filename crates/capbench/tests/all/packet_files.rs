@@ -118,7 +118,7 @@ fn plans_and_refusals_of_packet_files() {
     };
     let headers = "header = [{}, { ipv4 = {} }, { udp = {} }]";
     let planned = plan(headers, "--size 128 --rate 250k --count 9").success().out;
-    assert_eq!(planned, "flow 1: ethernet/ipv4/udp, 128 bytes, 250,000 packets/s, 9 frames\n");
+    assert_eq!(planned, "flow 1: ethernet/ipv4/udp, 128 bytes, 250,000 packets/s for 9 frames\n");
     let two =
         format!("[[flow]]\nname = \"a\"\n{headers}\n[[flow]]\nsize = \"imix\"\ntrailer = false\n{headers}");
     let planned = plan(&two, "--duration 2s").success().out;

@@ -42,13 +42,21 @@ impl Scratch {
         self.0.entries()
     }
 
+    /// A copy of the program. Another process makes it: a child that a test of another thread starts meanwhile would inherit the
+    /// file open for writing, and then nobody can execute it (`ETXTBSY`).
+    pub fn copy_of_capbench(&self, name: &str) -> PathBuf {
+        let copy = self.file(name);
+        let source = env!("CARGO_BIN_EXE_capbench");
+        super::run(HOST, program("install -m 755").args([source.as_ref(), copy.as_os_str()])).success();
+        copy
+    }
+
     /// `capbench` as nobody without any capability, started in `home`. This folder holds a copy of the program, since
     /// nobody may not look into every build folder.
     pub fn capbench_of_nobody(&self, home: &Self) -> Command {
-        let copy = self.file("capbench");
+        let mut copy = self.file("capbench");
         if !copy.exists() {
-            fs::copy(env!("CARGO_BIN_EXE_capbench"), &copy).unwrap();
-            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+            copy = self.copy_of_capbench("capbench");
             fs::set_permissions(self.path(), fs::Permissions::from_mode(0o755)).unwrap();
         }
         let mut command = program("setpriv --reuid 65534 --regid 65534 --clear-groups");
