@@ -21,7 +21,7 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 29] = [
+const PROGRAMS: [(&str, &str); 30] = [
     ("bash", "bash"),
     ("capinfos", "wireshark-common"),
     ("cc", "gcc"),
@@ -29,6 +29,7 @@ const PROGRAMS: [(&str, &str); 29] = [
     ("date", "coreutils"),
     ("dumpcap", "wireshark-common"),
     ("ethtool", "ethtool"),
+    ("install", "coreutils"),
     ("ip", "iproute2"),
     ("man", "man-db"),
     ("mkfifo", "coreutils"),
