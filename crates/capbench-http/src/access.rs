@@ -68,6 +68,20 @@ pub(crate) struct Rules {
     pub(crate) tls: Option<TlsAcceptorOf>,
     /// Absent: everybody may ask.
     pub(crate) users: Option<Users>,
+    /// Whether clients need a certificate.
+    verifies_clients: bool,
+}
+
+impl Rules {
+    /// Whether clients must show who they are.
+    pub(crate) fn names_clients(&self) -> bool {
+        self.verifies_clients || self.users.is_some()
+    }
+
+    /// Whether it is open to clients to whom `before` is closed: a file that is written anew is empty for a moment.
+    fn is_weaker_than(&self, before: &Self) -> bool {
+        before.tls.is_some() && self.tls.is_none() || before.names_clients() && !self.names_clients()
+    }
 }
 
 /// An acceptor that can be printed.
@@ -98,15 +112,29 @@ impl Access {
         Ok(Self { protection, seen, rules: Arc::new(rules) })
     }
 
+    /// Whether clients must show who they are.
+    pub(crate) fn names_clients(&self) -> bool {
+        self.rules.names_clients()
+    }
+
     /// Whether clients need TLS.
     pub(crate) fn has_tls(&self) -> bool {
         self.rules.tls.is_some()
     }
 
-    /// The rules now. If a file has changed and is wrong, the rules before are kept, and the error is passed to `report` once a change.
+    /// The rules now. If a file has changed and is wrong or protects less, the rules before are kept, and the error is passed to
+    /// `report` once a change.
     pub(crate) fn rules(&mut self, report: impl Fn(&HttpError)) -> Arc<Rules> {
         if self.seen.iter().any(|(path, seen)| look(path) != *seen) {
-            match read(&self.protection) {
+            let weaker = |(rules, seen): (Rules, _)| match &self.protection {
+                Protection::WebConfig(file) if rules.is_weaker_than(&self.rules) => Err(HttpError::Config {
+                    flag: web_config::FLAG,
+                    path: file.clone(),
+                    reason: "it protects less than before; start the server again if that is wanted".into(),
+                }),
+                _ => Ok((rules, seen)),
+            };
+            match read(&self.protection).and_then(weaker) {
                 Ok((rules, seen)) => (self.rules, self.seen) = (Arc::new(rules), seen),
                 Err(error) => {
                     report(&error);
@@ -139,7 +167,10 @@ fn read(protection: &Protection) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
         hashes: config.basic_auth_users.into_iter().collect(),
         known: HashSet::new().into(),
     });
-    Ok((Rules { tls, users }, seen))
+    let mut tls_config = config.tls_server_config.iter();
+    let verifies_clients =
+        tls_config.any(|tls| tls.client_auth_type == ClientAuth::RequireAndVerifyClientCert);
+    Ok((Rules { tls, users, verifies_clients }, seen))
 }
 
 fn acceptor(tls: &TlsServerConfig, flag: &'static str) -> Result<TlsAcceptorOf> {

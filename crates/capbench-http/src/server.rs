@@ -83,6 +83,11 @@ impl Port {
         self.listener.local_addr().ok()
     }
 
+    /// Whether clients must show who they are: by a certificate or a password.
+    pub fn names_clients(&self) -> bool {
+        self.access.names_clients()
+    }
+
     /// Whether it speaks TLS now.
     pub fn has_tls(&self) -> bool {
         self.access.has_tls()

@@ -222,6 +222,9 @@ fn a_password_is_asked_for() {
     };
     assert!(with("prometheus:secret").contains(COUNT));
     assert!(with("prometheus:wrong").starts_with("HTTP/1.1 401 "));
+    // An editor may empty a file before it writes it.
+    fs::write(&file, "").unwrap();
+    assert!(get(address, "").starts_with("HTTP/1.1 401 "), "the server does not open itself");
 }
 
 #[test]

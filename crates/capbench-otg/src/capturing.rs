@@ -197,6 +197,9 @@ fn encode(
 /// (draft-ietf-opsawg-pcap, section 4).
 const PCAP_FCS: usize = 23;
 
+/// Octets of the largest record without those of the frame.
+const AROUND: usize = 256;
+
 /// Appends a frame.
 fn put(packet: &Packet<'_>, encoder: &Encoder, with_fcs: &mut Vec<u8>, octets: &mut Vec<u8>) {
     with_fcs.clear();
@@ -207,7 +210,8 @@ fn put(packet: &Packet<'_>, encoder: &Encoder, with_fcs: &mut Vec<u8>, octets: &
     }
     frame.data = with_fcs;
     let begin = octets.len();
-    octets.resize(begin + encoder.largest_record(), 0);
+    // As long as the record can be: its octets, and what is around them.
+    octets.resize(begin + frame.data.len() + AROUND, 0);
     let written = encoder.encode(&frame, &packet.facts(), &mut octets[begin..]).unwrap_or(0);
     octets.truncate(begin + written);
 }

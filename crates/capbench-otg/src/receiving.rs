@@ -243,15 +243,11 @@ impl Visitor for Counter<'_> {
             version: 0,
             table: Arc::default(),
             tallies: vec![Tally::default(); flows],
-            has_some: false,
         };
         while !shared.ends.load(Ordering::Relaxed) {
-            taken.has_some = false;
             let read = capture.take_with(TICK, &mut taken);
-            if taken.has_some {
-                shared
-                    .publish(&taken.tallies, capture.counters().ok().and_then(|counters| counters.dropped()));
-            }
+            // Also without a frame of a flow: all of them can be lost.
+            shared.publish(&taken.tallies, capture.counters().ok().and_then(|counters| counters.dropped()));
             if let Err(error) = read {
                 if interface.is_gone() {
                     shared.board().failure = Some(interface.or_removed(error).to_string());
@@ -270,8 +266,6 @@ struct Taken<'r> {
     version: u32,
     table: Arc<Table>,
     tallies: Vec<Tally>,
-    /// Whether a frame of a flow was among those of the last batch.
-    has_some: bool,
 }
 
 impl Taker for Taken<'_> {
@@ -291,7 +285,6 @@ impl Taker for Taken<'_> {
             && let Some(flow) = self.table.flow_of(&stamp)
         {
             self.tallies[flow].note(&stamp, frame);
-            self.has_some = true;
         }
     }
 }

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use capbench_http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use capbench_http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN};
 use capbench_http::{
     Answer, Bytes, Full, Incoming, Method, Port, Report, Request, Response, StatusCode, body,
 };
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 use crate::error::{OtgError, Result};
 use crate::model::answers::{Failure, Version};
@@ -22,25 +23,32 @@ const MOST_BODY: usize = 16 << 20;
 /// How often rates are noted and leases looked at.
 const TICK: Duration = Duration::from_millis(500);
 
+/// Requests that are read or answered at a time, also those whose client has left: each can have [`MOST_BODY`].
+const MOST_REQUESTS: usize = 8;
+
 /// The server. Its clients share one configuration.
 #[derive(Clone, Debug)]
-pub struct Server(Arc<Mutex<Session>>);
+pub struct Server {
+    session: Arc<Mutex<Session>>,
+    requests: Arc<Semaphore>,
+}
 
 impl Server {
     /// Serves at an open port until the process ends. [`Server::stop`] ends what runs for clients.
     ///
     /// # Errors
-    /// Without TLS only this host may be served. The system starts no thread.
+    /// Only this host may be served without TLS and without knowing who asks. The system starts no thread.
     pub fn start(port: Port, options: Options, report: Report) -> Result<Self> {
         let is_local = port.address().is_some_and(|address| address.ip().is_loopback());
-        if !is_local && !port.has_tls() {
+        if !is_local && !(port.has_tls() && port.names_clients()) {
             return Err(OtgError::Flag(
-                "--listen: without TLS only this host is served; listen on 127.0.0.1, or give --tls-cert and --tls-key, or \
-                 --web-config"
+                "--listen: other hosts are served by TLS, and to clients that show who they are; listen on 127.0.0.1, or give \
+                 --tls-cert, --tls-key and --client-ca, or --web-config with users or client certificates"
                     .into(),
             ));
         }
-        let server = Self(Arc::new(Mutex::new(Session::new(options))));
+        let session = Arc::new(Mutex::new(Session::new(options)));
+        let server = Self { session, requests: Arc::new(Semaphore::new(MOST_REQUESTS)) };
         port.serve(server.clone(), &[], report)?;
         let watched = server.clone();
         let watch = move || {
@@ -69,7 +77,7 @@ impl Server {
 
     fn session(&self) -> MutexGuard<'_, Session> {
         // A request that panicked was answered; the state is as far as it had come.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answered(&self, method: &Method, path: &str, client: IpAddr, octets: &[u8]) -> Response<Full<Bytes>> {
@@ -107,13 +115,27 @@ impl Answer for Server {
         let (method, path) = (request.method().clone(), request.uri().path().to_string());
         let client =
             request.extensions().get::<SocketAddr>().map_or(Ipv4Addr::LOCALHOST.into(), SocketAddr::ip);
+        // A page in a browser could send a request to this host; no script of the API does it so.
+        let kind = request.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+        let is_json = kind.is_some_and(|kind| kind.starts_with(b"application/json"));
+        if request.headers().contains_key(ORIGIN) || (method != Method::GET && !is_json) {
+            let why =
+                "a request comes from a program, not from a page, and has Content-Type: application/json";
+            return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why.into());
+        }
+        let Ok(place) = Arc::clone(&self.requests).acquire_owned().await else {
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, "the server ends".into());
+        };
         let octets = match body(request, MOST_BODY).await {
             Ok(octets) => octets,
             Err(status) => return refusal(status, "the body is too long, or did not come in time".into()),
         };
         let server = self.clone();
         // A start or a stop takes time; other clients' connections go on.
-        let work = move || server.answered(&method, &path, client, &octets);
+        let work = move || {
+            let _place = place;
+            server.answered(&method, &path, client, &octets)
+        };
         tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
             refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,

@@ -86,6 +86,8 @@ pub struct ConfiguredPort {
     /// Absent: no flow with metrics is received here.
     pub(crate) receiver: Option<Receiver>,
     capture: Option<Capture>,
+    /// Whether a client has set its link down.
+    is_link_down: bool,
     pub(crate) recording: Option<Recording>,
     pub(crate) rates: Rates,
 }
@@ -172,10 +174,12 @@ impl Session {
         Ok(())
     }
 
-    /// Whether flows are sent or ports captured.
+    /// Whether flows are sent, ports captured or links set down.
     fn is_busy(&self) -> bool {
         let is_sending = |flow: &Flow| flow.run.as_ref().is_some_and(|run| !run.is_over());
-        self.flows.iter().any(is_sending) || self.recordings().any(Recording::is_running)
+        self.flows.iter().any(is_sending)
+            || self.recordings().any(Recording::is_running)
+            || self.ports.iter().any(|port| port.is_link_down)
     }
 
     fn recordings(&self) -> impl Iterator<Item = &Recording> {
@@ -228,6 +232,7 @@ impl Session {
                 port,
                 receiver: None,
                 capture: None,
+                is_link_down: false,
                 recording: None,
                 rates: Rates::default(),
             });
@@ -282,7 +287,7 @@ impl Session {
 
     /// The numbers of ports with these names.
     pub(crate) fn named(&self, names: &[String], path: &str) -> Result<Vec<usize>> {
-        names.iter().map(|name| self.port(name, path)).collect()
+        all_different(names.iter().map(|name| self.port(name, path)), path)
     }
 
     /// The numbers of flows with these names.
@@ -291,7 +296,7 @@ impl Session {
             let at = self.flows.iter().position(|flow| flow.config.name == *name);
             at.ok_or_else(|| OtgError::NoSuch { path: path.into(), kind: "flow", name: name.clone() })
         };
-        names.iter().map(find).collect()
+        all_different(names.iter().map(find), path)
     }
 
     /// `PATCH /config`: changes rates or sizes of flows.
@@ -363,6 +368,8 @@ impl Session {
 
     /// Starts flows from their beginning; their counts begin at 0. A flow that is sent is stopped before.
     fn start(&mut self, flows: &[usize]) -> Result<()> {
+        // What cannot be sent stops nothing.
+        let opened = self.open(flows)?;
         for flow in flows {
             if let Some(run) = self.flows[*flow].run.take() {
                 run.stop();
@@ -374,18 +381,6 @@ impl Session {
                     .clear()
                     .map_err(|source| OtgError::Host { path: format!("ports[{number}]"), source })?;
                 port.receiver.iter_mut().for_each(Receiver::clear);
-            }
-        }
-        let mut opened = Vec::new();
-        for (at, port) in self.ports.iter().enumerate() {
-            let mut of_port = flows.to_vec();
-            of_port.retain(|flow| self.flows[*flow].transmitter == at);
-            if !of_port.is_empty() {
-                let plans = of_port.iter().map(|flow| &self.flows[*flow]);
-                let plans = plans.map(|flow| (flow.config.name.as_str(), &flow.plan));
-                // Each sender has a trial of its own: streams are numbered by port.
-                self.last_trial = self.last_trial.wrapping_add(1);
-                opened.push((Sending::open(&port.port, plans, TrialId(self.last_trial))?, of_port));
             }
         }
         // Receivers know the flows before the first frame.
@@ -404,6 +399,23 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// A sender for each port that transmits some of these flows, with their numbers.
+    fn open(&mut self, flows: &[usize]) -> Result<Vec<(Sending, Vec<usize>)>> {
+        let mut opened = Vec::new();
+        for (at, port) in self.ports.iter().enumerate() {
+            let mut of_port = flows.to_vec();
+            of_port.retain(|flow| self.flows[*flow].transmitter == at);
+            if !of_port.is_empty() {
+                let plans = of_port.iter().map(|flow| &self.flows[*flow]);
+                let plans = plans.map(|flow| (flow.config.name.as_str(), &flow.plan));
+                // Each sender has a trial of its own: streams are numbered by port.
+                self.last_trial = self.last_trial.wrapping_add(1);
+                opened.push((Sending::open(&port.port, plans, TrialId(self.last_trial))?, of_port));
+            }
+        }
+        Ok(opened)
     }
 
     fn capture(&mut self, wanted: &CaptureState) -> Result<()> {
@@ -434,10 +446,12 @@ impl Session {
     fn link(&mut self, wanted: &LinkState) -> Result<()> {
         let named = self.named(&wanted.port_names, "port.link.port_names")?;
         for at in if named.is_empty() { (0..self.ports.len()).collect() } else { named } {
-            let side = &self.ports[at].port.side;
-            side.links()
-                .set_up(side.name(), wanted.state == Link::Up)
+            let ConfiguredPort { port, is_link_down, .. } = &mut self.ports[at];
+            port.side
+                .links()
+                .set_up(port.side.name(), wanted.state == Link::Up)
                 .map_err(|source| OtgError::Host { path: format!("ports[{at}]"), source })?;
+            *is_link_down = wanted.state == Link::Down;
         }
         Ok(())
     }
@@ -498,14 +512,19 @@ impl Session {
         Some(holder)
     }
 
-    /// Stops flows and captures.
+    /// Stops flows and captures, and sets links up that a client has set down.
     pub fn stop_all(&mut self) {
         let running: Vec<_> = self.flows.iter().filter_map(|flow| flow.run.as_ref()).collect();
         running.iter().for_each(|run| run.stop());
         running.iter().for_each(|run| run.end());
-        for ConfiguredPort { port, recording, .. } in &mut self.ports {
+        for ConfiguredPort { port, recording, is_link_down, .. } in &mut self.ports {
             if let Some(recording) = recording {
                 self.warnings.extend(recording.stop(&port.name));
+            }
+            if std::mem::take(is_link_down)
+                && let Err(error) = port.side.links().set_up(port.side.name(), true)
+            {
+                self.warnings.push(format!("port {}: its link stays down: {error}", port.name));
             }
         }
     }
@@ -525,4 +544,16 @@ impl Session {
         }
         Warnings { warnings: std::mem::take(&mut self.warnings) }
     }
+}
+
+/// The numbers of named things, each once.
+fn all_different(numbers: impl Iterator<Item = Result<usize>>, path: &str) -> Result<Vec<usize>> {
+    let mut known = HashSet::new();
+    numbers
+        .map(|number| {
+            let number = number?;
+            let is_new = known.insert(number);
+            if is_new { Ok(number) } else { Err(OtgError::invalid(path, "a name is there twice")) }
+        })
+        .collect()
 }

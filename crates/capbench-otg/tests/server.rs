@@ -488,6 +488,30 @@ fn root_what_a_client_may_not_do_is_refused_and_sends_nothing() {
 }
 
 #[test]
+fn root_a_name_that_is_there_twice_and_a_page_in_a_browser_are_refused() {
+    let Some(lab) = Lab::new(1, Duration::from_secs(600)) else { return };
+    let config = json!({"ports": ports(&["a0", "b0"]), "flows": [flow("f", "p-a0", &["p-b0"], 20, 1000)]});
+    lab.done("POST", "/config", &config);
+    let twice = json!({"state": "start", "flow_names": ["f", "f"]});
+    let traffic = json!({"choice": "flow_transmit", "flow_transmit": twice});
+    for (path, body) in [
+        ("/control/state", json!({"choice": "traffic", "traffic": traffic})),
+        ("/monitor/metrics", json!({"choice": "flow", "flow": {"flow_names": ["f", "f"]}})),
+        ("/monitor/metrics", json!({"choice": "port", "port": {"port_names": ["p-a0", "p-a0"]}})),
+    ] {
+        let (status, why) = lab.refused("POST", path, &body);
+        assert_eq!((status, why.contains("twice")), (400, true), "{path}: {why}");
+    }
+    let head = "POST /config HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n";
+    for header in ["Content-Type: text/plain", "Content-Type: application/json\r\nOrigin: http://page"] {
+        let answer = lab.place.inside(|| {
+            capbench_testing::http::ask(connect_from([127, 0, 0, 1], lab.address), &format!("{head}{header}"))
+        });
+        assert!(answer.as_ref().unwrap().starts_with("HTTP/1.1 415 "), "{header}: {answer:?}");
+    }
+}
+
+#[test]
 fn root_another_client_waits_until_the_lease_of_the_first_ends() {
     let Some(lab) = Lab::new(1, Duration::from_secs(3)) else { return };
     let (first, second) = ([127, 0, 0, 1], [127, 0, 0, 2]);
@@ -539,6 +563,13 @@ fn root_a_link_is_set_down_and_up() {
     eventually("the port is down", || lab.ports()[1]["link"] == "down");
     link("up");
     eventually("the port is up", || lab.ports().iter().all(|port| port["link"] == "up"));
+    link("down");
+    lab.done(
+        "POST",
+        "/config",
+        &json!({"ports": ports(&["a0", "b0"]), "flows": [flow("f", "p-a0", &["p-b0"], 20, 1000)]}),
+    );
+    eventually("a new configuration has its links", || lab.ports().iter().all(|port| port["link"] == "up"));
     lab.transmit("start", &[]);
     let rows = lab.wait_until_stopped();
     assert_eq!((&rows[0]["frames_tx"], &rows[0]["frames_rx"]), (&json!(20), &json!(20)), "{rows:?}");

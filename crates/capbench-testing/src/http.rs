@@ -30,8 +30,10 @@ pub fn ask(mut stream: impl Read + Write, head: &str) -> Result<String> {
 /// # Panics
 /// The connection fails, or the answer is no HTTP.
 pub fn exchange(mut stream: impl Read + Write, method: &str, path: &str, body: &str) -> (u16, Vec<u8>) {
-    let head =
-        format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}", body.len());
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
+        body.len()
+    );
     stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();

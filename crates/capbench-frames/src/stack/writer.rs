@@ -94,8 +94,19 @@ impl Varying {
                 *place = value.to_be_bytes();
             }
         } else if let Some(place) = rest.first_chunk_mut::<8>() {
-            *place = (u64::from_be_bytes(*place) & !self.mask | (value as u64) << self.shift).to_be_bytes();
+            self.put_into(place, value as u64);
+        } else {
+            // The only header, and shorter than the window.
+            let mut place = [0; 8];
+            place[..rest.len()].copy_from_slice(rest);
+            self.put_into(&mut place, value as u64);
+            rest.copy_from_slice(&place[..rest.len()]);
         }
+    }
+
+    #[inline]
+    fn put_into(&self, place: &mut [u8; 8], value: u64) {
+        *place = (u64::from_be_bytes(*place) & !self.mask | value << self.shift).to_be_bytes();
     }
 }
 

@@ -37,6 +37,21 @@ fn bits(frame: &[u8], at: usize, field: &Field) -> u128 {
 }
 
 #[test]
+fn fields_of_a_header_shorter_than_eight_octets_are_written() {
+    let field = |name: &str| {
+        let protocol = PROTOCOLS.iter().find(|protocol| protocol.name == "mpls").unwrap();
+        protocol.fields.iter().find(|field| field.name == name).unwrap()
+    };
+    let mut head = [0xff; 4];
+    for (name, value) in
+        [("label", 0xabcde_u128), ("traffic_class", 0), ("bottom_of_stack", 1), ("time_to_live", 7)]
+    {
+        Varying::new(field(name), 0, 4, None).put(&mut head, value);
+    }
+    assert_eq!(head, [0xab, 0xcd, 0xe1, 7]);
+}
+
+#[test]
 fn udp_at_64_octets_holds_headers_and_trailer() {
     let headers = json!([{}, {"ipv4": {"src": "1.1.1.1", "dst": "1.1.1.2"}}, {"udp": {"src_port": 5000}}]);
     let plan = make(headers.clone(), "64", Some(9)).unwrap();
