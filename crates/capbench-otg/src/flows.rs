@@ -30,7 +30,7 @@ pub struct FlowPlan {
     /// Its frames; with a trailer by which receivers count them, if it has metrics.
     pub frames: StackPlan,
     pub schedule: Schedule,
-    /// It stops after so many frames, or this time; absent: when it is told to.
+    /// It stops after so many frames, or this time; absent: at a stop.
     pub most: Option<u64>,
     pub duration: Option<Duration>,
     /// Time until its first frame.

@@ -75,7 +75,7 @@ pub struct Session {
     last_trial: u16,
     /// The client for whom flows and captures run, and its last request.
     holder: Option<(IpAddr, Instant)>,
-    /// What nobody was told yet.
+    /// Warnings that no answer has had yet.
     warnings: Vec<String>,
 }
 
@@ -529,7 +529,7 @@ impl Session {
         }
     }
 
-    /// What nobody was told yet, with failures of senders and flaws of receivers.
+    /// Warnings that no answer has had yet, with failures of senders and flaws of receivers.
     fn take_warnings(&mut self) -> Warnings {
         for flow in &self.flows {
             if let Some(failure) = flow.run.as_ref().and_then(|run| run.take_failure()) {
