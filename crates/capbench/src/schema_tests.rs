@@ -2,6 +2,7 @@
 //!
 //! `CAPBENCH_WRITE_SCHEMA=1 cargo test -p capbench --lib schemas_are` writes them anew when a type has changed.
 
+use capbench_record::recording::document as record;
 use capbench_testing::schema::{self, ABSENT, LATER};
 use serde_json::Value;
 
@@ -10,7 +11,6 @@ use crate::commands::count::documents as count;
 use crate::commands::methods::document as methods;
 use crate::commands::send;
 use crate::commands::verify::document as verify;
-use crate::recording::ledger::document as record;
 
 /// The files, and the schema of each.
 fn schemas() -> [(&'static str, Value); 8] {

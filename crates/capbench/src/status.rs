@@ -9,6 +9,7 @@ use capbench_frames::{OtherTrials, TrialId};
 use capbench_model::counters::Counters;
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
+use capbench_record::recording::ledger::in_a_word;
 use capbench_report::printable;
 use console::Term;
 use schemars::JsonSchema;
@@ -146,11 +147,6 @@ impl fmt::Display for Losses {
             .collect();
         f.pad(&if words.is_empty() { "none".into() } else { words.join(", ") })
     }
-}
-
-/// The name of a place in one or two words.
-pub fn in_a_word(place: Place) -> &'static str {
-    if place == Place::Link { "interface" } else { place.key() }
 }
 
 /// A number with an SI prefix, or without one.

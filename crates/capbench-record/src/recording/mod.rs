@@ -17,6 +17,8 @@
 //! | `link` | the interface's counters |
 //! | `unreached` | frames that the interface received and the socket never got |
 //! | [`account`] | what became of every packet |
+//! | [`ledger`] | the same as rows, and what is in no file |
+//! | [`document`] | the same as data, for `record --json` |
 //!
 //! Which frame gets a drop count:
 //! - V3 rings mark the first block after a loss, V1 and V2 rings the first frame. The recorder then reads the counters at once
@@ -36,7 +38,9 @@ mod capture_loop;
 mod capture_side;
 mod capturing;
 mod dispatch;
+pub mod document;
 mod file_recorder;
+pub mod ledger;
 mod link;
 mod losses;
 mod merging;

@@ -1,13 +1,12 @@
 //! The ledger: what happened to every packet, as text and as data.
 
-pub mod document;
-
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
+use capbench_record::recording::ledger::{Row, expected, in_a_word, missing, rows_of};
 use capbench_record::recording::{Account, InterfaceAccount};
 use capbench_report::formats::text::columns;
 
-use crate::status::{in_a_word, word};
+use crate::status::word;
 
 /// tcpdump's closing lines, which scripts read: three, and a fourth where the interface lost packets.
 pub fn closing(account: &Account) -> String {
@@ -56,25 +55,8 @@ pub fn unknown_losses(account: &Account) -> Option<String> {
     })
 }
 
-/// Share of the packets that are in no file, as far as known. 1 is all packets that were accepted or lost before the method.
-pub fn loss_ratio(account: &Account) -> f64 {
-    let expected = expected(account);
-    if expected == 0 { 0.0 } else { missing(account) as f64 / expected as f64 }
-}
-
 fn times(count: u64) -> String {
     if count == 1 { "once".into() } else { format!("{count} times") }
-}
-
-fn missing(account: &Account) -> u64 {
-    account.interfaces.iter().map(InterfaceAccount::missing).sum()
-}
-
-fn expected(account: &Account) -> u64 {
-    let of = |interface: &InterfaceAccount| {
-        interface.accepted.unwrap_or(interface.delivered) + interface.lost_by_stack().unwrap_or(0)
-    };
-    account.interfaces.iter().map(of).sum()
 }
 
 /// How many packets are in no file, and where they were lost.
@@ -168,66 +150,9 @@ pub fn text(account: &Account, is_running: bool) -> String {
     text
 }
 
-/// A row of a ledger: place, count, source.
-type Row = (String, Option<i64>, String);
-
-fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
-    let row = |place: &str, count: Option<i64>, source: &str| (place.to_string(), count, source.to_string());
-    let number = |count: u64| i64::try_from(count).ok();
-    let output = interface.output;
-    let mut rows = vec![
-        row("received by the interface", interface.received.and_then(number), "rx_packets of the interface"),
-        row("accepted", interface.accepted.and_then(number), "the method's counter; lost ones included"),
-    ];
-    let of_loss = |loss: &Loss| {
-        row(&format!("lost: {}", in_a_word(loss.place)), loss.count.and_then(number), &loss.source)
-    };
-    rows.extend(interface.losses.iter().map(of_loss));
-    rows.push(row("read", number(interface.delivered), "packets that capbench read from the method"));
-    rows.extend(interface.queues.iter().map(of_loss));
-    if let Some(filtered) = interface.filtered {
-        rows.push(row("left out by the filter", number(filtered), "the filter, run by capbench"));
-    }
-    rows.extend([
-        row("past the end", number(interface.past_end), "packets that came after the limit was reached"),
-        row("written", number(output.written), "packets in the files"),
-        row(
-            "lost: writer, no room",
-            number(output.refused),
-            "no buffer was free, or an earlier write failed",
-        ),
-        row("lost: writer, unwritten", number(output.unwritten), "the write failed"),
-        row(
-            "written, not known to be on disk",
-            number(output.sync_failed),
-            "packets in files for which the disk reported an error",
-        ),
-        row("overwritten", number(output.overwritten), "packets in files that the ring (-W) replaced"),
-        row(
-            "deleted: retention",
-            number(output.deleted),
-            "packets in old files that --keep-files or --keep-free removed",
-        ),
-        row("in capbench", Some(interface.in_hand()), "read, and in no other row: still in buffers"),
-    ]);
-    let rest = interface.unexplained();
-    // While frames arrive, the ring holds some accepted frames. A rest at the end has no explanation.
-    let waiting = rest.filter(|rest| is_running && *rest > 0);
-    if waiting.is_some() {
-        rows.push(row("in the ring", waiting, "accepted less lost before capbench less read: not read yet"));
-    }
-    let rest = if waiting.is_some() { Some(0) } else { rest };
-    rows.push(row("unexplained", rest, "accepted less lost before capbench less read"));
-    if let Some(cut) = interface.cut {
-        let source = "of those read, packets longer than a slot of the ring; their end is missing";
-        rows.push(row("cut", number(cut), source));
-    }
-    rows
-}
-
 fn rows(interface: &InterfaceAccount, is_running: bool) -> String {
     let fields = |(place, count, source): Row| vec![place, word(count), source];
-    let rows: Vec<_> = all_rows(interface, is_running).into_iter().map(fields).collect();
+    let rows: Vec<_> = rows_of(interface, is_running).into_iter().map(fields).collect();
     columns(&["packets", "count", "source"], &rows)
 }
 
@@ -235,6 +160,7 @@ fn rows(interface: &InterfaceAccount, is_running: bool) -> String {
 mod tests {
     use std::time::Duration;
 
+    use capbench_record::recording::ledger::loss_ratio;
     use capbench_record::writing::{PacketCounts, WriterCounts};
 
     use super::*;
@@ -308,16 +234,5 @@ mod tests {
             self::account(vec![interface("a", 9, &[(Place::Link, Some(4)), (Place::Ring, Some(0))], 9)]);
         assert!(closing(&lossy).ends_with("0 packets dropped by kernel\n4 packets dropped by interface\n"));
         assert!(text(&account, false).contains("\nof 4531 captured packets 3565 are in files\n"));
-    }
-
-    #[test]
-    fn packets_that_wait_in_the_ring_are_unexplained_only_at_the_end() {
-        let waiting = interface("a", 4734, &[(Place::Ring, Some(0))], 4531);
-        let count = |is_running: bool, place: &str| {
-            let rows = all_rows(&waiting, is_running);
-            rows.iter().find(|(known, ..)| known == place).and_then(|(_, count, _)| *count)
-        };
-        assert_eq!((count(true, "in the ring"), count(true, "unexplained")), (Some(203), Some(0)));
-        assert_eq!((count(false, "in the ring"), count(false, "unexplained")), (None, Some(203)));
     }
 }

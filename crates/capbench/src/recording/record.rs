@@ -10,6 +10,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use capbench_capture::filter::Listing;
 use capbench_capture::{VlanTags, methods};
+use capbench_record::recording::document::Document;
+use capbench_record::recording::ledger::loss_ratio;
 use capbench_record::recording::{Account, End, Finished, Opened, Session};
 use capbench_record::writing::{CONFINED, WriteOptions};
 use capbench_sys::host::folder::Folder;
@@ -17,7 +19,6 @@ use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
 
 pub use super::flags::RecordFlags;
-use super::ledger::document::Document;
 use super::{ledger, plan, progress};
 use crate::exit::{self, Exit, Usage};
 use crate::metrics::Exporter;
@@ -244,7 +245,7 @@ fn close(
 /// The exit code, by the loss if the user stated a limit.
 fn exit(flags: &RecordFlags, signal: u8, end: End, account: &Account) -> Exit {
     let loss = flags.max_loss.map(|limit| {
-        let (ratio, unknown) = (ledger::loss_ratio(account), ledger::unknown_losses(account));
+        let (ratio, unknown) = (loss_ratio(account), ledger::unknown_losses(account));
         if ratio > limit {
             tell!("capbench: --max-loss {limit}: {}", ledger::losses_in_words(account));
         } else if let Some(reason) = &unknown {

@@ -1,12 +1,12 @@
 //! The account of a recording as data: what `record --json` prints. `docs/record.schema.json` is its schema.
 
 use capbench_capture::Occupancy;
-use capbench_record::recording::{Account, End, InterfaceAccount};
 use capbench_sys::host::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{all_rows, loss_ratio, missing};
+use super::ledger::{loss_ratio, missing, rows_of};
+use super::{Account, End, InterfaceAccount};
 
 /// Version of [`Document`].
 pub const SCHEMA_VERSION: u32 = 1;
@@ -242,7 +242,7 @@ impl InterfaceDocument {
             late: interface.merged.map(|merged| merged.late),
             latest_ns: interface.merged.and_then(|merged| merged.latest_ns),
             went_down: interface.went_down,
-            ledger: all_rows(interface, false).into_iter().map(row).collect(),
+            ledger: rows_of(interface, false).into_iter().map(row).collect(),
         }
     }
 }
