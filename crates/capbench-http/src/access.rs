@@ -9,8 +9,6 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
@@ -18,6 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio_rustls::TlsAcceptor;
 
 use crate::error::{HttpError, Result};
+use crate::pem::{certificates, private_key};
 use crate::web_config::{self, ClientAuth, TlsServerConfig, TlsVersion, WebConfig};
 
 /// What decides who may ask.
@@ -175,23 +174,7 @@ fn read(protection: &Protection) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
 
 fn acceptor(tls: &TlsServerConfig, flag: &'static str) -> Result<TlsAcceptorOf> {
     let wrong = |path: &Path, reason: String| HttpError::Config { flag, path: path.into(), reason };
-    let certificates = |path: &Path| -> Result<Vec<CertificateDer<'static>>> {
-        let octets = fs::read(path).map_err(|source| HttpError::File { flag, path: path.into(), source })?;
-        let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
-        let all =
-            all.map_err(|error| wrong(path, format!("this is no PEM file of certificates: {error}")))?;
-        if all.is_empty() {
-            return Err(wrong(path, "it has no certificate (PEM)".into()));
-        }
-        Ok(all)
-    };
-    let key = fs::read(&tls.key_file).map_err(|source| HttpError::File {
-        flag,
-        path: tls.key_file.clone(),
-        source,
-    })?;
-    let key = PrivateKeyDer::from_pem_slice(&key)
-        .map_err(|error| wrong(&tls.key_file, format!("this is no PEM file of a private key: {error}")))?;
+    let key = private_key(flag, &tls.key_file)?;
     let provider = Arc::new(ring::default_provider());
     let versions: &[_] = match tls.min_version {
         TlsVersion::TLS12 => &[&TLS12, &TLS13],
@@ -204,7 +187,7 @@ fn acceptor(tls: &TlsServerConfig, flag: &'static str) -> Result<TlsAcceptorOf> 
         None => builder.with_no_client_auth(),
         Some(path) => {
             let mut roots = RootCertStore::empty();
-            for certificate in certificates(path)? {
+            for certificate in certificates(flag, path)? {
                 roots.add(certificate).map_err(|error| wrong(path, error.to_string()))?;
             }
             let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
@@ -217,7 +200,7 @@ fn acceptor(tls: &TlsServerConfig, flag: &'static str) -> Result<TlsAcceptorOf> 
         }
     };
     let mut config = builder
-        .with_single_cert(certificates(&tls.cert_file)?, key)
+        .with_single_cert(certificates(flag, &tls.cert_file)?, key)
         .map_err(|error| wrong(&tls.cert_file, error.to_string()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptorOf(TlsAcceptor::from(Arc::new(config))))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why nothing can be served. Each message begins with the flag that it is about.
+/// Why nothing can be served or asked. Each message begins with the flag or the URL that it is about.
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// The address cannot be listened on.
@@ -46,6 +46,14 @@ pub enum HttpError {
         flag: &'static str,
         /// The system's reason.
         source: io::Error,
+    },
+    /// A server gives no answer, or is not the one that it should be.
+    #[error("{url}: {source}")]
+    Request {
+        /// What was asked.
+        url: String,
+        /// Why.
+        source: Box<ureq::Error>,
     },
 }
 

@@ -1,20 +1,28 @@
-//! A small HTTP server: one thread, a few connections, small requests. What it answers is the caller's.
+//! A small HTTP server: one thread, a few connections, small requests. What it answers is the caller's. And a client of other servers.
 //!
 //! | file | content |
 //! |---|---|
 //! | [`server`] | the port, bounded in connections, size and time |
 //! | [`access`] | certificates and passwords, read again when their files change |
 //! | `web_config` | Prometheus' web configuration file |
+//! | [`client`] | a client: one request after another |
+//! | [`http_config`] | Prometheus' HTTP configuration file, for clients |
+//! | `pem` | certificates and keys from files |
 
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod client;
 mod error;
+pub mod http_config;
+mod pem;
 pub mod server;
 mod web_config;
 
 pub use access::Protection;
+pub use client::{Client, Reply};
 pub use error::{HttpError, Result};
+pub use http_config::HttpConfig;
 pub use server::{Answer, Port, Report, body, text};
 
 pub use http_body_util::Full;

@@ -137,7 +137,7 @@ fn cost(hash: &str) -> Option<u32> {
 }
 
 /// YAML's errors show the file around the mistake in further lines.
-fn first_line(text: &str) -> String {
+pub(crate) fn first_line(text: &str) -> String {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().into()
 }
 

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use capbench_http::{
-    Answer, Bytes, Full, Incoming, Port, Protection, Request, Response, Result, StatusCode, body, text,
+    Answer, Bytes, Client, Full, HttpConfig, Incoming, Port, Protection, Reply, Request, Response, Result,
+    StatusCode, body, text,
 };
 use capbench_testing::Scratch;
 use capbench_testing::http::{ask, connect};
@@ -259,4 +260,42 @@ fn files_named_by_flags_do_what_a_web_configuration_does() {
     assert!(refused.as_ref().map_or(true, String::is_empty), "{refused:?}");
     fs::remove_file(file("server.key")).unwrap();
     assert!(open(tls(None)).unwrap_err().to_string().starts_with("--tls-cert: cannot read "));
+}
+
+/// What our own client says of a server with this HTTP configuration file.
+fn asked(address: SocketAddr, folder: &Scratch, config: &str) -> std::result::Result<(u16, String), String> {
+    let (file, url) = (folder.file("http.yml"), format!("https://localhost:{}/", address.port()));
+    fs::write(&file, config).unwrap();
+    let config = HttpConfig::read("--http-config", Path::new(&file)).unwrap();
+    let client = Client::new(&config, Duration::from_secs(20)).map_err(|error| error.to_string())?;
+    let Reply { status, body } = client.post(&url, b"{}").map_err(|error| error.to_string())?;
+    Ok((status, String::from_utf8(body).unwrap()))
+}
+
+#[test]
+fn our_client_shows_its_certificate_and_password_and_checks_the_servers() {
+    let (folder, authority) = (Scratch::new(), Authority::new());
+    let hash = bcrypt::hash("secret", 4).unwrap();
+    let more = format!(
+        "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\nbasic_auth_users:\n  alice: {hash}\n"
+    );
+    let address = serve(Some(&configured(&folder, &authority, &more)));
+    let (certificate, key) = authority.issue("client");
+    for (name, content) in [("own.crt", certificate), ("own.key", key), ("password", "secret\n".into())] {
+        fs::write(folder.file(name), content).unwrap();
+    }
+    let own = "cert_file: own.crt, key_file: own.key";
+    let user = "basic_auth: {username: alice, password_file: password}";
+    let good = asked(address, &folder, &format!("tls_config: {{ca_file: ca.crt, {own}}}\n{user}\n"));
+    assert_eq!(good.unwrap(), (200, "2 octets\n".into()));
+    let unknown = asked(address, &folder, &format!("tls_config: {{ca_file: ca.crt, {own}}}\n"));
+    assert_eq!(unknown.unwrap().0, 401);
+    let any =
+        asked(address, &folder, &format!("tls_config: {{insecure_skip_verify: true, {own}}}\n{user}\n"));
+    assert_eq!(any.unwrap().0, 200);
+    let unsigned = asked(address, &folder, &format!("tls_config: {{{own}}}\n{user}\n")).unwrap_err();
+    assert!(unsigned.starts_with("https://localhost:") && unsigned.contains("certificate"), "{unsigned}");
+    assert!(asked(address, &folder, &format!("tls_config: {{ca_file: ca.crt}}\n{user}\n")).is_err());
+    let missing = asked(address, &folder, "tls_config: {ca_file: none.crt}").unwrap_err();
+    assert!(missing.contains("ca_file: cannot read") && missing.contains("none.crt"), "{missing}");
 }
