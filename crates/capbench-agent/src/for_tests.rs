@@ -17,6 +17,7 @@ pub(crate) fn reported(trial: u16) -> Reported {
     let half = TransmitHalf {
         stream,
         frames: SentFrames { intended: 10, sent: 10, accepted: 10, ..SentFrames::default() },
+        unverified_because: None,
         elapsed: Duration::from_secs(1),
         sending: Duration::from_secs(1),
         lateness: None,

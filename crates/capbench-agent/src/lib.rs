@@ -12,7 +12,8 @@
 //! | [`waits`] | says how long the two ends of a connection wait for each other |
 //! | [`server`] | the agent: prepares one side, runs it, answers |
 //! | [`client`] | a running agent, and the end of a trial that it is |
-//! | [`laboratory`] | the laboratory whose two ends are agents |
+//! | [`otg`] | a generator of others as the end that sends: the client of the Open Traffic Generator API (feature `otg`) |
+//! | [`laboratory`] | the laboratory whose ends are agents, or such generators |
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +27,8 @@ pub mod fuzzing;
 pub mod laboratory;
 pub mod location;
 pub mod message;
+#[cfg_attr(not(feature = "otg"), path = "otg/absent.rs")]
+pub mod otg;
 #[cfg(test)]
 mod schema_tests;
 pub mod server;

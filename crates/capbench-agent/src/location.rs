@@ -1,4 +1,4 @@
-//! Where an interface is: in this network namespace, in another one, or on another host.
+//! Where an interface is: in this network namespace, in another one, on another host, or in a generator of others.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -34,6 +34,13 @@ pub enum Location {
         /// The interface.
         interface: String,
     },
+    /// `otg:URL,PORT`: a port of a generator that the Open Traffic Generator API drives.
+    Otg {
+        /// Where the API is served: `https://HOST:PORT`.
+        url: String,
+        /// The port, in the words of its server.
+        interface: String,
+    },
 }
 
 /// Without a terminal and without a question, which nobody could answer; without forwarding. Neither end sends anything that no
@@ -58,7 +65,8 @@ const SSH: [&str; 15] = [
     "--",
 ];
 
-const WANTED: &str = "write IF, ssh:[USER@]HOST/IF, netns:NAME/IF or exec:COMMAND,IF";
+const WANTED: &str =
+    "write IF, ssh:[USER@]HOST/IF, netns:NAME/IF, exec:COMMAND,IF or otg:https://HOST:PORT,PORT";
 
 impl Location {
     /// The interface's name where it is.
@@ -66,7 +74,8 @@ impl Location {
         let (Self::Here { interface }
         | Self::Ssh { interface, .. }
         | Self::Namespace { interface, .. }
-        | Self::Exec { interface, .. }) = self;
+        | Self::Exec { interface, .. }
+        | Self::Otg { interface, .. }) = self;
         interface
     }
 
@@ -75,16 +84,17 @@ impl Location {
         matches!(self, Self::Here { .. })
     }
 
-    /// Whether an agent there may be reached through a network.
+    /// Whether what is there may be reached through a network.
     pub fn may_use_a_network(&self) -> bool {
-        matches!(self, Self::Ssh { .. } | Self::Exec { .. })
+        matches!(self, Self::Ssh { .. } | Self::Exec { .. } | Self::Otg { .. })
     }
 
     /// The command that starts an agent there: `agent` with these arguments, where the location leaves the choice. `own` is
     /// this program's file.
     pub fn agent_command(&self, own: OsString, arguments: &[String]) -> Vec<OsString> {
         let mut words: Vec<OsString> = match self {
-            Self::Here { .. } => vec![own],
+            // No agent runs there.
+            Self::Here { .. } | Self::Otg { .. } => vec![own],
             Self::Namespace { name, .. } => {
                 ["ip", "netns", "exec", name].into_iter().map(Into::into).chain([own]).collect()
             }
@@ -134,6 +144,19 @@ impl FromStr for Location {
             }
             return Ok(Self::Exec { command, interface: named(interface, "interface")? });
         }
+        if let Some(rest) = text.strip_prefix("otg:") {
+            let (url, interface) = rest.split_once(',').ok_or_else(|| refuse("there is no comma"))?;
+            if !["https://", "http://"]
+                .iter()
+                .any(|scheme| url.len() > scheme.len() && url.starts_with(scheme))
+            {
+                return Err(refuse("the server is not https://HOST:PORT"));
+            }
+            if interface.is_empty() || interface.contains([',', ' ']) {
+                return Err(refuse("the port is missing, or has a character that no port has"));
+            }
+            return Ok(Self::Otg { url: url.into(), interface: interface.into() });
+        }
         if text.is_empty() || text.contains(['/', ' ', ',']) {
             return Err(refuse("no interface is named so"));
         }
@@ -141,7 +164,8 @@ impl FromStr for Location {
     }
 }
 
-/// Locations in one text, separated by commas. An `exec:` among them has the rest of the text, as its command may have commas.
+/// Locations in one text, separated by commas. An `exec:` among them has the rest of the text, as its command may have commas; an
+/// `otg:` has one comma.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locations(pub Vec<Location>);
 
@@ -151,6 +175,14 @@ impl FromStr for Locations {
     fn from_str(text: &str) -> Result<Self, String> {
         let (mut all, mut rest) = (Vec::new(), text);
         while let Some((first, more)) = rest.split_once(',').filter(|_| !rest.starts_with("exec:")) {
+            let (first, more) = match more.split_once(',') {
+                Some((port, _)) if first.starts_with("otg:") => {
+                    let (both, more) = rest.split_at(first.len() + 1 + port.len());
+                    (both, &more[1..])
+                }
+                None if first.starts_with("otg:") => break,
+                _ => (first, more),
+            };
             all.push(first.parse()?);
             rest = more;
         }
@@ -166,6 +198,7 @@ impl fmt::Display for Location {
             Self::Ssh { host, interface } => write!(f, "ssh:{host}/{interface}"),
             Self::Namespace { name, interface } => write!(f, "netns:{name}/{interface}"),
             Self::Exec { command, interface } => write!(f, "exec:{},{interface}", command.join(" ")),
+            Self::Otg { url, interface } => write!(f, "otg:{url},{interface}"),
         }
     }
 }
@@ -189,6 +222,8 @@ mod tests {
             "netns:gen/veth0",
             "exec:kubectl exec -i gen -- capbench agent,eth1",
             "exec:a,b,eth1",
+            "otg:https://ctl:8443,p1",
+            "otg:http://[::1]:8080/otg,10.0.0.1:5555",
         ] {
             let read = location(text);
             assert_eq!(read.to_string(), text);
@@ -201,11 +236,17 @@ mod tests {
     #[test]
     fn a_list_has_commas_between_locations() {
         let read = |text: &str| text.parse::<Locations>().map(|Locations(all)| all);
-        for text in ["eth1", "ssh:gen1/eth1,netns:gen/veth0,eth2", "ssh:gen1/eth1,exec:a,b,eth1"] {
+        for text in [
+            "eth1",
+            "ssh:gen1/eth1,netns:gen/veth0,eth2",
+            "ssh:gen1/eth1,exec:a,b,eth1",
+            "otg:https://c:8443,p1,otg:https://c:8443,p2,eth2",
+        ] {
             let written: Vec<_> = read(text).unwrap().iter().map(Location::to_string).collect();
             assert_eq!(written.join(","), text);
         }
         assert_eq!(read("ssh:gen1/eth1,exec:a,b,eth1").unwrap().len(), 2);
+        assert_eq!(read("otg:https://c:8443,p1,otg:https://c:8443,p2,eth2").unwrap().len(), 3);
         assert!(read("eth1,,eth2").is_err() && read("eth1,").is_err());
     }
 
@@ -222,6 +263,9 @@ mod tests {
             ("netns:a b/eth1", "has a character"),
             ("exec:eth1", "there is no comma"),
             ("exec: ,eth1", "the command is missing"),
+            ("otg:https://ctl:8443", "there is no comma"),
+            ("otg:ctl:8443,p1", "the server is not https://HOST:PORT"),
+            ("otg:https://ctl:8443,", "the port is missing"),
         ] {
             let error = text.parse::<Location>().unwrap_err();
             assert!(error.contains(why) && error.ends_with(WANTED), "{text}: {error}");

@@ -37,7 +37,7 @@ use capbench_model::trial::{Emptying, ProgramReport, TICK};
 pub use members::{Accounted, together};
 use queue::Queue;
 pub use queue::QueueSize;
-pub use verifier::{Streams, Verifier, verification_cost};
+pub use verifier::{StreamSet, Streams, Verifier, verification_cost};
 
 /// Longest drain after the planned end, even if it still makes progress; the remaining frames count as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);

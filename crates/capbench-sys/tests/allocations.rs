@@ -17,7 +17,7 @@ use capbench_frames::{
     PacketFile, Schedule, Sizes, Stamp, StreamId, TrialId, Turn,
 };
 use capbench_host::bed::{Bed, BedOptions};
-use capbench_lab::receiver::{Streams, Verifier};
+use capbench_lab::receiver::{StreamSet, Streams, Verifier};
 use capbench_lab::work::{LoopSpeed, Work};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -64,7 +64,11 @@ const FRAMES: u64 = 50_000;
 
 fn verifier() -> Verifier {
     let recogniser = Classifier::new(TrialId(1), &FrameLayout::default(), None).unwrap();
-    Verifier::recording(recogniser, Streams { count: 8, flows: FlowOrder::default() }, true)
+    Verifier::recording(
+        recogniser,
+        Streams { count: 8, flows: FlowOrder::default(), untimed: StreamSet::default() },
+        true,
+    )
 }
 
 fn work() -> Work {

@@ -89,7 +89,7 @@ impl AgentLaboratory {
         let mut unchecked = self.generators.iter().filter(|generator| !has_half(generator));
         if let Some(lost) = unchecked.find(|generator| generator.failure.is_none()) {
             return Err(AgentError::Lost {
-                location: lost.agent.location().to_string(),
+                location: lost.host.facts().location.to_string(),
                 reason: "the agent was lost during the cable check".into(),
                 exit_code: None,
             });
@@ -98,7 +98,7 @@ impl AgentLaboratory {
         for half in &transmit {
             let Some(reason) = Outcome::of(half, &receive).objection(missing) else { continue };
             let sender = self.generators.iter().find(|generator| generator.stream == half.stream);
-            let transmit = sender.map_or(String::new(), |sender| sender.agent.location().to_string());
+            let transmit = sender.map_or(String::new(), |sender| sender.host.facts().location.to_string());
             return Err(AgentError::Link { transmit, receive: self.route.receive.to_string(), reason });
         }
         let interfaces = transmit.iter().map(|half| &half.interface).chain([&receive.interface]);
@@ -114,8 +114,9 @@ impl AgentLaboratory {
 
     /// The rate of the check, which every agent allows.
     fn rate_of_check(&self) -> Result<Pps> {
-        let most =
-            |generator: &Generator| Some(generator.agent.hello().max_rate?.get() * self.parts_of(generator));
+        let most = |generator: &Generator| {
+            Some(generator.host.facts().hello.max_rate?.get() * self.parts_of(generator))
+        };
         let rate = self.generators.iter().filter_map(most).fold(RATE, f64::min);
         Ok(Pps::new(rate).map_err(LabError::from)?)
     }

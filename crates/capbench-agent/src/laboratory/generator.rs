@@ -1,4 +1,4 @@
-//! An agent that sends, and its share of the load.
+//! A generator, an agent or one of others, and its share of the load.
 
 use std::collections::BTreeSet;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -7,15 +7,80 @@ use std::time::Duration;
 use capbench_frames::stamp::StreamId;
 use capbench_frames::units::Mtu;
 use capbench_lab::live::Sender;
+use capbench_lab::live::ends::TransmitEnd;
 use capbench_lab::live::messages::PrepareSending;
 use capbench_model::environment::interface::Role;
 use capbench_model::laboratory::Setup;
 use capbench_sys::host::CpuId;
 
-use super::port;
+use super::EndFacts;
 use crate::Result;
 use crate::client::{Comparison, Connection, RemoteSender};
 use crate::message::PortState;
+use crate::otg::{OtgGenerator, OtgSender};
+
+/// Who sends.
+#[derive(Debug)]
+pub(super) enum Host {
+    /// An agent.
+    Agent(Connection),
+    /// A generator of others.
+    Otg(OtgGenerator),
+}
+
+impl Host {
+    /// What it said of itself.
+    pub(super) fn facts(&self) -> EndFacts<'_> {
+        match self {
+            Self::Agent(agent) => agent.into(),
+            Self::Otg(generator) => EndFacts { location: generator.location(), hello: generator.hello() },
+        }
+    }
+
+    /// The agent, if it is one.
+    pub(super) fn agent(&mut self) -> Option<&mut Connection> {
+        match self {
+            Self::Agent(agent) => Some(agent),
+            Self::Otg(_) => None,
+        }
+    }
+
+    /// Whether it writes no planned times into its frames.
+    pub(super) fn is_untimed(&self) -> bool {
+        matches!(self, Self::Otg(_))
+    }
+
+    /// How long the acknowledgement of a message to it may take, before which no frame must be sent.
+    pub(super) fn settling(&self) -> Duration {
+        match self {
+            Self::Agent(agent) => agent.settling(),
+            // It answers when it has begun.
+            Self::Otg(_) => Duration::ZERO,
+        }
+    }
+
+    /// Starts it again if it was lost.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub(super) fn revive(&mut self) -> Result<()> {
+        match self {
+            Self::Agent(agent) => agent.revive(),
+            Self::Otg(generator) => generator.revive(),
+        }
+    }
+
+    /// Shows it that its controller is there.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub(super) fn show_life(&mut self) -> Result<()> {
+        match self {
+            Self::Agent(agent) => agent.show_life(),
+            Self::Otg(generator) => generator.show_life(),
+        }
+    }
+}
 
 /// One generator of a run.
 #[derive(Debug)]
@@ -24,7 +89,7 @@ pub(super) struct Generator {
     pub(super) stream: StreamId,
     /// Its share of the load is that of this weight among all.
     pub(super) weight: NonZeroU32,
-    pub(super) agent: Connection,
+    pub(super) host: Host,
     /// Why the rest of the run does without it.
     pub(super) failure: Option<String>,
 }
@@ -48,13 +113,13 @@ pub(super) struct Conditions {
 }
 
 impl Generator {
-    pub(super) fn new(stream: StreamId, weight: NonZeroU32, agent: Connection) -> Self {
-        Self { stream, weight, agent, failure: None }
+    pub(super) fn new(stream: StreamId, weight: NonZeroU32, host: Host) -> Self {
+        Self { stream, weight, host, failure: None }
     }
 
     /// Its interface, if it may use it.
     pub(super) fn port(&self) -> Result<&PortState> {
-        port(&self.agent, Role::Transmit)
+        self.host.facts().port(Role::Transmit)
     }
 
     /// Prepares its side of the trials of a set-up. Also returns what the results say of its host.
@@ -75,10 +140,18 @@ impl Generator {
             is_virtual,
         };
         let streams = NonZeroU16::new(sending.cpus.len() as u16).unwrap_or(NonZeroU16::MIN);
-        let location = self.agent.location().to_string();
-        let end = RemoteSender::prepare(&mut self.agent, sending, measured)?;
-        let notes = end.notes();
-        let end = Box::new(end.comparing(comparison).after(head_start));
+        let location = self.host.facts().location.to_string();
+        let (end, notes): (Box<dyn TransmitEnd>, _) = match &mut self.host {
+            Host::Agent(agent) => {
+                let end = RemoteSender::prepare(agent, sending, measured)?;
+                let notes = end.notes();
+                (Box::new(end.comparing(comparison).after(head_start)), notes)
+            }
+            Host::Otg(generator) => {
+                let note = format!("{location}: what it sent is its own count, which nobody verified");
+                (Box::new(OtgSender::prepare(generator, sending)?), vec![note])
+            }
+        };
         Ok((Sender::new(end, stream, streams, self.weight, Some(location), is_on_its_host), notes))
     }
 }

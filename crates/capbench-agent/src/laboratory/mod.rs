@@ -12,6 +12,7 @@ mod generator;
 mod placement;
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -37,11 +38,12 @@ use capbench_sys::host::CpuId;
 use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver, Start};
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
+use crate::otg::OtgGenerator;
 use crate::server::Allowed;
 use crate::waits::Waits;
 use crate::{AgentError, Result};
 use check::Checked;
-use generator::{Conditions, Generator};
+use generator::{Conditions, Generator, Host};
 
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
@@ -60,6 +62,8 @@ pub struct Route {
     pub clock_error: Option<Duration>,
     /// How many generators may end, or not be reached again, while the run goes on without them.
     pub tolerated: usize,
+    /// TLS and password for generators of others: an HTTP configuration file of Prometheus.
+    pub http_config: Option<PathBuf>,
 }
 
 impl Route {
@@ -101,18 +105,25 @@ impl AgentLaboratory {
         interrupt: Interrupt,
         stop: Arc<AtomicBool>,
     ) -> Result<Self> {
-        let start = |role, location: &Location| connect(&route, role, location, trace, &interrupt);
+        let connect = |role, location: &Location| connect(&route, role, location, trace, &interrupt);
+        let generator = |location: &Location| match location {
+            Location::Otg { .. } => {
+                let (config, waits) = (route.http_config.as_deref(), Waits::of_this_build());
+                OtgGenerator::open(location, config, waits, Arc::clone(&stop)).map(Host::Otg)
+            }
+            _ => connect(Role::Transmit, location).map(Host::Agent),
+        };
         let (mut generators, mut absent, mut statements) = (Vec::new(), Vec::new(), Vec::new());
         for (stream, (location, weight)) in (0..=u8::MAX).zip(&route.transmit) {
-            match start(Role::Transmit, location) {
+            match generator(location) {
                 Err(error) if error.is_out_of_reach() && absent.len() < route.tolerated => {
                     statements.push(without_a_generator(&error));
                     absent.push(error.to_string());
                 }
-                agent => generators.push(Generator::new(StreamId(stream), *weight, agent?)),
+                host => generators.push(Generator::new(StreamId(stream), *weight, host?)),
             }
         }
-        let receive = start(Role::Receive, &route.receive)?;
+        let receive = connect(Role::Receive, &route.receive)?;
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
         Ok(Self {
             route,
@@ -131,17 +142,16 @@ impl AgentLaboratory {
 
     /// The facts about the host that receives, and about all as `hosts`.
     pub fn environment(&self) -> Environment {
-        let host = |role, agent: &Connection| RunHost {
+        let host = |(role, facts): (Role, EndFacts<'_>)| RunHost {
             role,
-            location: agent.location().to_string(),
-            host_id: agent.hello().host_id.clone(),
+            location: facts.location.to_string(),
+            host_id: facts.hello.host_id.clone(),
             environment: Environment {
-                interfaces: port(agent, role).ok().map(|port| vec![port.facts.clone()]),
-                ..agent.hello().environment.clone()
+                interfaces: facts.port(role).ok().map(|port| vec![port.facts.clone()]),
+                ..facts.hello.environment.clone()
             },
         };
-        let senders = self.generators.iter().map(|generator| host(Role::Transmit, &generator.agent));
-        let hosts: Vec<_> = senders.chain([host(Role::Receive, &self.receive)]).collect();
+        let hosts: Vec<_> = self.ends().map(host).collect();
         let interfaces = hosts.iter().filter_map(|host| host.environment.interfaces.clone()).flatten();
         Environment {
             interfaces: Some(interfaces.collect()),
@@ -175,10 +185,10 @@ impl AgentLaboratory {
 
     /// What each agent says of itself and its interface, a line each with the location first.
     pub fn describe(&self) -> Vec<(String, String)> {
-        let line = |role, agent: &Connection| {
+        let line = |(role, facts): (Role, EndFacts<'_>)| {
             let Hello { environment, max_rate, max_duration, programs, isolated, no_report_because, .. } =
-                agent.hello();
-            let interface = match port(agent, role) {
+                facts.hello;
+            let interface = match facts.port(role) {
                 Ok(port) => {
                     let driver = port.facts.facts.driver.as_deref().unwrap_or("unknown driver");
                     let speed = port
@@ -189,7 +199,10 @@ impl AgentLaboratory {
                 Err(error) => error.to_string(),
             };
             let kernel = environment.kernel_release.as_deref().unwrap_or("unknown kernel");
-            let mut text = format!("capbench {}, {kernel}, {interface}", environment.capbench_version);
+            let mut text = match self.other(facts.location) {
+                Some(other) => other.describe(),
+                None => format!("capbench {}, {kernel}, {interface}", environment.capbench_version),
+            };
             if !environment.missing_capabilities.is_empty() {
                 text += &format!(", without {}", environment.missing_capabilities.join(", "));
             }
@@ -208,34 +221,37 @@ impl AgentLaboratory {
             if let Some(reason) = no_report_because {
                 text += &format!(", leaves no report if its connection is lost: {reason}");
             }
-            (agent.location().to_string(), text)
+            (facts.location.to_string(), text)
         };
-        let senders = self.generators.iter().map(|generator| line(Role::Transmit, &generator.agent));
+        let lines = self.ends().map(line);
         let absent = self.absent.iter().map(|why| ("absent".to_string(), why.clone()));
         let unknown = self.unknown().map(|unknown| ("unknown".to_string(), unknown));
-        senders.chain([line(Role::Receive, &self.receive)]).chain(absent).chain(unknown).collect()
+        lines.chain(absent).chain(unknown).collect()
     }
 
     /// What the ledger of a trial will leave unknown, as far as the agents know beforehand.
     fn unknown(&self) -> Option<String> {
         let mut unknown = Vec::new();
-        let senders = self.generators.iter().map(|generator| (Role::Transmit, &generator.agent));
-        let ends: Vec<_> = senders.chain([(Role::Receive, &self.receive)]).collect();
-        for (role, agent) in &ends {
-            let driver = port(agent, *role).ok().and_then(|port| port.facts.facts.driver.as_deref());
+        let ends: Vec<_> = self.ends().collect();
+        for (role, facts) in &ends {
+            let driver = facts.port(*role).ok().and_then(|port| port.facts.facts.driver.as_deref());
             let counts = driver.and_then(drivers::known).map(|driver| driver.frame_counts);
-            if matches!(counts, None | Some(FrameCounts::Unverified)) && !matches!(self.is_pair(), Ok(true)) {
+            if self.other(facts.location).is_some() {
+                unknown.push(format!("losses on the path: nobody counts what leaves {}", facts.location));
+            } else if matches!(counts, None | Some(FrameCounts::Unverified))
+                && !matches!(self.is_pair(), Ok(true))
+            {
                 let driver = driver.unwrap_or("its driver");
                 unknown.push(format!(
                     "losses on the path: {driver} of {} is not known to count each frame",
-                    agent.location()
+                    facts.location
                 ));
             }
         }
-        for (_, agent) in &ends {
-            let missing = &agent.hello().environment.missing_capabilities;
+        for (_, EndFacts { location, hello }) in &ends {
+            let missing = &hello.environment.missing_capabilities;
             if missing.iter().any(|missing| missing.to_ascii_uppercase().contains("BPF")) {
-                unknown.push(format!("drop reasons of the kernel of {}: it needs CAP_BPF", agent.location()));
+                unknown.push(format!("drop reasons of the kernel of {location}: it needs CAP_BPF"));
             }
         }
         (!unknown.is_empty()).then(|| unknown.join("; "))
@@ -243,15 +259,14 @@ impl AgentLaboratory {
 
     /// Notes the agents that are of another build than the controller.
     pub fn note_other_builds(&mut self, own: &Program) {
-        let senders = self.generators.iter().map(|generator| &generator.agent);
-        for agent in senders.chain([&self.receive]) {
-            let other = &agent.hello().build.source_hash;
-            if other.is_some() && own.source_hash.is_some() && *other != own.source_hash {
-                let location = agent.location();
-                self.statements
-                    .push(format!("{location} runs another build of capbench than the controller"));
-            }
-        }
+        let is_other = |hello: &Hello| {
+            let other = &hello.build.source_hash;
+            other.is_some() && own.source_hash.is_some() && *other != own.source_hash
+        };
+        let others = self.ends().filter(|(_, facts)| is_other(facts.hello));
+        let text = |location| format!("{location} runs another build of capbench than the controller");
+        let statements: Vec<_> = others.map(|(_, facts)| text(facts.location)).collect();
+        self.statements.extend(statements);
     }
 
     /// What the clocks of both hosts allow to be known of one-way times, in words. The exchanges around a trial decide in the end.
@@ -263,7 +278,12 @@ impl AgentLaboratory {
             return Ok("absolute: all ends read one kernel's clock".into());
         }
         let (mut of_sender, mut of_receiver) = (0, 0);
-        let senders = self.generators.iter_mut().map(|generator| (&mut generator.agent, true));
+        if let Some(generator) = self.generators.iter().find(|generator| generator.host.is_untimed()) {
+            let location = generator.host.facts().location;
+            return Ok(format!("none: the frames of {location} have no send times"));
+        }
+        let senders =
+            self.generators.iter_mut().filter_map(|generator| Some((generator.host.agent()?, true)));
         for (agent, sends) in senders.chain([(&mut self.receive, false)]) {
             let largest = if sends { &mut of_sender } else { &mut of_receiver };
             match agent.clock_state()? {
@@ -278,19 +298,34 @@ impl AgentLaboratory {
         Ok(format!("absolute ±{error:?}, if exchanges around a trial agree"))
     }
 
+    /// All ends, senders first.
+    fn ends(&self) -> impl Iterator<Item = (Role, EndFacts<'_>)> {
+        let senders = self.generators.iter().map(|generator| (Role::Transmit, generator.host.facts()));
+        senders.chain([(Role::Receive, EndFacts::from(&self.receive))])
+    }
+
+    /// The generator of others at a location.
+    fn other(&self, location: &Location) -> Option<&OtgGenerator> {
+        let others = self.generators.iter().filter_map(|generator| match &generator.host {
+            Host::Otg(other) => Some(other),
+            Host::Agent(_) => None,
+        });
+        others.into_iter().find(|other| other.location() == location)
+    }
+
     fn receive_port(&self) -> Result<&PortState> {
-        port(&self.receive, Role::Receive)
+        EndFacts::from(&self.receive).port(Role::Receive)
     }
 
     /// Whether a generator runs on the receiver's kernel, and so shares its CPUs.
     fn is_on_its_kernel(&self, generator: &Generator) -> bool {
-        generator.agent.hello().boot_id == self.receive.hello().boot_id
+        generator.host.facts().hello.boot_id == self.receive.hello().boot_id
     }
 
     /// How the agents' clocks are compared. Agents on one kernel and in one time namespace read the same clock.
     fn comparison(&self) -> Comparison {
         let clock = self.receive.hello().clock_id.as_ref();
-        let is_it = |generator: &Generator| generator.agent.hello().clock_id.as_ref() == clock;
+        let is_it = |generator: &Generator| generator.host.facts().hello.clock_id.as_ref() == clock;
         Comparison { epoch: self.opened, is_one_clock: clock.is_some() && self.generators.iter().all(is_it) }
     }
 
@@ -307,7 +342,7 @@ impl AgentLaboratory {
         let failed = generators.iter().filter(|generator| generator.failure.is_some());
         let mut given_up = absent.len() + failed.count();
         for generator in generators.iter_mut().filter(|generator| generator.failure.is_none()) {
-            match generator.agent.revive() {
+            match generator.host.revive() {
                 Err(error) if given_up < route.tolerated => {
                     given_up += 1;
                     statements.push(without_a_generator(&error));
@@ -354,9 +389,10 @@ impl AgentLaboratory {
         let threads = live::generator_threads(setup)?;
         let cpus = self.generators.iter().map(|generator| self.cpus_of(generator, placement, threads));
         let cpus = cpus.collect::<Result<Vec<_>>>()?;
-        let measured = |agent: &Connection| self.measured_cpus(agent, placement, &cpus);
-        let measured_there = measured(&self.receive);
-        let measured: Vec<_> = self.generators.iter().map(|generator| measured(&generator.agent)).collect();
+        let measured = |hello: &Hello| self.measured_cpus(hello, placement, &cpus);
+        let measured_there = measured(self.receive.hello());
+        let measured: Vec<_> =
+            self.generators.iter().map(|generator| measured(generator.host.facts().hello)).collect();
         let on_its_host = self.generators.iter().map(|generator| self.is_on_its_kernel(generator));
         let on_its_host: Vec<bool> = on_its_host.collect();
         let mut here: Vec<CpuId> = cpus
@@ -369,7 +405,7 @@ impl AgentLaboratory {
         here.dedup();
         let comparison = setup.latency.map(|_| self.comparison());
         // All wait for the slowest connection: they start together.
-        let settling = self.generators.iter().map(|generator| generator.agent.settling());
+        let settling = self.generators.iter().map(|generator| generator.host.settling());
         let head_start = settling.max().unwrap_or_default();
         let Self { generators, absent, receive, numbering, statements, base, route, .. } = self;
         let streams = (route.transmit.len() as u16).saturating_mul(threads.get());
@@ -380,9 +416,19 @@ impl AgentLaboratory {
             }
             .into());
         }
+        let untimed = generators.iter().filter(|generator| generator.host.is_untimed());
+        let untimed: Vec<_> = untimed.map(|generator| generator.stream).collect();
+        if setup.latency.is_some() && !untimed.is_empty() {
+            return Err(LabError::Unsupported {
+                what: "latency".into(),
+                reason: "the frames of an OTG generator have no send times".into(),
+            }
+            .into());
+        }
         let receiving = PrepareReceiving {
             setup: setup.clone(),
             streams,
+            untimed,
             mtu,
             cpus: HostCpus {
                 generators: here,
@@ -464,7 +510,7 @@ impl Laboratory for AgentLaboratory {
             if shown.elapsed() >= self.receive.waits().between_signs_of_life() {
                 // The next trial starts a lost agent again, or says why it cannot.
                 for generator in self.generators.iter_mut().filter(|generator| generator.failure.is_none()) {
-                    let _ = generator.agent.show_life();
+                    let _ = generator.host.show_life();
                 }
                 let _ = self.receive.show_life();
                 shown = Instant::now();
@@ -514,23 +560,38 @@ fn connect(
         interrupt: interrupt.clone(),
         waits: Waits::of_this_build(),
     })?;
-    port(&agent, role)?;
+    EndFacts::from(&agent).port(role)?;
     Ok(agent)
 }
 
-/// The interface of an agent's location, if the agent may use it.
-fn port(agent: &Connection, role: Role) -> Result<&PortState> {
-    let location = agent.location();
-    let is_asked = |port: &&Port| port.role == role && port.interface == location.interface();
-    let refused = |refusal| AgentError::Refused { location: location.to_string(), refusal };
-    match agent.hello().ports.iter().find(is_asked) {
-        Some(Port { state: PortStatus::Usable(state), .. }) => Ok(state),
-        Some(Port { state: PortStatus::Refused(refusal), .. }) => Err(refused(refusal.clone())),
-        None => {
-            let wanted = Allowed::Port(role, location.interface().into());
-            let message =
-                format!("the agent does not allow {wanted}; its command line needs --allow {wanted}");
-            Err(refused(Refusal::new(Kind::Privilege, message)))
+/// What an end said of itself.
+#[derive(Clone, Copy, Debug)]
+struct EndFacts<'e> {
+    location: &'e Location,
+    hello: &'e Hello,
+}
+
+impl<'e> From<&'e Connection> for EndFacts<'e> {
+    fn from(agent: &'e Connection) -> Self {
+        Self { location: agent.location(), hello: agent.hello() }
+    }
+}
+
+impl<'e> EndFacts<'e> {
+    /// The interface of its location, if it may use it.
+    fn port(self, role: Role) -> Result<&'e PortState> {
+        let Self { location, hello } = self;
+        let is_asked = |port: &&Port| port.role == role && port.interface == location.interface();
+        let refused = |refusal| AgentError::Refused { location: location.to_string(), refusal };
+        match hello.ports.iter().find(is_asked) {
+            Some(Port { state: PortStatus::Usable(state), .. }) => Ok(state),
+            Some(Port { state: PortStatus::Refused(refusal), .. }) => Err(refused(refusal.clone())),
+            None => {
+                let wanted = Allowed::Port(role, location.interface().into());
+                let message =
+                    format!("the agent does not allow {wanted}; its command line needs --allow {wanted}");
+                Err(refused(Refusal::new(Kind::Privilege, message)))
+            }
         }
     }
 }

@@ -9,11 +9,11 @@ use capbench_lab::LabError;
 use capbench_model::placement::PlacementChoice;
 use capbench_sys::host::CpuId;
 
-use super::AgentLaboratory;
 use super::check::Checked;
 use super::generator::Generator;
+use super::{AgentLaboratory, EndFacts};
 use crate::Result;
-use crate::client::Connection;
+use crate::message::Hello;
 
 /// The hosts' CPUs.
 struct Cpus<'h> {
@@ -41,7 +41,11 @@ impl AgentLaboratory {
             return Ok(placement);
         }
         let generate = |generator: &Generator| {
-            format!("CPU {} of {}", self.cpu_of(generator, &placement), generator.agent.location())
+            let EndFacts { location, hello } = generator.host.facts();
+            match hello.cpus.is_empty() {
+                true => location.to_string(),
+                false => format!("CPU {} of {location}", self.cpu_of(generator, &placement)),
+            }
         };
         let generators: Vec<_> = self.generators.iter().map(generate).collect();
         let verb = if generators.len() == 1 { "generates" } else { "generate" };
@@ -60,7 +64,7 @@ impl AgentLaboratory {
         let on_its_kernel = self.generators.iter().find(|generator| self.is_on_its_kernel(generator));
         let sending = on_its_kernel.or(self.generators.first());
         Cpus {
-            sending: sending.map_or(&[], |generator| &generator.agent.hello().cpus),
+            sending: sending.map_or(&[], |generator| &generator.host.facts().hello.cpus),
             receiving,
             is_one_kernel: on_its_kernel.is_some(),
         }
@@ -80,9 +84,9 @@ impl AgentLaboratory {
         if self.is_on_its_kernel(generator) {
             return placement.generator;
         }
-        let hello = generator.agent.hello();
+        let hello = generator.host.facts().hello;
         let is_before = |other: &&Generator| {
-            other.stream < generator.stream && other.agent.hello().boot_id == hello.boot_id
+            other.stream < generator.stream && other.host.facts().hello.boot_id == hello.boot_id
         };
         let before = self.generators.iter().filter(is_before).count();
         let named = hello.cpus.iter().position(|cpu| *cpu == placement.generator).unwrap_or(0);
@@ -104,11 +108,18 @@ impl AgentLaboratory {
         if threads == NonZeroU16::MIN {
             return Ok(vec![first]);
         }
-        let hello = generator.agent.hello();
-        let is_there = |other: &&Generator| other.agent.hello().boot_id == hello.boot_id;
+        let EndFacts { location, hello } = generator.host.facts();
+        if hello.cpus.is_empty() {
+            return Err(LabError::Unsupported {
+                what: format!("{threads} threads of {location}"),
+                reason: "a generator of others decides itself how many it has".into(),
+            }
+            .into());
+        }
+        let is_there = |other: &&Generator| other.host.facts().hello.boot_id == hello.boot_id;
         if self.generators.iter().filter(is_there).count() > 1 {
             return Err(LabError::Unsupported {
-                what: format!("{threads} threads of {}", generator.agent.location()),
+                what: format!("{threads} threads of {}", generator.host.facts().location),
                 reason: "several generators run on its host; one with more threads sends as much".into(),
             }
             .into());
@@ -121,21 +132,22 @@ impl AgentLaboratory {
         Ok(there.generators_of(threads, &hello.cpus).map_err(LabError::from)?)
     }
 
-    /// The CPUs of an agent's host that the trials of a placement measure: those of all agents there. The check measures nothing.
+    /// The CPUs of an end's host that the trials of a placement measure: those of all agents there. The check measures nothing.
     /// `generators` are those of each generator.
     pub(super) fn measured_cpus(
         &self,
-        agent: &Connection,
+        of: &Hello,
         placement: &Placement,
         generators: &[Vec<CpuId>],
     ) -> BTreeSet<CpuId> {
         if self.checked.is_none() {
             return BTreeSet::new();
         }
-        let is_there = |other: &Connection| other.hello().boot_id == agent.hello().boot_id;
+        let is_there = |other: &Hello| other.boot_id == of.boot_id;
         let each = self.generators.iter().zip(generators);
-        let sending = each.filter(|(generator, _)| is_there(&generator.agent)).flat_map(|(_, cpus)| cpus);
-        let receiver = is_there(&self.receive).then_some([placement.kernel, placement.application]);
+        let sending =
+            each.filter(|(generator, _)| is_there(generator.host.facts().hello)).flat_map(|(_, cpus)| cpus);
+        let receiver = is_there(self.receive.hello()).then_some([placement.kernel, placement.application]);
         sending.copied().chain(receiver.into_iter().flatten()).collect()
     }
 }
@@ -144,7 +156,10 @@ impl Cpus<'_> {
     fn choose(&self, choice: PlacementChoice, checked: Checked) -> Result<(CpuId, CpuId, CpuId)> {
         let Checked { generator: sender, kernel } = checked;
         if let PlacementChoice::Custom { generator, kernel: asked, application } = choice {
-            usable(generator, self.sending)?;
+            // Of a generator of others no CPU is known.
+            if !self.sending.is_empty() {
+                usable(generator, self.sending)?;
+            }
             usable(application, self.receiving)?;
             if asked != kernel {
                 let reason = format!(

@@ -142,6 +142,7 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
     let receiving = |method: &str| PrepareReceiving {
         setup: Setup { method: method.parse().unwrap(), ..setup(64) },
         streams: 1,
+        untimed: Vec::new(),
         mtu: Mtu(1500),
         cpus: HostCpus { generators: Vec::new(), kernels: vec![cpu], application: cpu },
         is_virtual: false,

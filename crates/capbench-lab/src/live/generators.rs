@@ -28,6 +28,7 @@ fn generator(sender: &Sender<'_>, transmit: &[TransmitHalf], receive: &ReceiveHa
         stream: stream.0,
         location: location.into(),
         failure: sender.failure().map(String::from),
+        unverified_because: half.and_then(|half| half.unverified_because.clone()),
         intended: half.map(|half| half.frames.intended).or_else(|| part.load.intended(part.duration)),
         sent,
         unsent: half.map(|half| half.frames.unsent),

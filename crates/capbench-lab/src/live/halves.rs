@@ -32,6 +32,9 @@ pub struct TransmitHalf {
     pub stream: StreamId,
     /// The frames of all its threads.
     pub frames: SentFrames,
+    /// Why capbench did not verify their counts; absent if capbench counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified_because: Option<String>,
     /// From the start until the last frame was sent.
     pub elapsed: Duration,
     /// Length of the sending phase: at least the planned one, unless the user stopped it.

@@ -62,6 +62,9 @@ pub struct PrepareReceiving {
     pub setup: Setup,
     /// How many streams there are, 1 to 256, numbered from 0.
     pub streams: u16,
+    /// Those whose generators number their frames but write no time into them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untimed: Vec<StreamId>,
     /// The smaller MTU of the two interfaces.
     pub mtu: Mtu,
     /// The CPUs of the trial on this side's host.
@@ -180,7 +183,7 @@ impl Arm {
         }
     }
 
-    /// The clock of the timestamps in the trial's frames.
+    /// The clock of the timestamps in the trial's frames, of a stream that has them.
     pub fn clock(&self) -> Clock {
         self.schedule().planned_ns(0).map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime)
     }

@@ -332,6 +332,7 @@ impl LiveLaboratory {
         let receiving = PrepareReceiving {
             setup: setup.clone(),
             streams: generators.len() as u16,
+            untimed: Vec::new(),
             mtu,
             cpus: HostCpus {
                 generators: generators.to_vec(),

@@ -17,7 +17,7 @@ use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Latency;
-use capbench_model::loss_pattern::{End, LossPattern, LossRecord};
+use capbench_model::loss_pattern::{Clock, End, LossPattern, LossRecord};
 use capbench_model::members::Members;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
@@ -279,7 +279,8 @@ impl ReceiveSide {
     }
 
     fn streams(&self) -> Streams {
-        Streams { count: self.asked.streams.into(), flows: self.plan.flow_order() }
+        let untimed = self.asked.untimed.iter().copied().collect();
+        Streams { count: self.asked.streams.into(), flows: self.plan.flow_order(), untimed }
     }
 }
 
@@ -373,8 +374,8 @@ impl ReceiveEnd for ReceiveSide {
         let (latency, one_way) = times.map(Times::latency).unzip();
         received.latency =
             latency.or(received.latency).map(|latency| Latency { clock: armed.arm.clock(), ..latency });
-        let loss_patterns =
-            record.map_or(Vec::new(), |record| patterns(record, &armed.arm, &finish, &received));
+        let loss_patterns = record
+            .map_or(Vec::new(), |record| patterns(record, &armed.arm, &self.streams(), &finish, &received));
         let began: Vec<_> =
             finish.sent.iter().filter_map(|sent| Some((sent.stream.0, sent.began?))).collect();
         let one_way = one_way.flatten().map(|times| times.one_way(&began));
@@ -425,6 +426,7 @@ fn interface(side: &Side) -> Interface {
 fn patterns(
     record: LossRecord,
     arm: &Arm,
+    streams: &Streams,
     finish: &FinishReceiving,
     received: &Received,
 ) -> Vec<LossPattern> {
@@ -434,7 +436,7 @@ fn patterns(
         End {
             sent,
             at_ns,
-            clock: arm.clock(),
+            clock: if streams.untimed.has(stream) { Clock::ArrivalTime } else { arm.clock() },
             damaged: received.arrivals.corrupt + received.arrivals.truncated,
             ring_drops: received.counters.lost_at(Place::Ring),
         }

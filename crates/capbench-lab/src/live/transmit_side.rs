@@ -165,6 +165,7 @@ impl TransmitSide {
         TransmitHalf {
             stream: self.asked.stream,
             frames: report.frames,
+            unverified_because: None,
             elapsed: report.elapsed,
             sending: if is_whole { report.elapsed.max(arm.duration) } else { report.elapsed },
             lateness: report.lateness.summary(),

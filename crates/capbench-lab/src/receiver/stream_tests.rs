@@ -6,6 +6,7 @@ use capbench_model::arrivals::{StreamArrivals, start_spread_ns};
 use capbench_model::counters::LossMark;
 use capbench_model::loss_pattern::{Clock, End};
 
+use super::verifier::StreamSet;
 use super::{Streams, Verifier};
 
 /// Nanoseconds between two frames of a stream.
@@ -20,7 +21,7 @@ impl Bench {
     fn new(streams: usize) -> Self {
         let plan = FramePlan::new(FrameLayout::default(), "64".parse().unwrap(), Mtu(1500)).unwrap();
         let recogniser = Classifier::new(TrialId(1), plan.layout(), None).unwrap();
-        let streams = Streams { count: streams, flows: plan.flow_order() };
+        let streams = Streams { count: streams, flows: plan.flow_order(), untimed: StreamSet::default() };
         Self { plan, verifier: Verifier::recording(recogniser, streams, true) }
     }
 

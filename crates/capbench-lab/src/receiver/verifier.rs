@@ -6,6 +6,7 @@ use capbench_capture::Frame;
 use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::VlanTag;
 use capbench_frames::plan::FlowOrder;
+use capbench_frames::stamp::StreamId;
 use capbench_model::counters::{Counters, LossMark};
 use capbench_model::mark::Tally;
 use capbench_model::places::Place;
@@ -22,12 +23,35 @@ pub struct Streams {
     pub count: usize,
     /// The order of the flows in each.
     pub flows: FlowOrder,
+    /// Those whose senders write no time into their frames.
+    pub untimed: StreamSet,
+}
+
+/// Some streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamSet([u64; 4]);
+
+impl StreamSet {
+    /// Whether the stream with this number is one of them.
+    pub fn has(&self, stream: usize) -> bool {
+        self.0.get(stream / 64).is_some_and(|word| word >> (stream % 64) & 1 == 1)
+    }
+}
+
+impl FromIterator<StreamId> for StreamSet {
+    fn from_iter<I: IntoIterator<Item = StreamId>>(streams: I) -> Self {
+        let mut words = [0; 4];
+        for StreamId(stream) in streams {
+            words[usize::from(stream / 64)] |= 1 << (stream % 64);
+        }
+        Self(words)
+    }
 }
 
 impl Streams {
     /// A single stream with this order of flows.
     pub fn one(flows: FlowOrder) -> Self {
-        Self { count: 1, flows }
+        Self { count: 1, flows, untimed: StreamSet::default() }
     }
 }
 
@@ -40,6 +64,8 @@ struct Stream {
     reordered: u64,
     /// When its sending began, by its first frame, in nanoseconds since the epoch.
     began_ns: i64,
+    /// Whether its frames have their planned times. If not, the time since the first one that came is in their place.
+    is_timed: bool,
 }
 
 /// Verifies frames: whether a frame belongs to this trial, is intact, and which number it has.
@@ -58,32 +84,36 @@ impl Verifier {
     /// A verifier for the frames that `recogniser` recognises, in this many streams.
     pub fn new(recogniser: Classifier, streams: usize, vlan_metadata: bool) -> Self {
         let trackers = (0..streams).map(|_| SequenceTracker::default());
-        Self::of(recogniser, trackers, FlowOrder::default(), vlan_metadata)
+        Self::of(recogniser, trackers, FlowOrder::default(), StreamSet::default(), vlan_metadata)
     }
 
     /// A verifier that records which frames of the streams never arrive: see [`Verifier::into_record`].
     pub fn recording(recogniser: Classifier, streams: Streams, vlan_metadata: bool) -> Self {
-        let Streams { count, flows } = streams;
+        let Streams { count, flows, untimed } = streams;
         let trackers = (0..count).map(|_| SequenceTracker::recording_one_of(count, flows));
-        Self::of(recogniser, trackers, flows, vlan_metadata)
+        Self::of(recogniser, trackers, flows, untimed, vlan_metadata)
     }
 
     /// The same for one of several members, which together receive up to this many frames. A gap in the numbers that it sees is not
     /// a loss: another member has the frames.
     pub fn of_member(recogniser: Classifier, streams: Streams, vlan_metadata: bool, frames: u64) -> Self {
-        let Streams { count, flows } = streams;
+        let Streams { count, flows, untimed } = streams;
         let trackers = (0..count).map(|_| SequenceTracker::recording_member(frames, flows));
-        Self { sees_all: false, ..Self::of(recogniser, trackers, flows, vlan_metadata) }
+        Self { sees_all: false, ..Self::of(recogniser, trackers, flows, untimed, vlan_metadata) }
     }
 
     fn of(
         recogniser: Classifier,
         trackers: impl Iterator<Item = SequenceTracker>,
         flows: FlowOrder,
+        untimed: StreamSet,
         vlan_metadata: bool,
     ) -> Self {
-        let stream = |tracker| Stream { tracker, delivered: 0, duplicates: 0, reordered: 0, began_ns: 0 };
-        let streams: Vec<Stream> = trackers.map(stream).collect();
+        let stream = |(number, tracker)| {
+            let is_timed = !untimed.has(number);
+            Stream { tracker, delivered: 0, duplicates: 0, reordered: 0, began_ns: 0, is_timed }
+        };
+        let streams: Vec<Stream> = trackers.enumerate().map(stream).collect();
         Self {
             recogniser,
             vlan_metadata,
@@ -138,7 +168,9 @@ impl Verifier {
                 if stream.tracker.next() == 0 {
                     stream.began_ns = began_ns(frame, stamp.planned_ns);
                 }
-                match stream.tracker.note(stamp.sequence, stamp.planned_ns) {
+                let (is_timed, began_ns) = (stream.is_timed, stream.began_ns);
+                let planned_ns = || if is_timed { stamp.planned_ns } else { since(began_ns, frame) };
+                match stream.tracker.note(stamp.sequence, planned_ns) {
                     Arrival::InOrder => {}
                     Arrival::AfterGap { missing } => {
                         if self.watch.gap(frame, missing, &self.arrivals) {
@@ -224,8 +256,17 @@ impl Verifier {
 /// the planned one. A frame without a timestamp has the present time.
 #[cold]
 fn began_ns(frame: &Frame<'_>, planned_ns: u64) -> i64 {
-    let came_ns = if frame.time_ns > 0 { frame.time_ns } else { clock::realtime_ns() };
-    came_ns.wrapping_sub(planned_ns).cast_signed()
+    came_ns(frame).wrapping_sub(planned_ns).cast_signed()
+}
+
+fn came_ns(frame: &Frame<'_>) -> u64 {
+    if frame.time_ns > 0 { frame.time_ns } else { clock::realtime_ns() }
+}
+
+/// Time of a frame after the first one of its stream; 0 if it overtook that one.
+#[cold]
+fn since(began_ns: i64, frame: &Frame<'_>) -> u64 {
+    u64::try_from(came_ns(frame).cast_signed().wrapping_sub(began_ns)).unwrap_or(0)
 }
 
 /// Cost of verifying a frame on the calling thread's CPU in nanoseconds: the fastest of several runs over `frames` (without FCS)

@@ -97,6 +97,8 @@ pub enum Clock {
     PlannedSendTime,
     /// At maximum load, which has no plan: when the generator began to write the frame's batch.
     GeneratorTime,
+    /// Of a generator that writes no time into its frames: when the frame arrived, after the first one.
+    ArrivalTime,
 }
 
 /// Consecutive lost frames.

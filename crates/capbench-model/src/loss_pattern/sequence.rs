@@ -101,16 +101,16 @@ impl SequenceTracker {
         Self { recording: Some(recording), ..Self::sized(words) }
     }
 
-    /// Records the arrival of a frame with this planned time.
+    /// Records the arrival of a frame with this planned time, which is not asked for of most frames.
     #[inline]
-    pub fn note(&mut self, sequence: u64, planned_ns: u64) -> Arrival {
+    pub fn note(&mut self, sequence: u64, planned_ns: impl FnOnce() -> u64) -> Arrival {
         // The usual frame: the next one, in a word that has begun.
         if sequence == self.next && !sequence.is_multiple_of(BITS) {
             self.mark(sequence);
             self.next = sequence + 1;
             return Arrival::InOrder;
         }
-        self.note_closely(sequence, planned_ns)
+        self.note_closely(sequence, planned_ns())
     }
 
     /// A tracker that records missing numbers and remembers all of `frames` numbers: for one of several members, whose trackers are
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn loss_is_no_reordering_and_repetition_is_seen() {
         let mut tracker = SequenceTracker::default();
-        let seen: Vec<_> = [0, 1, 5, 3, 3, 5, 6].into_iter().map(|n| tracker.note(n, 0)).collect();
+        let seen: Vec<_> = [0, 1, 5, 3, 3, 5, 6].into_iter().map(|n| tracker.note(n, || 0)).collect();
         use Arrival::{AfterGap, Duplicate as D, InOrder as I, Reordered as R};
         assert_eq!(seen, [I, I, AfterGap { missing: 3 }, R, D, D, I]);
     }
@@ -287,14 +287,14 @@ mod tests {
     fn bits_of_a_window_ago_do_not_count() {
         let mut tracker = SequenceTracker::default();
         for sequence in 0..200 {
-            tracker.note(sequence, 0);
+            tracker.note(sequence, || 0);
         }
-        assert_eq!(tracker.note(WINDOW + 100, 0), Arrival::AfterGap { missing: WINDOW - 100 });
-        assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Reordered);
-        assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Duplicate);
-        assert_eq!(tracker.note(50, 0), Arrival::Duplicate, "too old to be known");
-        assert_eq!(tracker.note(5 * WINDOW, 0), Arrival::AfterGap { missing: 4 * WINDOW - 101 });
-        assert_eq!(tracker.note(5 * WINDOW - 7, 0), Arrival::Reordered);
+        assert_eq!(tracker.note(WINDOW + 100, || 0), Arrival::AfterGap { missing: WINDOW - 100 });
+        assert_eq!(tracker.note(WINDOW + 50, || 0), Arrival::Reordered);
+        assert_eq!(tracker.note(WINDOW + 50, || 0), Arrival::Duplicate);
+        assert_eq!(tracker.note(50, || 0), Arrival::Duplicate, "too old to be known");
+        assert_eq!(tracker.note(5 * WINDOW, || 0), Arrival::AfterGap { missing: 4 * WINDOW - 101 });
+        assert_eq!(tracker.note(5 * WINDOW - 7, || 0), Arrival::Reordered);
     }
 
     proptest! {
@@ -307,8 +307,8 @@ mod tests {
             let (mut members, mut one) = ([new(), new(), new()], new());
             let mut twice = 0;
             for (number, to) in &arrivals {
-                let is_own = members[*to].note(*number, *number) == Arrival::Duplicate;
-                twice += u64::from(one.note(*number, *number) == Arrival::Duplicate) - u64::from(is_own);
+                let is_own = members[*to].note(*number, || *number) == Arrival::Duplicate;
+                twice += u64::from(one.note(*number, || *number) == Arrival::Duplicate) - u64::from(is_own);
             }
             let [mut joined, second, third] = members;
             let found = joined.join(&second).unwrap() + joined.join(&third).unwrap();
@@ -335,7 +335,7 @@ mod tests {
                     Arrival::AfterGap { missing: number - next }
                 };
                 next = next.max(number + 1);
-                prop_assert_eq!(tracker.note(number, 0), expected);
+                prop_assert_eq!(tracker.note(number, || 0), expected);
             }
         }
     }

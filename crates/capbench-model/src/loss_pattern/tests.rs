@@ -186,7 +186,7 @@ proptest! {
         let order = plan(flows, if mixed { "imix" } else { "64" }).flow_order();
         let (mut tracker, mut reference) = (forgetful(order), Reference::default());
         for number in numbers {
-            prop_assert_eq!(tracker.note(number, number * period_ns), reference.note(number), "{}", number);
+            prop_assert_eq!(tracker.note(number, || number * period_ns), reference.note(number), "{}", number);
         }
         prop_assert!(tracker.recorder().unwrap().is_within_its_memory());
         let shape = shape(tracker, &Watch::new(order), &end(sent, sent * period_ns)).unwrap();
@@ -211,7 +211,7 @@ proptest! {
     ) {
         let mut tracker = forgetful(FlowOrder::default());
         for (number, planned_ns) in numbers {
-            tracker.note(number, planned_ns);
+            tracker.note(number, || planned_ns);
         }
         let shape = shape(tracker, &Watch::new(FlowOrder::default()), &end(sent, at_ns)).unwrap();
         prop_assert_eq!(shape.lost, shape.bursts.total);
@@ -237,7 +237,7 @@ fn a_day_takes_no_more_memory_than_a_second() {
     let mut tracker = forgetful(FlowOrder::default());
     let (stride, frames) = (1_000_000, 86_400);
     for second in 0..frames {
-        tracker.note(second * stride, second * 1_000_000_000);
+        tracker.note(second * stride, || second * 1_000_000_000);
     }
     let shape =
         shape(tracker, &Watch::new(FlowOrder::default()), &end(frames * stride, frames * 1_000_000_000))

@@ -48,6 +48,9 @@ pub struct Generator {
     /// Why it did not report, if it ended while it sent. The sums of the trial then count the frames that it sent at least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Why capbench did not verify how many frames it sent; absent if capbench counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified_because: Option<String>,
     /// Frames that it should send.
     #[serde(default)]
     pub intended: Option<u64>,

@@ -19,6 +19,7 @@ use super::{finding, many, numbers, odd_frames};
 /// Findings, the most important first. Those on settings of the host come after what makes figures doubtful.
 pub(super) fn find(trials: &[TrialResult], settings: Vec<Finding>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = invalid(trials).collect();
+    findings.extend(unverified_senders(trials));
     findings.extend(account(trials));
     findings.extend(generators::find(trials));
     findings.extend(members::find(trials));
@@ -101,8 +102,10 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
                 )
             }
         };
+        let is_unverified = trials.iter().any(|trial| unverified_counts(trial).next().is_some());
+        let what = if is_unverified { "Every packet that generators reported is" } else { "Every packet is" };
         findings.push(finding(
-            format!("Every packet is accounted for: of {sent} sent in {all}, {lost}."),
+            format!("{what} accounted for: of {sent} sent in {all}, {lost}."),
             trials.iter().map(|trial| trial.number),
         ));
     }
@@ -239,6 +242,20 @@ fn lost_meanwhile(trial: &TrialResult, stalls: &[Stall]) -> u64 {
     let meanwhile =
         bursts.filter(|burst| stalls.iter().any(|stall| stall.overlaps(burst.from_ns, burst.to_ns)));
     meanwhile.map(|burst| burst.frames).sum()
+}
+
+/// Why counts of sent frames are unverified.
+fn unverified_counts(trial: &TrialResult) -> impl Iterator<Item = &String> {
+    trial.generators.iter().filter_map(|generator| generator.unverified_because.as_ref())
+}
+
+/// Counts of sent frames that only the generator has.
+fn unverified_senders(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let of = |trial| unverified_counts(trial).map(move |reason| (reason, trial));
+    by(trials.iter().flat_map(of)).into_iter().map(|(reason, trials)| {
+        let what = "The number of sent frames, and so each loss, is unverified";
+        finding(format!("{what}: {reason}."), numbers(&trials))
+    })
 }
 
 /// Frames that only the method itself has seen.

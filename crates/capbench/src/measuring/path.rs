@@ -231,6 +231,7 @@ mod tests {
             isolated: false,
             clock_error: None,
             tolerated: 0,
+            http_config: None,
         }))
     }
 

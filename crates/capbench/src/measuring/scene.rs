@@ -121,12 +121,12 @@ pub struct PathFlags {
     #[arg(long, value_name = "N", default_value = "1", value_parser = queues, conflicts_with_all = ["tx", "rx"])]
     queues: NonZeroU16,
     /// Send on this interface instead of a virtual link; the link must be isolated (RFC 6815). On another host it is
-    /// ssh:[USER@]HOST/IF, in another network namespace netns:NAME/IF; exec:COMMAND,IF starts any agent. Several, separated
-    /// by commas, share the load
+    /// ssh:[USER@]HOST/IF, in another network namespace netns:NAME/IF; exec:COMMAND,IF starts any agent; otg:URL,PORT is a
+    /// generator with the Open Traffic Generator API. Several, separated by commas, share the load
     #[arg(long, value_name = "IF", requires = "rx")]
     tx: Vec<Locations>,
-    /// Capture on this interface instead of a virtual link; it is named as for --tx
-    #[arg(long, value_name = "IF", requires = "tx")]
+    /// Capture on this interface instead of a virtual link; it is named as for --tx, without otg:
+    #[arg(long, value_name = "IF", requires = "tx", value_parser = receiver)]
     rx: Option<Location>,
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
@@ -134,6 +134,9 @@ pub struct PathFlags {
     /// Largest error of the two hosts' clocks with which one-way latency is reported [default: a tenth of its median]
     #[arg(long, value_name = "TIME", requires = "tx", value_parser = positive_duration)]
     clock_error: Option<Duration>,
+    /// TLS and password for otg: of --tx: an HTTP configuration file of Prometheus
+    #[arg(long, value_name = "FILE", requires = "tx")]
+    http_config: Option<PathBuf>,
     /// How the interfaces of --tx share the load, one number each, as 3,1 [default: evenly]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "tx")]
     weights: Vec<NonZeroU32>,
@@ -148,6 +151,13 @@ pub struct PathFlags {
     /// +threads=N behind the transmit method
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<NonZeroU16>,
+}
+
+fn receiver(text: &str) -> Result<Location, String> {
+    match text.parse()? {
+        Location::Otg { .. } => Err("an OTG generator cannot be the receiver under test".into()),
+        location => Ok(location),
+    }
 }
 
 impl PathFlags {
@@ -328,6 +338,7 @@ impl Scene {
                 isolated: flags.isolated,
                 clock_error: flags.clock_error,
                 tolerated: flags.tolerate,
+                http_config: flags.http_config.clone(),
             })),
             _ => Path::Here(live::Path::Virtual {
                 mtu: Mtu(mtu),

@@ -117,6 +117,7 @@ fn receiving(hosts: &Hosts, streams: u16, quiet: Duration) -> Value {
     let asked = PrepareReceiving {
         setup: Setup { quiet, transmit: "sendmmsg".into(), ..setup(64) },
         streams,
+        untimed: Vec::new(),
         mtu: serde_json::from_value(json!(1500)).unwrap(),
         cpus: HostCpus { generators: Vec::new(), kernels: vec![cpu()], application: cpu() },
         is_virtual: false,

@@ -56,6 +56,7 @@ pub(super) fn transmit() -> TransmitHalf {
     TransmitHalf {
         stream: StreamId(0),
         frames: SentFrames { intended: 1000, sent: 1000, accepted: 1000, ..SentFrames::default() },
+        unverified_because: None,
         elapsed: Duration::from_millis(999),
         sending: Duration::from_secs(1),
         lateness: Some(LatenessSummary { p50_ns: 1, p99_ns: 2, max_ns: 3 }),

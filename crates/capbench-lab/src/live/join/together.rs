@@ -35,6 +35,7 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
     TransmitHalf {
         stream: one.stream,
         frames: one.frames.plus(other.frames),
+        unverified_because: one.unverified_because.or(other.unverified_because),
         elapsed: one.elapsed.max(other.elapsed),
         sending: one.sending.max(other.sending),
         lateness: one.lateness.zip(other.lateness).map(|(one, other)| latest(one, other)),

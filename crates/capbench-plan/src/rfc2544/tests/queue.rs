@@ -102,7 +102,7 @@ impl Trial for QueueTrial<'_> {
             }
             free_ns = free_ns.max(now_ns) + path.service_ns;
             leaving.push_back(free_ns);
-            tracker.note(number, now_ns);
+            tracker.note(number, || now_ns);
             let from_ns = self.setup.latency.map(|recording| recording.from.as_nanos() as u64);
             if from_ns.is_none_or(|from_ns| now_ns >= from_ns) {
                 delays.push(free_ns - now_ns);

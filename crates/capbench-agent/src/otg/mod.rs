@@ -1,0 +1,14 @@
+//! A generator that others make: any that the Open Traffic Generator API drives. It is an end of a trial as an agent is; its counts
+//! are its own, and nobody verifies them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `api` | the requests of the API |
+//! | `packet` | capbench's frames as headers of the model |
+//! | `generator` | the generator, and the end of a trial that it is |
+
+mod api;
+mod generator;
+mod packet;
+
+pub use generator::{OtgGenerator, OtgSender};
