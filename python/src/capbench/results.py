@@ -157,7 +157,7 @@ class Change(TypedDict):
     """The change that makes both sides equal (Hodges and Lehmann)."""
 
 
-Clock: TypeAlias = Literal['planned_send_time', 'generator_time']
+Clock: TypeAlias = Literal['planned_send_time', 'generator_time', 'arrival_time']
 """Meaning of a frame's time."""
 
 
@@ -2581,6 +2581,8 @@ class Generator(TypedDict):
     """The stream in its frames' stamps."""
     unsent: NotRequired[int | None]
     """Frames that it did not send before the phase ended."""
+    unverified_because: NotRequired[str]
+    """Why capbench did not verify how many frames it sent; absent if capbench counted them."""
 
 
 class Latency(TypedDict):

@@ -10,5 +10,7 @@
 mod api;
 mod generator;
 mod packet;
+#[cfg(test)]
+mod tests;
 
 pub use generator::{OtgGenerator, OtgSender};

@@ -15,20 +15,27 @@ const PERIOD_NS: u64 = 1000;
 struct Bench {
     plan: FramePlan,
     verifier: Verifier,
+    /// Streams whose frames have no planned time.
+    untimed: StreamSet,
 }
 
 impl Bench {
     fn new(streams: usize) -> Self {
+        Self::with_untimed(streams, StreamSet::default())
+    }
+
+    fn with_untimed(streams: usize, untimed: StreamSet) -> Self {
         let plan = FramePlan::new(FrameLayout::default(), "64".parse().unwrap(), Mtu(1500)).unwrap();
         let recogniser = Classifier::new(TrialId(1), plan.layout(), None).unwrap();
-        let streams = Streams { count: streams, flows: plan.flow_order(), untimed: StreamSet::default() };
-        Self { plan, verifier: Verifier::recording(recogniser, streams, true) }
+        let streams = Streams { count: streams, flows: plan.flow_order(), untimed };
+        Self { plan, verifier: Verifier::recording(recogniser, streams, true), untimed }
     }
 
     /// A frame of a stream arrives at its planned time after the stream's start.
     fn take(&mut self, stream: u8, sequence: u64, start_ns: u64) {
         let planned_ns = sequence * PERIOD_NS;
-        let stamp = Stamp { trial: TrialId(1), stream: StreamId(stream), sequence, planned_ns };
+        let stamped_ns = if self.untimed.has(stream.into()) { 0 } else { planned_ns };
+        let stamp = Stamp { trial: TrialId(1), stream: StreamId(stream), sequence, planned_ns: stamped_ns };
         let (size, flow) = self.plan.frame(sequence);
         let mut data = vec![0; 128];
         let octets = self.plan.writer().write(&mut data, size, flow, stamp);
@@ -78,6 +85,36 @@ fn each_stream_has_its_own_counts_losses_and_start() {
     assert!(patterns.iter().enumerate().all(|(of, pattern)| (pattern.lost > 0) == (of == 7)));
     assert_eq!((patterns[7].lost, patterns[7].before_first, patterns[7].bursts.count), (118, 21, 98));
     assert!(patterns[7].marks.is_none());
+}
+
+#[test]
+fn losses_of_frames_without_times_are_at_the_times_of_arrival() {
+    let mut bench = Bench::with_untimed(200, [StreamId(130)].into_iter().collect());
+    for sequence in 0..300_000 {
+        let is_lost = (150_000..150_400).contains(&sequence);
+        if !is_lost {
+            bench.take(130, sequence, 7_000_000_000);
+        }
+        if sequence < 10 {
+            bench.take(0, sequence, 7_000_000_000);
+        }
+    }
+    let end = |stream| End {
+        sent: [(130, 300_000), (0, 10)].into_iter().find(|(of, _)| *of == stream).map_or(0, |(_, sent)| sent),
+        at_ns: 300_000 * PERIOD_NS,
+        clock: Clock::ArrivalTime,
+        damaged: 0,
+        ring_drops: None,
+    };
+    let patterns = bench.verifier.into_record().unwrap().patterns(end);
+    let pattern = &patterns[130];
+    assert_eq!((pattern.lost, pattern.bursts.count, pattern.lost_steadily), (400, 1, 400));
+    let burst = pattern.longest[0];
+    assert_eq!(
+        (burst.first, burst.from_ns, burst.to_ns),
+        (150_000, 150_000 * PERIOD_NS, 150_400 * PERIOD_NS)
+    );
+    assert_eq!((pattern.worst_window.map(|window| window.from_ns), patterns[0].lost), (Some(60_000_000), 0));
 }
 
 #[test]

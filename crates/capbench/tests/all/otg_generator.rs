@@ -1,0 +1,48 @@
+//! `--tx otg:`: capbench's own server of the API as the generator of others. What a server does wrong is tested in capbench-agent.
+
+use serde_json::Value;
+
+use crate::support::{Ended, Place, Running, Scratch, capbench, privileges, results, run};
+
+/// The server in the place, and its location.
+fn serve(place: &Place) -> (Running, &'static str) {
+    place.ip("link set lo up");
+    let server = Running::start(place, &mut capbench("otg --port left --listen 127.0.0.1:8443"));
+    (server, "otg:http://127.0.0.1:8443,left")
+}
+
+fn bench(place: &Place, location: &str, out: &Scratch, arguments: &str) -> (Ended, Vec<Value>) {
+    let mut command = capbench("bench --method packet-v3 --placement same --repeats 0 --rx right --tx");
+    command.arg(location).args(arguments.split_whitespace()).arg("--out").arg(out.path().join("run"));
+    let ended = run(place, command);
+    let saved = results(&out.path().join("run"));
+    (ended, saved.map_or(Vec::new(), |saved| saved["trials"].as_array().unwrap().clone()))
+}
+
+#[test]
+fn root_each_frame_of_a_generator_of_others_is_verified_and_its_count_is_said_to_be_unverified() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    let (mut server, location) = serve(&place);
+    server.wait_for("OTG at");
+    for layout in ["--flows 3", "--vlan 7", "--size imix"] {
+        let out = Scratch::new();
+        let (ended, trials) =
+            bench(&place, location, &out, &format!("--rate 2000 --duration 500ms {layout}"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let because = "The number of sent frames, and so each loss, is unverified: frames_tx of";
+        let words: Vec<_> = ended.out.split_whitespace().collect();
+        assert!(words.join(" ").contains(because), "{}", ended.out);
+        assert!(!trials.is_empty());
+        for trial in trials {
+            let [intended, sent, delivered] =
+                ["intended", "sent", "delivered"].map(|name| trial[name].as_u64().unwrap());
+            // A busy host's server is late, and is stopped.
+            assert!(intended == 1000 && sent > 0 && sent == delivered, "{layout}: {trial}");
+            assert_eq!((&trial["duplicates"], &trial["reordered"]), (&0.into(), &0.into()));
+            assert_eq!(trial["loss_shape"]["clock"], "arrival_time");
+            let why = trial["generators"][0]["unverified_because"].as_str().unwrap();
+            assert!(why.contains("frames_tx of otg:http://127.0.0.1:8443,left"), "{why}");
+        }
+    }
+}
