@@ -151,7 +151,9 @@ impl AgentLaboratory {
                 ..facts.hello.environment.clone()
             },
         };
-        let hosts: Vec<_> = self.ends().map(host).collect();
+        // Of the host of a generator of others nothing is known.
+        let of_agents = self.ends().filter(|(_, facts)| self.other(facts.location).is_none());
+        let hosts: Vec<_> = of_agents.map(host).collect();
         let interfaces = hosts.iter().filter_map(|host| host.environment.interfaces.clone()).flatten();
         Environment {
             interfaces: Some(interfaces.collect()),

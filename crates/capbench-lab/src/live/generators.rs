@@ -39,7 +39,9 @@ fn generator(sender: &Sender<'_>, transmit: &[TransmitHalf], receive: &ReceiveHa
         start_ns: arrivals.and_then(|arrivals| arrivals.start_ns),
         loss_pattern: pattern.filter(|_| receive.loss_patterns.len() > 1).cloned(),
         cpu: half.and_then(|half| half.cpus.first()).map(|cpu| cpu.cpu.number()),
-        cpu_ns: half.map(|half| half.cpus.iter().map(|cpu| cpu.own_ns).sum()),
+        cpu_ns: half
+            .filter(|half| !half.cpus.is_empty())
+            .map(|half| half.cpus.iter().map(|cpu| cpu.own_ns).sum()),
         lateness: half.and_then(|half| half.lateness),
     })
 }
