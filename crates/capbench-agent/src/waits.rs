@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// Pauses before who was lost is asked again.
+pub(crate) const RECONNECT: [Duration; 3] =
+    [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+
 /// The longest waits. Both ends have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {

@@ -15,11 +15,8 @@ use super::channel::{Channel, Ended};
 use super::interrupt::{Event, Interrupt};
 use crate::location::Location;
 use crate::message::{Answer, Build, Greeting, Hello, PROTOCOL, Report, Reported, Request};
-use crate::waits::Waits;
+use crate::waits::{RECONNECT, Waits};
 use crate::{AgentError, Result};
-
-/// Pauses before an agent that was lost is started again.
-const RECONNECT: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 
 /// Linux delays an acknowledgement by the round trip time and at least 40 ms (tcp_send_delayed_ack of net/ipv4/tcp_output.c).
 const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(60);

@@ -23,16 +23,16 @@ use crate::otg::{OtgGenerator, OtgSender};
 #[derive(Debug)]
 pub(super) enum Host {
     /// An agent.
-    Agent(Connection),
+    Agent(Box<Connection>),
     /// A generator of others.
-    Otg(OtgGenerator),
+    Otg(Box<OtgGenerator>),
 }
 
 impl Host {
     /// What it said of itself.
     pub(super) fn facts(&self) -> EndFacts<'_> {
         match self {
-            Self::Agent(agent) => agent.into(),
+            Self::Agent(agent) => (&**agent).into(),
             Self::Otg(generator) => EndFacts { location: generator.location(), hello: generator.hello() },
         }
     }

@@ -109,9 +109,10 @@ impl AgentLaboratory {
         let generator = |location: &Location| match location {
             Location::Otg { .. } => {
                 let (config, waits) = (route.http_config.as_deref(), Waits::of_this_build());
-                OtgGenerator::open(location, config, waits, Arc::clone(&stop)).map(Host::Otg)
+                OtgGenerator::open(location, config, waits, Arc::clone(&stop))
+                    .map(|other| Host::Otg(other.into()))
             }
-            _ => connect(Role::Transmit, location).map(Host::Agent),
+            _ => connect(Role::Transmit, location).map(|agent| Host::Agent(agent.into())),
         };
         let (mut generators, mut absent, mut statements) = (Vec::new(), Vec::new(), Vec::new());
         for (stream, (location, weight)) in (0..=u8::MAX).zip(&route.transmit) {
@@ -309,7 +310,7 @@ impl AgentLaboratory {
     /// The generator of others at a location.
     fn other(&self, location: &Location) -> Option<&OtgGenerator> {
         let others = self.generators.iter().filter_map(|generator| match &generator.host {
-            Host::Otg(other) => Some(other),
+            Host::Otg(other) => Some(&**other),
             Host::Agent(_) => None,
         });
         others.into_iter().find(|other| other.location() == location)

@@ -22,7 +22,7 @@ use super::api::{Api, PortMetric, Version, refused};
 use super::packet;
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
-use crate::waits::Waits;
+use crate::waits::{RECONNECT, Waits};
 use crate::{AgentError, Result};
 
 /// The flag that names the HTTP configuration file.
@@ -123,14 +123,18 @@ impl OtgGenerator {
         format!("an OTG generator, version {}, API {}", known(app_version), known(api_spec_version))
     }
 
-    /// Asks whether it is there again, if it could not be reached.
+    /// Asks up to three times whether it is there again, if it could not be reached.
     ///
     /// # Errors
     /// It still cannot be.
     pub fn revive(&mut self) -> Result<()> {
-        if self.is_lost {
-            self.api.version()?;
-            self.is_lost = false;
+        let mut pauses = RECONNECT.into_iter();
+        while self.is_lost {
+            match (self.api.version(), pauses.next()) {
+                (Ok(_), _) => self.is_lost = false,
+                (Err(_), Some(pause)) if !self.stop.load(Ordering::Relaxed) => std::thread::sleep(pause),
+                (Err(error), _) => return Err(error),
+            }
         }
         Ok(())
     }
