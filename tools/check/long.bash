@@ -10,12 +10,12 @@ lengthy() {
   return "$code"
 }
 
-# The tests of unit, and those of filters against the kernel's, with more random cases of each property.
+# The tests of unit, those of filters against the kernel's, and random requests to the OTG server, with more random cases of each.
 properties() {
   local -x PROPTEST_CASES=${CAPBENCH_CASES:-2000}
   tests --skip root_ --skip lengthy_
   local passed=$tests_passed
-  tests filter:: --skip lengthy_
+  tests filter:: random_requests:: --skip lengthy_
   note_tests $((passed + tests_passed))
 }
 
@@ -90,14 +90,20 @@ monitoring() {
   return "$code"
 }
 
-# The Python package and the examples in Python, with the program that the other steps build.
-python() {
+# The Python package and the examples in Python.
+python() { others_run python/check; }
+
+# Scripts of others against the OTG server.
+otg() { others_run tools/otg-conformance; }
+
+# others_run COMMAND: tests that pytest runs, with the program that the other steps build.
+others_run() {
   local code=0
   cargo build --package capbench --locked --quiet
-  CAPBENCH=$capbench python/check >"$work/run" 2>"$work/err" || code=$?
+  CAPBENCH=$capbench "$1" >"$work/run" 2>"$work/err" || code=$?
   cat "$work/run"
   case $code in
-    0) grep -E '^[0-9]+ passed' "$work/run" >"$work/note" ;;
+    0) grep -oE '\b[0-9]+ passed\b.*[^ =]' "$work/run" >"$work/note" ;;
     77 | 78) sed -n 's/^skipped: //p' "$work/err" >"$work/note" ;;
     *) cat "$work/err" >&2 ;;
   esac

@@ -1,4 +1,4 @@
-"""A plugin of pytest: holds every answer that a test gets from an OTG server against the model's openapi.yaml (OTG_OPENAPI)."""
+"""A plugin of pytest: holds every answer that a test gets from an OTG server against the model's OpenAPI file (OTG_OPENAPI)."""
 
 import os
 import re

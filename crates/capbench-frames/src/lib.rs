@@ -20,6 +20,8 @@ pub mod classify;
 pub mod error;
 pub mod flows;
 pub mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod head;
 mod head_mask;
 mod head_match;

@@ -86,7 +86,12 @@ impl Recording {
             workers: None,
             cpus: Vec::new(),
         };
-        let failed = |error: RecordError| OtgError::Record { path: port.name.clone(), source: error.into() };
+        let failed = |error: RecordError| match error {
+            RecordError::Capture(error) => {
+                OtgError::Capture { path: port.name.clone(), source: error.into() }
+            }
+            error => OtgError::Record { path: port.name.clone(), source: error.into() },
+        };
         let session = Opened::open(plan).map_err(failed)?.start().map_err(failed)?;
         Ok(Self { config: config.clone(), folder, session: Some(session) })
     }

@@ -21,6 +21,8 @@
 mod capturing;
 mod error;
 mod flows;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod metrics;
 mod model;
 mod ports;

@@ -40,7 +40,7 @@ impl Server {
     /// Only this host may be served without TLS and without knowing who asks. The system starts no thread.
     pub fn start(port: Port, options: Options, report: Report) -> Result<Self> {
         let is_local = port.address().is_some_and(|address| address.ip().is_loopback());
-        if !is_local && !(port.has_tls() && port.names_clients()) {
+        if !(is_local || port.has_tls() && port.names_clients()) {
             return Err(OtgError::Flag(
                 "--listen: other hosts are served by TLS, and to clients that show who they are; listen on 127.0.0.1, or give \
                  --tls-cert, --tls-key and --client-ca, or --web-config with users or client certificates"

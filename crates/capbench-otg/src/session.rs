@@ -327,6 +327,8 @@ impl Session {
             (self.flows[at].plan, self.flows[at].config) = (plan, config);
             self.value["flows"][at] = its_value;
         }
+        // What the client left out has its default, and is absent again.
+        model::strip_nulls(&mut self.value);
         model::config::normalise(&mut self.value);
         Ok(self.take_warnings())
     }

@@ -25,19 +25,47 @@ pub fn ask(mut stream: impl Read + Write, head: &str) -> Result<String> {
     }
 }
 
-/// The status and the body of the answer to a request with a body.
+/// An answer of a server.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// The status line and the headers.
+    pub head: String,
+    /// The octets behind the headers.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads an answer.
+    ///
+    /// # Panics
+    /// The octets are no HTTP.
+    pub fn read(octets: &[u8]) -> Self {
+        let end = octets.windows(4).position(|four| four == b"\r\n\r\n").expect("the end of the headers");
+        let head = String::from_utf8(octets[..end].to_vec()).expect("headers are text");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        Self { status, head, body: octets[end + 4..].to_vec() }
+    }
+
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.head.lines().filter_map(|line| line.split_once(": "));
+        headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}
+
+/// The answer to a request with a body.
 ///
 /// # Panics
 /// The connection fails, or the answer is no HTTP.
-pub fn exchange(mut stream: impl Read + Write, method: &str, path: &str, body: &str) -> (u16, Vec<u8>) {
+pub fn exchange(mut stream: impl Read + Write, method: &str, path: &str, body: &str) -> Answer {
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
         body.len()
     );
     stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("the end of the headers");
-    let status = String::from_utf8_lossy(&answer[9..12]).parse().expect("a status");
-    (status, answer[end + 4..].to_vec())
+    let mut octets = Vec::new();
+    stream.read_to_end(&mut octets).unwrap();
+    Answer::read(&octets)
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`choice`] | the model's choices: one of several members, named by `choice` |
 //! | [`limits`] | values of which capbench has one |
+//! | [`objects`] | JSON in which an array is no object |
 //! | [`config`] | the configuration: ports, layer 1, captures, options |
 //! | [`flow`] | a flow: ends, size, rate, duration, what is measured |
 //! | [`requests`] | what a client asks for |
@@ -18,6 +19,7 @@ pub mod answers;
 pub mod config;
 pub mod flow;
 pub mod limits;
+mod objects;
 pub mod requests;
 
 use serde::de::DeserializeOwned;
@@ -49,12 +51,12 @@ pub fn read<T: DeserializeOwned>(octets: &[u8]) -> Result<(T, Value)> {
 /// # Errors
 /// Something that capbench does not have.
 pub fn of_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
-    serde_path_to_error::deserialize(value)
+    serde_path_to_error::deserialize(objects::Objects(value))
         .map_err(|error| OtgError::invalid(&error.path().to_string(), error.inner().to_string()))
 }
 
 /// Removes members that are null: in the model they are the same as absent ones.
-fn strip_nulls(value: &mut Value) {
+pub fn strip_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.retain(|_, member| !member.is_null());

@@ -109,6 +109,8 @@ fn what_capbench_does_not_have_is_refused_with_its_path() {
         ("/flows/0/packet/0", json!({"choice": "gtpv2"}), "flows[0].packet: "),
         ("/flows/0/egress_packet", json!([{}]), "flows[0].egress_packet: capbench does not support this"),
         ("/flows/0/payload", json!({"choice": "random"}), "flows[0].payload: "),
+        ("/ports/0", json!(["p1", "veth0"]), "ports[0]: invalid type: sequence, expected an object"),
+        ("", json!([]), "invalid type: sequence, expected an object"),
     ] {
         let error = changed(pointer, value);
         assert!(error.contains(expected), "{pointer}: {error}");

@@ -11,9 +11,9 @@ use crate::support::{Place, Running, capbench, eventually, privileges, run};
 const ADDRESS: &str = "127.0.0.1:8443";
 
 fn post(place: &Place, path: &str, body: &serde_json::Value) -> (u16, String) {
-    let (status, answer) =
+    let answer =
         place.inside(|| exchange(connect(ADDRESS.parse().unwrap()), "POST", path, &body.to_string()));
-    (status, String::from_utf8_lossy(&answer).into_owned())
+    (answer.status, String::from_utf8_lossy(&answer.body).into_owned())
 }
 
 #[test]
