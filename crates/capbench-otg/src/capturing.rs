@@ -45,8 +45,7 @@ impl Recording {
     pub fn start(port: &Port, config: &Capture, limit: ByteCount, folder: &Path) -> Result<Self> {
         let folder = Folder::below(folder)
             .map_err(|source| OtgError::System { what: "no folder for captures", source })?;
-        let snap_length =
-            config.packet_size.filter(|octets| *octets > 0).map_or(SnapLength::EVERYTHING, SnapLength::new);
+        let snap_length = snap_length(config);
         let options =
             CaptureOptions { snap_length, ring: MEMORY, flow_hashes: false, ..CaptureOptions::default() };
         // A full file is followed by another, which replaces the one before; or it is the last one.
@@ -115,7 +114,7 @@ impl Recording {
         self.folder
             .files()
             .map_err(Failure::from)
-            .and_then(|files| encode(&files, self.config.format, slice))
+            .and_then(|files| encode(&files, &self.config, slice))
             .map_err(|failure| match failure {
                 Failure::Record(error) => OtgError::Record { path: port.into(), source: error.into() },
                 Failure::System(source) => {
@@ -123,6 +122,11 @@ impl Recording {
                 }
             })
     }
+}
+
+/// Octets of each frame that are recorded.
+fn snap_length(config: &Capture) -> SnapLength {
+    config.packet_size.map_or(SnapLength::EVERYTHING, |octets| SnapLength::new(octets.get().into()))
 }
 
 enum Failure {
@@ -142,15 +146,16 @@ impl From<RecordError> for Failure {
     }
 }
 
-/// Writes the frames of files anew. Sizes of the model include the FCS, which Linux removes: it is computed and put back, except
-/// behind frames that were cut.
+/// Writes the frames of files anew, and at the end what the interface received and what was lost, if the format has it. Sizes of the
+/// model include the FCS, which Linux removes: it is computed and put back, except behind frames that were cut.
 fn encode(
     files: &[PathBuf],
-    format: CaptureFormat,
+    config: &Capture,
     slice: Option<&InitialSlice>,
 ) -> std::result::Result<Vec<u8>, Failure> {
     let (skipped, most) =
         slice.map_or((0, u64::MAX), |slice| (slice.start.0.0.saturating_sub(1), slice.count.0.0));
+    let (format, snap) = (config.format, snap_length(config));
     let mut encoder: Option<Encoder> = None;
     let (mut octets, mut number, mut with_fcs) = (Vec::new(), 0_u64, Vec::new());
     for file in files {
@@ -161,15 +166,14 @@ fn encode(
             match record {
                 Record::Section(described) => section = described.clone(),
                 Record::Interface(_, interface) if encoder.is_none() => {
-                    let whole = SnapLength::EVERYTHING;
                     let made = match format {
-                        CaptureFormat::Pcap => Encoder::pcap(interface.link_type, whole),
+                        CaptureFormat::Pcap => Encoder::pcap(interface.link_type, snap),
                         CaptureFormat::Pcapng => {
                             let description = InterfaceDescription {
                                 fcs_octets: Some(FCS as u8),
                                 ..interface.description.clone()
                             };
-                            Encoder::pcapng(&section, &[description], whole, HashAlgorithm::default())?
+                            Encoder::pcapng(&section, &[description], snap, HashAlgorithm::default())?
                         }
                     };
                     octets.extend(made.header());

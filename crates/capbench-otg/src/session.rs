@@ -29,7 +29,7 @@ use crate::sending::{Sending, Started};
 /// How long frames are awaited that were sent and did not arrive: a flow without a frame for so long has stopped.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Largest number of flows: a few hundred KiB each.
+/// Largest number of flows.
 const MOST_FLOWS: usize = 4096;
 
 /// Time for all threads of a start to reach their loops before the first frame.
@@ -190,6 +190,7 @@ impl Session {
     /// applied leaves none.
     pub fn set_config(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
         let (config, mut value): (Config, Value) = model::read(octets)?;
+        config.check()?;
         model::config::normalise(&mut value);
         self.hold(client, config.options.port_options.location_preemption)?;
         self.clear();
@@ -208,23 +209,11 @@ impl Session {
         self.ports.clear();
         self.routes = Arc::default();
         self.value = Value::Object(serde_json::Map::new());
-        self.warnings.clear();
     }
 
     fn apply(&mut self, config: Config) -> Result<()> {
         if config.flows.len() > MOST_FLOWS {
             return Err(OtgError::invalid("flows", format!("a configuration has up to {MOST_FLOWS} flows")));
-        }
-        let mut names = HashSet::new();
-        let all =
-            config.ports.iter().map(|port| &port.name).chain(config.flows.iter().map(|flow| &flow.name));
-        for name in all {
-            if name.is_empty() || !names.insert(name) {
-                return Err(OtgError::invalid(
-                    "name",
-                    format!("\"{name}\" is empty, or the name of two things"),
-                ));
-            }
         }
         for (number, port) in config.ports.iter().enumerate() {
             let port = Port::open(port, number, &self.options.allowed)?;
@@ -243,15 +232,13 @@ impl Session {
             }
         }
         for (number, capture) in config.captures.iter().enumerate() {
-            let path = format!("captures[{number}].port_names");
-            for at in self.named(&capture.port_names, &path)? {
-                if self.ports[at].capture.replace(capture.clone()).is_some() {
-                    return Err(OtgError::invalid(&path, "a port has two captures"));
-                }
+            for at in self.named(&capture.port_names, &format!("captures[{number}].port_names"))? {
+                self.ports[at].capture = Some(capture.clone());
             }
         }
         for (number, flow) in config.flows.into_iter().enumerate() {
             let flow = self.flow(flow, number)?;
+            self.warnings.extend(flow.plan.warning(&format!("flows[{number}]")));
             self.flows.push(flow);
         }
         let measured = self.flows.iter().filter(|flow| flow.config.metrics.enable);
@@ -275,8 +262,15 @@ impl Session {
             return Err(OtgError::invalid(&path, "a port is there twice"));
         }
         let stream = self.flows.iter().filter(|flow| flow.transmitter == transmitter).count();
-        let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, &path)?;
+        let memory = self.memory_beside(number);
+        let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, memory, &path)?;
         Ok(Flow { config, transmitter, receivers, plan, stream, run: None, rates: Rates::default() })
+    }
+
+    /// Octets of memory that the flows other than this one leave.
+    fn memory_beside(&self, number: usize) -> usize {
+        let others = self.flows.iter().enumerate().filter(|(other, _)| *other != number);
+        FlowPlan::MOST_MEMORY - others.map(|(_, flow)| flow.plan.memory).sum::<usize>()
     }
 
     /// The number of a port.
@@ -323,7 +317,9 @@ impl Session {
                 its_value[name] = value["flows"]["flows"][number][name].clone();
             }
             let Flow { transmitter, stream, .. } = self.flows[at];
-            let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, &path)?;
+            let memory = self.memory_beside(at);
+            let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, memory, &path)?;
+            self.warnings.extend(plan.warning(&path));
             (self.flows[at].plan, self.flows[at].config) = (plan, config);
             self.value["flows"][at] = its_value;
         }
