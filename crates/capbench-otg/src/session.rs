@@ -228,7 +228,7 @@ impl Session {
         }
         for (number, layer1) in config.layer1.iter().enumerate() {
             for at in self.named(&layer1.port_names, &format!("layer1[{number}].port_names"))? {
-                self.ports[at].port.apply(layer1, &mut self.warnings)?;
+                self.ports[at].port.apply(layer1, &mut self.warnings);
             }
         }
         for (number, capture) in config.captures.iter().enumerate() {

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU16;
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::flow::{Flow, TxRx};
@@ -94,7 +95,7 @@ pub struct Layer1 {
     name: String,
     pub port_names: Vec<String>,
     #[serde(default)]
-    pub speed: Option<String>,
+    pub speed: Option<Speed>,
     #[serde(default)]
     pub mtu: Option<u32>,
     #[serde(default, rename = "promiscuous")]
@@ -103,6 +104,26 @@ pub struct Layer1 {
     _auto_negotiation: Absent,
     #[serde(default, rename = "flow_control")]
     _flow_control: Absent,
+}
+
+/// `Layer1.speed` in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed(pub f64);
+
+impl<'de> Deserialize<'de> for Speed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let mut parts = name.strip_prefix("speed_").unwrap_or_default().split('_');
+        let (number, mut unit) = (parts.next().and_then(|number| number.parse::<u32>().ok()), parts.next());
+        if matches!(unit, Some("fd" | "hd")) {
+            unit = parts.next();
+        }
+        match (number, unit, parts.next()) {
+            (Some(number), Some("mbps"), None) => Ok(Self(f64::from(number) * 1e6)),
+            (Some(number), Some("gbps"), None) => Ok(Self(f64::from(number) * 1e9)),
+            _ => Err(D::Error::custom(format!("the model has no speed \"{name}\""))),
+        }
+    }
 }
 
 /// `Capture`.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::config::{CaptureFormat, Config, normalise};
+use super::config::{CaptureFormat, Config, Speed, normalise};
 use super::flow::{Duration, Gap, Rate, Size};
 use super::requests::{CaptureRequest, ControlState, MetricsRequest, Traffic, Transmit};
 use super::{of_value, read};
@@ -53,6 +53,20 @@ fn the_least_that_the_model_needs_has_its_defaults() {
         matches!(flow.duration, Duration::Continuous(_)) && !flow.metrics.enable && flow.packet.is_none()
     );
     assert!(matches!(read(b"").unwrap(), (Config { flows, .. }, _) if flows.is_empty()));
+}
+
+#[test]
+fn speeds_of_the_model_are_read() {
+    for (name, bits) in [
+        ("speed_10_fd_mbps", Some(1e7)),
+        ("speed_100_hd_mbps", Some(1e8)),
+        ("speed_1_gbps", Some(1e9)),
+        ("speed_800_gbps", Some(8e11)),
+        ("speed_1_tbps", None),
+        ("1_gbps", None),
+    ] {
+        assert_eq!(of_value(&json!(name)).ok(), bits.map(Speed), "{name}");
+    }
 }
 
 /// What the model has and capbench has not, with the path that the error names.
@@ -152,6 +166,11 @@ fn what_capbench_does_not_have_is_refused_with_its_path() {
             "/layer1",
             json!([{"name": "l", "port_names": ["p1"]}, {"name": "m", "port_names": ["p1"]}]),
             "layer1[1].port_names: port \"p1\" is in layer1[0], too",
+        ),
+        (
+            "/layer1/0/speed",
+            json!("speed_1_tbps"),
+            "layer1[0].speed: the model has no speed \"speed_1_tbps\"",
         ),
         ("/layer1/0/media", json!("fiber"), "layer1[0].media: unknown field"),
         ("/captures/0/packet_size", json!(0), "captures[0].packet_size: invalid value: integer `0`"),
