@@ -25,8 +25,8 @@ pub struct FrameLimits {
 }
 
 impl FrameLimits {
-    /// Octets of memory for all plans of a configuration: frames of 60,000 sizes with headers of 4 KiB, or a thousand flows with
-    /// random sizes.
+    /// Octets of memory for all plans of a configuration: frames of 60,000 sizes with headers of 4 KiB, or 500 flows with random
+    /// sizes up to 1518.
     pub const MOST_MEMORY: usize = 256 << 20;
 }
 
@@ -122,7 +122,7 @@ impl StackPlan {
             })
         };
         let order: Box<[u16]> = sequence.sizes().iter().map(number).collect();
-        let memory = memory(&stack, &sequence, &varying, sizes.len());
+        let memory = memory(&stack, &asked, &sequence, &varying, sizes.len());
         if memory > limits.memory {
             let most = FrameLimits::MOST_MEMORY;
             return Err(FrameError::FrameMemory { needed: memory, left: limits.memory, most });
@@ -182,7 +182,13 @@ impl StackPlan {
 }
 
 /// Octets that a plan needs at most, with `variants` different sizes.
-fn memory(stack: &HeaderStack, sequence: &SizeSequence, varying: &[Varying], variants: usize) -> usize {
+fn memory(
+    stack: &HeaderStack,
+    asked: &Sizes,
+    sequence: &SizeSequence,
+    varying: &[Varying],
+    variants: usize,
+) -> usize {
     /// What the allocator adds to a piece of memory.
     const OVERHEAD: usize = 16;
     let has_checksum =
@@ -191,10 +197,11 @@ fn memory(stack: &HeaderStack, sequence: &SizeSequence, varying: &[Varying], var
     // What varies under a checksum: fields, and checksums further inside.
     let ranges = (varying.len() + checksums) * size_of::<(Range<usize>, bool)>();
     let head = stack.octets() + checksums * size_of::<u64>();
-    // The sizes are in the sequence, in the request and in the order.
+    // The sizes are in the sequence and the order, those of a list or a mix in the request, too.
+    let lists = if matches!(asked, Sizes::List(_) | Sizes::Imix(_)) { 3 } else { 2 };
     size_of::<StackPlan>()
         + stack.memory()
-        + sequence.sizes().len() * 3 * size_of::<FrameSize>()
+        + sequence.sizes().len() * lists * size_of::<FrameSize>()
         + sequence.largest().captured()
         + variants * (size_of::<Variant>() + head + 2 * OVERHEAD)
         + size_of_val(varying)
