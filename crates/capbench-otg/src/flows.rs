@@ -45,7 +45,7 @@ pub struct FlowPlan {
 
 impl FlowPlan {
     /// Octets of memory for the frames and times of all flows.
-    pub const MOST_MEMORY: usize = FrameLimits::MOST_MEMORY;
+    const MOST_MEMORY: usize = FrameLimits::MOST_MEMORY;
 
     /// Checks a flow of the configuration, which is at `path`, and the flow number `stream` of its port. Other flows leave `memory`
     /// octets of memory.
@@ -99,6 +99,11 @@ impl FlowPlan {
         };
         let memory = frames.memory() + times;
         Ok(Self { frames: frames.into(), schedule, most, duration, delay, memory })
+    }
+
+    /// Octets of memory that these flows leave.
+    pub fn memory_left_by<'p>(others: impl Iterator<Item = &'p Self>) -> usize {
+        Self::MOST_MEMORY - others.map(|plan| plan.memory).sum::<usize>()
     }
 
     /// What of the flow at `path` is not as the configuration has it.
@@ -400,6 +405,8 @@ mod tests {
         let burst = json!({"duration": {"burst": {"packets": 50_000}}});
         let needed = plan(&burst, None, FlowPlan::MOST_MEMORY).unwrap().memory;
         assert!(needed > 400_000 && plan(&burst, None, needed).is_ok());
+        let plans = [plan(&random, None, left + 1).unwrap(), plan(&burst, None, needed).unwrap()];
+        assert_eq!(FlowPlan::memory_left_by(plans.iter()), FlowPlan::MOST_MEMORY - left - 1 - needed);
         let error = plan(&burst, None, needed - 1).unwrap_err().to_string();
         assert!(error.starts_with("duration.burst.packets: its frames need 400000 bytes"), "{error}");
     }

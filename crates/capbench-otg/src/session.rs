@@ -262,15 +262,15 @@ impl Session {
             return Err(OtgError::invalid(&path, "a port is there twice"));
         }
         let stream = self.flows.iter().filter(|flow| flow.transmitter == transmitter).count();
-        let memory = self.memory_beside(number);
+        let memory = self.memory_for(number);
         let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, memory, &path)?;
         Ok(Flow { config, transmitter, receivers, plan, stream, run: None, rates: Rates::default() })
     }
 
     /// Octets of memory that the flows other than this one leave.
-    fn memory_beside(&self, number: usize) -> usize {
+    fn memory_for(&self, number: usize) -> usize {
         let others = self.flows.iter().enumerate().filter(|(other, _)| *other != number);
-        FlowPlan::MOST_MEMORY - others.map(|(_, flow)| flow.plan.memory).sum::<usize>()
+        FlowPlan::memory_left_by(others.map(|(_, flow)| &flow.plan))
     }
 
     /// The number of a port.
@@ -317,7 +317,7 @@ impl Session {
                 its_value[name] = value["flows"]["flows"][number][name].clone();
             }
             let Flow { transmitter, stream, .. } = self.flows[at];
-            let memory = self.memory_beside(at);
+            let memory = self.memory_for(at);
             let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, memory, &path)?;
             self.warnings.extend(plan.warning(&path));
             (self.flows[at].plan, self.flows[at].config) = (plan, config);
