@@ -50,21 +50,6 @@ struct FlowText {
     header: HeaderStack,
 }
 
-/// The members of a flow.
-const MEMBERS: [&str; 11] = [
-    "name",
-    "size",
-    "rate",
-    "burst",
-    "poisson",
-    "count",
-    "seconds",
-    "delay_seconds",
-    "trailer",
-    "payload",
-    "header",
-];
-
 impl PacketFile {
     /// Reads the text of a file: tables `[[flow]]`, or the content of one.
     ///
@@ -115,16 +100,10 @@ impl PacketFile {
 
 impl FlowText {
     fn read(mut members: Map<String, Value>) -> Result<Self> {
-        if let Some(name) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-            return Err(FrameError::at(
-                name,
-                format!("there is no such member; there are: {}", MEMBERS.join(", ")),
-            ));
-        }
         let payload = members.remove("payload").map(|payload| Payload::from_value(&payload)).transpose();
         let header =
             members.remove("header").ok_or_else(|| FrameError::at("", "is missing; state the headers"));
-        Ok(Self {
+        let flow = Self {
             payload: payload.map_err(|error| error.inside("payload"))?.unwrap_or_default(),
             header: header
                 .and_then(|header| HeaderStack::from_value(&header))
@@ -138,7 +117,13 @@ impl FlowText {
             seconds: member(&mut members, "seconds")?,
             delay_seconds: member(&mut members, "delay_seconds")?,
             trailer: member(&mut members, "trailer")?,
-        })
+        };
+        match members.keys().next() {
+            None => Ok(flow),
+            Some(name) => {
+                Err(FrameError::at(name, "a flow has no such member; docs/packet-files.md lists them"))
+            }
+        }
     }
 
     fn planned(
@@ -279,7 +264,7 @@ mod tests {
             ("flow = []", "flow: a file has tables [[flow]] and nothing else, or the content of one flow"),
             ("flow = [{}]\nsize = 64", "size: a file has tables [[flow]]"),
             ("flow = [7]", "flow[0]: must be a table"),
-            ("header = [{}]\nmtu = 7", "mtu: there is no such member; there are: name, size"),
+            ("header = [{}]\nmtu = 7", "mtu: a flow has no such member"),
             ("header = [{}]\nburst = 0", "burst: invalid value: integer `0`"),
             ("header = [{udp = {src = 1}}]", "header[0].udp.src: is not supported here; there are: src_port"),
             ("header = [{udp = {src_port = [1, 70000]}}]", "header[0].udp.src_port[1]: 70000 does not fit"),

@@ -194,10 +194,15 @@ impl Session {
         model::config::normalise(&mut value);
         self.hold(client, config.options.port_options.location_preemption)?;
         self.clear();
+        let pending = self.warnings.len();
         let applied = self.apply(config);
         match applied {
             Ok(()) => self.value = value,
-            Err(_) => self.clear(),
+            Err(_) => {
+                // What was to be said of a configuration that is none.
+                self.warnings.truncate(pending);
+                self.clear();
+            }
         }
         applied.map(|()| self.take_warnings())
     }
