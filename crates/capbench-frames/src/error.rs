@@ -94,25 +94,26 @@ pub enum FrameError {
         /// The names that exist.
         known: String,
     },
-    /// A header of a stack that cannot be read.
-    #[error("header {number} ({protocol}): {place}{}{reason}", if place.is_empty() { "" } else { ": " })]
-    Header {
-        /// Its number in the stack, from 1.
-        number: usize,
-        /// Its protocol.
-        protocol: String,
-        /// The member inside the header, with dots; empty for the whole header.
+    /// Something at a place of a configuration: of a packet file, or of a flow of a model.
+    #[error("{place}{}{reason}", if place.is_empty() { "" } else { ": " })]
+    At {
+        /// The members and list elements on the way to it, such as `flow[0].header[1].ipv4.src`; or a line of a text. Empty for
+        /// the whole value.
         place: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// A part of a packet file that cannot be used.
-    #[error("{place}: {reason}")]
-    PacketFile {
-        /// The line, the member or the flow.
-        place: String,
-        /// What is wrong with it.
-        reason: String,
+    /// Prepared frames that need too much memory.
+    #[error(
+        "its frames need {needed} bytes of memory, but {left} are left of {most} for all flows; state fewer sizes, values or headers"
+    )]
+    FrameMemory {
+        /// What they need.
+        needed: usize,
+        /// What other flows leave.
+        left: usize,
+        /// What all flows together may have.
+        most: usize,
     },
     /// A flow that the others or its times forbid.
     #[error("flow {name}: {reason}")]
@@ -143,5 +144,32 @@ pub type Result<T> = std::result::Result<T, FrameError>;
 impl FrameError {
     pub(crate) fn parse(text: &str, wanted: &'static str) -> Self {
         Self::Parse { text: text.to_owned(), wanted }
+    }
+
+    /// Something at a place, or in the whole value without one.
+    pub(crate) fn at(place: &str, reason: impl Into<String>) -> Self {
+        Self::At { place: place.to_owned(), reason: reason.into() }
+    }
+
+    /// The same error of a value that is at a place itself: a member, or an element such as `flow[0]`.
+    #[must_use]
+    pub fn inside(self, outer: &str) -> Self {
+        let (inner, reason) = match self {
+            Self::At { place, reason } => (place, reason),
+            other => (String::new(), other.to_string()),
+        };
+        let dot = if outer.is_empty() || inner.is_empty() || inner.starts_with('[') { "" } else { "." };
+        Self::At { place: format!("{outer}{dot}{inner}"), reason }
+    }
+
+    /// An error of [`StackPlan::new`](crate::StackPlan::new), at its place in a flow whose headers are the member `headers`.
+    #[must_use]
+    pub fn of_flow(self, headers: &str) -> Self {
+        let member = match self {
+            Self::At { .. } | Self::StackLength { .. } => headers,
+            Self::FrameMemory { .. } => "",
+            _ => "size",
+        };
+        self.inside(member)
     }
 }

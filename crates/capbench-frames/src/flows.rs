@@ -6,6 +6,7 @@
 mod merge;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub struct StackFlow {
     /// Its name in messages and results.
     pub name: String,
     /// Its frames.
-    pub plan: StackPlan,
+    pub plan: Arc<StackPlan>,
     /// When they are sent.
     pub schedule: Schedule,
     /// It ends after this many frames.

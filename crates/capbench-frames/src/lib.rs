@@ -60,7 +60,7 @@ pub use schedule::{RecordedTimes, Schedule, Speed, Step, Turn};
 pub use sent_frames::SentFrames;
 pub use sizes::{SizeSequence, Sizes};
 pub use source::FrameSource;
-pub use stack::{HeaderStack, Payload, StackPlan};
+pub use stack::{FrameLimits, HeaderStack, Payload, StackPlan};
 pub use stamp::{Stamp, StreamId, TrialId};
 pub use trailer::TrailerReader;
 pub use units::{FrameSize, Mtu};

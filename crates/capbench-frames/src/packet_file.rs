@@ -1,21 +1,22 @@
 //! Files that describe the flows of a sender: `send --packet FILE.toml`. `docs/packet-files.md` has the form.
 
-use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::rates::AskedRate;
 use crate::{
-    FlowSet, FrameError, HeaderStack, Mtu, Payload, Result, Schedule, Sizes, StackFlow, StackPlan, StreamId,
+    FlowSet, FrameError, FrameLimits, HeaderStack, Mtu, Payload, Result, Schedule, Sizes, StackFlow,
+    StackPlan, StreamId,
 };
 
 /// The flows of a file. What one does not state, the command line states.
 #[derive(Debug, Clone)]
 pub struct PacketFile {
-    flows: Vec<FlowText>,
+    /// Each with its place in the file, which is empty in a file of one flow.
+    flows: Vec<(String, FlowText)>,
 }
 
 /// Sizes, rate and number of frames of flows that state none.
@@ -34,8 +35,7 @@ pub struct FlowDefaults {
 }
 
 /// A flow as a file has it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone)]
 struct FlowText {
     name: Option<String>,
     size: Option<Value>,
@@ -46,7 +46,6 @@ struct FlowText {
     seconds: Option<f64>,
     delay_seconds: Option<f64>,
     trailer: Option<bool>,
-    #[serde(default)]
     payload: Payload,
     header: HeaderStack,
 }
@@ -55,26 +54,30 @@ impl PacketFile {
     /// Reads the text of a file: tables `[[flow]]`, or the content of one.
     ///
     /// # Errors
-    /// No TOML, or a member or value that is not supported. The message names the place.
+    /// No TOML, or a member or value that is not supported. The error has its place.
     pub fn from_toml(text: &str) -> Result<Self> {
         let mut file: Map<String, Value> = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             // The library shows the position in further lines.
             let reason = error.message().lines().collect::<Vec<_>>().join(" ");
-            FrameError::PacketFile { place: format!("line {line}"), reason }
+            FrameError::at(&format!("line {line}"), reason)
         })?;
         let flows = match file.remove("flow") {
-            None => vec![Value::Object(file)],
+            None => return Ok(Self { flows: vec![(String::new(), FlowText::read(file)?)] }),
             Some(Value::Array(flows)) if !flows.is_empty() && file.is_empty() => flows,
             Some(_) => {
-                let other = file.keys().next().map_or("flow", String::as_str).to_owned();
-                let reason =
-                    "a file has tables [[flow]] and nothing else, or the content of one flow".to_owned();
-                return Err(FrameError::PacketFile { place: other, reason });
+                let other = file.keys().next().map_or("flow", String::as_str);
+                let reason = "a file has tables [[flow]] and nothing else, or the content of one flow";
+                return Err(FrameError::at(other, reason));
             }
         };
-        let read = |(index, flow): (usize, Value)| {
-            serde_json::from_value(flow).map_err(|error| in_flow(index, &error))
+        let read = |(index, flow)| {
+            let place = format!("flow[{index}]");
+            let read = match flow {
+                Value::Object(members) => FlowText::read(members),
+                _ => Err(FrameError::at("", "must be a table")),
+            };
+            read.map_err(|error| error.inside(&place)).map(|flow| (place, flow))
         };
         Ok(Self { flows: flows.into_iter().enumerate().map(read).collect::<Result<_>>()? })
     }
@@ -82,39 +85,76 @@ impl PacketFile {
     /// The flows for an interface with this MTU. `line` is the speed of the line in bits per second.
     ///
     /// # Errors
-    /// What headers, sizes, rates and flows refuse. The message names the flow.
+    /// What headers, sizes, rates and flows refuse, and more memory than [`FrameLimits::MOST_MEMORY`] for all flows. The error has
+    /// the place of the flow.
     pub fn flow_set(self, defaults: &FlowDefaults, mtu: Mtu, line: Option<f64>) -> Result<FlowSet> {
-        let flow = |(index, flow): (usize, FlowText)| {
-            flow.planned(index, defaults, mtu, line).map_err(|error| in_flow(index, &error))
+        let mut limits = FrameLimits::from(mtu);
+        let flow = |(index, (place, text)): (usize, (String, FlowText))| {
+            let flow = text.planned(index, defaults, limits, line).map_err(|error| error.inside(&place))?;
+            limits.memory -= flow.plan.memory();
+            Ok(flow)
         };
         FlowSet::new(self.flows.into_iter().enumerate().map(flow).collect::<Result<_>>()?)
     }
 }
 
 impl FlowText {
+    fn read(mut members: Map<String, Value>) -> Result<Self> {
+        let payload = members.remove("payload").map(|payload| Payload::from_value(&payload)).transpose();
+        let header =
+            members.remove("header").ok_or_else(|| FrameError::at("", "is missing; state the headers"));
+        let flow = Self {
+            payload: payload.map_err(|error| error.inside("payload"))?.unwrap_or_default(),
+            header: header
+                .and_then(|header| HeaderStack::from_value(&header))
+                .map_err(|error| error.inside("header"))?,
+            name: member(&mut members, "name")?,
+            size: member(&mut members, "size")?,
+            rate: member(&mut members, "rate")?,
+            burst: member(&mut members, "burst")?,
+            poisson: member(&mut members, "poisson")?,
+            count: member(&mut members, "count")?,
+            seconds: member(&mut members, "seconds")?,
+            delay_seconds: member(&mut members, "delay_seconds")?,
+            trailer: member(&mut members, "trailer")?,
+        };
+        match members.keys().next() {
+            None => Ok(flow),
+            Some(name) => {
+                Err(FrameError::at(name, "a flow has no such member; docs/packet-files.md lists them"))
+            }
+        }
+    }
+
     fn planned(
         self,
         index: usize,
         defaults: &FlowDefaults,
-        mtu: Mtu,
+        limits: FrameLimits,
         line: Option<f64>,
     ) -> Result<StackFlow> {
-        let sizes =
-            self.size.as_ref().map_or_else(|| Ok(defaults.sizes.clone()), |size| text_of(size).parse())?;
+        let sizes = self.size.as_ref().map(|size| text_of(size).parse()).transpose();
+        let sizes = sizes.map_err(|error: FrameError| error.inside("size"))?;
         let stream = match self.trailer {
             Some(false) => None,
             _ => Some(StreamId(u8::try_from(index).map_err(|_| {
-                FrameError::Schedule("only the first 256 flows can have a trailer; set trailer = false")
+                let reason = "only the first 256 flows can have a trailer; set trailer = false";
+                FrameError::at("trailer", reason)
             })?)),
         };
-        let plan = StackPlan::new(self.header, sizes, &self.payload, stream, mtu)?;
-        let own = self.rate.as_ref().map(|rate| text_of(rate).parse()).transpose()?;
+        let sizes = sizes.unwrap_or_else(|| defaults.sizes.clone());
+        let plan = StackPlan::new(self.header, sizes, &self.payload, stream, limits);
+        let plan = plan.map_err(|error| error.of_flow("header"))?;
+        let in_rate = |error: FrameError| error.inside("rate");
+        let own = self.rate.as_ref().map(|rate| text_of(rate).parse()).transpose().map_err(in_rate)?;
         let (rate, burst, poisson) = match own {
             None => (defaults.rate, self.burst.or(defaults.burst), self.poisson.or(defaults.poisson)),
             own => (own, self.burst, self.poisson),
         };
         let rate = match rate {
-            Some(AskedRate::Stated(rate)) => Some(rate.of_frames(plan.sizes().mean_octets(), line)?),
+            Some(AskedRate::Stated(rate)) => {
+                Some(rate.of_frames(plan.sizes().mean_octets(), line).map_err(in_rate)?)
+            }
             Some(AskedRate::Maximum) | None => None,
         };
         let schedule = match (rate, burst, poisson) {
@@ -127,27 +167,29 @@ impl FlowText {
         };
         Ok(StackFlow {
             name: self.name.unwrap_or_else(|| (index + 1).to_string()),
-            plan,
+            plan: plan.into(),
             schedule,
             frames: self.count.or(defaults.frames),
-            duration: self.seconds.map(seconds).transpose()?,
-            delay: self.delay_seconds.map_or(Ok(Duration::ZERO), seconds)?,
+            duration: self.seconds.map(|seconds| time("seconds", seconds)).transpose()?,
+            delay: self.delay_seconds.map_or(Ok(Duration::ZERO), |seconds| time("delay_seconds", seconds))?,
         })
     }
 }
 
-fn seconds(seconds: f64) -> Result<Duration> {
-    let wrong = |_| FrameError::Schedule("seconds and delay_seconds are numbers from 0 on");
+/// Reads a member of a flow.
+fn member<T: DeserializeOwned>(members: &mut Map<String, Value>, name: &str) -> Result<Option<T>> {
+    let read = |value| serde_json::from_value(value).map_err(|error| FrameError::at(name, error.to_string()));
+    members.remove(name).map(read).transpose()
+}
+
+fn time(member: &str, seconds: f64) -> Result<Duration> {
+    let wrong = |_| FrameError::at(member, "must be a number from 0 on");
     Duration::try_from_secs_f64(seconds).map_err(wrong)
 }
 
 /// Sizes and rates are texts, or numbers that mean the same.
 fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn in_flow(index: usize, error: &dyn fmt::Display) -> FrameError {
-    FrameError::PacketFile { place: format!("flow {}", index + 1), reason: error.to_string() }
 }
 
 #[cfg(test)]
@@ -218,31 +260,38 @@ mod tests {
         let headers = HEADERS.replace("[[header]]", "[[flow.header]]");
         for (text, expected) in [
             ("x = ", "line 1: "),
-            ("", "flow 1: missing field `header`"),
+            ("", "header: is missing; state the headers"),
             ("flow = []", "flow: a file has tables [[flow]] and nothing else, or the content of one flow"),
             ("flow = [{}]\nsize = 64", "size: a file has tables [[flow]]"),
+            ("flow = [7]", "flow[0]: must be a table"),
+            ("header = [{}]\nmtu = 7", "mtu: a flow has no such member"),
+            ("header = [{}]\nburst = 0", "burst: invalid value: integer `0`"),
+            ("header = [{udp = {src = 1}}]", "header[0].udp.src: is not supported here; there are: src_port"),
+            ("header = [{udp = {src_port = [1, 70000]}}]", "header[0].udp.src_port[1]: 70000 does not fit"),
+            ("header = [{}, {udp = {}}]", "header[1].udp.checksum: needs the addresses of an ipv4"),
+            ("header = [{vlan = {}}]", "header: the headers vlan have 4 octets"),
+            ("size = 5\nheader = [{}]", "size: frame size 5 is not allowed"),
+            ("size = 64\nheader = [{}, {ipv6 = {}}, {udp = {}}]", "size: frame size 64 is too small for"),
+            ("size = 9000\nheader = [{}]", "size: frame size 9000 needs an MTU of 8982"),
+            ("rate = \"fast\"\nheader = [{}]", "rate: 'fast' is not a rate"),
+            ("rate = \"max\"\nburst = 2\nheader = [{}]", "burst and poisson need a mean rate; state one"),
+            ("poisson = 1\nburst = 2\nheader = [{}]", "burst and poisson exclude each other"),
+            ("seconds = -1\nheader = [{}]", "seconds: must be a number from 0 on"),
+            ("payload = 7\nheader = [{}]", "payload: must be octets in hexadecimal"),
             (
-                "size = \"65\"\nmtu = 7\nheader = [{}]",
-                "flow 1: unknown field `mtu`, expected one of `name`, `size`",
+                "payload = {fixed = {pattern = \"0\"}}\nheader = [{}]",
+                "payload.fixed.pattern: must be octets in hexadecimal",
             ),
-            (
-                "header = [{udp = {src = 1}}]",
-                "flow 1: header 1 (udp): src: is not supported here; there are: src_port",
-            ),
-            ("size = 5\nheader = [{}]", "flow 1: frame size 5 is not allowed"),
-            ("size = 9000\nheader = [{}]", "flow 1: frame size 9000 needs an MTU of 8982"),
-            ("rate = \"fast\"\nheader = [{}]", "flow 1: 'fast' is not a rate"),
-            (
-                "rate = \"max\"\nburst = 2\nheader = [{}]",
-                "flow 1: burst and poisson need a mean rate; state one",
-            ),
-            ("poisson = 1\nburst = 2\nheader = [{}]", "flow 1: burst and poisson exclude each other"),
-            ("seconds = -1\nheader = [{}]", "flow 1: seconds and delay_seconds are numbers from 0 on"),
-            ("payload = 7\nheader = [{}]", "flow 1: payload: pattern: must be octets in hexadecimal"),
         ] {
             let error = set(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+        let second = format!("[[flow]]\n{headers}\n[[flow]]\n{}", headers.replace("10.0.1.1", "10.0.1"));
+        let error = set(&second).unwrap_err().to_string();
+        assert!(
+            error.starts_with("flow[1].header[1].ipv4.dst: \"10.0.1\" is not an IPv4 address"),
+            "{error}"
+        );
         let second = format!("[[flow]]\n{headers}\n[[flow]]\nrate = \"max\"\n{headers}");
         assert_eq!(
             set(&second).unwrap_err().to_string(),

@@ -45,8 +45,7 @@ impl Recording {
     pub fn start(port: &Port, config: &Capture, limit: ByteCount, folder: &Path) -> Result<Self> {
         let folder = Folder::below(folder)
             .map_err(|source| OtgError::System { what: "no folder for captures", source })?;
-        let snap_length =
-            config.packet_size.filter(|octets| *octets > 0).map_or(SnapLength::EVERYTHING, SnapLength::new);
+        let snap_length = snap_length(config);
         let options =
             CaptureOptions { snap_length, ring: MEMORY, flow_hashes: false, ..CaptureOptions::default() };
         // A full file is followed by another, which replaces the one before; or it is the last one.
@@ -120,7 +119,7 @@ impl Recording {
         self.folder
             .files()
             .map_err(Failure::from)
-            .and_then(|files| encode(&files, self.config.format, slice))
+            .and_then(|files| encode(&files, &self.config, slice))
             .map_err(|failure| match failure {
                 Failure::Record(error) => OtgError::Record { path: port.into(), source: error.into() },
                 Failure::System(source) => {
@@ -128,6 +127,11 @@ impl Recording {
                 }
             })
     }
+}
+
+/// Octets of each frame that are recorded.
+fn snap_length(config: &Capture) -> SnapLength {
+    config.packet_size.map_or(SnapLength::EVERYTHING, |octets| SnapLength::new(octets.get().into()))
 }
 
 enum Failure {
@@ -147,16 +151,16 @@ impl From<RecordError> for Failure {
     }
 }
 
-/// Writes the frames of files anew. Sizes of the model include the FCS, which Linux removes: it is computed and put back, except
-/// behind frames that were cut.
+/// Writes the frames of files anew, and at the end what the interface received and what was lost, if the format has it. Sizes of the
+/// model include the FCS, which Linux removes: it is computed and put back, except behind frames that were cut.
 fn encode(
     files: &[PathBuf],
-    format: CaptureFormat,
+    config: &Capture,
     slice: Option<&InitialSlice>,
 ) -> std::result::Result<Vec<u8>, Failure> {
-    let (skipped, most) =
-        slice.map_or((0, u64::MAX), |slice| (slice.start.0.0.saturating_sub(1), slice.count.0.0));
-    let mut encoder: Option<Encoder> = None;
+    let (skipped, most) = slice.map_or((0, u64::MAX), |slice| (slice.start.0.0 - 1, slice.count.0.0));
+    let (format, snap) = (config.format, snap_length(config));
+    let (mut encoder, mut statistics): (Option<Encoder>, _) = (None, None);
     let (mut octets, mut number, mut with_fcs) = (Vec::new(), 0_u64, Vec::new());
     for file in files {
         let reader = CaptureReader::new(BufReader::new(File::open(file)?));
@@ -166,15 +170,14 @@ fn encode(
             match record {
                 Record::Section(described) => section = described.clone(),
                 Record::Interface(_, interface) if encoder.is_none() => {
-                    let whole = SnapLength::EVERYTHING;
                     let made = match format {
-                        CaptureFormat::Pcap => Encoder::pcap(interface.link_type, whole),
+                        CaptureFormat::Pcap => Encoder::pcap(interface.link_type, snap),
                         CaptureFormat::Pcapng => {
                             let description = InterfaceDescription {
                                 fcs_octets: Some(FCS as u8),
                                 ..interface.description.clone()
                             };
-                            Encoder::pcapng(&section, &[description], whole, HashAlgorithm::default())?
+                            Encoder::pcapng(&section, &[description], snap, HashAlgorithm::default())?
                         }
                     };
                     octets.extend(made.header());
@@ -191,9 +194,14 @@ fn encode(
                     }
                     put(&packet, encoder, &mut with_fcs, &mut octets);
                 }
-                _ => {}
+                // The counts begin with the capture: the last ones are of all its files.
+                Record::Statistics(counts) => statistics = Some(counts),
+                Record::Interface(..) => {}
             }
         }
+    }
+    if let (Some(encoder), Some(statistics)) = (encoder, statistics) {
+        octets.extend(encoder.statistics(&statistics).unwrap_or_default());
     }
     Ok(octets)
 }
@@ -259,5 +267,110 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // On failure somebody else has removed it.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU16;
+
+    use capbench_record::file::{InterfaceStatistics, PacketFacts};
+    use capbench_testing::Scratch;
+    use capbench_testing::network::program;
+
+    use super::*;
+    use crate::model::of_value;
+
+    /// A file of a capture with frames of 60 octets, as a recording writes it: its last record has the counts until then.
+    fn file(scratch: &Scratch, name: &str, frames: u8, received: u64) -> PathBuf {
+        let description = InterfaceDescription { name: Some("p1".into()), ..InterfaceDescription::default() };
+        let section = SectionDescription::default();
+        let whole = SnapLength::EVERYTHING;
+        let encoder = Encoder::pcapng(&section, &[description], whole, HashAlgorithm::default()).unwrap();
+        let mut octets = encoder.header();
+        for number in 0..frames {
+            let octets_of_frame = [number; 60];
+            let frame = Frame::new(&octets_of_frame, 60, 1 << 60);
+            let mut room = [0; 512];
+            let length = encoder.encode(&frame, &PacketFacts::default(), &mut room).unwrap();
+            octets.extend(&room[..length]);
+        }
+        let statistics = InterfaceStatistics {
+            time_ns: 1 << 60,
+            received: Some(received),
+            interface_dropped: Some(2),
+            system_dropped: Some(received / 10),
+            comments: vec![format!("lost: link 2, ring {}, writer (ours) 1", received / 10)],
+            ..InterfaceStatistics::default()
+        };
+        octets.extend(encoder.statistics(&statistics).unwrap());
+        let path = scratch.file(name);
+        fs::write(&path, octets).unwrap();
+        path
+    }
+
+    fn fetched(files: &[PathBuf], members: serde_json::Value, slice: Option<&InitialSlice>) -> Vec<u8> {
+        let mut capture = serde_json::json!({"name": "c", "port_names": ["p1"]});
+        members.as_object().unwrap().iter().for_each(|(name, value)| capture[name] = value.clone());
+        encode(files, &of_value(&capture).unwrap(), slice).unwrap_or_else(|_| panic!("it is encoded"))
+    }
+
+    /// The lengths of the frames of a file, and its counts.
+    fn read(octets: &[u8]) -> (Vec<(usize, u32)>, Vec<InterfaceStatistics>) {
+        let mut reader = CaptureReader::new(octets).unwrap();
+        let (mut frames, mut counts) = (Vec::new(), Vec::new());
+        while let Some(record) = reader.next_record().unwrap() {
+            match record {
+                Record::Packet(packet) => frames.push((packet.data.len(), packet.original_length)),
+                Record::Statistics(statistics) => counts.push(statistics),
+                _ => {}
+            }
+        }
+        (frames, counts)
+    }
+
+    #[test]
+    fn a_fetched_pcapng_ends_with_the_counts_of_the_whole_capture() {
+        let scratch = Scratch::new();
+        let files = [file(&scratch, "1", 3, 30), file(&scratch, "2", 2, 60)];
+        let octets = fetched(&files, serde_json::json!({"format": "pcapng"}), None);
+        let (frames, counts) = read(&octets);
+        assert_eq!(frames, [(64, 64); 5], "with the FCS");
+        let [counts] = &counts[..] else { panic!("{counts:?}") };
+        assert_eq!(
+            (counts.received, counts.interface_dropped, counts.system_dropped),
+            (Some(60), Some(2), Some(6))
+        );
+        assert_eq!(counts.own_dropped(), Some(1));
+        let slice = InitialSlice { start: of_value(&2.into()).unwrap(), count: of_value(&1.into()).unwrap() };
+        let (part, of_part) = read(&fetched(&files, serde_json::json!({"format": "pcapng"}), Some(&slice)));
+        assert_eq!((part.len(), of_part), (1, vec![counts.clone()]), "a slice has the counts, too");
+        let (frames, counts) = read(&fetched(&files, serde_json::json!({"format": "pcap"}), None));
+        assert_eq!((frames.len(), counts.len()), (5, 0), "pcap has no counts");
+        let path = scratch.file("fetched.pcapng");
+        fs::write(&path, &octets).unwrap();
+        let said = |line: &str| {
+            let output = program(line).arg(&path).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let infos = said("capinfos -M -c -I");
+        for line in ["Number of packets:   5", "Number of stat entries = 1"] {
+            assert!(infos.contains(line), "{infos}");
+        }
+        assert_eq!(said("tshark -o eth.check_fcs:TRUE -T fields -e eth.fcs.status -r"), "1\n".repeat(5));
+    }
+
+    #[test]
+    fn no_frame_of_a_file_is_longer_than_the_packet_size() {
+        let scratch = Scratch::new();
+        let files = [file(&scratch, "1", 2, 30)];
+        for (size, expected) in [(60, 60), (62, 62), (64, 64), (65, 64)] {
+            let octets = fetched(&files, serde_json::json!({"packet_size": size}), None);
+            assert_eq!(read(&octets).0, [(expected, 64); 2], "packet_size {size}");
+            let config =
+                of_value::<Capture>(&serde_json::json!({"name": "c", "port_names": [], "packet_size": size}));
+            assert_eq!(config.unwrap().packet_size, NonZeroU16::new(size));
+        }
     }
 }

@@ -1,19 +1,15 @@
 //! Why a request is refused.
 
+use capbench_frames::FrameError;
 use capbench_http::StatusCode;
 use thiserror::Error;
 
 /// Why a request of a client fails, or the server does not start. The client gets it as `Error` of the model.
 #[derive(Debug, Error)]
 pub enum OtgError {
-    /// Something in the request that the model or capbench does not have.
-    #[error("{}{reason}", prefix(path))]
-    Invalid {
-        /// Where in the request, in the model's names; empty for all of it.
-        path: String,
-        /// What is wrong.
-        reason: String,
-    },
+    /// Something in the request that the model or capbench does not have, at its place in the model.
+    #[error(transparent)]
+    Invalid(#[from] FrameError),
     /// There is no such thing in the configuration.
     #[error("{path}: the configuration has no {kind} \"{name}\"")]
     NoSuch {
@@ -76,19 +72,27 @@ pub enum OtgError {
 }
 
 fn prefix(path: &str) -> String {
-    if matches!(path, "" | ".") { String::new() } else { format!("{path}: ") }
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
 impl OtgError {
-    /// Something wrong at a place of the request.
+    /// Something wrong at a place of the request; empty for all of it.
     pub(crate) fn invalid(path: &str, reason: impl Into<String>) -> Self {
-        Self::Invalid { path: path.into(), reason: reason.into() }
+        Self::Invalid(FrameError::At { place: path.into(), reason: reason.into() })
+    }
+
+    /// The same error of a part of the request that is at a place itself.
+    pub(crate) fn inside(self, outer: &str) -> Self {
+        match self {
+            Self::Invalid(error) => Self::Invalid(error.inside(outer)),
+            other => other,
+        }
     }
 
     /// The code of the answer.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::Invalid { .. } => StatusCode::BAD_REQUEST,
+            Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::NoSuch { .. } => StatusCode::NOT_FOUND,
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::Host { .. } | Self::Traffic { .. } | Self::Capture { .. } => {

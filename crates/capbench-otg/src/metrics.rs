@@ -8,7 +8,7 @@ use crate::model;
 use crate::model::answers::{
     FlowMetric, Latency, MetricsResponse, PortMetric, Tag, TagValue, TaggedMetric, Timestamps,
 };
-use crate::model::requests::{FlowMetricsRequest, MetricsRequest, PortMetricsRequest};
+use crate::model::requests::{FlowMetricsRequest, MetricsRequest, PortMetricsRequest, TaggedMetrics};
 use crate::rates::Counts;
 use crate::receiving::Tally;
 use crate::session::{ConfiguredPort, Flow, FlowState, Session};
@@ -99,7 +99,7 @@ impl Session {
         }
         let all = (0..self.flows.len()).filter(|at| self.flows[*at].config.metrics.enable).collect();
         let rows = if named.is_empty() { all } else { named };
-        let row = |at: usize| self.flow_row(&self.flows[at], request.tagged_metrics.include);
+        let row = |at: usize| self.flow_row(&self.flows[at], &request.tagged_metrics);
         let rows = rows.into_iter().map(|at| row(at).only(&request.metric_names));
         Ok(MetricsResponse::FlowMetrics { flow_metrics: rows.collect() })
     }
@@ -115,7 +115,7 @@ impl Session {
         })
     }
 
-    fn flow_row(&self, flow: &Flow, with_tags: bool) -> FlowMetric {
+    fn flow_row(&self, flow: &Flow, tags: &TaggedMetrics) -> FlowMetric {
         let metrics = &flow.config.metrics;
         let state = self.state(flow);
         let sent = flow.run.as_ref().map(|run| run.counts()).unwrap_or_default();
@@ -161,13 +161,13 @@ impl Session {
                 }
             }),
             latency: tally.filter(|_| metrics.latency.enable).and_then(|tally| latency(flow, &tally)),
-            tagged_metrics: (with_tags && metrics.predefined_metric_tags.rx_name && tally.is_some())
-                .then(|| self.tagged(flow)),
+            tagged_metrics: (tags.include && metrics.predefined_metric_tags.rx_name && tally.is_some())
+                .then(|| self.tagged(flow, tags)),
         }
     }
 
     /// What each of its ports received.
-    fn tagged(&self, flow: &Flow) -> Vec<TaggedMetric> {
+    fn tagged(&self, flow: &Flow, tags: &TaggedMetrics) -> Vec<TaggedMetric> {
         let number = self.number(flow);
         let each = flow.receivers.iter().filter_map(|at| {
             let ConfiguredPort { port, receiver, .. } = &self.ports[*at];
@@ -177,7 +177,7 @@ impl Session {
             let tags = vec![Tag { name: "rx_name", value }];
             Some(TaggedMetric { tags, frames_rx: tally.frames, bytes_rx: tally.octets })
         });
-        each.collect()
+        each.filter(|metric| tags.has_row(metric.frames_rx)).collect()
     }
 }
 

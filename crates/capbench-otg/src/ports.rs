@@ -8,7 +8,7 @@ use capbench_host::links::LinkStats;
 use capbench_lab::live::line_rate;
 
 use crate::error::{OtgError, Result};
-use crate::model::config::{Layer1, Port as PortConfig};
+use crate::model::config::{Layer1, Port as PortConfig, Speed};
 
 /// The interfaces that clients may use.
 #[derive(Clone, Debug, Default)]
@@ -68,10 +68,9 @@ impl Port {
     }
 
     /// What of the settings of layer 1 is not as the configuration has it: nothing is changed.
-    pub fn apply(&mut self, layer1: &Layer1, warnings: &mut Vec<String>) -> Result<()> {
+    pub fn apply(&mut self, layer1: &Layer1, warnings: &mut Vec<String>) {
         let Self { name, side, .. } = self;
-        let wanted = layer1.speed.as_deref().map(speed_of).transpose()?;
-        match (self.line, wanted) {
+        match (self.line, layer1.speed.map(|Speed(bits)| bits)) {
             (Some(line), Some(wanted)) if line != wanted => warnings.push(format!(
                 "layer1.speed of {name}: {} has {line} bit/s, which capbench does not change",
                 side.name()
@@ -92,7 +91,6 @@ impl Port {
                 side.mtu()
             ));
         }
-        Ok(())
     }
 
     /// Its counters since the last start of flows, and whether it has a carrier.
@@ -106,38 +104,5 @@ impl Port {
     pub fn clear(&mut self) -> capbench_host::Result<()> {
         self.before = self.side.stats()?;
         Ok(())
-    }
-}
-
-/// Bits per second of `Layer1.speed`.
-fn speed_of(name: &str) -> Result<f64> {
-    let rest = name.strip_prefix("speed_").unwrap_or(name);
-    let mut parts = rest.split('_');
-    let (number, mut unit) = (parts.next().and_then(|number| number.parse::<u32>().ok()), parts.next());
-    if matches!(unit, Some("fd" | "hd")) {
-        unit = parts.next();
-    }
-    match (number, unit) {
-        (Some(number), Some("mbps")) => Ok(f64::from(number) * 1e6),
-        (Some(number), Some("gbps")) => Ok(f64::from(number) * 1e9),
-        _ => Err(OtgError::invalid("layer1.speed", format!("the model has no speed \"{name}\""))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::speed_of;
-
-    #[test]
-    fn speeds_of_the_model_are_read() {
-        for (name, bits) in [
-            ("speed_10_fd_mbps", Some(1e7)),
-            ("speed_100_hd_mbps", Some(1e8)),
-            ("speed_1_gbps", Some(1e9)),
-            ("speed_800_gbps", Some(8e11)),
-            ("speed_1_tbps", None),
-        ] {
-            assert_eq!(speed_of(name).ok(), bits, "{name}");
-        }
     }
 }

@@ -68,7 +68,7 @@ impl Sending {
         let failed = |source| OtgError::Traffic { path: port.name.clone(), source };
         let flows = flows.map(|(name, plan)| StackFlow {
             name: name.into(),
-            plan: plan.frames.clone(),
+            plan: Arc::clone(&plan.frames),
             schedule: plan.schedule.clone(),
             frames: plan.most,
             duration: plan.duration,

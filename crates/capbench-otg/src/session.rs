@@ -29,7 +29,7 @@ use crate::sending::{Sending, Started};
 /// How long frames are awaited that were sent and did not arrive: a flow without a frame for so long has stopped.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Largest number of flows: a few hundred KiB each.
+/// Largest number of flows.
 const MOST_FLOWS: usize = 4096;
 
 /// Time for all threads of a start to reach their loops before the first frame.
@@ -190,13 +190,19 @@ impl Session {
     /// applied leaves none.
     pub fn set_config(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
         let (config, mut value): (Config, Value) = model::read(octets)?;
+        config.check()?;
         model::config::normalise(&mut value);
         self.hold(client, config.options.port_options.location_preemption)?;
         self.clear();
+        let pending = self.warnings.len();
         let applied = self.apply(config);
         match applied {
             Ok(()) => self.value = value,
-            Err(_) => self.clear(),
+            Err(_) => {
+                // What was to be said of a configuration that is none.
+                self.warnings.truncate(pending);
+                self.clear();
+            }
         }
         applied.map(|()| self.take_warnings())
     }
@@ -208,23 +214,11 @@ impl Session {
         self.ports.clear();
         self.routes = Arc::default();
         self.value = Value::Object(serde_json::Map::new());
-        self.warnings.clear();
     }
 
     fn apply(&mut self, config: Config) -> Result<()> {
         if config.flows.len() > MOST_FLOWS {
             return Err(OtgError::invalid("flows", format!("a configuration has up to {MOST_FLOWS} flows")));
-        }
-        let mut names = HashSet::new();
-        let all =
-            config.ports.iter().map(|port| &port.name).chain(config.flows.iter().map(|flow| &flow.name));
-        for name in all {
-            if name.is_empty() || !names.insert(name) {
-                return Err(OtgError::invalid(
-                    "name",
-                    format!("\"{name}\" is empty, or the name of two things"),
-                ));
-            }
         }
         for (number, port) in config.ports.iter().enumerate() {
             let port = Port::open(port, number, &self.options.allowed)?;
@@ -239,19 +233,17 @@ impl Session {
         }
         for (number, layer1) in config.layer1.iter().enumerate() {
             for at in self.named(&layer1.port_names, &format!("layer1[{number}].port_names"))? {
-                self.ports[at].port.apply(layer1, &mut self.warnings)?;
+                self.ports[at].port.apply(layer1, &mut self.warnings);
             }
         }
         for (number, capture) in config.captures.iter().enumerate() {
-            let path = format!("captures[{number}].port_names");
-            for at in self.named(&capture.port_names, &path)? {
-                if self.ports[at].capture.replace(capture.clone()).is_some() {
-                    return Err(OtgError::invalid(&path, "a port has two captures"));
-                }
+            for at in self.named(&capture.port_names, &format!("captures[{number}].port_names"))? {
+                self.ports[at].capture = Some(capture.clone());
             }
         }
         for (number, flow) in config.flows.into_iter().enumerate() {
             let flow = self.flow(flow, number)?;
+            self.warnings.extend(flow.plan.warning(&format!("flows[{number}]")));
             self.flows.push(flow);
         }
         let measured = self.flows.iter().filter(|flow| flow.config.metrics.enable);
@@ -275,8 +267,15 @@ impl Session {
             return Err(OtgError::invalid(&path, "a port is there twice"));
         }
         let stream = self.flows.iter().filter(|flow| flow.transmitter == transmitter).count();
-        let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, &path)?;
+        let memory = self.memory_for(number);
+        let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, memory, &path)?;
         Ok(Flow { config, transmitter, receivers, plan, stream, run: None, rates: Rates::default() })
+    }
+
+    /// Octets of memory that the flows other than this one leave.
+    fn memory_for(&self, number: usize) -> usize {
+        let others = self.flows.iter().enumerate().filter(|(other, _)| *other != number);
+        FlowPlan::memory_left_by(others.map(|(_, flow)| &flow.plan))
     }
 
     /// The number of a port.
@@ -323,7 +322,9 @@ impl Session {
                 its_value[name] = value["flows"]["flows"][number][name].clone();
             }
             let Flow { transmitter, stream, .. } = self.flows[at];
-            let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, &path)?;
+            let memory = self.memory_for(at);
+            let plan = FlowPlan::new(&config, &self.ports[transmitter].port, stream, memory, &path)?;
+            self.warnings.extend(plan.warning(&path));
             (self.flows[at].plan, self.flows[at].config) = (plan, config);
             self.value["flows"][at] = its_value;
         }

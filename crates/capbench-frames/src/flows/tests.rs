@@ -8,7 +8,14 @@ fn flow(stream: u8, schedule: Schedule, frames: Option<u64>) -> StackFlow {
     let stack = HeaderStack::from_value(&json!([{}, {"ipv4": {}}, {"udp": {}}])).unwrap();
     let sizes = "64,128".parse().unwrap();
     let plan = StackPlan::new(stack, sizes, &Payload::default(), Some(StreamId(stream)), Mtu(1500)).unwrap();
-    StackFlow { name: format!("f{stream}"), plan, schedule, frames, duration: None, delay: Duration::ZERO }
+    StackFlow {
+        name: format!("f{stream}"),
+        plan: plan.into(),
+        schedule,
+        frames,
+        duration: None,
+        delay: Duration::ZERO,
+    }
 }
 
 fn constant(rate: f64) -> Schedule {

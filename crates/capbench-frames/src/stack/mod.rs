@@ -13,20 +13,22 @@ mod sequence;
 mod writer;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use pattern::Pattern;
 pub use payload::Payload;
-pub use plan::StackPlan;
+pub use plan::{FrameLimits, StackPlan};
 use protocols::{CHECKSUM_PRESENT, CUSTOM, Field, Protocol};
+use serde::de;
 pub use writer::StackFrames;
 
 use crate::FrameError;
 use crate::units::FCS_OCTETS;
 
-/// The headers of a frame, in their order on the wire.
+/// The headers of a frame, in their order on the wire. Copies share them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderStack {
-    headers: Vec<Header>,
+    headers: Arc<[Header]>,
     /// Whether frames inside of frames keep room for their FCS.
     has_inner_fcs: bool,
 }
@@ -38,7 +40,7 @@ pub struct Header {
     /// The fields with a stated pattern.
     patterns: Vec<(&'static Field, Pattern)>,
     /// The octets of a `custom` header.
-    octets: Vec<u8>,
+    octets: Box<[u8]>,
 }
 
 impl HeaderStack {
@@ -64,6 +66,22 @@ impl HeaderStack {
     /// Octets of all headers.
     pub fn octets(&self) -> usize {
         self.headers.iter().map(Header::octets).sum()
+    }
+
+    /// Octets of memory.
+    fn memory(&self) -> usize {
+        let values = |(_, pattern): &(_, Pattern)| match pattern {
+            Pattern::Values(values) => size_of_val(&**values),
+            _ => 0,
+        };
+        let of_header = |header: &Header| {
+            let patterns = header.patterns.capacity() * size_of::<(&Field, Pattern)>();
+            size_of::<Header>()
+                + header.octets.len()
+                + patterns
+                + header.patterns.iter().map(values).sum::<usize>()
+        };
+        self.headers.iter().map(of_header).sum()
     }
 }
 
@@ -114,45 +132,14 @@ impl fmt::Display for HeaderStack {
     }
 }
 
-/// Why a part of a stack is refused, before the place of the header is known.
-#[derive(Debug)]
-struct Refused {
-    /// The place in the header, from the inside out.
-    places: Vec<String>,
-    reason: String,
-}
-
-fn refuse(place: &str, reason: &str) -> Refused {
-    let places = if place.is_empty() { vec![] } else { vec![place.to_owned()] };
-    Refused { places, reason: reason.to_owned() }
-}
-
-impl Refused {
-    /// The same inside a member of this name.
-    fn inside(mut self, place: &str) -> Self {
-        self.places.push(place.to_owned());
-        self
-    }
-
-    fn place(&self) -> String {
-        let places: Vec<_> = self.places.iter().rev().map(String::as_str).collect();
-        places.join(".")
-    }
-
-    fn of_header(self, index: usize, protocol: &str) -> FrameError {
-        FrameError::Header {
-            number: index + 1,
-            protocol: protocol.to_owned(),
-            place: self.place(),
-            reason: self.reason,
+/// An error for serde, which knows only the place of the whole value: the message begins with the rest of the place, as it
+/// continues there.
+fn for_serde<E: de::Error>(error: FrameError) -> E {
+    match error {
+        FrameError::At { place, reason } if !place.is_empty() && !place.starts_with('[') => {
+            E::custom(format_args!(".{place}: {reason}"))
         }
-    }
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separator = if self.places.is_empty() { "" } else { ": " };
-        write!(f, "{}{separator}{}", self.place(), self.reason)
+        other => E::custom(other),
     }
 }
 

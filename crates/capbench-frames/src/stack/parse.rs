@@ -1,15 +1,15 @@
 //! Reads a stack of headers from a value of any self-describing format.
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::pattern::{chosen, unknown};
 use super::protocols::{CHECKSUM_PRESENT, CUSTOM, Field, PROTOCOLS, Protocol};
-use super::{Header, HeaderStack, Pattern, Refused, refuse};
+use super::{Header, HeaderStack, Pattern, for_serde};
 use crate::{FrameError, Result};
 
-/// What a place without headers is called.
-const STACK: &str = "the packet";
+/// A list that clients send along; capbench has none of its elements.
+const OPTIONS: &str = "options";
 
 /// The protocol of a header that names none.
 const DEFAULT: &str = "ethernet";
@@ -21,47 +21,49 @@ impl HeaderStack {
     /// `choice` may be left out.
     ///
     /// # Errors
-    /// A member, protocol, pattern or value that is not supported. The error names its place.
+    /// A member, protocol, pattern or value that is not supported. The error has its place in the list.
     pub fn from_value(value: &Value) -> Result<Self> {
         let Value::Array(headers) = value else {
-            return Err(refuse("", "must be a list of headers").of_header(0, STACK));
+            return Err(FrameError::at("", "must be a list of headers"));
         };
         if headers.is_empty() {
-            return Err(refuse("", "has no header; state one or more").of_header(0, STACK));
+            return Err(FrameError::at("", "has no header; state one or more"));
         }
-        let headers = headers.iter().enumerate().map(|(index, value)| {
-            let (name, body) = name_and_body(value).map_err(|refused| refused.of_header(index, "?"))?;
-            header(name, body).map_err(|refused| refused.of_header(index, name))
-        });
-        Ok(Self { headers: headers.collect::<Result<_>>()?, has_inner_fcs: false })
+        let header = |(index, value)| header(value).map_err(|error| error.inside(&format!("[{index}]")));
+        Ok(Self {
+            headers: headers.iter().enumerate().map(header).collect::<Result<_>>()?,
+            has_inner_fcs: false,
+        })
     }
 }
 
-/// Any self-describing format: JSON, TOML.
+/// Any self-describing format: JSON, TOML. The message of an error continues the place of the list: `[1].ipv4.src: …`.
 impl<'de> Deserialize<'de> for HeaderStack {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Self::from_value(&value).map_err(|error: FrameError| de::Error::custom(error))
+        Self::from_value(&value).map_err(for_serde)
     }
 }
 
-fn name_and_body(value: &Value) -> std::result::Result<(&str, Option<&Value>), Refused> {
-    let Value::Object(members) = value else { return Err(refuse("", "must be a table")) };
-    Ok(chosen(members)?.unwrap_or((DEFAULT, None)))
+fn header(value: &Value) -> Result<Header> {
+    let Value::Object(members) = value else { return Err(FrameError::at("", "must be a table")) };
+    let (name, body) = chosen(members)?.unwrap_or((DEFAULT, None));
+    header_of(name, body).map_err(|error| error.inside(name))
 }
 
-fn header(name: &str, body: Option<&Value>) -> std::result::Result<Header, Refused> {
+fn header_of(name: &str, body: Option<&Value>) -> Result<Header> {
     let Some(protocol) = Protocol::find(name) else {
         let known: Vec<_> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
-        return Err(refuse("", &format!("this protocol is not supported; there are: {}", known.join(", "))));
+        let reason = format!("this protocol is not supported; there are: {}", known.join(", "));
+        return Err(FrameError::at("", reason));
     };
     let none = Map::new();
     let members = match body {
         None => &none,
         Some(Value::Object(members)) => members,
-        Some(_) => return Err(refuse("", "must be a table of fields")),
+        Some(_) => return Err(FrameError::at("", "must be a table of fields")),
     };
-    let mut header = Header { protocol, patterns: Vec::new(), octets: Vec::new() };
+    let mut header = Header { protocol, patterns: Vec::new(), octets: Box::default() };
     if protocol.name == CUSTOM {
         header.octets = octets(members)?;
         return Ok(header);
@@ -72,11 +74,7 @@ fn header(name: &str, body: Option<&Value>) -> std::result::Result<Header, Refus
 }
 
 /// Reads the members of a header, or of a group of its fields with the prefix `group.`.
-fn group(
-    header: &mut Header,
-    prefix: &str,
-    members: &Map<String, Value>,
-) -> std::result::Result<(), Refused> {
+fn group(header: &mut Header, prefix: &str, members: &Map<String, Value>) -> Result<()> {
     let fields = header.protocol.fields;
     // A table with `choice` has one of its groups.
     let members: Vec<(&str, &Value)> = if members.contains_key("choice") {
@@ -92,13 +90,13 @@ fn group(
     for (name, value) in members {
         let full = format!("{prefix}{name}");
         if let Some(field) = fields.iter().find(|field| field.name == full) {
-            let pattern = Pattern::parse(field, value).map_err(|refused| refused.inside(name))?;
+            let pattern = Pattern::parse(field, value).map_err(|error| error.inside(name))?;
             header.patterns.extend(pattern.map(|pattern| (field, pattern)));
         } else if let (true, Value::Object(inner)) =
             (fields.iter().any(|field| is_inside(field, &full)), value)
         {
-            group(header, &format!("{full}."), inner).map_err(|refused| refused.inside(name))?;
-        } else if value.as_array().is_none_or(|list| !list.is_empty()) {
+            group(header, &format!("{full}."), inner).map_err(|error| error.inside(name))?;
+        } else if name != OPTIONS || value.as_array().is_none_or(|list| !list.is_empty()) {
             return Err(unknown(name, &names(fields, prefix)));
         }
     }
@@ -118,40 +116,40 @@ fn names(fields: &'static [Field], prefix: &str) -> Vec<&'static str> {
 }
 
 /// Checks what no field alone can show.
-fn check(header: &Header) -> std::result::Result<(), Refused> {
+fn check(header: &Header) -> Result<()> {
     let stated = &header.patterns;
     for (index, (field, pattern)) in stated.iter().enumerate() {
         let overlaps = |(other, _): &&(&Field, _)| {
             other.range().start < field.range().end && field.range().start < other.range().end
         };
         if let Some((other, _)) = stated[..index].iter().find(overlaps) {
-            return Err(refuse(
-                field.name,
-                &format!("has bits that {} has, too; state one of them", other.name),
-            ));
+            let reason = format!("has bits that {} has, too; state one of them", other.name);
+            return Err(FrameError::at(field.name, reason));
         }
         let has_length = matches!(field.name, CHECKSUM_PRESENT | "header_length");
         if has_length && !matches!(pattern, Pattern::Value(_) | Pattern::Auto) {
-            return Err(refuse(field.name, "must be one value: it says how long the header is"));
+            return Err(FrameError::at(field.name, "must be one value: it says how long the header is"));
         }
         if field.range().end > 8 * header.octets() {
-            return Err(refuse(field.name, &format!("is in the header only with {CHECKSUM_PRESENT} 1")));
+            let reason = format!("is in the header only with {CHECKSUM_PRESENT} 1");
+            return Err(FrameError::at(field.name, reason));
         }
     }
     Ok(())
 }
 
 /// The octets of a `custom` header.
-fn octets(members: &Map<String, Value>) -> std::result::Result<Vec<u8>, Refused> {
+fn octets(members: &Map<String, Value>) -> Result<Box<[u8]>> {
     const WANTED: &str = "must be octets in hexadecimal, such as \"0a 0b 0c\"";
     let body = chosen(members)?;
     let Some(("bytes", Some(Value::String(text)))) = body else {
-        return Err(body.map_or_else(
-            || refuse("bytes", WANTED),
-            |(name, _)| if name == "bytes" { refuse(name, WANTED) } else { unknown(name, &["bytes"]) },
-        ));
+        return Err(match body {
+            Some((name, _)) if name != "bytes" => unknown(name, &["bytes"]),
+            _ => FrameError::at("bytes", WANTED),
+        });
     };
-    hexadecimal(text).filter(|octets| !octets.is_empty()).ok_or_else(|| refuse("bytes", WANTED))
+    let octets = hexadecimal(text).filter(|octets| !octets.is_empty());
+    octets.map(Vec::into_boxed_slice).ok_or_else(|| FrameError::at("bytes", WANTED))
 }
 
 /// Octets in hexadecimal. Spaces and colons do not matter.

@@ -1,12 +1,12 @@
 //! The values that a field takes from frame to frame, and how they are written.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::protocols::{Auto, Field, Kind};
-use super::{Refused, refuse};
-use crate::MacAddress;
+use crate::{FrameError, MacAddress, Result};
 
 /// The values of a field. Each field counts its frames alone: frame `i` has element `i mod count`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Pattern {
     /// One value.
     Value(u128),
     /// These values.
-    Values(Vec<u128>),
+    Values(Arc<[u128]>),
     /// Values at equal distances, modulo the width of the field.
     Counter {
         /// The first value.
@@ -51,7 +51,7 @@ impl Pattern {
     /// Parses the pattern of a field; `None` if it states nothing.
     ///
     /// The short forms are a value, and a list of values.
-    pub(super) fn parse(field: &Field, value: &Value) -> Result<Option<Self>, Refused> {
+    pub(super) fn parse(field: &Field, value: &Value) -> Result<Option<Self>> {
         let is_checksum = matches!(field.auto, Some(Auto::Checksum(_)));
         let Value::Object(members) = value else {
             return match (value, is_checksum) {
@@ -68,35 +68,42 @@ impl Pattern {
             _ => !is_checksum && CHOICES.contains(&choice),
         };
         if !known {
-            return Err(refuse(choice, "this field has no such pattern"));
+            return Err(FrameError::at(choice, "this field has no such pattern"));
         }
-        Self::choice(field, choice, body).map(Some).map_err(|refused| refused.inside(choice))
+        Self::choice(field, choice, body).map(Some).map_err(|error| error.inside(choice))
     }
 
     /// The pattern of this name, which the field has.
-    fn choice(field: &Field, choice: &str, body: Option<&Value>) -> Result<Self, Refused> {
+    fn choice(field: &Field, choice: &str, body: Option<&Value>) -> Result<Self> {
         let whole = |value: &Value| parse_value(field, value);
         match choice {
+            "custom" if body.is_none() => Err(FrameError::at("", "has no value; state one")),
             "value" | "custom" => Ok(Self::Value(body.map_or(Ok(field.default), whole)?)),
             "values" => match body {
-                None => Ok(Self::Values(vec![field.default])),
+                None => Ok(Self::Values([field.default].into())),
                 Some(Value::Array(values)) if !values.is_empty() => {
-                    values.iter().map(whole).collect::<Result<_, _>>().map(Self::Values)
+                    let element =
+                        |(index, value)| whole(value).map_err(|error| error.inside(&format!("[{index}]")));
+                    values.iter().enumerate().map(element).collect::<Result<_>>().map(Self::Values)
                 }
-                Some(_) => Err(refuse("", "must be a list of one value or more")),
+                Some(_) => Err(FrameError::at("", "must be a list of one value or more")),
             },
-            "auto" => Ok(Self::Auto),
+            // Clients send the default along.
+            "auto" if body.is_none_or(|body| whole(body).is_ok_and(|value| value == field.default)) => {
+                Ok(Self::Auto)
+            }
+            "auto" => Err(FrameError::at("", "capbench computes it; state it as value")),
             "generated" => match body {
                 None => Ok(Self::Auto),
                 Some(Value::String(text)) => generated(text),
-                Some(_) => Err(refuse("", GENERATED)),
+                Some(_) => Err(FrameError::at("", GENERATED)),
             },
             _ => {
                 let none = Map::new();
                 let members = match body {
                     None => &none,
                     Some(Value::Object(members)) => members,
-                    Some(_) => return Err(refuse("", "must be a table")),
+                    Some(_) => return Err(FrameError::at("", "must be a table")),
                 };
                 let is_random = choice == "random";
                 let names: &[&str] =
@@ -105,20 +112,22 @@ impl Pattern {
                     return Err(unknown(name, names));
                 }
                 let member = |name: &str, default: u128| {
-                    members.get(name).map_or(Ok(default), whole).map_err(|refused| refused.inside(name))
+                    members.get(name).map_or(Ok(default), whole).map_err(|error| error.inside(name))
                 };
                 let integer = |name: &str, least: u64| match members.get(name) {
                     None => Ok(1),
                     Some(value) => value
                         .as_u64()
                         .filter(|number| (least..=u64::from(u32::MAX)).contains(number))
-                        .ok_or_else(|| refuse(name, &format!("must be a number from {least} to 4294967295"))),
+                        .ok_or_else(|| {
+                            FrameError::at(name, format!("must be a number from {least} to 4294967295"))
+                        }),
                 };
                 let count = integer("count", 1)?;
                 if is_random {
                     let (min, max) = (member("min", 0)?, member("max", field.most())?);
                     if min > max {
-                        return Err(refuse("min", "must not exceed max"));
+                        return Err(FrameError::at("min", "must not exceed max"));
                     }
                     return Ok(Self::Random { min, max, count, seed: integer("seed", 0)? });
                 }
@@ -131,41 +140,41 @@ impl Pattern {
 
 const GENERATED: &str = "must be good or bad";
 
-fn generated(text: &str) -> Result<Pattern, Refused> {
+fn generated(text: &str) -> Result<Pattern> {
     match text {
         "good" => Ok(Pattern::Auto),
         "bad" => Ok(Pattern::WrongChecksum),
-        _ => Err(refuse("", GENERATED)),
+        _ => Err(FrameError::at("", GENERATED)),
     }
 }
 
 /// The one member that a table with the member `choice` chooses, and its content. Without `choice` it is the only member.
-pub(super) fn chosen(members: &Map<String, Value>) -> Result<Option<(&str, Option<&Value>)>, Refused> {
+pub(super) fn chosen(members: &Map<String, Value>) -> Result<Option<(&str, Option<&Value>)>> {
     const TAGS: &str = "metric_tags";
     let has_tags = |tags: &Value| tags.as_array().is_none_or(|tags| !tags.is_empty());
     if members.get(TAGS).is_some_and(has_tags) {
-        return Err(refuse(TAGS, "is not supported"));
+        return Err(FrameError::at(TAGS, "is not supported"));
     }
     let others = || members.keys().map(String::as_str).filter(|name| *name != "choice" && *name != TAGS);
     let choice = match members.get("choice") {
         Some(Value::String(choice)) => Some(choice.as_str()),
-        Some(_) => return Err(refuse("choice", "must be a name")),
+        Some(_) => return Err(FrameError::at("choice", "must be a name")),
         None => others().next(),
     };
     let Some(choice) = choice else { return Ok(None) };
     match others().find(|other| *other != choice) {
-        Some(other) => Err(refuse(other, &format!("is set next to {choice}; state one of them"))),
+        Some(other) => Err(FrameError::at(other, format!("is set next to {choice}; state one of them"))),
         None => Ok(Some((choice, members.get(choice)))),
     }
 }
 
 /// A name that is none of these.
-pub(super) fn unknown(name: &str, known: &[&str]) -> Refused {
-    refuse(name, &format!("is not supported here; there are: {}", known.join(", ")))
+pub(super) fn unknown(name: &str, known: &[&str]) -> FrameError {
+    FrameError::at(name, format!("is not supported here; there are: {}", known.join(", ")))
 }
 
 /// A value of the field.
-fn parse_value(field: &Field, value: &Value) -> Result<u128, Refused> {
+fn parse_value(field: &Field, value: &Value) -> Result<u128> {
     let parsed = match (value, field.kind) {
         (Value::Number(number), _) => number.as_u64().map(u128::from),
         (Value::Bool(bit), Kind::Number) => Some(u128::from(*bit)),
@@ -185,11 +194,11 @@ fn parse_value(field: &Field, value: &Value) -> Result<u128, Refused> {
         Kind::Ipv4 => "an IPv4 address, such as 198.18.0.1",
         Kind::Ipv6 => "an IPv6 address, such as 2001:2::1",
     };
-    let parsed = parsed.ok_or_else(|| refuse("", &format!("{value} is not {wanted}")))?;
+    let parsed = parsed.ok_or_else(|| FrameError::at("", format!("{value} is not {wanted}")))?;
     if parsed > field.most() {
-        return Err(refuse(
+        return Err(FrameError::at(
             "",
-            &format!("{value} does not fit into {} bits: at most {}", field.bits, field.most()),
+            format!("{value} does not fit into {} bits: at most {}", field.bits, field.most()),
         ));
     }
     Ok(parsed)

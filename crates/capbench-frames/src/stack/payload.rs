@@ -1,19 +1,22 @@
 //! The octets after the headers.
 
-use serde::{Deserialize, Deserializer, de};
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::for_serde;
 use super::parse::hexadecimal;
 use super::pattern::{chosen, unknown};
-use super::{Refused, refuse};
+use crate::{FrameError, Result};
 
-/// The octets after the headers, as in the Open Traffic Generator model. The default is zeros.
+/// The octets after the headers, as in the Open Traffic Generator model. The default is zeros. Copies share the octets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     /// These octets, and zeros behind them, or the same octets again.
     Fixed {
         /// The octets.
-        octets: Vec<u8>,
+        octets: Arc<[u8]>,
         /// Whether they are repeated.
         repeat: bool,
     },
@@ -28,33 +31,36 @@ pub enum Payload {
 
 impl Default for Payload {
     fn default() -> Self {
-        Self::Fixed { octets: Vec::new(), repeat: false }
+        Self::Fixed { octets: Arc::default(), repeat: false }
     }
 }
 
 impl Payload {
-    /// Parses the form of the model; a string is a repeated pattern.
-    fn parse(value: &Value) -> Result<Self, Refused> {
-        let fixed = |text: &Value, repeat| {
-            let octets = text.as_str().and_then(hexadecimal);
-            let octets =
-                octets.ok_or_else(|| refuse("pattern", "must be octets in hexadecimal, such as \"0a0b\""))?;
+    /// Reads the form of the model; a string is a repeated pattern.
+    ///
+    /// # Errors
+    /// A member or value that is not supported. The error has its place.
+    pub fn from_value(value: &Value) -> Result<Self> {
+        let fixed = |place, text: &Value, repeat| {
+            let octets = text.as_str().and_then(hexadecimal).filter(|octets| !octets.is_empty());
+            let wanted = "must be octets in hexadecimal, such as \"0a0b\"";
+            let octets = octets.ok_or_else(|| FrameError::at(place, wanted))?.into();
             Ok(Self::Fixed { octets, repeat })
         };
         let members = match value {
             Value::Object(members) => members,
-            text => return fixed(text, true),
+            text => return fixed("", text, true),
         };
         let counting = |unit, down| Ok(Self::Counting { unit, down });
         match chosen(members)? {
             None | Some(("fixed", None)) => Ok(Self::default()),
             Some(("fixed", Some(Value::Object(body)))) => {
                 if let Some(name) = body.keys().find(|name| !matches!(name.as_str(), "pattern" | "repeat")) {
-                    return Err(unknown(name, &["pattern", "repeat"]));
+                    return Err(unknown(name, &["pattern", "repeat"]).inside("fixed"));
                 }
                 let repeat = body.get("repeat").map_or(Some(true), Value::as_bool);
-                let repeat = repeat.ok_or_else(|| refuse("repeat", "must be true or false"))?;
-                body.get("pattern").map_or(Ok(Self::default()), |text| fixed(text, repeat))
+                let repeat = repeat.ok_or_else(|| FrameError::at("fixed.repeat", "must be true or false"))?;
+                body.get("pattern").map_or(Ok(Self::default()), |text| fixed("fixed.pattern", text, repeat))
             }
             Some(("increment_byte", None)) => counting(1, false),
             Some(("decrement_byte", None)) => counting(1, true),
@@ -84,11 +90,11 @@ impl Payload {
     }
 }
 
-/// Any self-describing format: JSON, TOML.
+/// Any self-describing format: JSON, TOML. The message of an error continues the place of the payload: `.fixed.pattern: …`.
 impl<'de> Deserialize<'de> for Payload {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Self::parse(&value).map_err(|refused| de::Error::custom(format!("payload: {refused}")))
+        Self::from_value(&value).map_err(for_serde)
     }
 }
 
@@ -114,15 +120,9 @@ mod tests {
         let word = Payload::Counting { unit: 2, down: false }.octets(0x1_0000 * 2 + 2);
         assert_eq!((&word[0x1ff..0x202], &word[0x1_fffe..]), (&[255, 1, 0][..], &[255, 255, 0, 0][..]));
         for (value, expected) in [
-            (
-                json!({"choice": "random"}),
-                "payload: random: is not supported here; there are: fixed, increment_byte",
-            ),
-            (
-                json!({"fixed": {"text": 1}}),
-                "payload: text: is not supported here; there are: pattern, repeat",
-            ),
-            (json!("abc"), "payload: pattern: must be octets in hexadecimal"),
+            (json!({"choice": "random"}), ".random: is not supported here; there are: fixed, increment_byte"),
+            (json!({"fixed": {"text": 1}}), ".fixed.text: is not supported here; there are: pattern, repeat"),
+            (json!("abc"), "must be octets in hexadecimal"),
         ] {
             let error = from_value::<Payload>(value).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

@@ -12,6 +12,31 @@ use crate::trailer::TRAILER_OCTETS;
 use crate::units::FCS_OCTETS;
 use crate::{FrameError, FrameSize, Mtu, Result, SizeSequence, Sizes, StreamId};
 
+/// Octets of an Ethernet header.
+const LEAST_HEAD: usize = 14;
+
+/// What limits the frames of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameLimits {
+    /// The MTU of the interface.
+    pub mtu: Mtu,
+    /// Octets of memory that other plans leave.
+    pub memory: usize,
+}
+
+impl FrameLimits {
+    /// Octets of memory for all plans of a configuration: frames of 60,000 sizes with headers of 4 KiB, or 500 flows with random
+    /// sizes up to 1518.
+    pub const MOST_MEMORY: usize = 256 << 20;
+}
+
+/// Those of the only plan.
+impl From<Mtu> for FrameLimits {
+    fn from(mtu: Mtu) -> Self {
+        Self { mtu, memory: Self::MOST_MEMORY }
+    }
+}
+
 /// A stack, sizes and payload, with prepared frames.
 ///
 /// Frame `i` has the size at `i mod` the number of sizes, and in each field the value at `i mod` its number of values.
@@ -29,6 +54,7 @@ pub struct StackPlan {
     pub(super) varying: Box<[Varying]>,
     /// The checksums that differ from frame to frame, inner ones first.
     pub(super) checksums: Box<[Checksum]>,
+    memory: usize,
 }
 
 /// What is prepared for the frames of one size.
@@ -55,18 +81,21 @@ impl StackPlan {
     /// A plan for an interface with this MTU. Frames with a stream end with a [trailer](crate::trailer).
     ///
     /// # Errors
-    /// A size that cannot hold the headers and the trailer, or is above the MTU. A checksum that cannot be computed.
+    /// A size that cannot hold the headers and the trailer, or is above the MTU. A checksum that cannot be computed. More memory
+    /// than there is for it, before it is used. [`FrameError::of_flow`] has the place of each.
     pub fn new(
         stack: HeaderStack,
         asked: Sizes,
         payload: &Payload,
         stream: Option<StreamId>,
-        mtu: Mtu,
+        limits: impl Into<FrameLimits>,
     ) -> Result<Self> {
+        let limits = limits.into();
         let head_octets = stack.octets();
         let trailer = if stream.is_some() { TRAILER_OCTETS } else { 0 };
         let behind = stack.octets_behind(stack.headers.len());
         let least = u16::try_from(head_octets + trailer.max(behind) + usize::from(FCS_OCTETS)).ok();
+        let least = least.filter(|_| head_octets >= LEAST_HEAD);
         let Some(least) = least.and_then(|octets| FrameSize::try_from(octets).ok()) else {
             return Err(FrameError::StackLength { stack: stack.to_string(), octets: head_octets });
         };
@@ -83,20 +112,29 @@ impl StackPlan {
         let mut head = vec![0; head_octets];
         let mut varying = Vec::new();
         placed.iter().for_each(|header| header.write_fixed(&mut head, &mut varying));
-        check_mtu(&head, &sequence, mtu)?;
+        check_mtu(&head, &sequence, limits.mtu)?;
+
+        let (mut numbers, mut sizes) = (HashMap::new(), Vec::new());
+        let number = |size: &FrameSize| {
+            *numbers.entry(*size).or_insert_with(|| {
+                sizes.push(*size);
+                (sizes.len() - 1) as u16
+            })
+        };
+        let order: Box<[u16]> = sequence.sizes().iter().map(number).collect();
+        let memory = memory(&stack, &asked, &sequence, &varying, sizes.len());
+        if memory > limits.memory {
+            let most = FrameLimits::MOST_MEMORY;
+            return Err(FrameError::FrameMemory { needed: memory, left: limits.memory, most });
+        }
 
         let payload = payload.octets(sequence.largest().captured() - head_octets);
-        let mut numbers = HashMap::new();
-        let mut variants = Vec::new();
-        let order = sequence.sizes().iter().map(|size| {
-            *numbers.entry(*size).or_insert_with(|| {
-                let mut head = head.clone();
-                placed.iter().for_each(|header| header.write_lengths(&mut head, *size));
-                variants.push(Variant { size: *size, head: head.into(), sums: Box::default() });
-                (variants.len() - 1) as u16
-            })
-        });
-        let order = order.collect();
+        let variant = |size| {
+            let mut head: Box<[u8]> = head.as_slice().into();
+            placed.iter().for_each(|header| header.write_lengths(&mut head, size));
+            Variant { size, head, sums: Box::default() }
+        };
+        let mut variants: Box<[Variant]> = sizes.into_iter().map(variant).collect();
         let checksums = checksums(&placed, &varying, &payload, trailer, &mut variants)?;
         Ok(Self {
             stack,
@@ -104,11 +142,17 @@ impl StackPlan {
             sequence,
             stream,
             payload,
-            variants: variants.into(),
+            variants,
             order,
             varying: varying.into(),
             checksums: checksums.into(),
+            memory,
         })
+    }
+
+    /// Octets of memory that it needs, at most.
+    pub fn memory(&self) -> usize {
+        self.memory
     }
 
     /// The headers.
@@ -135,6 +179,33 @@ impl StackPlan {
     pub fn frames(&self) -> StackFrames<'_> {
         StackFrames::new(self)
     }
+}
+
+/// Octets that a plan needs at most, with `variants` different sizes.
+fn memory(
+    stack: &HeaderStack,
+    asked: &Sizes,
+    sequence: &SizeSequence,
+    varying: &[Varying],
+    variants: usize,
+) -> usize {
+    /// What the allocator adds to a piece of memory.
+    const OVERHEAD: usize = 16;
+    let has_checksum =
+        |header: &&Header| header.fields().any(|field| matches!(field.auto, Some(Auto::Checksum(_))));
+    let checksums = stack.headers.iter().filter(has_checksum).count();
+    // What varies under a checksum: fields, and checksums further inside.
+    let ranges = (varying.len() + checksums) * size_of::<(Range<usize>, bool)>();
+    let head = stack.octets() + checksums * size_of::<u64>();
+    // The sizes are in the sequence and the order, those of a list or a mix in the request, too.
+    let lists = if matches!(asked, Sizes::List(_) | Sizes::Imix(_)) { 3 } else { 2 };
+    size_of::<StackPlan>()
+        + stack.memory()
+        + sequence.sizes().len() * lists * size_of::<FrameSize>()
+        + sequence.largest().captured()
+        + variants * (size_of::<Variant>() + head + 2 * OVERHEAD)
+        + size_of_val(varying)
+        + checksums * (size_of::<Checksum>() + ranges + OVERHEAD)
 }
 
 fn check_mtu(head: &[u8], sequence: &SizeSequence, mtu: Mtu) -> Result<()> {
@@ -300,13 +371,11 @@ fn pseudo_header(outer: &[Placed<'_>]) -> Option<Range<usize>> {
 }
 
 fn no_addresses(index: usize, this: &Placed<'_>, field: &Field) -> FrameError {
-    FrameError::Header {
-        number: index + 1,
-        protocol: this.header.protocol().name.to_owned(),
-        place: field.name.to_owned(),
-        reason: "needs the addresses of an ipv4 or ipv6 header in front; add one, or state a value"
-            .to_owned(),
-    }
+    let place = format!("[{index}].{}.{}", this.header.protocol().name, field.name);
+    FrameError::at(
+        &place,
+        "needs the addresses of an ipv4 or ipv6 header in front; add one, or state a value",
+    )
 }
 
 /// The ranges of ascending octets, and whether they begin in the middle of a word.

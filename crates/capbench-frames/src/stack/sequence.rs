@@ -1,6 +1,7 @@
 //! The values of a varying field, one after the other.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,7 +22,7 @@ pub(super) struct Sequence {
 #[derive(Debug, Clone)]
 enum Values {
     Counter { start: u128, step: u128, most: u128 },
-    List(Box<[u128]>),
+    List(Arc<[u128]>),
     Random { random: Xoshiro256PlusPlus, begin: Xoshiro256PlusPlus, min: u128, range: u64 },
 }
 
@@ -30,9 +31,7 @@ impl Sequence {
     pub fn of(field: &Field, pattern: &Pattern) -> Option<Self> {
         let (first, count, values) = match *pattern {
             Pattern::Value(value) => (value, 1, Values::List([value].into())),
-            Pattern::Values(ref values) => {
-                (values[0], values.len() as u64, Values::List(values.clone().into()))
-            }
+            Pattern::Values(ref values) => (values[0], values.len() as u64, Values::List(Arc::clone(values))),
             Pattern::Counter { start, step, count, down } => {
                 let step = if down { step.wrapping_neg() } else { step };
                 (start, count, Values::Counter { start, step, most: field.most() })
@@ -103,8 +102,12 @@ mod tests {
         let counter = |start, step, count, down| Pattern::Counter { start, step, count, down };
         assert_eq!(taken(&counter(6, 1, 4, false), 6), [6, 7, 0, 1, 6, 7]);
         assert_eq!(taken(&counter(1, 3, 3, true), 5), [1, 6, 3, 1, 6]);
-        assert_eq!(taken(&Pattern::Values(vec![3, 1, 3]), 5), [3, 1, 3, 3, 1]);
+        assert_eq!(taken(&Pattern::Values([3, 1, 3].into()), 5), [3, 1, 3, 3, 1]);
         assert_eq!(taken(&Pattern::Value(5), 3), [5, 5, 5]);
+        let values: Arc<[u128]> = [3, 1].into();
+        let field = &Protocol::find("vlan").unwrap().fields[0];
+        let sequence = Sequence::of(field, &Pattern::Values(Arc::clone(&values)));
+        assert_eq!((sequence.is_some(), Arc::strong_count(&values)), (true, 2), "a list is there once");
         let random = |seed| Pattern::Random { min: 2, max: 5, count: 50, seed };
         let values = taken(&random(1), 100);
         assert_eq!(

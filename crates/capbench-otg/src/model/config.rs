@@ -1,10 +1,15 @@
 //! The configuration: ports, layer 1, captures, options. Flows are in [`super::flow`].
 
-use serde::Deserialize;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU16;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::flow::Flow;
+use super::flow::{Flow, TxRx};
 use super::limits::{Absent, Only};
+use crate::error::{OtgError, Result};
 
 /// `Config`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -23,6 +28,56 @@ pub struct Config {
     egress_only_tracking: Absent,
 }
 
+impl Config {
+    /// Checks what no member alone shows: each thing has its own name, each port one layer 1 and one capture, and a flow states
+    /// its receiving ports once.
+    ///
+    /// # Errors
+    /// The first that does not, with its path.
+    pub fn check(&self) -> Result<()> {
+        let Self { ports, layer1, captures, flows, .. } = self;
+        let all = [
+            ("ports", ports.iter().map(|port| &port.name).collect::<Vec<_>>()),
+            ("layer1", layer1.iter().map(|layer1| &layer1.name).collect()),
+            ("captures", captures.iter().map(|capture| &capture.name).collect()),
+            ("flows", flows.iter().map(|flow| &flow.name).collect()),
+        ];
+        let mut names = HashSet::new();
+        for (list, names_of_list) in &all {
+            for (number, name) in names_of_list.iter().enumerate() {
+                if name.is_empty() || !names.insert(*name) {
+                    let why = format!("\"{name}\" is empty, or the name of two things");
+                    return Err(OtgError::invalid(&format!("{list}[{number}].name"), why));
+                }
+            }
+        }
+        only_one("layer1", layer1.iter().map(|layer1| &layer1.port_names))?;
+        only_one("captures", captures.iter().map(|capture| &capture.port_names))?;
+        for (number, flow) in flows.iter().enumerate() {
+            let TxRx::Port(ends) = &flow.tx_rx;
+            if ends.has_two_forms() {
+                let path = format!("flows[{number}].tx_rx.port.rx_name");
+                return Err(OtgError::invalid(&path, "is set next to rx_names; state one of them"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a port in two elements of a list.
+fn only_one<'c>(list: &str, port_names: impl Iterator<Item = &'c Vec<String>>) -> Result<()> {
+    let mut known = HashMap::new();
+    for (number, names) in port_names.enumerate() {
+        for name in names {
+            if let Some(first) = known.insert(name, number).filter(|first| *first != number) {
+                let why = format!("port \"{name}\" is in {list}[{first}], too");
+                return Err(OtgError::invalid(&format!("{list}[{number}].port_names"), why));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// `Port`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,11 +92,10 @@ pub struct Port {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer1 {
-    #[serde(rename = "name")]
-    _name: String,
+    name: String,
     pub port_names: Vec<String>,
     #[serde(default)]
-    pub speed: Option<String>,
+    pub speed: Option<Speed>,
     #[serde(default)]
     pub mtu: Option<u32>,
     #[serde(default, rename = "promiscuous")]
@@ -52,18 +106,37 @@ pub struct Layer1 {
     _flow_control: Absent,
 }
 
+/// `Layer1.speed` in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed(pub f64);
+
+impl<'de> Deserialize<'de> for Speed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let mut parts = name.strip_prefix("speed_").unwrap_or_default().split('_');
+        let (number, mut unit) = (parts.next().and_then(|number| number.parse::<u32>().ok()), parts.next());
+        if matches!(unit, Some("fd" | "hd")) {
+            unit = parts.next();
+        }
+        match (number, unit, parts.next()) {
+            (Some(number), Some("mbps"), None) => Ok(Self(f64::from(number) * 1e6)),
+            (Some(number), Some("gbps"), None) => Ok(Self(f64::from(number) * 1e9)),
+            _ => Err(D::Error::custom(format!("the model has no speed \"{name}\""))),
+        }
+    }
+}
+
 /// `Capture`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
-    #[serde(rename = "name")]
-    _name: String,
+    name: String,
     pub port_names: Vec<String>,
     #[serde(default)]
     pub format: CaptureFormat,
     /// Octets of each frame; absent: all.
     #[serde(default)]
-    pub packet_size: Option<u32>,
+    pub packet_size: Option<NonZeroU16>,
     /// Whether new frames replace old ones where the buffer is full.
     #[serde(default = "yes")]
     pub overwrite: bool,

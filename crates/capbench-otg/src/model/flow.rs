@@ -2,7 +2,8 @@
 
 use capbench_frames::HeaderStack;
 use capbench_frames::stack::Payload;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::limits::{Absent, Count, OnlyNumber};
 
@@ -49,10 +50,14 @@ pub struct PortEnds {
 }
 
 impl PortEnds {
+    /// Whether the receiving ports are stated in the deprecated form, too.
+    pub fn has_two_forms(&self) -> bool {
+        self.rx_name.is_some() && !self.rx_names.is_empty()
+    }
+
     /// The receiving ports.
     pub fn receivers(&self) -> impl Iterator<Item = &str> {
-        let deprecated = self.rx_name.iter().filter(|_| self.rx_names.is_empty());
-        self.rx_names.iter().chain(deprecated).map(String::as_str)
+        self.rx_names.iter().chain(&self.rx_name).map(String::as_str)
     }
 }
 
@@ -147,10 +152,18 @@ impl Default for WeightPair {
     }
 }
 
-/// A number of the model with its default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
+/// A number of the model from 1 on, with its default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number<const DEFAULT: u64>(pub Count);
+
+impl<'de, const DEFAULT: u64> Deserialize<'de> for Number<DEFAULT> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Count::deserialize(deserializer)? {
+            Count(0) => Err(D::Error::custom("must be 1 or more")),
+            count => Ok(Self(count)),
+        }
+    }
+}
 
 impl<const DEFAULT: u64> Default for Number<DEFAULT> {
     fn default() -> Self {
@@ -323,10 +336,16 @@ choice! {
     []
 }
 
-/// A ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(transparent)]
+/// A ratio above 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio(pub f64);
+
+impl<'de> Deserialize<'de> for Ratio {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ratio = f64::deserialize(deserializer)?;
+        if ratio > 0.0 { Ok(Self(ratio)) } else { Err(D::Error::custom("must be above 0")) }
+    }
+}
 
 impl Default for Ratio {
     fn default() -> Self {

@@ -51,8 +51,16 @@ pub fn read<T: DeserializeOwned>(octets: &[u8]) -> Result<(T, Value)> {
 /// # Errors
 /// Something that capbench does not have.
 pub fn of_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
-    serde_path_to_error::deserialize(objects::Objects(value))
-        .map_err(|error| OtgError::invalid(&error.path().to_string(), error.inner().to_string()))
+    serde_path_to_error::deserialize(objects::Objects(value)).map_err(|error| {
+        let (path, reason) = (error.path().to_string(), error.inner().to_string());
+        match path.as_str() {
+            // All of it.
+            "." => OtgError::invalid("", reason),
+            // Headers and payloads are read as one value; their errors continue its place.
+            path if reason.starts_with(['[', '.']) => OtgError::invalid("", format!("{path}{reason}")),
+            path => OtgError::invalid(path, reason),
+        }
+    })
 }
 
 /// Removes members that are null: in the model they are the same as absent ones.

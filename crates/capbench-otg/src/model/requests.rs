@@ -128,6 +128,13 @@ pub struct TaggedMetrics {
     filters: Absent,
 }
 
+impl TaggedMetrics {
+    /// Whether there is a row for a port that has received so many frames.
+    pub fn has_row(&self, frames_rx: u64) -> bool {
+        frames_rx > 0 || self.include_empty_metrics
+    }
+}
+
 impl Default for TaggedMetrics {
     fn default() -> Self {
         Self { include: true, include_empty_metrics: false, metric_names: Absent, filters: Absent }

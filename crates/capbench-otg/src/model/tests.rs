@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::config::{CaptureFormat, Config, normalise};
+use super::config::{CaptureFormat, Config, Speed, normalise};
 use super::flow::{Duration, Gap, Rate, Size};
-use super::requests::{ControlState, MetricsRequest, Traffic, Transmit};
+use super::requests::{CaptureRequest, ControlState, MetricsRequest, Traffic, Transmit};
 use super::{of_value, read};
 
 /// As snappi writes it, with all defaults.
@@ -55,6 +55,20 @@ fn the_least_that_the_model_needs_has_its_defaults() {
     assert!(matches!(read(b"").unwrap(), (Config { flows, .. }, _) if flows.is_empty()));
 }
 
+#[test]
+fn speeds_of_the_model_are_read() {
+    for (name, bits) in [
+        ("speed_10_fd_mbps", Some(1e7)),
+        ("speed_100_hd_mbps", Some(1e8)),
+        ("speed_1_gbps", Some(1e9)),
+        ("speed_800_gbps", Some(8e11)),
+        ("speed_1_tbps", None),
+        ("1_gbps", None),
+    ] {
+        assert_eq!(of_value(&json!(name)).ok(), bits.map(Speed), "{name}");
+    }
+}
+
 /// What the model has and capbench has not, with the path that the error names.
 #[test]
 fn what_capbench_does_not_have_is_refused_with_its_path() {
@@ -67,7 +81,7 @@ fn what_capbench_does_not_have_is_refused_with_its_path() {
                 config.pointer_mut(parent).unwrap()[member] = value;
             }
         }
-        of_value::<Config>(&config).unwrap_err().to_string()
+        of_value(&config).and_then(|config: Config| config.check()).unwrap_err().to_string()
     };
     for (pointer, value, expected) in [
         ("/devices", json!([{"name": "d"}]), "devices: capbench does not support this"),
@@ -106,9 +120,63 @@ fn what_capbench_does_not_have_is_refused_with_its_path() {
             "flows[0].metrics.latency.mode: unknown variant",
         ),
         ("/flows/0/duration/burst/gap", json!(13), "flows[0].duration.burst.gap: capbench supports only 12"),
-        ("/flows/0/packet/0", json!({"choice": "gtpv2"}), "flows[0].packet: "),
+        ("/flows/0/packet", json!({}), "flows[0].packet: must be a list of headers"),
+        ("/flows/0/packet/0", json!({"choice": "gtpv2"}), "flows[0].packet[0].gtpv2: this protocol"),
+        (
+            "/flows/0/packet/0/ethernet/src",
+            json!({"choice": "values", "values": ["02:00:00:00:00:01", "02:00"]}),
+            "flows[0].packet[0].ethernet.src.values[1]: \"02:00\" is not an Ethernet address",
+        ),
+        (
+            "/flows/0/packet/0/ethernet/src",
+            json!({"value": "02:00:00:00:00:01", "metric_tags": [{"name": "t"}]}),
+            "flows[0].packet[0].ethernet.src.metric_tags: is not supported",
+        ),
+        (
+            "/flows/0/packet/0/ethernet/ether_type",
+            json!({"choice": "auto", "auto": 2048}),
+            "flows[0].packet[0].ethernet.ether_type.auto: capbench computes it",
+        ),
+        (
+            "/flows/0/packet/0/ethernet/pfc_queue",
+            json!({"value": 3}),
+            "flows[0].packet[0].ethernet.pfc_queue: is not supported here",
+        ),
+        (
+            "/flows/0/payload",
+            json!({"fixed": {"pattern": "x"}}),
+            "flows[0].payload.fixed.pattern: must be octets",
+        ),
+        ("/flows/0/tx_rx/port/rx_name", json!("p2"), "flows[0].tx_rx.port.rx_name: is set next to rx_names"),
+        ("/flows/0/duration/burst/packets", json!(0), "flows[0].duration.burst.packets: must be 1 or more"),
+        ("/flows/0/rate/pps", json!("0"), "flows[0].rate.pps: must be 1 or more"),
+        (
+            "/flows/0/metrics/rx_tx_ratio",
+            json!({"value": 0}),
+            "flows[0].metrics.rx_tx_ratio.value: must be above 0",
+        ),
+        ("/flows/0/name", json!("p1"), "flows[0].name: \"p1\" is empty, or the name of two things"),
+        ("/captures/0/name", json!("ly"), "captures[0].name: \"ly\" is empty, or the name of two things"),
+        (
+            "/captures",
+            json!([{"name": "c", "port_names": ["p1"]}, {"name": "d", "port_names": ["p2", "p1"]}]),
+            "captures[1].port_names: port \"p1\" is in captures[0], too",
+        ),
+        (
+            "/layer1",
+            json!([{"name": "l", "port_names": ["p1"]}, {"name": "m", "port_names": ["p1"]}]),
+            "layer1[1].port_names: port \"p1\" is in layer1[0], too",
+        ),
+        (
+            "/layer1/0/speed",
+            json!("speed_1_tbps"),
+            "layer1[0].speed: the model has no speed \"speed_1_tbps\"",
+        ),
+        ("/layer1/0/media", json!("fiber"), "layer1[0].media: unknown field"),
+        ("/captures/0/packet_size", json!(0), "captures[0].packet_size: invalid value: integer `0`"),
+        ("/captures/0/packet_size", json!(65_536), "captures[0].packet_size: invalid value: integer `65536`"),
         ("/flows/0/egress_packet", json!([{}]), "flows[0].egress_packet: capbench does not support this"),
-        ("/flows/0/payload", json!({"choice": "random"}), "flows[0].payload: "),
+        ("/flows/0/payload", json!({"choice": "random"}), "flows[0].payload.random: is not supported here"),
         ("/ports/0", json!(["p1", "veth0"]), "ports[0]: invalid type: sequence, expected an object"),
         ("", json!([]), "invalid type: sequence, expected an object"),
     ] {
@@ -131,6 +199,14 @@ fn requests_as_snappi_writes_them() {
     assert!(error.contains("capbench does not support bgpv4; it has port flow"), "{error}");
     let error = read::<ControlState>(br#"{"choice":"protocol","protocol":{}}"#).unwrap_err().to_string();
     assert!(error.contains("capbench does not support protocol"), "{error}");
+    let error = read::<CaptureRequest>(br#"{"port_name":"p","packets":{"slice":{"initial":{"start":0}}}}"#);
+    assert!(error.unwrap_err().to_string().starts_with("packets.slice.initial.start: must be 1 or more"));
+    let rows = |filter: Value| {
+        let request = json!({"flow": {"tagged_metrics": filter}}).to_string();
+        let (MetricsRequest::Flow(request), _) = read(request.as_bytes()).unwrap() else { panic!() };
+        [0, 1].map(|frames| request.tagged_metrics.has_row(frames))
+    };
+    assert_eq!((rows(json!({})), rows(json!({"include_empty_metrics": true}))), ([false, true], [true; 2]));
     assert!(read::<ControlState>(b"[1").unwrap_err().to_string().starts_with("the body is no JSON"));
 }
 

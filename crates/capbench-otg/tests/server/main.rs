@@ -291,11 +291,11 @@ fn root_what_a_client_may_not_do_is_refused_and_sends_nothing() {
     percent["rate"] = json!({"choice": "percentage", "percentage": 10});
     let (_, why) =
         lab.refused("POST", "/config", &json!({"ports": ports(&["a0", "b0"]), "flows": [percent]}));
-    assert!(why.contains("flows[0].rate: the interface has no speed"), "{why}");
+    assert!(why.contains("flows[0].rate.percentage: the interface has no speed"), "{why}");
     let mut small = flow("f", "p-a0", &["p-b0"], 1, 1);
     small["size"] = json!({"choice": "fixed", "fixed": 60});
     let (_, why) = lab.refused("POST", "/config", &json!({"ports": ports(&["a0", "b0"]), "flows": [small]}));
-    assert!(why.contains("flows[0].size: "), "{why}");
+    assert!(why.contains("flows[0].size.fixed: "), "{why}");
 
     for (method, path, status) in [
         ("POST", "/control/action", 501),

@@ -367,7 +367,7 @@ fn flows(count: u8, schedule: &Schedule) -> FlowSet {
         let (payload, stream) = (Payload::default(), StreamId(stream));
         let plan = StackPlan::new(stack.clone(), sizes, &payload, Some(stream), Mtu(1500)).unwrap();
         let (schedule, frames, name) = (schedule.clone(), Some(200), stream.0.to_string());
-        StackFlow { name, plan, schedule, frames, duration: None, delay: Duration::ZERO }
+        StackFlow { name, plan: plan.into(), schedule, frames, duration: None, delay: Duration::ZERO }
     };
     FlowSet::new((1..=count).map(flow).collect()).unwrap()
 }

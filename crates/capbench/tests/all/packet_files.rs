@@ -129,12 +129,8 @@ fn plans_and_refusals_of_packet_files() {
     for (text, flags, words) in [
         (headers, "", &["flow 1 has no end", "--count", "--duration"][..]),
         (&two, "--duration 1s --threads 3", &["--threads 3", "2 flows"]),
-        (
-            "header = [{}, { ipv4 = { src = \"1.1.1\" } }]",
-            "-c 1",
-            &["flow 1: header 2 (ipv4): src: \"1.1.1\""],
-        ),
-        ("header = 7", "-c 1", &["flow 1: header 1 (the packet): must be a list of headers"]),
+        ("header = [{}, { ipv4 = { src = \"1.1.1\" } }]", "-c 1", &["header[1].ipv4.src: \"1.1.1\""]),
+        ("header = 7", "-c 1", &["header: must be a list of headers"]),
         ("x =", "-c 1", &["flows.toml: line 1: "]),
         (headers, "-c 1 --size 63", &["--size", "63"]),
     ] {

@@ -76,7 +76,7 @@ fn udp_at_64_octets_holds_headers_and_trailer() {
     let error = make(json!([{}, {"tcp": {}}]), "64", None).unwrap_err().to_string();
     assert_eq!(
         error,
-        "header 2 (tcp): checksum: needs the addresses of an ipv4 or ipv6 header in front; add one, or state a value"
+        "[1].tcp.checksum: needs the addresses of an ipv4 or ipv6 header in front; add one, or state a value"
     );
 }
 
