@@ -4,6 +4,7 @@ use capbench_frames::HeaderStack;
 use capbench_frames::stack::Payload;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::limits::{Absent, Count, OnlyNumber};
 
@@ -13,8 +14,8 @@ use super::limits::{Absent, Count, OnlyNumber};
 pub struct Flow {
     pub name: String,
     pub tx_rx: TxRx,
-    /// The headers; absent: one of Ethernet.
-    #[serde(default)]
+    /// The headers; absent: one of Ethernet, which the model prescribes for an empty list.
+    #[serde(default, deserialize_with = "packet")]
     pub packet: Option<HeaderStack>,
     #[serde(default)]
     pub size: Size,
@@ -28,6 +29,14 @@ pub struct Flow {
     pub payload: Payload,
     #[serde(default, rename = "egress_packet")]
     _egress_packet: Absent,
+}
+
+fn packet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<HeaderStack>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    if value.as_array().is_some_and(Vec::is_empty) {
+        return Ok(None);
+    }
+    HeaderStack::deserialize(value).map(Some).map_err(D::Error::custom)
 }
 
 choice! {

@@ -53,6 +53,9 @@ fn the_least_that_the_model_needs_has_its_defaults() {
         matches!(flow.duration, Duration::Continuous(_)) && !flow.metrics.enable && flow.packet.is_none()
     );
     assert!(matches!(read(b"").unwrap(), (Config { flows, .. }, _) if flows.is_empty()));
+    let mut config = snappi();
+    config["flows"][0]["packet"] = json!([]);
+    assert!(of_value::<Config>(&config).unwrap().flows[0].packet.is_none());
 }
 
 #[test]
