@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufReader};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use capbench_capture::Frame;
@@ -35,9 +36,15 @@ const FILE: &str = "capture.pcapng";
 /// A capture of a port.
 #[derive(Debug)]
 pub struct Recording {
-    config: Capture,
-    folder: Folder,
+    files: Files,
     session: Option<Session>,
+}
+
+/// The files of a capture. They exist until nobody reads them any more.
+#[derive(Clone, Debug)]
+pub struct Files {
+    format: CaptureFormat,
+    folder: Arc<Folder>,
 }
 
 impl Recording {
@@ -88,7 +95,8 @@ impl Recording {
         };
         let failed = |error: RecordError| OtgError::Record { path: port.name.clone(), source: error.into() };
         let session = Opened::open(plan).map_err(failed)?.start().map_err(failed)?;
-        Ok(Self { config: config.clone(), folder, session: Some(session) })
+        let files = Files { format: config.format, folder: Arc::new(folder) };
+        Ok(Self { files, session: Some(session) })
     }
 
     /// Whether it records.
@@ -106,6 +114,13 @@ impl Recording {
         failures.chain(lost).collect()
     }
 
+    /// Its files. They are complete when it has ended.
+    pub fn files(&self) -> Files {
+        self.files.clone()
+    }
+}
+
+impl Files {
     /// The file with the frames that the client asked for, in the format of the configuration.
     pub fn octets(&self, port: &str, packets: &Packets) -> Result<Vec<u8>> {
         let slice = match packets {
@@ -115,7 +130,7 @@ impl Recording {
         self.folder
             .files()
             .map_err(Failure::from)
-            .and_then(|files| encode(&files, self.config.format, slice))
+            .and_then(|files| encode(&files, self.format, slice))
             .map_err(|failure| match failure {
                 Failure::Record(error) => OtgError::Record { path: port.into(), source: error.into() },
                 Failure::System(source) => {
