@@ -19,7 +19,9 @@ use serde_json::Value;
 use crate::capturing::Recording;
 use crate::error::{OtgError, Result};
 use crate::flows::FlowPlan;
-use crate::messages::{Answer, Command, Open, Opened, PROTOCOL, PlannedFlow, Reading, Received, Request};
+use crate::messages::{
+    Answer, Command, MOST_FLOWS, Open, Opened, PROTOCOL, PlannedFlow, Reading, Received, Request, Route,
+};
 use crate::model;
 use crate::model::config::{Capture, Layer1};
 use crate::model::flow::Flow as FlowConfig;
@@ -90,6 +92,7 @@ pub enum Answered {
 struct OpenPort {
     port: Port,
     routes: Arc<Routes>,
+    counted_flows: Option<usize>,
     /// Absent: no flow with metrics is received here.
     receiver: Option<Receiver>,
     capture: Option<Capture>,
@@ -135,7 +138,7 @@ impl Engine {
             Request::Prepare { flows, trial } => port.prepare(&flows, trial)?,
             Request::End { flows } => port.end(&flows)?,
             Request::Clear => port.clear()?,
-            Request::Route(routes) => port.routes.set(&routes),
+            Request::Route(routes) => port.route(&routes)?,
             Request::Go => port.go()?,
             Request::Record { starts } => port.record(starts, options)?,
             Request::SetLink { up } => port.set_link(up)?,
@@ -156,6 +159,9 @@ impl OpenPort {
             );
             return Err(OtgError::invalid(path, why));
         }
+        if *counted_flows > Some(MOST_FLOWS) {
+            return Err(OtgError::invalid(path, format!("more than {MOST_FLOWS} flows")));
+        }
         let mut port = Port::open(name, interface, path, allowed)?;
         let mut warnings = Vec::new();
         for layer1 in layer1 {
@@ -166,6 +172,7 @@ impl OpenPort {
         Ok(Self {
             port,
             routes,
+            counted_flows: *counted_flows,
             receiver,
             capture: capture.as_ref().map(model::of_value).transpose()?,
             recording: None,
@@ -229,6 +236,14 @@ impl OpenPort {
     fn clear(&mut self) -> Result<()> {
         self.port.clear().map_err(|source| self.failed(source))?;
         self.receiver.iter_mut().for_each(Receiver::clear);
+        Ok(())
+    }
+
+    fn route(&mut self, routes: &[Route]) -> Result<()> {
+        if routes.iter().any(|route| Some(usize::from(route.flow)) >= self.counted_flows) {
+            return Err(OtgError::Conflict(format!("port {}: it does not count this flow", self.port.name)));
+        }
+        self.routes.set(routes);
         Ok(())
     }
 
@@ -316,3 +331,6 @@ impl Drop for OpenPort {
         self.stop();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,9 @@ use crate::tally::Tally;
 /// The version of these messages. Both ends have the same.
 pub const PROTOCOL: u32 = 1;
 
+/// Largest number of flows of a configuration: a few hundred KiB each.
+pub const MOST_FLOWS: usize = 4096;
+
 /// A request to the engine of a port. Flows have the numbers of the configuration.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {

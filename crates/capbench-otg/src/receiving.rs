@@ -138,6 +138,9 @@ impl Receiver {
         if let Some(failure) = &board.failure {
             return Some(failure.clone());
         }
+        if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Some("the receiver panicked; its process says more on standard error".into());
+        }
         match board.lost.zip(self.lost_before) {
             Some((lost, before)) if lost > before => {
                 Some(format!("its capture lost {} frames in the ring", lost - before))
@@ -240,5 +243,82 @@ impl Shared {
             }
         }
         board.lost = lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_capture::Batch;
+    use capbench_model::counters::{Counters, WaitCounts};
+    use capbench_model::running::{Engine, Running, TimeSource};
+    use capbench_sys::host::InterfaceIndex;
+
+    use super::*;
+
+    /// Its first reads fail. With the last one of `reads` the receiver is to end.
+    struct Failing<'s> {
+        failures: u32,
+        reads: u32,
+        shared: &'s Shared,
+        running: Running,
+    }
+
+    struct NoFrames;
+
+    impl Batch for NoFrames {
+        fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+            std::iter::empty()
+        }
+    }
+
+    impl Capture for Failing<'_> {
+        type Batch<'a>
+            = NoFrames
+        where
+            Self: 'a;
+
+        fn next_batch(&mut self, _: Duration) -> capbench_capture::Result<Option<NoFrames>> {
+            self.reads -= 1;
+            self.shared.ends.store(self.reads == 0, Ordering::Relaxed);
+            if self.failures == 0 {
+                return Ok(None);
+            }
+            self.failures -= 1;
+            let (method, interface) = ("failing".into(), "lo".into());
+            Err(CaptureError::Unsupported { method, interface, reason: "no read".into() })
+        }
+
+        fn counters(&mut self) -> capbench_capture::Result<Counters> {
+            Ok(Counters::default())
+        }
+
+        fn waits(&self) -> WaitCounts {
+            WaitCounts::default()
+        }
+
+        fn running(&self) -> &Running {
+            &self.running
+        }
+    }
+
+    #[test]
+    fn a_receiver_whose_reads_fail_all_the_time_has_failed() {
+        let failure_after = |failures: u32| {
+            let board = Board { tallies: Vec::new(), lost: Some(0), failure: None };
+            let (routes, ends) = (Arc::default(), AtomicBool::new(false));
+            let shared = Shared { routes, board: board.into(), ends };
+            // The loopback interface of every namespace.
+            let index = InterfaceIndex::new(1).unwrap();
+            let interface = Interface { name: "lo".into(), index, mtu: 65_536 };
+            let running = Running::described("failing", Engine::default(), String::new(), TimeSource::None);
+            let capture = Failing { failures, reads: MOST_FAILURES + 1, shared: &shared, running };
+            let (opened, _is_open) = mpsc::channel();
+            Counter { interface: &interface, shared: &shared, flows: 0, opened }.visit(capture);
+            let failure = shared.board().failure.clone();
+            failure
+        };
+        assert_eq!(failure_after(1), None, "an interface was set down");
+        assert_eq!(failure_after(MOST_FAILURES - 1), None);
+        assert_eq!(failure_after(MOST_FAILURES).unwrap(), "failing on lo: no read");
     }
 }

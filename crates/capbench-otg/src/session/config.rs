@@ -8,16 +8,13 @@ use serde_json::Value;
 
 use super::{ConfiguredPort, Flow, FlowState, Session, all_different};
 use crate::error::{OtgError, Result};
-use crate::messages::{Answer, Open, PROTOCOL, PlannedFlow, Request};
+use crate::messages::{Answer, MOST_FLOWS, Open, PROTOCOL, PlannedFlow, Request};
 use crate::model;
 use crate::model::answers::Warnings;
 use crate::model::config::Config;
 use crate::model::flow::{Flow as FlowConfig, TxRx};
 use crate::model::requests::ConfigUpdate;
 use crate::rates::Rates;
-
-/// Largest number of flows: a few hundred KiB each.
-const MOST_FLOWS: usize = 4096;
 
 /// A flow that is changed.
 struct Change {

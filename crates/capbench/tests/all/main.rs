@@ -27,6 +27,8 @@ mod memory_limits;
 mod metrics;
 #[cfg(feature = "otg")]
 mod otg;
+#[cfg(feature = "otg")]
+mod otg_remote;
 mod packet_files;
 mod privileges;
 mod programs;
