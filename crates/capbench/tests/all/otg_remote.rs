@@ -1,11 +1,17 @@
 //! `capbench otg` with ports in other network namespaces: their engines are other processes, reached as those of other hosts are.
 
+use std::process::Command;
+
 use capbench_record::file::{CaptureReader, Record};
 use capbench_testing::http::{connect, exchange};
 use serde_json::{Value, json};
 
 use crate::agents::Hosts;
-use crate::support::{Place, Running, Scratch, capbench, eventually, ip, privileges, program, signal};
+use crate::support::{
+    Management, Place, Running, Scratch, capbench, eventually, ip, privileges, program, signal,
+};
+
+const OWN: &str = env!("CARGO_BIN_EXE_capbench");
 
 /// A server in a namespace without ports, and two namespaces with the ends of a link.
 struct Lab {
@@ -20,22 +26,34 @@ struct Lab {
 }
 
 impl Lab {
+    /// One end by its namespace, the other one by a command.
     fn new() -> Option<Self> {
         privileges()?;
-        let (hosts, place, folder) = (Hosts::make(), Place::new("none"), Scratch::new());
-        place.ip("link set lo up");
-        let tx = hosts.location("gen");
+        let (hosts, folder) = (Hosts::make(), Scratch::new());
         let interface = hosts.interface("dut");
         let rx = format!(
-            "exec:ip netns exec {} {} otg --agent --port {interface} --capture-dir {},{interface}",
+            "exec:ip netns exec {} {OWN} otg --agent --port {interface} --capture-dir {},{interface}",
             hosts.name("dut"),
-            env!("CARGO_BIN_EXE_capbench"),
             folder.path().display(),
         );
-        let mut command = capbench("otg");
+        let tx = hosts.location("gen");
+        Some(Self::with(hosts, folder, tx, rx, |command| command))
+    }
+
+    /// The same with these locations, and a server whose command is changed by `prepare`.
+    fn with(
+        hosts: Hosts,
+        folder: Scratch,
+        tx: String,
+        rx: String,
+        prepare: impl FnOnce(Command) -> Command,
+    ) -> Self {
+        let place = Place::new("none");
+        place.ip("link set lo up");
+        let mut command = prepare(capbench("otg"));
         let mut server = Running::start(&place, command.args(["--port", &tx, "--port", &rx]));
         server.wait_for("OTG at http://127.0.0.1:8443");
-        Some(Self { hosts, place, server, tx, rx, folder })
+        Self { hosts, place, server, tx, rx, folder }
     }
 
     fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Vec<u8>) {
@@ -258,7 +276,7 @@ fn root_engines_end_with_their_server_and_leave_nothing() {
 fn root_an_engine_allows_what_its_own_command_line_has() {
     let Some(()) = privileges() else { return };
     let hosts = Hosts::make();
-    let (gen_, g, own) = (hosts.name("gen"), hosts.interface("gen"), env!("CARGO_BIN_EXE_capbench"));
+    let (gen_, g) = (hosts.name("gen"), hosts.interface("gen"));
     ip(&format!("-n {gen_} link add other type veth peer name another"));
     ip(&format!("-n {gen_} addr add 198.51.100.1/24 dev {g}"));
     for (arguments, expected) in [
@@ -269,7 +287,7 @@ fn root_an_engine_allows_what_its_own_command_line_has() {
     ] {
         let place = Place::new("none");
         place.ip("link set lo up");
-        let location = format!("exec:ip netns exec {gen_} {own} otg {arguments},{g}");
+        let location = format!("exec:ip netns exec {gen_} {OWN} otg {arguments},{g}");
         let mut command = capbench("otg --port");
         let mut server = Running::start(&place, command.arg(&location));
         server.wait_for("OTG at ");
@@ -280,4 +298,43 @@ fn root_an_engine_allows_what_its_own_command_line_has() {
         let answer = String::from_utf8(answer).unwrap();
         assert!((400..500).contains(&status) && answer.contains(expected), "{arguments}: {status} {answer}");
     }
+}
+
+/// The key of the server may use one interface. Its network goes away while flows are sent.
+#[test]
+fn root_an_engine_behind_ssh_has_the_rights_of_its_key_and_ends_without_its_network() {
+    let Some(()) = privileges() else { return };
+    let hosts = Hosts::make();
+    let engine = format!("{OWN} otg --agent --lease 10s --port {}", hosts.interface("gen"));
+    let management = Management::make(&hosts.name("ctl"), &[(hosts.name("gen"), engine)]);
+    let tx = management.location(0, &hosts.interface("gen"));
+    let rx = management.location(0, Management::INTERFACE);
+    let lab = Lab::with(hosts, Scratch::new(), tx, rx, |command| management.reached_by(command));
+    let (status, why) = lab.refused("POST", "/config", &lab.config(&[]));
+    let expected = format!(r#"ports[1].location: \"{}\" is no interface"#, Management::INTERFACE);
+    assert_eq!((status, why.contains(&expected)), (400, true), "{why}");
+    let port = json!({"name": "tx", "location": lab.tx});
+    let mut config = json!({"ports": [port], "flows": [flow("f", "tx", "tx", Some(300))]});
+    config["flows"][0]["tx_rx"]["port"]["rx_names"] = json!([]);
+    let before = lab.hosts.received();
+    lab.done("POST", "/config", &config);
+    lab.transmit("start");
+    assert_eq!(lab.wait_until_stopped()[0]["frames_tx"], 300);
+    assert_eq!(lab.hosts.received() - before, 300);
+    config["flows"][0]["duration"] = json!({"choice": "continuous"});
+    lab.done("POST", "/config", &config);
+    lab.transmit("start");
+    lab.set_port("link", json!({"state": "up"}));
+    eventually("frames are sent", || lab.metrics("flow")[0]["frames_tx"].as_u64() > Some(100));
+    ip(&format!("-n {} link set dev m0 down", management.space()));
+    let mut row = Value::Null;
+    eventually("it is given up", || {
+        row = lab.metrics("flow").remove(0);
+        row["transmit"] == "stopped"
+    });
+    assert!(row["frames_tx"].is_null(), "{row}");
+    lab.wait_until_left();
+    let sent = lab.hosts.received();
+    assert!(lab.transmit("stop").to_string().contains("is lost"));
+    assert_eq!(lab.hosts.received(), sent, "nothing is sent any more");
 }
