@@ -2,15 +2,15 @@
 //!
 //! The end of the input, a signal, and a controller that is silent for the lease end it with all that it runs.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, IsTerminal, Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, sync_channel};
-use std::thread;
 
 use capbench_agent::framing;
 
 use crate::engine::{Answered, Engine, Options};
 use crate::error::{OtgError, Result};
 use crate::messages::{self, Answer, Numbered, Refusal, Reply};
+use crate::threads::spawn;
 
 /// Octets of a part of a capture. Other answers are sent between parts.
 const PART: usize = 1 << 18;
@@ -44,8 +44,12 @@ impl Agent {
     /// With the interfaces that its controller may use.
     ///
     /// # Errors
-    /// One is not of this namespace, or does not exist.
+    /// One is not of this namespace, or does not exist. Nobody but another capbench can be the controller.
     pub fn new(options: Options) -> Result<Self> {
+        if io::stdin().is_terminal() {
+            let why = "--agent: its input is a terminal; capbench otg --port ssh:HOST/IF starts it";
+            return Err(OtgError::Flag(why.into()));
+        }
         if let Some(text) = options.allowed.interfaces.iter().find(|text| text.contains([':', '/'])) {
             let why = format!("--port {text}: with --agent, write an interface of this namespace");
             return Err(OtgError::Flag(why));
@@ -74,13 +78,9 @@ impl Agent {
         let Self { options, news, sender } = self;
         let lease = options.lease;
         let (to_controller, messages) = mpsc::channel();
-        let spawn = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            let spawned = thread::Builder::new().name(name.into()).spawn(work);
-            spawned.map_err(|source| OtgError::System { what: "no thread for a connection", source })
-        };
-        spawn("otg-read", Box::new(move || read(BufReader::new(requests), &sender)))?;
+        spawn("otg-read", move || read(BufReader::new(requests), &sender))?;
         // A controller that reads nothing must not keep flows running: only this thread waits for it.
-        spawn("otg-write", Box::new(move || write(answers, &messages)))?;
+        spawn("otg-write", move || write(answers, &messages))?;
         let mut engine = Engine::new(options);
         loop {
             let octets = match news.recv_timeout(lease) {
@@ -109,7 +109,7 @@ impl Agent {
                         let sent = read_back().map(|octets| send_parts(&to_controller, id, &octets));
                         send(&to_controller, id, sent.map(|()| Answer::Done));
                     };
-                    spawn("otg-capture", Box::new(send_octets))?;
+                    spawn("otg-capture", send_octets)?;
                 }
                 Err(error) => send(&to_controller, id, Err(error)),
             }
@@ -142,7 +142,9 @@ fn write(mut answers: impl Write, messages: &Receiver<Message>) {
             return;
         }
         // Its thread waits.
-        sent.map(|sent| sent.send(()).unwrap_or_default());
+        if let Some(sent) = sent {
+            sent.send(()).unwrap_or_default();
+        }
     }
 }
 
@@ -160,5 +162,62 @@ fn send_parts(to: &Sender<Message>, id: u64, octets: &[u8]) {
         if to.send(message).is_err() || is_sent.recv().is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::units::ByteCount;
+
+    use super::*;
+    use crate::messages::Request;
+    use crate::ports::Allowed;
+
+    fn agent(lease: Duration) -> Agent {
+        let (sender, news) = mpsc::channel();
+        let (allowed, capture_size) = (Allowed::default(), ByteCount(1));
+        let capture_folder = std::env::temp_dir();
+        Agent { options: Options { allowed, lease, capture_size, capture_folder }, news, sender }
+    }
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn it_ends_with_its_input_at_a_signal_and_without_requests() {
+        agent(LONG).serve(io::empty(), io::sink()).unwrap();
+        let (silent, _controller) = io::pipe().unwrap();
+        let (end, signalled) = (agent(LONG), silent.try_clone().unwrap());
+        end.end()();
+        end.serve(signalled, io::sink()).unwrap();
+        let error = agent(Duration::from_millis(1)).serve(silent, io::sink()).unwrap_err().to_string();
+        assert_eq!(error, "the controller: no request for 1ms (--lease)");
+    }
+
+    #[test]
+    fn what_is_no_request_ends_it() {
+        for (input, expected) in [
+            (&b"hello\r\n\r\n"[..], "the connection carries no requests of capbench otg: "),
+            (b"Content-Length: 2\r\n\r\n{}", "a request is none of this version of capbench: "),
+        ] {
+            let error = agent(LONG).serve(input, io::sink()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_answered_with_its_number() {
+        let (requests, mut controller) = io::pipe().unwrap();
+        let (answers, to_controller) = io::pipe().unwrap();
+        let request = serde_json::to_vec(&Numbered { id: 7, request: Request::Go }).unwrap();
+        framing::write(&mut controller, &request).unwrap();
+        let serving = spawn("test", move || agent(LONG).serve(requests, to_controller)).unwrap();
+        let octets = framing::read(&mut BufReader::new(answers)).unwrap().unwrap();
+        let Reply { id, answer } = serde_json::from_slice(&octets).unwrap();
+        let Refusal { status, reason } = answer.unwrap_err();
+        assert_eq!((id, status, reason.as_str()), (7, 409, "the port is not open"));
+        drop(controller);
+        serving.join().unwrap().unwrap();
     }
 }

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::io::{BufReader, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use capbench_agent::framing;
@@ -16,6 +15,7 @@ use capbench_http::StatusCode;
 
 use crate::error::{OtgError, Result};
 use crate::messages::{self, Answer, Numbered, Refusal, Reply, Request};
+use crate::threads::spawn;
 
 /// How long an answer, or the next part of a long one, may take.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -62,14 +62,8 @@ impl Connection {
         let waiting = Arc::new(Mutex::new(Waiting::default()));
         let (requests, to_write) = mpsc::channel();
         let its = Arc::clone(&waiting);
-        let threads: [(&str, Box<dyn FnOnce() + Send>); 2] = [
-            ("otg-requests", Box::new(move || write(input, &to_write))),
-            ("otg-answers", Box::new(move || read(BufReader::new(output), &its))),
-        ];
-        for (name, work) in threads {
-            let spawned = thread::Builder::new().name(name.into()).spawn(work);
-            spawned.map_err(|source| OtgError::System { what: "no thread for a connection", source })?;
-        }
+        spawn("otg-requests", move || write(input, &to_write))?;
+        spawn("otg-answers", move || read(BufReader::new(output), &its))?;
         let location = location.to_string();
         Ok(Self { location, process, requests: Some(requests), waiting, last_id: 0 })
     }
@@ -170,4 +164,34 @@ fn read(mut output: impl std::io::BufRead, waiting: &Mutex<Waiting>) {
 
 fn locked(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What another command than an engine brings.
+    #[test]
+    fn a_command_that_is_no_engine_is_named() {
+        for (command, expected) in [
+            ("true", "it ended (exit status: 0)"),
+            ("ls --no-such-option", "it ended (exit status: 2): "),
+            ("echo Welcome", "its output is none of capbench otg: a header line without a colon"),
+            ("cat", "its answer is none of this version of capbench otg: "),
+        ] {
+            let location: Location = format!("exec:{command},eth1").parse().unwrap();
+            let mut connection = Connection::start(&location, &[], "ports[0].location").unwrap();
+            let pending = connection.ask(Request::Read).unwrap();
+            let error = pending.wait(0).unwrap_err();
+            assert!(
+                matches!(&error, OtgError::Lost { location, .. } if location.contains(command)),
+                "{error}"
+            );
+            let why = connection.lose();
+            assert!(why.starts_with(expected), "{command}: {why}");
+        }
+        let location = "exec:/nosuch/program,eth1".parse().unwrap();
+        let error = Connection::start(&location, &[], "ports[0].location").unwrap_err().to_string();
+        assert!(error.starts_with("ports[0].location: exec:/nosuch/program,eth1: cannot start"), "{error}");
+    }
 }

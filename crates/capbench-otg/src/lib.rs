@@ -14,6 +14,7 @@
 //! | `flows` | a flow of the model as frames and their schedule |
 //! | `sending`, `receiving` | a thread for each start of flows, and for each receiving port |
 //! | `tally` | what arrived of a flow at a port |
+//! | `threads` | starts threads |
 //! | `capturing` | captures of ports |
 //! | `ports` | the interfaces that clients may use |
 //! | `model` | the part of the model that capbench has, as types |
@@ -42,6 +43,7 @@ mod sending;
 mod server;
 mod session;
 mod tally;
+mod threads;
 
 pub use agent::Agent;
 pub use engine::Options;

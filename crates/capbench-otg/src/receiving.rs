@@ -16,6 +16,7 @@ use crate::error::{OtgError, Result};
 use crate::messages::Route;
 use crate::ports::Port;
 use crate::tally::Tally;
+use crate::threads::spawn;
 
 /// Longest wait for frames: the largest delay of a stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -110,8 +111,7 @@ impl Receiver {
                 let _ = opened.send(Err(error));
             }
         };
-        let thread = thread::Builder::new().name("otg-receive".into()).spawn(run);
-        let thread = thread.map_err(|source| OtgError::System { what: "no thread for a port", source })?;
+        let thread = spawn("otg-receive", run)?;
         match is_open.recv() {
             Ok(Ok(())) => Ok(Self { shared, thread: Some(thread), lost_before: Some(0) }),
             Ok(Err(error)) => Err(OtgError::Capture { path: port.name.clone(), source: error.into() }),
@@ -314,8 +314,7 @@ mod tests {
             let capture = Failing { failures, reads: MOST_FAILURES + 1, shared: &shared, running };
             let (opened, _is_open) = mpsc::channel();
             Counter { interface: &interface, shared: &shared, flows: 0, opened }.visit(capture);
-            let failure = shared.board().failure.clone();
-            failure
+            shared.board().failure.clone()
         };
         assert_eq!(failure_after(1), None, "an interface was set down");
         assert_eq!(failure_after(MOST_FAILURES - 1), None);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use capbench_frames::flows::{FlowCommand, FlowSet, StackFlow};
@@ -16,6 +16,7 @@ use crate::error::{OtgError, Result};
 use crate::flows::FlowPlan;
 use crate::messages::{Command, RunState, Sent};
 use crate::ports::Port;
+use crate::threads::spawn;
 
 /// How frames are sent.
 const METHOD: &str = "packet-tx";
@@ -132,8 +133,7 @@ impl Run {
     ) -> Result<Self> {
         let shared = Arc::new(Shared { set, stop: AtomicBool::new(false) });
         let (its, clocks) = (Arc::clone(&shared), RealtimeReading::now());
-        let thread = thread::Builder::new().name("otg-send".into()).spawn(move || send(&its));
-        let thread = thread.map_err(|source| OtgError::System { what: "no thread for a port", source })?;
+        let thread = spawn("otg-send", move || send(&its))?;
         let flow = |number| RunFlow { number, is_paused: false, over_since: None, is_replaced: false };
         let flows = numbers.into_iter().map(flow).collect();
         Ok(Self { shared, trial, clocks, start, flows, thread: Some(thread) })
@@ -265,7 +265,7 @@ mod tests {
             if let Some(failure) = run.look() {
                 return failure;
             }
-            thread::yield_now();
+            std::thread::yield_now();
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
     fn a_run_ends_at_once_if_it_has_no_other_flow() {
         let until_stopped = |shared: &Shared| {
             while !shared.stop.load(Ordering::Relaxed) {
-                thread::yield_now();
+                std::thread::yield_now();
             }
             None
         };

@@ -17,6 +17,7 @@ use crate::error::{OtgError, Result};
 use crate::model::answers::{Failure, Version};
 use crate::model::{COMPATIBLE, VERSION};
 use crate::session::Session;
+use crate::threads::spawn;
 
 /// Octets of a request: a configuration of thousands of flows.
 const MOST_BODY: usize = 16 << 20;
@@ -41,7 +42,7 @@ impl Server {
     /// Only this host may be served without TLS and without knowing who asks. The system starts no thread.
     pub fn start(port: Port, options: Options, report: Report) -> Result<Self> {
         let is_local = port.address().is_some_and(|address| address.ip().is_loopback());
-        if !is_local && !(port.has_tls() && port.names_clients()) {
+        if !(is_local || port.has_tls() && port.names_clients()) {
             return Err(OtgError::Flag(
                 "--listen: other hosts are served by TLS, and to clients that show who they are; listen on 127.0.0.1, or give \
                  --tls-cert, --tls-key and --client-ca, or --web-config with users or client certificates"
@@ -64,10 +65,7 @@ impl Server {
                 }
             }
         };
-        thread::Builder::new()
-            .name("otg-watch".into())
-            .spawn(watch)
-            .map_err(|source| OtgError::System { what: "no thread for leases", source })?;
+        spawn("otg-watch", watch)?;
         Ok(server)
     }
 

@@ -58,23 +58,23 @@ impl Tally {
     pub fn delays(&self, began_ns: u64) -> Option<[f64; 3]> {
         let began = i128::from(began_ns);
         let frames = i128::from(self.frames);
-        let mean = (self.delay_sum_ns - began * frames).checked_div(frames)?;
+        let mean = self.delay_sum_ns.saturating_sub(began.saturating_mul(frames)).checked_div(frames)?;
         let [least, most] = [self.delay_least_ns, self.delay_most_ns].map(|delay| i128::from(delay) - began);
         Some([least, most, mean].map(|delay| delay as f64))
     }
 
-    /// Together with what another port received.
+    /// Together with what another port received. An engine elsewhere may report any numbers.
     pub fn plus(self, other: &Self) -> Self {
         match (self.frames, other.frames) {
             (0, _) => *other,
             (_, 0) => self,
             _ => Self {
                 trial: self.trial,
-                frames: self.frames + other.frames,
-                octets: self.octets + other.octets,
+                frames: self.frames.saturating_add(other.frames),
+                octets: self.octets.saturating_add(other.octets),
                 first_ns: self.first_ns.min(other.first_ns),
                 last_ns: self.last_ns.max(other.last_ns),
-                delay_sum_ns: self.delay_sum_ns + other.delay_sum_ns,
+                delay_sum_ns: self.delay_sum_ns.saturating_add(other.delay_sum_ns),
                 delay_least_ns: self.delay_least_ns.min(other.delay_least_ns),
                 delay_most_ns: self.delay_most_ns.max(other.delay_most_ns),
             },

@@ -48,7 +48,7 @@ impl Session {
         if is_named && wanted.state == Transmit::Resume {
             for (_, answer) in answers {
                 let Answer::NotSent(stopped) = answer else { continue };
-                let names = stopped.into_iter().map(|flow| &self.flows[flow].config.name);
+                let names = stopped.into_iter().filter_map(|flow| Some(&self.flows.get(flow)?.config.name));
                 let warn = |name| {
                     format!("flow {name} is stopped: resume continues paused flows, start begins anew")
                 };

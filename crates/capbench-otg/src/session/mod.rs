@@ -190,7 +190,7 @@ impl Session {
         };
         let received: Vec<_> = flow.receivers.iter().filter_map(|at| self.received(flow, *at)).collect();
         let expected = sent.frames as f64 * flow.config.metrics.expected_ratio(flow.receivers.len());
-        let has_all = received.iter().map(|received| received.tally.frames).sum::<u64>() as f64 >= expected;
+        let has_all = received.iter().map(|received| received.tally.frames as f64).sum::<f64>() >= expected;
         let is_quiet = received.iter().map(|received| received.quiet).fold(over, Duration::min) >= QUIET;
         let is_counted = flow.config.metrics.enable && !flow.receivers.is_empty();
         if !is_counted || has_all || is_quiet { FlowState::Stopped } else { FlowState::Started }
