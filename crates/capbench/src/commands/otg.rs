@@ -67,10 +67,10 @@ pub fn run(flags: &OtgFlags) -> Result<Exit> {
         agent.serve(stdin(), stdout())?;
         return Ok(if stop.is_wanted() { Exit::Stopped(stop.signal()) } else { Exit::Done });
     }
+    options.check().map_err(of_flags)?;
     let tls = flags.tls_cert.clone().zip(flags.tls_key.clone());
     let files = Protection::of_files("--tls-cert", tls, flags.client_ca.clone(), flags.web_config.clone());
     let port = Port::open("--listen", flags.listen, files)?;
-    options.check().map_err(of_flags)?;
     let (signalled, is_signalled) = mpsc::channel();
     // The main thread waits for it.
     let stop = Stop::calling(move || signalled.send(()).unwrap_or_default())?;

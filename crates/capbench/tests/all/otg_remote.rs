@@ -279,25 +279,32 @@ fn root_an_engine_allows_what_its_own_command_line_has() {
     let (gen_, g) = (hosts.name("gen"), hosts.interface("gen"));
     ip(&format!("-n {gen_} link add other type veth peer name another"));
     ip(&format!("-n {gen_} addr add 198.51.100.1/24 dev {g}"));
+    let configured = |arguments: &str, location: &str| {
+        let place = Place::new("none");
+        place.ip("link set lo up");
+        let mut command = capbench(&format!("otg {arguments} --port"));
+        let mut server = Running::start(&place, command.arg(location));
+        server.wait_for("OTG at ");
+        let config = json!({"ports": [{"name": "p", "location": location}]}).to_string();
+        let address = "127.0.0.1:8443".parse().unwrap();
+        let (status, answer) = place.inside(|| exchange(connect(address), "POST", "/config", &config));
+        (status, String::from_utf8(answer).unwrap())
+    };
     for (arguments, expected) in [
         ("--agent --port other", "is no interface that clients may use; there are: other (--port)"),
         (&*format!("--agent --port {g}"), "--isolated"),
         ("--agent --port ssh:host/eth1", "with --agent, write an interface of this namespace"),
         ("--agent --port nosuch", "--port nosuch"),
     ] {
-        let place = Place::new("none");
-        place.ip("link set lo up");
+        // The server's own --isolated is no word of that command line.
         let location = format!("exec:ip netns exec {gen_} {OWN} otg {arguments},{g}");
-        let mut command = capbench("otg --port");
-        let mut server = Running::start(&place, command.arg(&location));
-        server.wait_for("OTG at ");
-        let config = json!({"ports": [{"name": "p", "location": location}]});
-        let (status, answer) = place.inside(|| {
-            exchange(connect("127.0.0.1:8443".parse().unwrap()), "POST", "/config", &config.to_string())
-        });
-        let answer = String::from_utf8(answer).unwrap();
+        let (status, answer) = configured("--isolated", &location);
         assert!((400..500).contains(&status) && answer.contains(expected), "{arguments}: {status} {answer}");
     }
+    // The location leaves the command line to the server.
+    let (status, answer) = configured("", &hosts.location("gen"));
+    assert!(status == 422 && answer.contains("--isolated"), "{status} {answer}");
+    assert_eq!(configured("--isolated", &hosts.location("gen")), (200, r#"{"warnings":[]}"#.into()));
 }
 
 /// The key of the server may use one interface. Its network goes away while flows are sent.
