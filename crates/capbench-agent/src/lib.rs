@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`location`] | says where an interface is |
 //! | [`framing`] | one message on a byte stream: a length and that many octets |
+//! | [`process`] | the command of a location, whose standard input and output are a connection |
 //! | [`message`] | the calls and their answers: JSON-RPC 2.0 |
 //! | [`waits`] | says how long the two ends of a connection wait for each other |
 //! | [`server`] | the agent: prepares one side, runs it, answers |
@@ -29,6 +30,7 @@ pub mod location;
 pub mod message;
 #[cfg_attr(not(feature = "otg"), path = "otg/absent.rs")]
 pub mod otg;
+pub mod process;
 #[cfg(test)]
 mod schema_tests;
 pub mod server;

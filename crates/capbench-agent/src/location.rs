@@ -89,11 +89,11 @@ impl Location {
         matches!(self, Self::Ssh { .. } | Self::Exec { .. } | Self::Otg { .. })
     }
 
-    /// The command that starts an agent there: `agent` with these arguments, where the location leaves the choice. `own` is
-    /// this program's file.
-    pub fn agent_command(&self, own: OsString, arguments: &[String]) -> Vec<OsString> {
-        let mut words: Vec<OsString> = match self {
-            // No agent runs there.
+    /// The command that starts this program there: with these words, where the location leaves the choice. `own` is this
+    /// program's file.
+    pub fn command(&self, own: OsString, words: &[String]) -> Vec<OsString> {
+        let mut command: Vec<OsString> = match self {
+            // This program does not run where a generator of others is.
             Self::Here { .. } | Self::Otg { .. } => vec![own],
             Self::Namespace { name, .. } => {
                 ["ip", "netns", "exec", name].into_iter().map(Into::into).chain([own]).collect()
@@ -104,9 +104,8 @@ impl Location {
             }
             Self::Exec { command, .. } => return command.iter().map(Into::into).collect(),
         };
-        words.push("agent".into());
-        words.extend(arguments.iter().map(Into::into));
-        words
+        command.extend(words.iter().map(Into::into));
+        command
     }
 }
 
@@ -275,8 +274,8 @@ mod tests {
     #[test]
     fn the_command_of_an_agent_is_made_of_words_without_a_shell() {
         let command = |text: &str| -> Vec<String> {
-            let words =
-                location(text).agent_command("/bin/cb".into(), &["--allow".into(), "send:eth1".into()]);
+            let words = ["agent", "--allow", "send:eth1"].map(String::from);
+            let words = location(text).command("/bin/cb".into(), &words);
             words.into_iter().map(|word| word.into_string().unwrap()).collect()
         };
         assert_eq!(command("eth1"), ["/bin/cb", "agent", "--allow", "send:eth1"]);

@@ -40,6 +40,20 @@ pub enum Protection {
 }
 
 impl Protection {
+    /// By a certificate and its key, which this flag names, or by a web configuration file; without both, none.
+    pub fn of_files(
+        flag: &'static str,
+        certificate_and_key: Option<(PathBuf, PathBuf)>,
+        client_authority: Option<PathBuf>,
+        web_config: Option<PathBuf>,
+    ) -> Self {
+        match (certificate_and_key, web_config) {
+            (Some((certificate, key)), _) => Self::Tls { flag, certificate, key, client_authority },
+            (None, Some(file)) => Self::WebConfig(file),
+            (None, None) => Self::None,
+        }
+    }
+
     fn flag(&self) -> &'static str {
         if let Self::Tls { flag, .. } = self { flag } else { web_config::FLAG }
     }

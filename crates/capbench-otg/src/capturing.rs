@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufReader};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use capbench_capture::Frame;
@@ -35,9 +36,15 @@ const FILE: &str = "capture.pcapng";
 /// A capture of a port.
 #[derive(Debug)]
 pub struct Recording {
-    config: Capture,
-    folder: Folder,
+    files: Files,
     session: Option<Session>,
+}
+
+/// The files of a capture. They exist until nobody reads them any more.
+#[derive(Clone, Debug)]
+pub struct Files {
+    config: Capture,
+    folder: Arc<Folder>,
 }
 
 impl Recording {
@@ -92,7 +99,8 @@ impl Recording {
             error => OtgError::Record { path: port.name.clone(), source: error.into() },
         };
         let session = Opened::open(plan).map_err(failed)?.start().map_err(failed)?;
-        Ok(Self { config: config.clone(), folder, session: Some(session) })
+        let files = Files { config: config.clone(), folder: Arc::new(folder) };
+        Ok(Self { files, session: Some(session) })
     }
 
     /// Whether it records.
@@ -110,6 +118,13 @@ impl Recording {
         failures.chain(lost).collect()
     }
 
+    /// Its files. They are complete when it has ended.
+    pub fn files(&self) -> Files {
+        self.files.clone()
+    }
+}
+
+impl Files {
     /// The file with the frames that the client asked for, in the format of the configuration.
     pub fn octets(&self, port: &str, packets: &Packets) -> Result<Vec<u8>> {
         let slice = match packets {

@@ -55,6 +55,30 @@ pub enum OtgError {
         /// Why.
         source: Box<capbench_record::RecordError>,
     },
+    /// An engine in another process cannot be started.
+    #[error("{}{source}", prefix(path))]
+    Start {
+        /// The port.
+        path: String,
+        /// Why.
+        source: Box<capbench_agent::AgentError>,
+    },
+    /// The engine of a port in another process has ended, or does not answer.
+    #[error("{location}: {reason}")]
+    Lost {
+        /// Where it ran.
+        location: String,
+        /// What happened.
+        reason: String,
+    },
+    /// An engine in another process refuses a request.
+    #[error("{reason}")]
+    Refused {
+        /// The code of the answer.
+        status: StatusCode,
+        /// Why.
+        reason: String,
+    },
     /// The system refuses something that has nothing to do with the request.
     #[error("{what}: {source}")]
     System {
@@ -95,9 +119,12 @@ impl OtgError {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::NoSuch { .. } => StatusCode::NOT_FOUND,
             Self::Conflict(_) => StatusCode::CONFLICT,
-            Self::Host { .. } | Self::Traffic { .. } | Self::Capture { .. } => {
-                StatusCode::UNPROCESSABLE_ENTITY
-            }
+            Self::Host { .. }
+            | Self::Traffic { .. }
+            | Self::Capture { .. }
+            | Self::Start { .. }
+            | Self::Lost { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Refused { status, .. } => *status,
             Self::Record { .. } | Self::System { .. } | Self::Http(_) | Self::Flag(_) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }

@@ -1,48 +1,40 @@
 //! Metrics of ports and flows. What is unknown, or not exact, is left out.
 
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
+use capbench_http::StatusCode;
 
-use crate::capturing::Recording;
 use crate::error::{OtgError, Result};
+use crate::messages::InterfaceCounts;
 use crate::model;
 use crate::model::answers::{
     FlowMetric, Latency, MetricsResponse, PortMetric, Tag, TagValue, TaggedMetric, Timestamps,
 };
 use crate::model::requests::{FlowMetricsRequest, MetricsRequest, PortMetricsRequest, TaggedMetrics};
-use crate::rates::Counts;
-use crate::receiving::Tally;
 use crate::session::{ConfiguredPort, Flow, FlowState, Session};
-
-/// What a flow has received.
-#[derive(Clone, Copy, Debug, Default)]
-struct Received {
-    tally: Tally,
-    /// Whether every receiver is known to have counted all that came.
-    is_exact: bool,
-}
+use crate::tally::Tally;
 
 impl Session {
     /// Notes the counts of ports and flows for rates. Call it in equal intervals.
     pub fn note_rates(&mut self) {
-        let of_port = |port: &ConfiguredPort| {
-            let counters = port.port.counters().ok().and_then(|(counters, _)| counters);
-            counters.map_or([0; 4], |c| [c.tx_packets, c.tx_bytes, c.rx_packets, c.rx_bytes])
+        self.read();
+        for port in &mut self.ports {
+            if let Some(Ok(InterfaceCounts { counts: Some(counts), .. })) = port.reading.interface {
+                port.rates.note(counts);
+            }
+        }
+        let of_flow = |flow: &Flow| {
+            let (sent, received) = (self.sent(flow), self.tally(flow));
+            let [frames, octets] = sent.map_or([0; 2], |sent| [sent.frames, sent.octets]);
+            [frames, octets, received.frames, received.octets]
         };
-        let ports: Vec<_> = self.ports.iter().map(of_port).collect();
-        let flows: Vec<_> = self.flows.iter().map(|flow| self.counts(flow)).collect();
-        self.ports.iter_mut().zip(ports).for_each(|(port, counts)| port.rates.note(counts));
+        let flows: Vec<_> = self.flows.iter().map(of_flow).collect();
         self.flows.iter_mut().zip(flows).for_each(|(flow, counts)| flow.rates.note(counts));
     }
 
-    fn counts(&self, flow: &Flow) -> Counts {
-        let sent = flow.run.as_ref().map(|run| run.counts()).unwrap_or_default();
-        let received = self.received(flow).tally;
-        [sent.sent, sent.octets, received.frames, received.octets]
-    }
-
     /// `POST /monitor/metrics`.
-    pub fn metrics(&self, octets: &[u8]) -> Result<MetricsResponse> {
+    pub fn metrics(&mut self, octets: &[u8]) -> Result<MetricsResponse> {
         let (request, _) = model::read(octets)?;
+        self.read();
         match request {
             MetricsRequest::Port(request) => self.port_metrics(&request),
             MetricsRequest::Flow(request) => self.flow_metrics(&request),
@@ -58,34 +50,34 @@ impl Session {
         Ok(MetricsResponse::PortMetrics { port_metrics: rows.collect::<Result<_>>()? })
     }
 
+    /// A row without what is unknown of a lost port.
     fn port_row(&self, at: usize) -> Result<PortMetric> {
-        let ConfiguredPort { port, recording, rates, .. } = &self.ports[at];
-        let counters =
-            port.counters().map_err(|source| OtgError::Host { path: format!("ports[{at}]"), source })?;
-        let (counters, has_carrier) = counters;
-        let sends =
-            |flow: &&Flow| flow.transmitter == at && flow.run.as_ref().is_some_and(|run| !run.is_over());
-        let rate = |at: usize| rates.per_s().map(|rates| rates[at]);
+        let port = &self.ports[at];
+        let ConfiguredPort { name, location, reading, rates, opened, .. } = port;
+        let interface = reading.interface.clone().transpose().map_err(|reason| OtgError::Refused {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            reason: format!("ports[{at}]: {reason}"),
+        })?;
+        let state = |is_started: bool| if is_started { "started" } else { "stopped" };
+        let sends = self.flows.iter().any(|flow| flow.transmitter == at && self.is_sent(flow));
+        let count = |at: usize| interface?.counts.map(|counts| counts[at]);
+        let rate = |at: usize| rates.per_s().map(|rates| rates[at]).filter(|_| interface.is_some());
         Ok(PortMetric {
-            name: port.name.clone(),
-            transmit: Some(if self.flows.iter().any(|flow| sends(&flow)) { "started" } else { "stopped" }),
-            location: Some(port.side.name().into()),
-            link: Some(if has_carrier { "up" } else { "down" }),
-            capture: Some(if recording.as_ref().is_some_and(Recording::is_running) {
-                "started"
-            } else {
-                "stopped"
-            }),
-            frames_tx: counters.map(|counters| counters.tx_packets),
-            frames_rx: counters.map(|counters| counters.rx_packets),
-            bytes_tx: counters.map(|counters| counters.tx_bytes),
-            bytes_rx: counters.map(|counters| counters.rx_bytes),
+            name: name.clone(),
+            location: Some(location.clone()),
+            transmit: Some(state(sends)),
+            link: interface.map(|interface| if interface.has_link { "up" } else { "down" }),
+            capture: (!port.is_lost()).then(|| state(reading.is_capturing)),
+            frames_tx: count(0),
+            bytes_tx: count(1),
+            frames_rx: count(2),
+            bytes_rx: count(3),
             frames_tx_rate: rate(0),
             bytes_tx_rate: rate(1),
             frames_rx_rate: rate(2),
             bytes_rx_rate: rate(3),
             // Thousands of octets per second.
-            speed: port.line.map(|bits| (bits / 8e3) as u64),
+            speed: opened.line.map(|bits| (bits / 8e3) as u64),
         })
     }
 
@@ -104,23 +96,28 @@ impl Session {
         Ok(MetricsResponse::FlowMetrics { flow_metrics: rows.collect() })
     }
 
-    /// What a flow has received, at all of its ports together.
-    fn received(&self, flow: &Flow) -> Received {
-        let Some(run) = &flow.run else { return Received { tally: Tally::default(), is_exact: true } };
-        let number = self.number(flow);
-        let receivers = flow.receivers.iter().filter_map(|at| self.ports[*at].receiver.as_ref());
-        receivers.fold(Received { tally: Tally::default(), is_exact: true }, |all, receiver| Received {
-            tally: all.tally.plus(&receiver.tally(number, run.trial()).0),
-            is_exact: all.is_exact && receiver.flaw().is_none(),
-        })
+    /// What is known to have arrived of a flow, at all of its ports together.
+    fn tally(&self, flow: &Flow) -> Tally {
+        let tallies = flow.receivers.iter().filter_map(|at| Some(self.received(flow, *at)?.tally));
+        tallies.fold(Tally::default(), |all, tally| all.plus(&tally))
+    }
+
+    /// The clock that stamps the frames of a flow at all of its ports; `None`: unknown, or several.
+    fn clock(&self, flow: &Flow) -> Option<&String> {
+        let mut clocks = flow.receivers.iter().map(|at| self.ports[*at].opened.clock.as_ref());
+        let clock = clocks.next()??;
+        clocks.all(|other| other == Some(clock)).then_some(clock)
     }
 
     fn flow_row(&self, flow: &Flow, tags: &TaggedMetrics) -> FlowMetric {
         let metrics = &flow.config.metrics;
         let state = self.state(flow);
-        let sent = flow.run.as_ref().map(|run| run.counts()).unwrap_or_default();
-        let received = Some(self.received(flow)).filter(|all| all.is_exact && !flow.receivers.is_empty());
-        let tally = received.map(|received| received.tally);
+        let (transmitter, run) = (&self.ports[flow.transmitter], self.sent(flow));
+        // Of a lost port, only some of the frames are known.
+        let is_known = !(transmitter.is_lost() && flow.has_run());
+        let sent = is_known.then(|| run.map_or([0; 2], |run| [run.frames, run.octets]));
+        let is_exact = flow.receivers.iter().all(|at| self.ports[*at].reading.flaw.is_none());
+        let tally = (is_exact && !flow.receivers.is_empty()).then(|| self.tally(flow));
         let rates = if state == FlowState::Stopped { Some([0.0; 4]) } else { flow.rates.per_s() };
         let rate = |at: usize| rates.map(|rates| rates[at]).filter(|_| at < 2 || tally.is_some());
         let bits = |octets_at: usize, per: f64| rate(octets_at).map(|octets| octets * 8.0 / per);
@@ -128,14 +125,14 @@ impl Session {
             |frames_at: usize| Some((rate(frames_at + 1)? + rate(frames_at)? * WIRE_OVERHEAD_OCTETS) * 8.0);
         FlowMetric {
             name: flow.config.name.clone(),
-            port_tx: self.ports[flow.transmitter].port.name.clone(),
+            port_tx: transmitter.name.clone(),
             port_rx: match flow.receivers[..] {
-                [only] => Some(self.ports[only].port.name.clone()),
+                [only] => Some(self.ports[only].name.clone()),
                 _ => None,
             },
             transmit: Some(state.name()),
-            frames_tx: Some(sent.sent),
-            bytes_tx: Some(sent.octets),
+            frames_tx: sent.map(|[frames, _]| frames),
+            bytes_tx: sent.map(|[_, octets]| octets),
             frames_rx: tally.map(|tally| tally.frames),
             bytes_rx: tally.map(|tally| tally.octets),
             frames_tx_rate: rate(0),
@@ -150,42 +147,42 @@ impl Session {
             rx_rate_kbps: bits(3, 1e3),
             tx_rate_mbps: bits(1, 1e6),
             rx_rate_mbps: bits(3, 1e6),
-            loss: tally.filter(|_| metrics.loss).map(|tally| {
-                let expected = sent.sent as f64 * metrics.expected_ratio(flow.receivers.len());
+            loss: tally.zip(sent).filter(|_| metrics.loss).map(|(tally, [frames, _])| {
+                let expected = frames as f64 * metrics.expected_ratio(flow.receivers.len());
                 if expected > 0.0 { (100.0 * (1.0 - tally.frames as f64 / expected)).max(0.0) } else { 0.0 }
             }),
-            timestamps: tally.filter(|tally| metrics.timestamps && tally.frames > 0).map(|tally| {
-                Timestamps {
+            timestamps: tally
+                .filter(|tally| metrics.timestamps && tally.frames > 0)
+                .filter(|_| self.clock(flow).is_some())
+                .map(|tally| Timestamps {
                     first_timestamp_ns: tally.first_ns as f64,
                     last_timestamp_ns: tally.last_ns as f64,
-                }
-            }),
-            latency: tally.filter(|_| metrics.latency.enable).and_then(|tally| latency(flow, &tally)),
+                }),
+            latency: tally.filter(|_| metrics.latency.enable).and_then(|tally| self.latency(flow, &tally)),
             tagged_metrics: (tags.include && metrics.predefined_metric_tags.rx_name && tally.is_some())
                 .then(|| self.tagged(flow, tags)),
         }
     }
 
+    /// Time from the planned send time of each frame to its arrival. Absent if the two are not known to be times of one clock, or
+    /// somebody has set it meanwhile.
+    fn latency(&self, flow: &Flow, tally: &Tally) -> Option<Latency> {
+        let clock = self.ports[flow.transmitter].opened.clock.as_ref()?;
+        let began_ns = self.sent(flow)?.began_ns.filter(|_| self.clock(flow) == Some(clock))?;
+        let [minimum_ns, maximum_ns, average_ns] = tally.delays(began_ns)?;
+        Some(Latency { minimum_ns, maximum_ns, average_ns })
+    }
+
     /// What each of its ports received.
     fn tagged(&self, flow: &Flow, tags: &TaggedMetrics) -> Vec<TaggedMetric> {
-        let number = self.number(flow);
-        let each = flow.receivers.iter().filter_map(|at| {
-            let ConfiguredPort { port, receiver, .. } = &self.ports[*at];
-            let run = flow.run.as_ref()?;
-            let (tally, _) = receiver.as_ref()?.tally(number, run.trial());
-            let value = TagValue::Str { str: port.name.clone() };
+        let each = flow.receivers.iter().filter(|_| flow.has_run()).map(|at| {
+            let tally = self.received(flow, *at).map(|received| received.tally).unwrap_or_default();
+            let value = TagValue::Str { str: self.ports[*at].name.clone() };
             let tags = vec![Tag { name: "rx_name", value }];
-            Some(TaggedMetric { tags, frames_rx: tally.frames, bytes_rx: tally.octets })
+            TaggedMetric { tags, frames_rx: tally.frames, bytes_rx: tally.octets }
         });
         each.filter(|metric| tags.has_row(metric.frames_rx)).collect()
     }
-}
-
-/// Time from the planned send time of each frame to its arrival; absent if somebody has set the clock meanwhile.
-fn latency(flow: &Flow, tally: &Tally) -> Option<Latency> {
-    let began_ns = flow.run.as_ref()?.began_ns()?;
-    let [minimum_ns, maximum_ns, average_ns] = tally.delays(began_ns)?;
-    Some(Latency { minimum_ns, maximum_ns, average_ns })
 }
 
 /// Refuses names that a row does not have.

@@ -1,22 +1,34 @@
 //! Ports: the interfaces that clients may use, and those of the configuration.
 
-use std::sync::Arc;
-
 use capbench_capture::Interface;
 use capbench_host::bed::{PortLock, Side};
 use capbench_host::links::LinkStats;
 use capbench_lab::live::line_rate;
 
 use crate::error::{OtgError, Result};
-use crate::model::config::{Layer1, Port as PortConfig, Speed};
+use crate::messages::InterfaceCounts;
+use crate::model::config::{Layer1, Speed};
 
 /// The interfaces that clients may use.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
-    /// Their names.
+    /// Their locations.
     pub interfaces: Vec<String>,
     /// Whether nothing but tests is on their links, though they have addresses or a default route.
     pub isolated: bool,
+}
+
+impl Allowed {
+    /// Refuses another location than these. The request has it at `path`.
+    pub fn check(&self, location: &str, path: &str) -> Result<()> {
+        if self.interfaces.iter().any(|allowed| allowed == location) {
+            return Ok(());
+        }
+        let there_are = self.interfaces.join(", ");
+        let why =
+            format!("\"{location}\" is no interface that clients may use; there are: {there_are} (--port)");
+        Err(OtgError::invalid(path, why))
+    }
 }
 
 /// A port of the configuration. Nobody else uses its interface as long as it exists.
@@ -28,30 +40,15 @@ pub struct Port {
     /// The speed of its line in bits per second: that of the interface, or where it has none, of the configuration.
     pub line: Option<f64>,
     /// Its counters at the last start of flows.
-    pub before: Option<LinkStats>,
-    _lock: Arc<PortLock>,
+    before: Option<LinkStats>,
+    _lock: PortLock,
 }
 
 impl Port {
-    /// The port at place `number` of the configuration.
-    pub fn open(config: &PortConfig, number: usize, allowed: &Allowed) -> Result<Self> {
-        let path = format!("ports[{number}].location");
-        let interface = &config.location;
-        if !allowed.interfaces.contains(interface) {
-            let remote = if interface.contains([':', '/']) {
-                "; a location is an interface of this host, without a host or a namespace"
-            } else {
-                ""
-            };
-            return Err(OtgError::invalid(
-                &path,
-                format!(
-                    "\"{interface}\" is no interface that clients may use{remote}; there are: {} (--port)",
-                    allowed.interfaces.join(", ")
-                ),
-            ));
-        }
-        let host = |source| OtgError::Host { path: path.clone(), source };
+    /// The port with this name in the configuration, which has its location at `path`.
+    pub fn open(name: &str, interface: &str, path: &str, allowed: &Allowed) -> Result<Self> {
+        allowed.check(interface, path)?;
+        let host = |source| OtgError::Host { path: path.into(), source };
         let side = Side::for_trials(interface, allowed.isolated).map_err(host)?;
         let lock = PortLock::take(&side).map_err(host)?;
         let line = line_rate::bits_per_second(&side).map_err(|source| OtgError::System {
@@ -59,7 +56,7 @@ impl Port {
             source: std::io::Error::other(source),
         })?;
         let before = side.stats().map_err(host)?;
-        Ok(Self { name: config.name.clone(), side, line, before, _lock: Arc::new(lock) })
+        Ok(Self { name: name.into(), side, line, before, _lock: lock })
     }
 
     /// The interface in the form that captures need.
@@ -94,10 +91,11 @@ impl Port {
     }
 
     /// Its counters since the last start of flows, and whether it has a carrier.
-    pub fn counters(&self) -> capbench_host::Result<(Option<LinkStats>, bool)> {
+    pub fn counts(&self) -> capbench_host::Result<InterfaceCounts> {
         let link = self.side.link()?;
         let since = link.stats.zip(self.before).and_then(|(now, before)| now.since(&before));
-        Ok((since, link.up && link.carrier))
+        let counts = since.map(|since| [since.tx_packets, since.tx_bytes, since.rx_packets, since.rx_bytes]);
+        Ok(InterfaceCounts { has_link: link.up && link.carrier, counts })
     }
 
     /// Counts from now on.

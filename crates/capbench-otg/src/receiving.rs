@@ -7,23 +7,25 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, CaptureError, Frame, Interface, Taker, Visitor, open_with};
 use capbench_frames::trailer;
-use capbench_frames::units::FCS_OCTETS;
 use capbench_frames::{Stamp, TrialId};
 use capbench_model::counters::LossMark;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 
 use crate::error::{OtgError, Result};
+use crate::messages::Route;
 use crate::ports::Port;
+use crate::tally::Tally;
+use crate::threads::spawn;
 
 /// Longest wait for frames: the largest delay of a stop.
 const TICK: Duration = Duration::from_millis(50);
 
+/// After so many failed reads in a row, the receiver has failed. An interface that is set down fails one.
+const MOST_FAILURES: u32 = 20;
+
 /// How frames are received.
 const METHOD: &str = "packet-v3";
-
-/// Octets of a VLAN tag that the kernel removed.
-const TAG_OCTETS: u32 = 4;
 
 /// Which flow a stream of a trial is.
 #[derive(Debug, Default)]
@@ -38,15 +40,15 @@ pub struct Routes {
 struct Table(Vec<(TrialId, Box<[Option<u16>]>)>);
 
 impl Routes {
-    /// Sets them to flows with their trial and stream.
-    pub fn set(&self, flows: impl Iterator<Item = (u16, TrialId, u8)>) {
+    /// Sets them all.
+    pub fn set(&self, routes: &[Route]) {
         let mut table = Table::default();
-        for (flow, trial, stream) in flows {
-            let at = table.0.iter().position(|(known, _)| *known == trial).unwrap_or_else(|| {
-                table.0.push((trial, vec![None; 1 << u8::BITS].into()));
+        for Route { trial, stream, flow } in routes {
+            let at = table.0.iter().position(|(known, _)| known == trial).unwrap_or_else(|| {
+                table.0.push((*trial, vec![None; 1 << u8::BITS].into()));
                 table.0.len() - 1
             });
-            table.0[at].1[usize::from(stream)] = Some(flow);
+            table.0[at].1[usize::from(stream.0)] = Some(*flow);
         }
         *self.table.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
         // Who sees the new number gets the new table.
@@ -60,73 +62,6 @@ impl Table {
     fn flow_of(&self, stamp: &Stamp) -> Option<usize> {
         let (_, streams) = self.0.iter().find(|(trial, _)| *trial == stamp.trial)?;
         streams[usize::from(stamp.stream.0)].map(usize::from)
-    }
-}
-
-/// What arrived of a run of a flow at a port.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
-    /// The run: the trial of its trailers.
-    trial: Option<TrialId>,
-    pub frames: u64,
-    /// FCS included.
-    pub octets: u64,
-    /// Kernel's times of the first and the last frame, in nanoseconds since 1970.
-    pub first_ns: u64,
-    pub last_ns: u64,
-    /// Sum, least and largest time since the planned send time, in nanoseconds; planned since the start of the run.
-    delay_sum_ns: i128,
-    delay_least_ns: i64,
-    delay_most_ns: i64,
-}
-
-impl Tally {
-    #[inline]
-    fn note(&mut self, stamp: &Stamp, frame: &Frame<'_>) {
-        let delay = frame.time_ns.wrapping_sub(stamp.planned_ns).cast_signed();
-        if self.trial != Some(stamp.trial) {
-            *self = Self {
-                trial: Some(stamp.trial),
-                first_ns: frame.time_ns,
-                delay_least_ns: i64::MAX,
-                delay_most_ns: i64::MIN,
-                ..Self::default()
-            };
-        }
-        self.frames += 1;
-        let tag = if frame.vlan.is_some() { TAG_OCTETS } else { 0 };
-        self.octets += u64::from(frame.wire_length + tag + u32::from(FCS_OCTETS));
-        self.last_ns = frame.time_ns;
-        self.delay_sum_ns += i128::from(delay);
-        self.delay_least_ns = self.delay_least_ns.min(delay);
-        self.delay_most_ns = self.delay_most_ns.max(delay);
-    }
-
-    /// Least, largest and mean delay in nanoseconds of a run that began at this time of the kernel's clock.
-    pub fn delays(&self, began_ns: u64) -> Option<[f64; 3]> {
-        let began = i128::from(began_ns);
-        let frames = i128::from(self.frames);
-        let mean = (self.delay_sum_ns - began * frames).checked_div(frames)?;
-        let [least, most] = [self.delay_least_ns, self.delay_most_ns].map(|delay| i128::from(delay) - began);
-        Some([least, most, mean].map(|delay| delay as f64))
-    }
-
-    /// Together with what another port received.
-    pub fn plus(self, other: &Self) -> Self {
-        match (self.frames, other.frames) {
-            (0, _) => *other,
-            (_, 0) => self,
-            _ => Self {
-                trial: self.trial,
-                frames: self.frames + other.frames,
-                octets: self.octets + other.octets,
-                first_ns: self.first_ns.min(other.first_ns),
-                last_ns: self.last_ns.max(other.last_ns),
-                delay_sum_ns: self.delay_sum_ns + other.delay_sum_ns,
-                delay_least_ns: self.delay_least_ns.min(other.delay_least_ns),
-                delay_most_ns: self.delay_most_ns.max(other.delay_most_ns),
-            },
-        }
     }
 }
 
@@ -176,8 +111,7 @@ impl Receiver {
                 let _ = opened.send(Err(error));
             }
         };
-        let thread = thread::Builder::new().name("otg-receive".into()).spawn(run);
-        let thread = thread.map_err(|source| OtgError::System { what: "no thread for a port", source })?;
+        let thread = spawn("otg-receive", run)?;
         match is_open.recv() {
             Ok(Ok(())) => Ok(Self { shared, thread: Some(thread), lost_before: Some(0) }),
             Ok(Err(error)) => Err(OtgError::Capture { path: port.name.clone(), source: error.into() }),
@@ -191,10 +125,11 @@ impl Receiver {
         self.lost_before = lost;
     }
 
-    /// What arrived of a run of a flow, and when the last frame was read.
-    pub fn tally(&self, flow: usize, trial: TrialId) -> (Tally, Option<Instant>) {
-        let known = self.shared.board().tallies[flow];
-        if known.0.trial == Some(trial) { known } else { Default::default() }
+    /// What arrived of the last run of each flow, and when its last frame was read.
+    pub fn tallies(&self) -> Vec<(usize, Tally, Instant)> {
+        let board = self.shared.board();
+        let known = board.tallies.iter().enumerate();
+        known.filter_map(|(flow, (tally, read_at))| Some((flow, *tally, (*read_at)?))).collect()
     }
 
     /// Why its counts are not exact: frames that it lost itself, or a failure.
@@ -202,6 +137,9 @@ impl Receiver {
         let board = self.shared.board();
         if let Some(failure) = &board.failure {
             return Some(failure.clone());
+        }
+        if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Some("the receiver panicked; its process says more on standard error".into());
         }
         match board.lost.zip(self.lost_before) {
             Some((lost, before)) if lost > before => {
@@ -244,12 +182,14 @@ impl Visitor for Counter<'_> {
             table: Arc::default(),
             tallies: vec![Tally::default(); flows],
         };
+        let mut failures = 0;
         while !shared.ends.load(Ordering::Relaxed) {
             let read = capture.take_with(TICK, &mut taken);
             // Also without a frame of a flow: all of them can be lost.
             shared.publish(&taken.tallies, capture.counters().ok().and_then(|counters| counters.dropped()));
+            failures = if read.is_ok() { 0 } else { failures + 1 };
             if let Err(error) = read {
-                if interface.is_gone() {
+                if interface.is_gone() || failures == MOST_FAILURES {
                     shared.board().failure = Some(interface.or_removed(error).to_string());
                     return;
                 }
@@ -303,5 +243,81 @@ impl Shared {
             }
         }
         board.lost = lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_capture::Batch;
+    use capbench_model::counters::{Counters, WaitCounts};
+    use capbench_model::running::{Engine, Running, TimeSource};
+    use capbench_sys::host::InterfaceIndex;
+
+    use super::*;
+
+    /// Its first reads fail. With the last one of `reads` the receiver is to end.
+    struct Failing<'s> {
+        failures: u32,
+        reads: u32,
+        shared: &'s Shared,
+        running: Running,
+    }
+
+    struct NoFrames;
+
+    impl Batch for NoFrames {
+        fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+            std::iter::empty()
+        }
+    }
+
+    impl Capture for Failing<'_> {
+        type Batch<'a>
+            = NoFrames
+        where
+            Self: 'a;
+
+        fn next_batch(&mut self, _: Duration) -> capbench_capture::Result<Option<NoFrames>> {
+            self.reads -= 1;
+            self.shared.ends.store(self.reads == 0, Ordering::Relaxed);
+            if self.failures == 0 {
+                return Ok(None);
+            }
+            self.failures -= 1;
+            let (method, interface) = ("failing".into(), "lo".into());
+            Err(CaptureError::Unsupported { method, interface, reason: "no read".into() })
+        }
+
+        fn counters(&mut self) -> capbench_capture::Result<Counters> {
+            Ok(Counters::default())
+        }
+
+        fn waits(&self) -> WaitCounts {
+            WaitCounts::default()
+        }
+
+        fn running(&self) -> &Running {
+            &self.running
+        }
+    }
+
+    #[test]
+    fn a_receiver_whose_reads_fail_all_the_time_has_failed() {
+        let failure_after = |failures: u32| {
+            let board = Board { tallies: Vec::new(), lost: Some(0), failure: None };
+            let (routes, ends) = (Arc::default(), AtomicBool::new(false));
+            let shared = Shared { routes, board: board.into(), ends };
+            // The loopback interface of every namespace.
+            let index = InterfaceIndex::new(1).unwrap();
+            let interface = Interface { name: "lo".into(), index, mtu: 65_536 };
+            let running = Running::described("failing", Engine::default(), String::new(), TimeSource::None);
+            let capture = Failing { failures, reads: MOST_FAILURES + 1, shared: &shared, running };
+            let (opened, _is_open) = mpsc::channel();
+            Counter { interface: &interface, shared: &shared, flows: 0, opened }.visit(capture);
+            shared.board().failure.clone()
+        };
+        assert_eq!(failure_after(1), None, "an interface was set down");
+        assert_eq!(failure_after(MOST_FAILURES - 1), None);
+        assert_eq!(failure_after(MOST_FAILURES).unwrap(), "failing on lo: no read");
     }
 }

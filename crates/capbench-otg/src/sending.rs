@@ -1,11 +1,12 @@
-//! Senders: a thread for each transmitting port and start sends the flows of that start.
+//! Senders: a thread for each start of flows of a port sends them.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
-use capbench_frames::flows::{FlowCommand, FlowCounts, FlowSet, StackFlow};
+use capbench_frames::flows::{FlowCommand, FlowSet, StackFlow};
 use capbench_frames::{FrameSource, Schedule, StreamId, TrialId, Turn};
 use capbench_lab::latency::RealtimeReading;
 use capbench_traffic::transmit::{self, Opened, Refusal};
@@ -13,7 +14,9 @@ use capbench_traffic::{Limits, SendJob, TransmitConfig};
 
 use crate::error::{OtgError, Result};
 use crate::flows::FlowPlan;
+use crate::messages::{Command, RunState, Sent};
 use crate::ports::Port;
+use crate::threads::spawn;
 
 /// How frames are sent.
 const METHOD: &str = "packet-tx";
@@ -24,185 +27,280 @@ pub struct Sending {
     opened: Opened,
     set: FlowSet,
     trial: TrialId,
+    /// Their numbers in the configuration.
+    numbers: Vec<usize>,
 }
 
-/// What the thread of a start and its readers share.
+/// A start of flows of a port.
 #[derive(Debug)]
-struct Run {
-    set: FlowSet,
+pub struct Run {
+    shared: Arc<Shared>,
     trial: TrialId,
     /// Both clocks at the start, and the start.
     clocks: RealtimeReading,
     start: Instant,
+    /// As the set has them.
+    flows: Vec<RunFlow>,
+    /// Returns why it ended early; `None`: it has ended.
+    thread: Option<JoinHandle<Option<String>>>,
+}
+
+/// What the thread of a run shares.
+#[derive(Debug)]
+struct Shared {
+    set: FlowSet,
     /// Ends all flows at once.
     stop: AtomicBool,
-    state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    thread: Option<JoinHandle<()>>,
-    has_ended: bool,
-    failure: Option<String>,
-    /// Which flows pause.
-    paused: Vec<bool>,
-    /// When it was first seen that a flow was over.
-    over_since: Vec<Option<Instant>>,
+/// A flow of a run.
+#[derive(Debug)]
+struct RunFlow {
+    /// In the configuration.
+    number: usize,
+    is_paused: bool,
+    /// When it was first seen that it was over.
+    over_since: Option<Instant>,
+    /// Whether a later start has it.
+    is_replaced: bool,
 }
 
-/// A flow of a start.
-#[derive(Clone, Debug)]
-pub struct Started {
-    run: Arc<Run>,
-    /// Its number in the set.
-    flow: usize,
+impl std::fmt::Debug for Sending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sending").field("port", &self.port).field("numbers", &self.numbers).finish()
+    }
 }
 
 impl Sending {
-    /// Prepares these flows of a port. The trailers of their frames have this trial.
+    /// Prepares these flows of a port, with their numbers and names. The trailers of their frames have this trial.
     pub fn open<'a>(
         port: &Port,
-        flows: impl Iterator<Item = (&'a str, &'a FlowPlan)>,
+        flows: impl Iterator<Item = (usize, &'a str, &'a FlowPlan)>,
         trial: TrialId,
     ) -> Result<Self> {
         let failed = |source| OtgError::Traffic { path: port.name.clone(), source };
-        let flows = flows.map(|(name, plan)| StackFlow {
-            name: name.into(),
-            plan: Arc::clone(&plan.frames),
-            schedule: plan.schedule.clone(),
-            frames: plan.most,
-            duration: plan.duration,
-            delay: plan.delay,
-        });
-        let set = FlowSet::new(flows.collect()).map_err(|error| failed(error.into()))?;
+        let (numbers, flows) = flows
+            .map(|(number, name, plan)| {
+                let flow = StackFlow {
+                    name: name.into(),
+                    plan: Arc::clone(&plan.frames),
+                    schedule: plan.schedule.clone(),
+                    frames: plan.most,
+                    duration: plan.duration,
+                    delay: plan.delay,
+                };
+                (number, flow)
+            })
+            .unzip();
+        let set = FlowSet::new(flows).map_err(|error| failed(error.into()))?;
         let config = TransmitConfig::for_frames(port.side.index(), FrameSource::Flows(&set), Refusal::Repeat);
         let open = transmit::method(METHOD).and_then(|method| method.open(&config)).map_err(failed)?;
         let opened = open(0).map_err(failed)?;
-        Ok(Self { port: port.name.clone(), opened, set, trial })
-    }
-
-    /// The trial in the trailers of its frames.
-    pub fn trial(&self) -> TrialId {
-        self.trial
+        Ok(Self { port: port.name.clone(), opened, set, trial, numbers })
     }
 
     /// Sends from `start` on.
-    pub fn start(self, start: Instant) -> Result<Vec<Started>> {
-        let Self { port, mut opened, set, trial } = self;
-        let flows = set.flows().len();
-        let run = Arc::new(Run {
-            set,
-            trial,
-            clocks: RealtimeReading::now(),
-            start,
-            stop: AtomicBool::new(false),
-            state: Mutex::new(State {
-                paused: vec![false; flows],
-                over_since: vec![None; flows],
-                ..State::default()
-            }),
-        });
-        let its = Arc::clone(&run);
-        let work = move || {
+    pub fn start(self, start: Instant) -> Result<Run> {
+        let Self { port, mut opened, set, trial, numbers } = self;
+        Run::start(set, numbers, trial, start, move |shared| {
             let job = SendJob {
-                frames: FrameSource::Flows(&its.set),
+                frames: FrameSource::Flows(&shared.set),
                 schedule: &Schedule::Maximum,
                 turn: Turn::EVERY,
-                limits: Limits { duration: None, frames: None, stop: &its.stop },
-                trial: its.trial,
+                limits: Limits { duration: None, frames: None, stop: &shared.stop },
+                trial,
                 stream: StreamId(0),
                 progress: None,
-                start: its.start,
+                start,
             };
             let failure = match opened.sender.send(&job) {
                 Ok(report) => report.failure,
                 Err(error) => Some(error),
             };
-            let mut state = its.state();
-            state.has_ended = true;
-            state.failure = failure.map(|error| format!("{port}: {error}"));
-        };
-        let thread = thread::Builder::new().name("otg-send".into()).spawn(work);
-        let thread = thread.map_err(|source| OtgError::System { what: "no thread for a port", source })?;
-        run.state().thread = Some(thread);
-        Ok((0..flows).map(|flow| Started { run: Arc::clone(&run), flow }).collect())
+            failure.map(|error| format!("{port}: {error}"))
+        })
     }
 }
 
 impl Run {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Starts the thread, which returns why it ended early.
+    fn start(
+        set: FlowSet,
+        numbers: Vec<usize>,
+        trial: TrialId,
+        start: Instant,
+        send: impl FnOnce(&Shared) -> Option<String> + Send + 'static,
+    ) -> Result<Self> {
+        let shared = Arc::new(Shared { set, stop: AtomicBool::new(false) });
+        let (its, clocks) = (Arc::clone(&shared), RealtimeReading::now());
+        let thread = spawn("otg-send", move || send(&its))?;
+        let flow = |number| RunFlow { number, is_paused: false, over_since: None, is_replaced: false };
+        let flows = numbers.into_iter().map(flow).collect();
+        Ok(Self { shared, trial, clocks, start, flows, thread: Some(thread) })
+    }
+
+    /// Notes which flows are over. Returns why the thread ended early, once.
+    pub fn look(&mut self) -> Option<String> {
+        let ended = self.thread.take_if(|thread| thread.is_finished());
+        let failure = ended.and_then(|thread| self.failure_of(thread));
+        let now = Instant::now();
+        for (index, flow) in self.flows.iter_mut().enumerate() {
+            if flow.over_since.is_none() && (self.thread.is_none() || self.shared.set.counts(index).is_over) {
+                flow.over_since = Some(now);
+            }
+        }
+        failure
+    }
+
+    fn failure_of(&self, thread: JoinHandle<Option<String>>) -> Option<String> {
+        let failure = thread.join().unwrap_or_else(|_| {
+            Some("the sender panicked; its process says more on standard error".to_string())
+        })?;
+        let names: Vec<_> = self.shared.set.flows().iter().map(|flow| flow.name.as_str()).collect();
+        Some(format!("flow {}: {failure}", names.join(", ")))
+    }
+
+    /// Whether its thread runs.
+    pub fn is_live(&self) -> bool {
+        self.thread.is_some()
+    }
+
+    /// Whether it sends flows other than these.
+    pub fn sends_others(&self, flows: &[usize]) -> bool {
+        self.is_live()
+            && self.flows.iter().any(|flow| flow.over_since.is_none() && !flows.contains(&flow.number))
+    }
+
+    /// Whether one of these flows is sent, or its thread runs for no other.
+    pub fn awaits(&self, flows: &[usize]) -> bool {
+        let is_sent = |flow: &RunFlow| flow.over_since.is_none() && flows.contains(&flow.number);
+        self.flows.iter().any(is_sent) || (self.is_live() && !self.sends_others(flows))
+    }
+
+    /// Ends those of these flows that it has.
+    pub fn end(&mut self, flows: &[usize]) {
+        if !self.sends_others(flows) {
+            self.stop();
+        }
+        for flow in flows {
+            self.command(*flow, Command::Stop);
+        }
+    }
+
+    /// Commands a flow; whether it is sent.
+    pub fn command(&mut self, number: usize, command: Command) -> bool {
+        let Some(index) = self.flows.iter().position(|flow| flow.number == number) else { return false };
+        let flow = &mut self.flows[index];
+        if flow.over_since.is_some() || flow.is_replaced {
+            return false;
+        }
+        flow.is_paused = matches!(command, Command::Pause);
+        let command = match command {
+            Command::Stop => FlowCommand::Stop,
+            Command::Pause => FlowCommand::Pause,
+            Command::Resume => FlowCommand::Run,
+        };
+        self.shared.set.command(index, command);
+        true
+    }
+
+    /// Forgets the counts of these flows; whether it has others.
+    pub fn replace(&mut self, flows: &[usize]) -> bool {
+        for flow in self.flows.iter_mut().filter(|flow| flows.contains(&flow.number)) {
+            flow.is_replaced = true;
+        }
+        self.is_live() || self.flows.iter().any(|flow| !flow.is_replaced)
+    }
+
+    /// Adds what was sent of each flow.
+    pub fn report(&self, sent: &mut BTreeMap<usize, Sent>) {
+        let began_ns = self.clocks.set_until(&RealtimeReading::now()).is_none();
+        let began_ns = began_ns.then(|| self.clocks.realtime_at(self.start));
+        for (index, flow) in self.flows.iter().enumerate().filter(|(_, flow)| !flow.is_replaced) {
+            let state = match flow.over_since {
+                Some(since) => RunState::Over(since.elapsed()),
+                None if flow.is_paused => RunState::Pauses,
+                None => RunState::Sends,
+            };
+            // After the state: the counts of a flow that is over are the last ones.
+            let counts = self.shared.set.counts(index);
+            let (trial, frames, octets) = (self.trial, counts.sent, counts.octets);
+            sent.insert(flow.number, Sent { trial, frames, octets, state, began_ns });
+        }
+    }
+
+    /// Ends all flows.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until its frames have left. Returns why it ended early, once.
+    pub fn join(&mut self) -> Option<String> {
+        let failure = self.thread.take().and_then(|thread| self.failure_of(thread));
+        failure.or(self.look())
     }
 }
 
-impl Started {
-    /// Frames and octets that were sent so far.
-    pub fn counts(&self) -> FlowCounts {
-        self.run.set.counts(self.flow)
+#[cfg(test)]
+mod tests {
+    use capbench_frames::{HeaderStack, Mtu, Payload, Pps, StackPlan};
+
+    use super::*;
+
+    fn set(names: &[&str]) -> FlowSet {
+        let flow = |(stream, name): (usize, &&str)| {
+            let stack = HeaderStack::from_value(&serde_json::json!([{}, {"ipv4": {}}, {"udp": {}}])).unwrap();
+            let stream = Some(StreamId(stream as u8));
+            let sizes = "128".parse().unwrap();
+            let plan = StackPlan::new(stack, sizes, &Payload::default(), stream, Mtu(1500)).unwrap();
+            let (schedule, duration) = (Schedule::Constant(Pps::new(1.0).unwrap()), None);
+            let delay = std::time::Duration::ZERO;
+            StackFlow { name: (*name).into(), plan: plan.into(), schedule, frames: None, duration, delay }
+        };
+        FlowSet::new(names.iter().enumerate().map(flow).collect()).unwrap()
     }
 
-    /// The trial and the stream in its trailers.
-    pub fn trial(&self) -> TrialId {
-        self.run.trial
-    }
-
-    /// Whether nothing is sent any more.
-    pub fn is_over(&self) -> bool {
-        self.over_since().is_some()
-    }
-
-    /// When it was first seen that nothing is sent any more.
-    pub fn over_since(&self) -> Option<Instant> {
-        let mut state = self.run.state();
-        if state.over_since[self.flow].is_none() && (state.has_ended || self.counts().is_over) {
-            state.over_since[self.flow] = Some(Instant::now());
-        }
-        state.over_since[self.flow]
-    }
-
-    /// Whether it pauses.
-    pub fn is_paused(&self) -> bool {
-        self.run.state().paused[self.flow]
-    }
-
-    /// Ends it.
-    pub fn stop(&self) {
-        self.command(FlowCommand::Stop, false);
-    }
-
-    /// Sends nothing until it is resumed.
-    pub fn pause(&self) {
-        self.command(FlowCommand::Pause, true);
-    }
-
-    /// Goes on where it paused.
-    pub fn resume(&self) {
-        self.command(FlowCommand::Run, false);
-    }
-
-    fn command(&self, command: FlowCommand, pauses: bool) {
-        self.run.set.command(self.flow, command);
-        self.run.state().paused[self.flow] = pauses;
-    }
-
-    /// Ends all flows of its start, and waits until their frames have left.
-    pub fn end(&self) {
-        self.run.stop.store(true, Ordering::Relaxed);
-        let thread = self.run.state().thread.take();
-        if let Some(thread) = thread {
-            // A panic of the thread was reported by it.
-            let _ = thread.join();
+    fn looked(run: &mut Run) -> String {
+        loop {
+            if let Some(failure) = run.look() {
+                return failure;
+            }
+            std::thread::yield_now();
         }
     }
 
-    /// The start on the kernel's clock, in nanoseconds since 1970; absent if somebody has set the clock since then.
-    pub fn began_ns(&self) -> Option<u64> {
-        let Run { clocks, start, .. } = &*self.run;
-        clocks.set_until(&RealtimeReading::now()).is_none().then(|| clocks.realtime_at(*start))
+    #[test]
+    fn a_sender_that_panics_or_fails_ends_its_flows() {
+        let panics: fn(&Shared) -> Option<String> = |_| panic!("on purpose");
+        let fails: fn(&Shared) -> Option<String> = |_| Some("p: no room".into());
+        for (send, words) in [(panics, "flow f, g: the sender panicked"), (fails, "flow f, g: p: no room")] {
+            let mut run = Run::start(set(&["f", "g"]), vec![4, 9], TrialId(1), Instant::now(), send).unwrap();
+            let failure = looked(&mut run);
+            assert!(failure.starts_with(words), "{failure}");
+            let mut sent = BTreeMap::new();
+            run.report(&mut sent);
+            assert!(sent.keys().eq(&[4, 9]));
+            assert!(sent.values().all(|sent| matches!(sent.state, RunState::Over(_))), "{sent:?}");
+            assert!(!run.command(4, Command::Resume), "it is not sent any more");
+            assert_eq!(run.look(), None, "a failure is reported once");
+            assert!(run.replace(&[4]) && !run.replace(&[9]));
+        }
     }
 
-    /// Why it ended early, once.
-    pub fn take_failure(&self) -> Option<String> {
-        self.run.state().failure.take()
+    #[test]
+    fn a_run_ends_at_once_if_it_has_no_other_flow() {
+        let until_stopped = |shared: &Shared| {
+            while !shared.stop.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            None
+        };
+        let mut run =
+            Run::start(set(&["f", "g"]), vec![0, 1], TrialId(1), Instant::now(), until_stopped).unwrap();
+        run.end(&[0]);
+        assert!(run.sends_others(&[0]) && !run.shared.stop.load(Ordering::Relaxed));
+        run.end(&[0, 1]);
+        assert_eq!(run.join(), None);
+        assert!(!run.is_live() && !run.awaits(&[0, 1]));
     }
 }

@@ -12,10 +12,12 @@ use capbench_http::{
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use crate::engine::Options;
 use crate::error::{OtgError, Result};
 use crate::model::answers::{Failure, Version};
 use crate::model::{COMPATIBLE, VERSION};
-use crate::session::{Options, Session};
+use crate::session::Session;
+use crate::threads::spawn;
 
 /// Octets of a request: a configuration of thousands of flows.
 const MOST_BODY: usize = 16 << 20;
@@ -63,10 +65,7 @@ impl Server {
                 }
             }
         };
-        thread::Builder::new()
-            .name("otg-watch".into())
-            .spawn(watch)
-            .map_err(|source| OtgError::System { what: "no thread for leases", source })?;
+        spawn("otg-watch", watch)?;
         Ok(server)
     }
 
@@ -89,9 +88,13 @@ impl Server {
             ("GET", "/config") => json(session.config()),
             ("POST", "/control/state") => session.control(octets, client).and_then(json),
             ("POST", "/monitor/metrics") => session.metrics(octets).and_then(json),
-            ("POST", "/monitor/capture") => session
-                .captured(octets, client)
-                .map(|octets| response(StatusCode::OK, "application/octet-stream", octets)),
+            ("POST", "/monitor/capture") => {
+                let (asked, most) = (session.fetch(octets, client), session.most_octets());
+                // A large file takes time; other requests go on.
+                drop(session);
+                let octets = asked.and_then(|asked| asked.octets(most));
+                octets.map(|octets| response(StatusCode::OK, "application/octet-stream", octets))
+            }
             ("GET", "/capabilities/version") => json(Version {
                 api_spec_version: COMPATIBLE,
                 sdk_version: VERSION,

@@ -11,10 +11,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::channel::{Channel, Ended};
+use super::channel::Channel;
 use super::interrupt::{Event, Interrupt};
 use crate::location::Location;
 use crate::message::{Answer, Build, Greeting, Hello, PROTOCOL, Report, Reported, Request};
+use crate::process::Ended;
 use crate::waits::{RECONNECT, Waits};
 use crate::{AgentError, Result};
 

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `connection` | calls an agent, notices that it is gone, and starts it again |
-//! | `channel` | the process that is the connection |
+//! | `channel` | the messages of the process that is the connection |
 //! | `interrupt` | tells running agents that the user wants to stop |
 //! | `ends` | the end of a trial that an agent is |
 //! | `clock` | compares an agent's clock with this process's |

@@ -80,8 +80,9 @@ fn peer(link: &Link) -> Option<Tie> {
     link.tied_to.filter(|_| is_veth)
 }
 
-/// The kernel and the time namespace (time_namespaces(7)). Without such namespaces a kernel has one clock.
-fn clock_id() -> Option<String> {
+/// Identifies the clock of this process: the kernel and the time namespace (time_namespaces(7)). Without such namespaces a kernel
+/// has one clock. `None`: unknown.
+pub fn clock_id() -> Option<String> {
     let kernel = std::fs::read_to_string(BOOT_ID).ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/time")
         .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned());

@@ -50,6 +50,7 @@ use crate::message::{
     Prepared, Refusal, Report, Reported, Request,
 };
 use crate::waits::Waits;
+pub use host::clock_id;
 use lease::Lease;
 pub use lease::{AtEnd, kill_own_process};
 use line::{Call, Line};

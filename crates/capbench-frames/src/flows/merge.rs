@@ -32,8 +32,6 @@ pub struct MergedFlows<'a> {
     log_begin: usize,
     log_end: usize,
     settled: u64,
-    /// Whether a flow has ended that other threads do not know of yet.
-    has_ended: bool,
 }
 
 /// A flow that this sender sends.
@@ -44,6 +42,8 @@ struct Running<'a> {
     times: Times,
     /// Number of its next frame.
     sequence: u64,
+    /// How many frames it has written when it is over; [`u64::MAX`] before.
+    written: u64,
     /// It ends with this number.
     most: u64,
     /// It ends with frames planned at this time.
@@ -75,9 +75,8 @@ impl<'a> MergedFlows<'a> {
         let commands = set.commands.load(Ordering::Acquire);
         let due = BinaryHeap::with_capacity(flows.len());
         let log = vec![(0, 0); LOG].into();
-        let (paused, log_begin, log_end, settled, has_ended) = (0, 0, 0, 0, false);
-        let mut merged =
-            Self { set, flows, due, paused, commands, log, log_begin, log_end, settled, has_ended };
+        let (paused, log_begin, log_end, settled) = (0, 0, 0, 0);
+        let mut merged = Self { set, flows, due, paused, commands, log, log_begin, log_end, settled };
         merged.carry_out(0);
         merged
     }
@@ -105,26 +104,15 @@ impl<'a> MergedFlows<'a> {
             match (flow.state, flow.next_ns()) {
                 (State::Runs, Some(next_ns)) => self.due.push(Reverse((next_ns, index as u32))),
                 (State::Paused { .. }, Some(_)) => self.paused += 1,
-                _ => flow.state = State::Over,
+                _ => {
+                    flow.end();
+                    // Otherwise its last frame shows it.
+                    let shared = &self.set.shared[flow.number];
+                    if shared.sent.load(Ordering::Relaxed) == flow.written {
+                        shared.is_over.store(true, Ordering::Release);
+                    }
+                }
             }
-        }
-        self.has_ended = true;
-        self.publish_ends();
-    }
-
-    /// Shows other threads which flows are over, once all frames written so far are sent.
-    #[inline]
-    fn publish_ends(&mut self) {
-        if self.has_ended && self.log_begin == self.log_end {
-            self.has_ended = false;
-            self.end_flows();
-        }
-    }
-
-    #[cold]
-    fn end_flows(&self) {
-        for flow in self.flows.iter().filter(|flow| flow.state == State::Over) {
-            self.set.shared[flow.number].is_over.store(true, Ordering::Release);
         }
     }
 }
@@ -137,6 +125,7 @@ impl<'a> Running<'a> {
             frames: flow.plan.frames(),
             times: times.map_or(Times::Turns(0), Times::Planned),
             sequence: 0,
+            written: u64::MAX,
             most: flow.frames.unwrap_or(u64::MAX),
             end_ns: flow.duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
             offset_ns: flow.delay.as_nanos() as u64,
@@ -152,6 +141,12 @@ impl<'a> Running<'a> {
             Times::Turns(turn) => *turn,
         };
         (self.sequence < self.most && time < self.end_ns).then(|| time.saturating_add(self.offset_ns))
+    }
+
+    /// It writes no more frames.
+    fn end(&mut self) {
+        self.state = State::Over;
+        self.written = self.sequence;
     }
 
     #[inline]
@@ -199,8 +194,7 @@ impl WriteFrames for MergedFlows<'_> {
         match flow.next_ns() {
             Some(next_ns) => *due = Reverse((next_ns, index)),
             None => {
-                flow.state = State::Over;
-                self.has_ended = true;
+                flow.end();
                 PeekMut::pop(due);
             }
         }
@@ -221,16 +215,20 @@ impl WriteFrames for MergedFlows<'_> {
         let count = (sent - self.settled) as usize;
         self.settled = sent;
         for (index, octets) in &self.log[self.log_begin..self.log_begin + count] {
-            let shared = &self.set.shared[self.flows[*index as usize].number];
+            let flow = &self.flows[*index as usize];
+            let shared = &self.set.shared[flow.number];
             // Only this thread writes them.
-            shared.sent.store(shared.sent.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            let sent = shared.sent.load(Ordering::Relaxed) + 1;
+            shared.sent.store(sent, Ordering::Relaxed);
             let octets = shared.octets.load(Ordering::Relaxed) + u64::from(*octets);
             shared.octets.store(octets, Ordering::Relaxed);
+            if sent == flow.written {
+                shared.is_over.store(true, Ordering::Release);
+            }
         }
         self.log_begin += count;
         if self.log_begin == self.log_end {
             (self.log_begin, self.log_end) = (0, 0);
-            self.publish_ends();
         } else if self.log_end > LOG / 2 {
             self.log.copy_within(self.log_begin..self.log_end, 0);
             (self.log_begin, self.log_end) = (0, self.log_end - self.log_begin);

@@ -110,6 +110,25 @@ fn a_paused_flow_sends_the_rest_later_and_a_stopped_one_nothing() {
     assert!(merged.is_over() && set.counts(0).is_over);
 }
 
+/// The log of all flows is never empty: frames of the other flow wait in the ring all the time.
+#[test]
+fn a_flow_is_over_when_its_own_last_frame_is_sent() {
+    let set = FlowSet::new(vec![flow(0, constant(1.0), Some(2)), flow(1, constant(1.0), None)]).unwrap();
+    let mut merged = MergedFlows::new(&set, Turn::EVERY);
+    assert_eq!(written(&mut merged, 6).iter().filter(|(_, stream, _)| *stream == 0).count(), 2);
+    merged.note_sent(2);
+    assert_eq!(outcome(&set, 0), (1, 64, false));
+    merged.note_sent(3);
+    assert_eq!(outcome(&set, 0), (2, 64 + 128, true));
+    // A stopped flow is over when its frames in the ring are sent, and at once without any.
+    set.command(1, FlowCommand::Stop);
+    merged.begin_batch(seconds(4));
+    merged.note_sent(5);
+    assert!(!outcome(&set, 1).2);
+    merged.note_sent(6);
+    assert_eq!((outcome(&set, 1).0, outcome(&set, 1).2), (4, true));
+}
+
 #[test]
 fn flows_without_times_take_turns_and_senders_take_flows() {
     let maximum = |stream| flow(stream, Schedule::Maximum, Some(u64::from(stream)));

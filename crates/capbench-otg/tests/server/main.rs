@@ -210,11 +210,16 @@ fn root_flows_pause_resume_stop_and_start_anew() {
         before = sent;
         transmit == "paused" && is_settled
     });
-    // Only the flow that paused goes on; what is stopped begins anew.
-    lab.transmit("resume", &["endless", "short"]);
+    // Only the flow that paused goes on. What is stopped stays so, with its counts.
+    let warnings = lab.transmit("resume", &["endless", "short"]);
+    assert!(warnings["warnings"][0].as_str().unwrap().contains("flow short is stopped"), "{warnings}");
+    eventually("the paused flow goes on", || state("endless").1 > before + 10);
+    lab.transmit("start", &["short"]);
     eventually("the short flow ends while the other goes on", || {
-        state("short") == ("stopped".into(), 50, 50) && state("endless").1 > before + 10
+        state("short") == ("stopped".into(), 50, 50) && state("endless").0 == "started"
     });
+    assert_eq!(lab.transmit("resume", &[]), json!({"warnings": []}), "no flow was named");
+    assert_eq!(state("short"), ("stopped".into(), 50, 50));
     lab.transmit("stop", &[]);
     let rows = lab.wait_until_stopped();
     assert_eq!(rows.len(), 2, "a flow without metrics has no row: {rows:?}");
@@ -275,7 +280,11 @@ fn root_what_a_client_may_not_do_is_refused_and_sends_nothing() {
             400,
             "ports[0].location: \"lo\" is no interface that clients may use",
         ),
-        (json!({"ports": ports(&["ssh:host/eth0"])}), 400, "without a host or a namespace"),
+        (
+            json!({"ports": ports(&["a0", "ssh:host/eth0"])}),
+            400,
+            "ports[1].location: \"ssh:host/eth0\" is no interface that clients may use",
+        ),
         (
             json!({"ports": ports(&["a0"]), "flows": [flow("f", "p-b0", &[], 1, 1)]}),
             404,

@@ -1,5 +1,6 @@
-//! `capbench otg`: ports of this host for scripts of the Open Traffic Generator API.
+//! `capbench otg`: ports for scripts of the Open Traffic Generator API, and a port for another `capbench otg`.
 
+use std::io::{stdin, stdout};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_http::{Port, Protection};
 use capbench_model::units::ByteCount;
-use capbench_otg::{Allowed, Options, OtgError, Server};
+use capbench_otg::{Agent, Allowed, Options, OtgError, Server};
 use clap::Args;
 
 use crate::exit::{Exit, Usage};
@@ -17,9 +18,13 @@ use crate::signals::Stop;
 
 #[derive(Args, Clone, Debug)]
 pub struct OtgFlags {
-    /// Interface that clients may send and capture on; more than once
+    /// Interface that clients may send and capture on; more than once. On another host it is ssh:[USER@]HOST/IF, in another
+    /// network namespace netns:NAME/IF; exec:COMMAND,IF starts any otg --agent
     #[arg(long = "port", value_name = "IF", required = true)]
     ports: Vec<String>,
+    /// Serve one of the interfaces to another otg, which starts this one: standard input and output are the connection
+    #[arg(long, conflicts_with_all = ["listen", "tls_cert", "web_config"])]
+    agent: bool,
     /// Address and port of the server
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8443")]
     listen: SocketAddr,
@@ -49,43 +54,36 @@ pub struct OtgFlags {
     capture_dir: Option<PathBuf>,
 }
 
-impl OtgFlags {
-    fn protection(&self) -> Protection {
-        match (&self.tls_cert, &self.tls_key, &self.web_config) {
-            (Some(certificate), Some(key), _) => Protection::Tls {
-                flag: "--tls-cert",
-                certificate: certificate.clone(),
-                key: key.clone(),
-                client_authority: self.client_ca.clone(),
-            },
-            (_, _, Some(file)) => Protection::WebConfig(file.clone()),
-            _ => Protection::None,
-        }
-    }
-}
-
 pub fn run(flags: &OtgFlags) -> Result<Exit> {
-    let port = Port::open("--listen", flags.listen, flags.protection())?;
     let options = Options {
         allowed: Allowed { interfaces: flags.ports.clone(), isolated: flags.isolated },
         lease: flags.lease,
         capture_size: flags.capture_size,
         capture_folder: flags.capture_dir.clone().unwrap_or_else(std::env::temp_dir),
     };
-    options.check()?;
+    if flags.agent {
+        let agent = Agent::new(options).map_err(of_flags)?;
+        let stop = Stop::calling(agent.end())?;
+        agent.serve(stdin(), stdout())?;
+        return Ok(if stop.is_wanted() { Exit::Stopped(stop.signal()) } else { Exit::Done });
+    }
+    options.check().map_err(of_flags)?;
+    let tls = flags.tls_cert.clone().zip(flags.tls_key.clone());
+    let files = Protection::of_files("--tls-cert", tls, flags.client_ca.clone(), flags.web_config.clone());
+    let port = Port::open("--listen", flags.listen, files)?;
     let (signalled, is_signalled) = mpsc::channel();
     // The main thread waits for it.
     let stop = Stop::calling(move || signalled.send(()).unwrap_or_default())?;
     let (address, scheme) = (port.address(), if port.has_tls() { "https" } else { "http" });
-    let server =
-        Server::start(port, options, |words| tell!("capbench: {words}")).map_err(|error| match error {
-            OtgError::Flag(why) => Usage(why).into(),
-            other => anyhow::Error::from(other),
-        })?;
+    let server = Server::start(port, options, |words| tell!("capbench: {words}")).map_err(of_flags)?;
     if let Some(address) = address {
         tell!("capbench: OTG at {scheme}://{address}, ports {}", flags.ports.join(", "));
     }
     is_signalled.recv()?;
     server.stop();
     Ok(Exit::Stopped(stop.signal()))
+}
+
+fn of_flags(error: OtgError) -> anyhow::Error {
+    if let OtgError::Flag(why) = error { Usage(why).into() } else { error.into() }
 }

@@ -29,6 +29,8 @@ mod metrics;
 mod otg;
 #[cfg(feature = "otg")]
 mod otg_generator;
+#[cfg(feature = "otg")]
+mod otg_remote;
 mod packet_files;
 mod privileges;
 mod programs;

@@ -1,0 +1,197 @@
+//! The engine of a port in another process, also on another host: its requests, and their answers as they come.
+//!
+//! A thread writes and a thread reads, so that nobody waits for an engine that hangs longer than [`PATIENCE`].
+
+use std::collections::HashMap;
+use std::io::{BufReader, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use capbench_agent::framing;
+use capbench_agent::location::Location;
+use capbench_agent::process::{Ended, Process};
+use capbench_http::StatusCode;
+
+use crate::error::{OtgError, Result};
+use crate::messages::{self, Answer, Numbered, Refusal, Reply, Request};
+use crate::threads::spawn;
+
+/// How long an answer, or the next part of a long one, may take.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running engine. Dropping it ends the engine.
+#[derive(Debug)]
+pub struct Connection {
+    location: String,
+    process: Process,
+    /// To the thread that writes; `None`: the input of the process is closed, or will be.
+    requests: Option<Sender<Vec<u8>>>,
+    waiting: Arc<Mutex<Waiting>>,
+    last_id: u64,
+}
+
+/// Who waits for answers.
+#[derive(Debug, Default)]
+struct Waiting {
+    by_id: HashMap<u64, Sender<Piece>>,
+    /// Why no answer comes any more.
+    ended: Option<String>,
+}
+
+/// A part of an answer.
+#[derive(Debug)]
+enum Piece {
+    Octets(Vec<u8>),
+    Reply(std::result::Result<Answer, Refusal>),
+}
+
+/// An answer that is outstanding.
+#[derive(Debug)]
+pub struct Pending {
+    location: String,
+    pieces: Receiver<Piece>,
+}
+
+impl Connection {
+    /// Starts the engine at a location. `words` are the command line of this program there, where the location leaves it open.
+    /// The request has the location at `path`.
+    pub fn start(location: &Location, words: &[String], path: &str) -> Result<Self> {
+        let (process, input, output) = Process::start(location, words)
+            .map_err(|source| OtgError::Start { path: path.into(), source: source.into() })?;
+        let waiting = Arc::new(Mutex::new(Waiting::default()));
+        let (requests, to_write) = mpsc::channel();
+        let its = Arc::clone(&waiting);
+        spawn("otg-requests", move || write(input, &to_write))?;
+        spawn("otg-answers", move || read(BufReader::new(output), &its))?;
+        let location = location.to_string();
+        Ok(Self { location, process, requests: Some(requests), waiting, last_id: 0 })
+    }
+
+    /// Sends a request.
+    pub fn ask(&mut self, request: Request) -> Result<Pending> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let octets = serde_json::to_vec(&Numbered { id, request })
+            .map_err(|error| OtgError::System { what: "a request", source: std::io::Error::other(error) })?;
+        let (sender, pieces) = mpsc::channel();
+        let mut waiting = locked(&self.waiting);
+        if waiting.ended.is_none() {
+            waiting.by_id.insert(id, sender);
+        }
+        // The thread that reads notices the end.
+        let _ = self.requests.as_ref().map(|requests| requests.send(octets));
+        Ok(Pending { location: self.location.clone(), pieces })
+    }
+
+    /// Closes the input of the engine, which then ends.
+    pub fn hang_up(&mut self) {
+        self.requests = None;
+    }
+
+    /// Ends a connection on which no answer comes. Returns why, as far as it is known.
+    pub fn lose(mut self) -> String {
+        let ended = locked(&self.waiting).ended.clone();
+        self.hang_up();
+        let Some(ended) = ended else {
+            self.process.kill();
+            return format!("no answer within {PATIENCE:?}");
+        };
+        let Ended { status, complaint } = self.process.end();
+        let status = status.map_or(String::new(), |status| format!(" ({status})"));
+        let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
+        format!("{ended}{status}{complaint}")
+    }
+}
+
+impl Pending {
+    /// Waits for the answer, and the octets that come with it: up to so many.
+    pub fn wait(self, most: u64) -> Result<(Answer, Vec<u8>)> {
+        let Self { location, pieces } = self;
+        let mut octets = Vec::new();
+        loop {
+            let reason = match pieces.recv_timeout(PATIENCE) {
+                Ok(Piece::Octets(part)) if (octets.len() + part.len()) as u64 <= most => {
+                    octets.extend(part);
+                    continue;
+                }
+                Ok(Piece::Reply(Ok(answer))) => return Ok((answer, octets)),
+                Ok(Piece::Reply(Err(Refusal { status, reason }))) => {
+                    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                    return Err(OtgError::Refused { status, reason });
+                }
+                Ok(Piece::Octets(_)) => format!("an answer of more than {most} octets"),
+                Err(RecvTimeoutError::Timeout) => format!("no answer within {PATIENCE:?}"),
+                Err(RecvTimeoutError::Disconnected) => "the connection has ended".into(),
+            };
+            return Err(OtgError::Lost { location, reason });
+        }
+    }
+}
+
+fn write(mut input: impl Write, requests: &Receiver<Vec<u8>>) {
+    for octets in requests {
+        if framing::write(&mut input, &octets).is_err() {
+            return;
+        }
+    }
+}
+
+fn read(mut output: impl std::io::BufRead, waiting: &Mutex<Waiting>) {
+    let reason = loop {
+        let octets = match framing::read(&mut output) {
+            Ok(Some(octets)) => octets,
+            Ok(None) => break "it ended".to_string(),
+            Err(error) => break format!("its output is none of capbench otg: {error}"),
+        };
+        let mut waiting = locked(waiting);
+        // Who waited may have given up.
+        if let Some((id, part)) = messages::of_part(&octets) {
+            let _ = waiting.by_id.get(&id).map(|to| to.send(Piece::Octets(part.to_vec())));
+            continue;
+        }
+        match serde_json::from_slice(&octets) {
+            Ok(Reply { id, answer }) => {
+                let _ = waiting.by_id.remove(&id).map(|to| to.send(Piece::Reply(answer)));
+            }
+            Err(error) => break format!("its answer is none of this version of capbench otg: {error}"),
+        }
+    };
+    let mut waiting = locked(waiting);
+    waiting.ended = Some(reason);
+    waiting.by_id.clear();
+}
+
+fn locked(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What another command than an engine brings.
+    #[test]
+    fn a_command_that_is_no_engine_is_named() {
+        for (command, expected) in [
+            ("true", "it ended (exit status: 0)"),
+            ("ls --no-such-option", "it ended (exit status: 2): "),
+            ("echo Welcome", "its output is none of capbench otg: a header line without a colon"),
+            ("cat", "its answer is none of this version of capbench otg: "),
+        ] {
+            let location: Location = format!("exec:{command},eth1").parse().unwrap();
+            let mut connection = Connection::start(&location, &[], "ports[0].location").unwrap();
+            let pending = connection.ask(Request::Read).unwrap();
+            let error = pending.wait(0).unwrap_err();
+            assert!(
+                matches!(&error, OtgError::Lost { location, .. } if location.contains(command)),
+                "{error}"
+            );
+            let why = connection.lose();
+            assert!(why.starts_with(expected), "{command}: {why}");
+        }
+        let location = "exec:/nosuch/program,eth1".parse().unwrap();
+        let error = Connection::start(&location, &[], "ports[0].location").unwrap_err().to_string();
+        assert!(error.starts_with("ports[0].location: exec:/nosuch/program,eth1: cannot start"), "{error}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Starts and stops flows and captures, and sets links.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use capbench_frames::{StreamId, TrialId};
+use serde_json::Value;
+
+use super::{Asked, Session};
+use crate::error::{OtgError, Result};
+use crate::messages::{Answer, Command, Request, Route};
+use crate::model;
+use crate::model::answers::Warnings;
+use crate::model::requests::{
+    CaptureRequest, CaptureState, ControlState, FlowTransmit, Link, LinkState, PortState, StartStop, Traffic,
+    Transmit,
+};
+use crate::rates::Rates;
+
+impl Session {
+    /// `POST /control/state`.
+    pub fn control(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
+        let (state, _) = model::read(octets)?;
+        self.hold(client, false)?;
+        match state {
+            ControlState::Traffic(Traffic::FlowTransmit(wanted)) => self.transmit(&wanted)?,
+            ControlState::Port(PortState::Capture(wanted)) => self.capture(&wanted)?,
+            ControlState::Port(PortState::Link(wanted)) => self.link(&wanted)?,
+        }
+        Ok(self.take_warnings())
+    }
+
+    fn transmit(&mut self, wanted: &FlowTransmit) -> Result<()> {
+        let named = self.flows_named(&wanted.flow_names, "traffic.flow_transmit.flow_names")?;
+        let is_named = !named.is_empty();
+        let flows = if is_named { named } else { (0..self.flows.len()).collect() };
+        let command = match wanted.state {
+            Transmit::Start => return self.start(&flows),
+            Transmit::Stop => Command::Stop,
+            Transmit::Pause => Command::Pause,
+            Transmit::Resume => Command::Resume,
+        };
+        let mut by_port = self.by_transmitter(&flows);
+        // The flows of a lost port are over.
+        by_port.retain(|at, _| !self.ports[*at].is_lost());
+        let answers =
+            self.ask(by_port.into_iter().map(|(at, flows)| (at, Request::Command { flows, command })))?;
+        if is_named && wanted.state == Transmit::Resume {
+            for (_, answer) in answers {
+                let Answer::NotSent(stopped) = answer else { continue };
+                let names = stopped.into_iter().filter_map(|flow| Some(&self.flows.get(flow)?.config.name));
+                let warn = |name| {
+                    format!("flow {name} is stopped: resume continues paused flows, start begins anew")
+                };
+                self.warnings.extend(names.map(warn));
+            }
+        }
+        Ok(())
+    }
+
+    /// These flows by the port that sends them.
+    fn by_transmitter(&self, flows: &[usize]) -> BTreeMap<usize, Vec<usize>> {
+        let mut by_port: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for flow in flows {
+            by_port.entry(self.flows[*flow].transmitter).or_default().push(*flow);
+        }
+        by_port
+    }
+
+    /// Starts flows from their beginning; their counts begin at 0. A flow that is sent is stopped before.
+    fn start(&mut self, flows: &[usize]) -> Result<()> {
+        // Each sender has a trial of its own: streams are numbered by port.
+        let mut starts = Vec::new();
+        for (at, flows) in self.by_transmitter(flows) {
+            self.last_trial = self.last_trial.wrapping_add(1);
+            starts.push((at, flows, TrialId(self.last_trial)));
+        }
+        // What cannot be sent stops nothing.
+        let prepare = |(at, flows, trial): &(usize, Vec<_>, _)| {
+            (*at, Request::Prepare { flows: flows.clone(), trial: *trial })
+        };
+        self.ask(starts.iter().map(prepare))?;
+        let end = |(at, flows, _): &(usize, Vec<_>, _)| (*at, Request::End { flows: flows.clone() });
+        self.ask(starts.iter().map(end))?;
+        self.read();
+        if !self.flows.iter().any(|flow| self.is_sent(flow)) {
+            let clear = self.present().into_iter().map(|at| (at, Request::Clear));
+            self.ask(clear)?;
+        }
+        for (_, flows, trial) in &starts {
+            for flow in flows {
+                self.flows[*flow].trial = Some(*trial);
+                self.flows[*flow].rates = Rates::default();
+            }
+        }
+        // Receivers know the flows before the first frame.
+        let routes = self.present().into_iter().filter(|at| self.ports[*at].counts_flows);
+        let routes: Vec<_> = routes.map(|at| (at, Request::Route(self.routes(at)))).collect();
+        self.ask(routes)?;
+        self.ask(starts.iter().map(|(at, ..)| (*at, Request::Go)))?;
+        Ok(())
+    }
+
+    /// The flows that a port counts.
+    fn routes(&self, at: usize) -> Vec<Route> {
+        let counted = self.flows.iter().filter(|flow| flow.receivers.contains(&at));
+        let route = |flow: &super::Flow| {
+            let trial = flow.trial.filter(|_| flow.config.metrics.enable)?;
+            let (stream, flow) = (u8::try_from(flow.stream).ok()?, u16::try_from(flow.number).ok()?);
+            Some(Route { trial, stream: StreamId(stream), flow })
+        };
+        counted.filter_map(route).collect()
+    }
+
+    fn capture(&mut self, wanted: &CaptureState) -> Result<()> {
+        const PATH: &str = "port.capture.port_names";
+        let named = self.named(&wanted.port_names, PATH)?;
+        if let Some(at) = named.iter().find(|at| !self.ports[**at].has_capture) {
+            let why = format!("the configuration has no capture of port \"{}\"", self.ports[*at].name);
+            return Err(OtgError::invalid(PATH, why));
+        }
+        let mut all = self.present();
+        all.retain(|at| self.ports[*at].has_capture);
+        let starts = wanted.state == StartStop::Start;
+        let ports = if named.is_empty() { all } else { named };
+        self.ask(ports.into_iter().map(|at| (at, Request::Record { starts })))?;
+        Ok(())
+    }
+
+    fn link(&mut self, wanted: &LinkState) -> Result<()> {
+        let named = self.named(&wanted.port_names, "port.link.port_names")?;
+        let ports = if named.is_empty() { self.present() } else { named };
+        let up = wanted.state == Link::Up;
+        self.ask(ports.into_iter().map(|at| (at, Request::SetLink { up })))?;
+        Ok(())
+    }
+
+    /// `POST /monitor/capture`: ends the capture of a port. The file is read without the session.
+    pub fn fetch(&mut self, octets: &[u8], client: IpAddr) -> Result<Asked> {
+        let (request, value): (CaptureRequest, Value) = model::read(octets)?;
+        self.hold(client, false)?;
+        let at = self.port(&request.port_name, "port_name")?;
+        Ok(self.ports[at].ask(Request::Fetch(value)))
+    }
+
+    /// The octets that a file of a capture can have: an FCS is added to each frame.
+    pub fn most_octets(&self) -> u64 {
+        self.options.capture_size.0.saturating_mul(2)
+    }
+}

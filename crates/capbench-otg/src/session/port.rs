@@ -1,0 +1,143 @@
+//! A port of the configuration and its engine, which is in this process or in another one.
+
+use capbench_agent::location::Location;
+
+use crate::connection::{Connection, Pending};
+use crate::engine::{Answered, Engine, Options};
+use crate::error::{OtgError, Result};
+use crate::messages::{Answer, Opened, Reading, Request, RunState};
+use crate::rates::Rates;
+
+/// A port of the configuration.
+#[derive(Debug)]
+pub struct ConfiguredPort {
+    pub name: String,
+    pub location: String,
+    /// Whether the configuration has a capture of it.
+    pub has_capture: bool,
+    /// Whether it counts flows.
+    pub counts_flows: bool,
+    engine: Place,
+    /// What is known since it is open.
+    pub opened: Opened,
+    /// The last reading.
+    pub reading: Reading,
+    pub rates: Rates,
+}
+
+/// Where the engine of a port is.
+#[derive(Debug)]
+enum Place {
+    Here(Box<Engine>),
+    Elsewhere(Connection),
+    /// Nowhere, and why.
+    Gone(String),
+}
+
+/// A request whose answer is there or outstanding.
+pub enum Asked {
+    Answered(Result<Answered>),
+    Pending(Pending),
+}
+
+impl ConfiguredPort {
+    /// Without an engine.
+    pub fn new(name: &str, location: &str) -> Self {
+        Self {
+            name: name.into(),
+            location: location.into(),
+            has_capture: false,
+            counts_flows: false,
+            engine: Place::Gone("it is not open".into()),
+            opened: Opened::default(),
+            reading: Reading::default(),
+            rates: Rates::default(),
+        }
+    }
+
+    /// Starts its engine. The configuration has its location at `path`.
+    pub fn start(&mut self, location: &Location, path: &str, options: &Options) -> Result<()> {
+        self.engine = if location.is_here() {
+            Place::Here(Box::new(Engine::new(options.clone())))
+        } else {
+            let mut words = ["otg", "--agent", "--port", location.interface()].map(String::from).to_vec();
+            if options.allowed.isolated {
+                words.push("--isolated".into());
+            }
+            words.extend(["--capture-size".into(), options.capture_size.0.to_string()]);
+            Place::Elsewhere(Connection::start(location, &words, path)?)
+        };
+        Ok(())
+    }
+
+    /// Asks its engine.
+    pub fn ask(&mut self, request: Request) -> Asked {
+        match &mut self.engine {
+            Place::Here(engine) => Asked::Answered(engine.answer(request)),
+            Place::Elsewhere(connection) => match connection.ask(request) {
+                Ok(pending) => Asked::Pending(pending),
+                Err(error) => Asked::Answered(Err(error)),
+            },
+            Place::Gone(why) => Asked::Answered(Err(OtgError::Conflict(format!(
+                "port {}: {} is lost: {why}; set the configuration again",
+                self.name, self.location
+            )))),
+        }
+    }
+
+    /// Waits for an answer. Without one, the engine is lost, and its flows are over.
+    pub fn wait(&mut self, asked: Asked) -> Result<Answer> {
+        let pending = match asked {
+            Asked::Answered(Ok(Answered::Now(answer))) => return Ok(answer),
+            Asked::Answered(Ok(Answered::Octets(_))) => return Ok(Answer::Done),
+            Asked::Answered(Err(error)) => return Err(error),
+            Asked::Pending(pending) => pending,
+        };
+        match pending.wait(0) {
+            Ok((answer, _)) => Ok(answer),
+            Err(OtgError::Lost { location, .. }) => {
+                let reason = self.lose();
+                Err(OtgError::Lost { location, reason })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn lose(&mut self) -> String {
+        let gone = Place::Gone("it is not open".into());
+        let reason = match std::mem::replace(&mut self.engine, gone) {
+            Place::Here(_) => "it has ended".into(),
+            Place::Elsewhere(connection) => connection.lose(),
+            Place::Gone(why) => why,
+        };
+        self.engine = Place::Gone(reason.clone());
+        let mut sent = std::mem::take(&mut self.reading.sent);
+        sent.values_mut().for_each(|sent| sent.state = RunState::Over(std::time::Duration::MAX));
+        self.reading = Reading { sent, flaw: Some(reason.clone()), ..Reading::default() };
+        reason
+    }
+
+    /// Whether its engine has ended before its time: then its counts are unknown.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.engine, Place::Gone(_))
+    }
+
+    /// Closes the connection to an engine elsewhere, which then ends.
+    pub fn hang_up(&mut self) {
+        if let Place::Elsewhere(connection) = &mut self.engine {
+            connection.hang_up();
+        }
+    }
+}
+
+impl Asked {
+    /// Waits for the octets of a capture: up to so many. It needs no session.
+    pub fn octets(self, most: u64) -> Result<Vec<u8>> {
+        match self {
+            Self::Answered(Ok(Answered::Octets(read_back))) => read_back(),
+            Self::Answered(Ok(Answered::Now(_))) => Ok(Vec::new()),
+            Self::Answered(Err(error)) => Err(error),
+            Self::Pending(pending) => pending.wait(most).map(|(_, octets)| octets),
+        }
+    }
+}
