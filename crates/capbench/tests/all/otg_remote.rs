@@ -239,6 +239,7 @@ fn root_an_engine_that_hangs_does_not_hang_the_server() {
     let Some(lab) = Lab::new() else { return };
     lab.done("POST", "/config", &lab.config(&[flow("f", "tx", "rx", None)]));
     lab.transmit("start");
+    eventually("frames arrive", || lab.metrics("flow")[0]["frames_rx"].as_u64() > Some(0));
     for pid in lab.engines("dut") {
         signal(pid, "STOP");
     }
