@@ -58,7 +58,9 @@ impl Lab {
 
     fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Vec<u8>) {
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.place.inside(|| exchange(connect("127.0.0.1:8443".parse().unwrap()), method, path, &body))
+        let address = "127.0.0.1:8443".parse().unwrap();
+        let answer = self.place.inside(|| exchange(connect(address), method, path, &body));
+        (answer.status, answer.body)
     }
 
     fn done(&self, method: &str, path: &str, body: &Value) -> Value {
@@ -288,8 +290,8 @@ fn root_an_engine_allows_what_its_own_command_line_has() {
         server.wait_for("OTG at ");
         let config = json!({"ports": [{"name": "p", "location": location}]}).to_string();
         let address = "127.0.0.1:8443".parse().unwrap();
-        let (status, answer) = place.inside(|| exchange(connect(address), "POST", "/config", &config));
-        (status, String::from_utf8(answer).unwrap())
+        let answer = place.inside(|| exchange(connect(address), "POST", "/config", &config));
+        (answer.status, String::from_utf8(answer.body).unwrap())
     };
     for (arguments, expected) in [
         ("--agent --port other", "is no interface that clients may use; there are: other (--port)"),
