@@ -158,7 +158,7 @@ fn config() -> Value {
     json!({
         "ports": ports(&["a0", "b0"]),
         "layer1": [{"name": "ly", "port_names": ["p-a0"], "speed": "speed_10_gbps", "mtu": 1500}],
-        "captures": [{"name": "ca", "port_names": ["p-b0"], "format": "pcapng", "packet_size": 0}],
+        "captures": [{"name": "ca", "port_names": ["p-b0"], "format": "pcapng", "packet_size": 100}],
         "flows": [flow("f", "p-a0", &["p-b0"], 5, 10_000), endless, uncounted],
     })
 }
