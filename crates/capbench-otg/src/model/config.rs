@@ -28,6 +28,9 @@ pub struct Config {
     egress_only_tracking: Absent,
 }
 
+/// Octets of a name: it is in captures and in messages.
+const MOST_OF_NAME: usize = 1000;
+
 impl Config {
     /// Checks what no member alone shows: each thing has its own name, each port one layer 1 and one capture, and a flow states
     /// its receiving ports once.
@@ -45,6 +48,10 @@ impl Config {
         let mut names = HashSet::new();
         for (list, names_of_list) in &all {
             for (number, name) in names_of_list.iter().enumerate() {
+                if name.len() > MOST_OF_NAME {
+                    let why = format!("is longer than {MOST_OF_NAME} bytes");
+                    return Err(OtgError::invalid(&format!("{list}[{number}].name"), why));
+                }
                 if name.is_empty() || !names.insert(*name) {
                     let why = format!("\"{name}\" is empty, or the name of two things");
                     return Err(OtgError::invalid(&format!("{list}[{number}].name"), why));

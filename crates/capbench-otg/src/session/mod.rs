@@ -30,6 +30,9 @@ pub use port::{Asked, ConfiguredPort};
 /// How long frames are awaited that were sent and did not arrive: a flow without a frame for so long has stopped.
 const QUIET: Duration = Duration::from_millis(500);
 
+/// Largest number of warnings that wait for an answer: nobody asks, and a port warns again and again.
+const MOST_WARNINGS: usize = 1000;
+
 /// The state of the server.
 #[derive(Debug)]
 pub struct Session {
@@ -137,7 +140,14 @@ impl Session {
         for (at, asked) in asked {
             match self.wait(at, asked) {
                 Ok(Answer::Reading(mut reading)) => {
+                    let room = MOST_WARNINGS.saturating_sub(self.warnings.len());
+                    let left_out = reading.warnings.len().saturating_sub(room);
+                    reading.warnings.truncate(room);
                     self.warnings.append(&mut reading.warnings);
+                    if left_out > 0 && room > 0 {
+                        let name = &self.ports[at].name;
+                        self.warnings.push(format!("port {name}: more than {MOST_WARNINGS} warnings; others are left out"));
+                    }
                     self.ports[at].reading = *reading;
                 }
                 Ok(_) => self.warnings.push(format!("port {}: no reading", self.ports[at].name)),
