@@ -146,7 +146,9 @@ impl Session {
                     self.warnings.append(&mut reading.warnings);
                     if left_out > 0 && room > 0 {
                         let name = &self.ports[at].name;
-                        self.warnings.push(format!("port {name}: more than {MOST_WARNINGS} warnings; others are left out"));
+                        self.warnings.push(format!(
+                            "port {name}: more than {MOST_WARNINGS} warnings; others are left out"
+                        ));
                     }
                     self.ports[at].reading = *reading;
                 }
