@@ -48,6 +48,8 @@ impl Client {
         let agent = Agent::config_builder()
             .tls_config(tls)
             .timeout_global(Some(patience))
+            // The file says what is used; the environment is that of other programs.
+            .proxy(None)
             .http_status_as_error(false)
             .user_agent(concat!("capbench/", env!("CARGO_PKG_VERSION")))
             .build()

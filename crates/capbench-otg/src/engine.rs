@@ -64,6 +64,11 @@ impl Options {
         for text in &self.allowed.interfaces {
             let location: Location =
                 text.parse().map_err(|error| OtgError::Flag(format!("--port: {error}")))?;
+            if matches!(location, Location::Otg { .. }) {
+                let why =
+                    format!("--port {text}: a port of another OTG server; its clients ask it themselves");
+                return Err(OtgError::Flag(why));
+            }
             if location.is_here() {
                 let found = capbench_host::bed::Side::named(text);
                 found.map_err(|source| OtgError::Host { path: format!("--port {text}"), source })?;

@@ -38,7 +38,7 @@ use capbench_sys::host::CpuId;
 use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver, Start};
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
-use crate::otg::OtgGenerator;
+use crate::otg::{OtgGenerator, OtgServers};
 use crate::server::Allowed;
 use crate::waits::Waits;
 use crate::{AgentError, Result};
@@ -106,12 +106,10 @@ impl AgentLaboratory {
         stop: Arc<AtomicBool>,
     ) -> Result<Self> {
         let connect = |role, location: &Location| connect(&route, role, location, trace, &interrupt);
-        let generator = |location: &Location| match location {
-            Location::Otg { .. } => {
-                let (config, waits) = (route.http_config.as_deref(), Waits::of_this_build());
-                OtgGenerator::open(location, config, waits, Arc::clone(&stop))
-                    .map(|other| Host::Otg(other.into()))
-            }
+        let http_config = route.http_config.clone();
+        let mut servers = OtgServers::new(http_config, Waits::of_this_build(), Arc::clone(&stop));
+        let mut generator = |location: &Location| match location {
+            Location::Otg { .. } => servers.open(location).map(|other| Host::Otg(other.into())),
             _ => connect(Role::Transmit, location).map(|agent| Host::Agent(agent.into())),
         };
         let (mut generators, mut absent, mut statements) = (Vec::new(), Vec::new(), Vec::new());

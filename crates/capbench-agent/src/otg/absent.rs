@@ -1,6 +1,6 @@
 //! In the place of `otg` in a build without the feature `otg`: no such generator can be opened.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,6 +14,10 @@ use crate::message::{Hello, Kind, Refusal};
 use crate::waits::Waits;
 use crate::{AgentError, Result};
 
+/// Servers that this build does not ask.
+#[derive(Debug)]
+pub struct OtgServers;
+
 /// A generator that this build cannot drive.
 #[derive(Debug)]
 pub enum OtgGenerator {}
@@ -22,17 +26,24 @@ pub enum OtgGenerator {}
 #[derive(Debug)]
 pub enum OtgSender {}
 
-impl OtgGenerator {
-    /// Refuses it.
+impl OtgServers {
+    /// None.
+    pub fn new(_: Option<PathBuf>, _: Waits, _: Arc<AtomicBool>) -> Self {
+        Self
+    }
+
+    /// Refuses a generator.
     ///
     /// # Errors
     /// Always.
-    pub fn open(location: &Location, _: Option<&Path>, _: Waits, _: Arc<AtomicBool>) -> Result<Self> {
+    pub fn open(&mut self, location: &Location) -> Result<OtgGenerator> {
         let why = "this build of capbench drives no OTG generator; build it with the feature otg";
         let refusal = Refusal::new(Kind::Unsupported, why);
         Err(AgentError::Refused { location: location.to_string(), refusal })
     }
+}
 
+impl OtgGenerator {
     pub(crate) fn location(&self) -> &Location {
         match *self {}
     }

@@ -9,19 +9,11 @@ use serde_json::{Value, json};
 use crate::message::{Kind, Refusal};
 use crate::{AgentError, Result};
 
-/// Name of the port in the configuration, and of the flow.
-const PORT: &str = "tx";
-const FLOW: &str = "capbench";
-
-/// A server of the API, with one of its ports.
+/// A server of the API.
 #[derive(Debug)]
 pub(super) struct Api {
     client: Client,
     url: String,
-    /// Where the port is, in the server's words.
-    port: String,
-    /// Both, as the user named them.
-    location: String,
 }
 
 /// Who serves; empty members are those that it does not say.
@@ -66,16 +58,20 @@ fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Res
     })
 }
 
+/// Name of a port in the configuration.
+fn port_name(number: usize) -> String {
+    format!("p{number}")
+}
+
 impl Api {
-    pub(super) fn new(
-        url: &str,
-        port: &str,
-        location: String,
-        config: &HttpConfig,
-        patience: Duration,
-    ) -> Result<Self> {
-        let client = Client::new(config, patience).map_err(|error| refused(&location, &error))?;
-        Ok(Self { client, url: url.trim_end_matches('/').into(), port: port.into(), location })
+    pub(super) fn new(url: &str, config: &HttpConfig, patience: Duration) -> Result<Self> {
+        let url = url.trim_end_matches('/').to_string();
+        let client = Client::new(config, patience).map_err(|error| refused(&url, &error))?;
+        Ok(Self { client, url })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
     }
 
     /// Who serves.
@@ -84,31 +80,33 @@ impl Api {
         self.read("/capabilities/version", reply)
     }
 
-    /// Sets a configuration with this flow, or with the port alone. Returns the server's warnings.
-    pub(super) fn configure(&self, flow: Option<Value>) -> Result<Vec<String>> {
+    /// Sets a configuration with these ports, each with its flow if it has one. Returns the server's warnings.
+    pub(super) fn configure(&self, ports: &[(String, Option<Value>)]) -> Result<Vec<String>> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Warnings {
             warnings: Vec<String>,
         }
-        let flows = flow.into_iter().map(|mut flow| {
-            flow["name"] = FLOW.into();
-            flow["tx_rx"] = json!({ "choice": "port", "port": { "tx_name": PORT } });
-            flow
-        });
+        let flow = |(number, (_, flow)): (usize, &(String, Option<Value>))| {
+            let mut flow = flow.clone()?;
+            flow["name"] = format!("capbench{number}").into();
+            flow["tx_rx"] = json!({ "choice": "port", "port": { "tx_name": port_name(number) } });
+            Some(flow)
+        };
+        let port = |(number, (location, _)): (usize, &(String, _))| json!({ "name": port_name(number), "location": location });
         let config = json!({
-            "ports": [{ "name": PORT, "location": self.port }],
-            "flows": flows.collect::<Vec<_>>(),
+            "ports": ports.iter().enumerate().map(port).collect::<Vec<_>>(),
+            "flows": ports.iter().enumerate().filter_map(flow).collect::<Vec<_>>(),
         });
         Ok(self.post::<Warnings>("/config", &config)?.warnings)
     }
 
-    /// Gives the port back.
+    /// Gives the ports back.
     pub(super) fn clear(&self) -> Result<()> {
         self.post::<Value>("/config", &json!({})).map(drop)
     }
 
-    /// `start` or `stop`: lets the flow be sent.
+    /// `start` or `stop`: of all flows.
     pub(super) fn transmit(&self, state: &str) -> Result<()> {
         let request = json!({
             "choice": "traffic",
@@ -117,20 +115,30 @@ impl Api {
         self.post::<Value>("/control/state", &request).map(drop)
     }
 
-    /// What the port sent since the last start, and whether it still sends.
-    pub(super) fn metric(&self) -> Result<PortMetric> {
+    /// What a port sent since the last start, and whether it still sends.
+    pub(super) fn metric(&self, port: usize) -> Result<PortMetric> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Metrics {
             port_metrics: Vec<PortMetric>,
         }
-        let request = json!({ "choice": "port", "port": { "port_names": [PORT] } });
+        let request = json!({ "choice": "port", "port": { "port_names": [port_name(port)] } });
         let metrics: Metrics = self.post("/monitor/metrics", &request)?;
-        metrics.port_metrics.into_iter().next().ok_or_else(|| AgentError::Protocol {
-            location: self.location.clone(),
-            call: "/monitor/metrics",
-            reason: "it has no row of the port".into(),
-        })
+        let first = metrics.port_metrics.into_iter().next();
+        first.ok_or_else(|| self.failed("its answer to /monitor/metrics has no row of the port".into()))
+    }
+
+    /// The error of a server that does not answer.
+    pub(super) fn lost(&self, reason: String) -> AgentError {
+        AgentError::Lost { location: format!("otg:{}", self.url), reason, exit_code: None }
+    }
+
+    /// The error of an answer that cannot be used.
+    pub(super) fn failed(&self, reason: String) -> AgentError {
+        AgentError::Refused {
+            location: format!("otg:{}", self.url),
+            refusal: Refusal::new(Kind::Failed, reason),
+        }
     }
 
     fn post<A: for<'de> Deserialize<'de> + Default>(&self, path: &'static str, request: &Value) -> Result<A> {
@@ -140,41 +148,31 @@ impl Api {
 
     fn read<A: for<'de> Deserialize<'de> + Default>(
         &self,
-        call: &'static str,
+        path: &'static str,
         reply: std::result::Result<Reply, HttpError>,
     ) -> Result<A> {
-        let location = || self.location.clone();
-        let Reply { status, body } = reply.map_err(|error| AgentError::Lost {
-            location: location(),
-            reason: error.to_string(),
-            exit_code: None,
-        })?;
+        let Reply { status, body } = reply.map_err(|error| self.lost(error.to_string()))?;
         if !(200..300).contains(&status) {
-            let text = serde_json::from_slice::<Failure>(&body)
-                .map_or(String::new(), |failure| failure.errors.join("; "));
-            let kind = if matches!(status, 401 | 403) { Kind::Privilege } else { Kind::Failed };
-            let why =
-                if text.is_empty() { format!("status {status}") } else { format!("status {status}: {text}") };
-            return Err(AgentError::Refused {
-                location: location(),
-                refusal: Refusal::new(kind, format!("{call} is refused with {why}")),
-            });
+            let errors = serde_json::from_slice::<Failure>(&body).unwrap_or_default().errors;
+            let why = format!("{path} is refused with status {status}: {}", errors.join("; "));
+            let mut refusal = Refusal::new(Kind::Failed, why.trim_end_matches([':', ' ']));
+            if matches!(status, 401 | 403) {
+                refusal.kind = Kind::Privilege;
+            }
+            return Err(AgentError::Refused { location: format!("otg:{}", self.url), refusal });
         }
         if body.is_empty() {
             return Ok(A::default());
         }
-        serde_json::from_slice(&body).map_err(|error| AgentError::Protocol {
-            location: location(),
-            call,
-            reason: error.to_string(),
-        })
+        serde_json::from_slice(&body)
+            .map_err(|error| self.failed(format!("its answer to {path} is not one of the OTG API: {error}")))
     }
 }
 
 /// The error of a configuration that cannot be used.
-pub(super) fn refused(location: &impl std::fmt::Display, error: &HttpError) -> AgentError {
+pub(super) fn refused(url: &str, error: &HttpError) -> AgentError {
     AgentError::Refused {
-        location: location.to_string(),
+        location: format!("otg:{url}"),
         refusal: Refusal::new(Kind::Usage, error.to_string()),
     }
 }

@@ -1,8 +1,9 @@
 //! The generator, and the end of a trial that it is.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use capbench_frames::SentFrames;
@@ -18,11 +19,12 @@ use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role
 use capbench_model::trial::Load;
 use serde_json::{Value, json};
 
-use super::api::{Api, PortMetric, Version, refused};
+use super::api::{PortMetric, Version, refused};
 use super::packet;
+use super::server::Server;
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
-use crate::waits::{RECONNECT, Waits};
+use crate::waits::Waits;
 use crate::{AgentError, Result};
 
 /// The flag that names the HTTP configuration file.
@@ -32,45 +34,47 @@ const HTTP_CONFIG: &str = "--http-config";
 const MORE_THAN_ANY_PPS: u64 = 1_200_000_000;
 
 /// How often the generator is asked whether it has sent all frames, once it should have.
-const POLL: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(5);
+
+/// How long a generator may go on sending after it was stopped.
+const AFTER_STOP: Duration = Duration::from_secs(10);
+
+/// The servers of a run. Generators on ports of one server share it.
+#[derive(Debug)]
+pub struct OtgServers {
+    config: Option<PathBuf>,
+    waits: Waits,
+    stop: Arc<AtomicBool>,
+    open: Vec<Arc<Server>>,
+}
 
 /// A port of a server of the API.
 #[derive(Debug)]
 pub struct OtgGenerator {
-    api: Api,
+    server: Arc<Server>,
+    /// Its number among the ports of this run there.
+    port: usize,
     location: Location,
     hello: Hello,
-    version: Version,
-    waits: Waits,
-    stop: Arc<AtomicBool>,
-    is_lost: bool,
 }
 
-impl OtgGenerator {
-    /// Takes the port, with the TLS and password of an HTTP configuration file. `stop` is set when the user wants to stop.
+impl OtgServers {
+    /// With TLS and password of an HTTP configuration file. `stop` is set when the user wants to stop.
+    pub fn new(config: Option<PathBuf>, waits: Waits, stop: Arc<AtomicBool>) -> Self {
+        Self { config, waits, stop, open: Vec::new() }
+    }
+
+    /// Takes a port.
     ///
     /// # Errors
     /// The server cannot be reached, or does not allow the port.
-    pub fn open(
-        location: &Location,
-        config: Option<&Path>,
-        waits: Waits,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Self> {
+    pub fn open(&mut self, location: &Location) -> Result<OtgGenerator> {
         let Location::Otg { url, interface } = location else {
             unreachable!("the caller opens only locations of this kind here");
         };
-        let config = config.map_or(Ok(HttpConfig::default()), |path| HttpConfig::read(HTTP_CONFIG, path));
-        let api = Api::new(
-            url,
-            interface,
-            location.to_string(),
-            &config.map_err(|error| refused(location, &error))?,
-            waits.answer,
-        )?;
-        let version = api.version()?;
-        api.configure(None)?;
-        let PortMetric { speed, link, .. } = api.metric()?;
+        let server = self.server(url)?;
+        let port = server.add_port(interface)?;
+        let PortMetric { speed, link, .. } = server.metric(port)?;
         if let Some(link) = link.filter(|link| link != "up") {
             return Err(AgentError::Lost {
                 location: location.to_string(),
@@ -103,9 +107,24 @@ impl OtgGenerator {
             }],
             ..Hello::default()
         };
-        Ok(Self { api, location: location.clone(), hello, version, waits, stop, is_lost: false })
+        Ok(OtgGenerator { server, port, location: location.clone(), hello })
     }
 
+    fn server(&mut self, url: &str) -> Result<Arc<Server>> {
+        let wanted = url.trim_end_matches('/');
+        if let Some(known) = self.open.iter().find(|server| server.url() == wanted) {
+            return Ok(Arc::clone(known));
+        }
+        let config = self.config.as_deref();
+        let config = config.map_or(Ok(HttpConfig::default()), |path| HttpConfig::read(HTTP_CONFIG, path));
+        let config = config.map_err(|error| refused(url, &error))?;
+        let server = Arc::new(Server::open(url, &config, self.waits, Arc::clone(&self.stop))?);
+        self.open.push(Arc::clone(&server));
+        Ok(server)
+    }
+}
+
+impl OtgGenerator {
     /// Where it is.
     pub fn location(&self) -> &Location {
         &self.location
@@ -118,7 +137,7 @@ impl OtgGenerator {
 
     /// What it says of itself.
     pub fn describe(&self) -> String {
-        let Version { api_spec_version, app_version } = &self.version;
+        let Version { api_spec_version, app_version } = self.server.version();
         let known = |text: &str| if text.is_empty() { "unknown".to_string() } else { text.to_string() };
         format!("an OTG generator, version {}, API {}", known(app_version), known(api_spec_version))
     }
@@ -128,15 +147,7 @@ impl OtgGenerator {
     /// # Errors
     /// It still cannot be.
     pub fn revive(&mut self) -> Result<()> {
-        let mut pauses = RECONNECT.into_iter();
-        while self.is_lost {
-            match (self.api.version(), pauses.next()) {
-                (Ok(_), _) => self.is_lost = false,
-                (Err(_), Some(pause)) if !self.stop.load(Ordering::Relaxed) => std::thread::sleep(pause),
-                (Err(error), _) => return Err(error),
-            }
-        }
-        Ok(())
+        self.server.revive()
     }
 
     /// Shows the server that somebody uses the port.
@@ -144,7 +155,7 @@ impl OtgGenerator {
     /// # Errors
     /// It cannot be reached.
     pub fn show_life(&mut self) -> Result<()> {
-        self.noting(|api| api.version()).map(drop)
+        self.server.show_life()
     }
 
     /// Whether its port has a speed.
@@ -153,18 +164,9 @@ impl OtgGenerator {
         matches!(state, Some(PortStatus::Usable(port)) if port.bits_per_second.is_some())
     }
 
-    /// Notes whether the server can be reached.
-    fn noting<T>(&mut self, ask: impl FnOnce(&Api) -> Result<T>) -> Result<T> {
-        let answer = ask(&self.api);
-        self.is_lost |= answer.as_ref().is_err_and(AgentError::is_out_of_reach);
-        answer
-    }
-}
-
-impl Drop for OtgGenerator {
-    fn drop(&mut self) {
-        // Who cannot be reached keeps the port until its own lease ends.
-        let _ = self.api.clear();
+    fn failed(&self, reason: String) -> AgentError {
+        let refusal = Refusal::new(Kind::Failed, reason);
+        AgentError::Refused { location: self.location.to_string(), refusal }
     }
 }
 
@@ -174,10 +176,16 @@ fn slack(duration: Duration) -> Duration {
     LEAST.max(duration / 100)
 }
 
+/// When it is first asked, after the end of the trial: so late a server may begin without a lower rate in the results.
+fn first_look(duration: Duration) -> Duration {
+    const START: Duration = Duration::from_millis(10);
+    START + duration / 1000
+}
+
 /// A generator with a prepared side.
 #[derive(Debug)]
 pub struct OtgSender<'g> {
-    generator: &'g mut OtgGenerator,
+    generator: &'g OtgGenerator,
     asked: PrepareSending,
     plan: FramePlan,
     armed: Option<Armed>,
@@ -189,7 +197,8 @@ struct Armed {
     arm: Arm,
     /// Absent at maximum load.
     intended: Option<u64>,
-    began: Option<Instant>,
+    /// The answer to the start, once it is awaited: when the flow began.
+    start: Option<JoinHandle<Result<Instant>>>,
     /// From the answer to the start until it was seen that nothing is sent any more.
     elapsed: Duration,
     sent: u64,
@@ -201,7 +210,7 @@ impl<'g> OtgSender<'g> {
     ///
     /// # Errors
     /// Something that the API cannot express.
-    pub fn prepare(generator: &'g mut OtgGenerator, asked: PrepareSending) -> Result<Self> {
+    pub fn prepare(generator: &'g OtgGenerator, asked: PrepareSending) -> Result<Self> {
         let unsupported = |what: String, reason: &str| {
             AgentError::Lab(LabError::Unsupported {
                 what: format!("{what} by {}", generator.location),
@@ -264,45 +273,39 @@ impl<'g> OtgSender<'g> {
 
     /// Waits until the generator has sent everything, without a message while it should send. One that is late by more than
     /// [`slack`] is stopped: what it has not sent then is unsent.
-    fn wait(&mut self, arm: &Arm, intended: Option<u64>, began: Instant) -> Result<PortMetric> {
+    fn wait(&self, arm: &Arm, intended: Option<u64>, began: Instant) -> Result<PortMetric> {
+        let OtgGenerator { server, port, .. } = self.generator;
         let due = began + arm.duration;
         let until = due + slack(arm.duration);
-        let mut stopped: Option<Instant> = None;
+        let (mut stopped, mut last) = (None, None);
+        server.pause((due + first_look(arm.duration)).saturating_duration_since(Instant::now()));
         loop {
-            let now = Instant::now();
-            if stopped.is_none() && (now >= until || self.generator.stop.load(Ordering::Relaxed)) {
-                self.generator.noting(|api| api.transmit("stop"))?;
-                stopped = Some(now);
+            if stopped.is_none() && (Instant::now() >= until || server.is_stopped()) {
+                server.stop()?;
+                stopped = Some(Instant::now());
             }
-            if stopped.is_some() || now >= due {
-                let metric = self.generator.noting(Api::metric)?;
-                let sends = match &metric.transmit {
-                    Some(state) => state == "started",
-                    None => stopped.is_none() && metric.frames_tx < intended,
-                };
-                if !sends {
-                    return Ok(metric);
-                }
-                if stopped.is_some_and(|stopped| stopped.elapsed() >= self.generator.waits.answer) {
-                    let why =
-                        format!("it still sends {:?} after it was stopped", self.generator.waits.answer);
-                    return Err(AgentError::Refused {
-                        location: self.generator.location.to_string(),
-                        refusal: Refusal::new(Kind::Failed, why),
-                    });
-                }
+            let metric = server.metric(*port)?;
+            let sends = match (&metric.transmit, intended) {
+                (Some(state), _) => state == "started",
+                (None, Some(_)) if stopped.is_none() => metric.frames_tx < intended,
+                // It has ended when its count stays the same.
+                (None, _) => last.replace(metric.frames_tx) != Some(metric.frames_tx),
+            };
+            if !sends {
+                return Ok(metric);
+            }
+            if stopped.is_some_and(|stopped| stopped.elapsed() >= AFTER_STOP) {
+                return Err(self
+                    .generator
+                    .failed(format!("it still sends {AFTER_STOP:?} after it was stopped")));
             }
             std::thread::sleep(POLL);
         }
     }
 
     fn armed(&mut self) -> Result<&mut Armed> {
-        let location = self.generator.location.to_string();
-        self.armed.as_mut().ok_or(AgentError::Protocol {
-            location,
-            call: "a trial",
-            reason: "it is not armed".into(),
-        })
+        let generator = self.generator;
+        self.armed.as_mut().ok_or_else(|| generator.failed("no trial is armed".into()))
     }
 }
 
@@ -310,38 +313,40 @@ impl TransmitEnd for OtgSender<'_> {
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
         let intended = arm.load.intended(arm.duration);
         let flow = self.flow(&arm, intended)?;
-        self.generator.revive()?;
-        let warnings = self.generator.noting(|api| api.configure(Some(flow)))?;
-        self.armed = Some(Armed { arm, intended, began: None, elapsed: Duration::ZERO, sent: 0, warnings });
+        self.generator.server.revive()?;
+        let warnings = self.generator.server.set_flow(self.generator.port, arm.trial, flow)?;
+        self.armed = Some(Armed { arm, intended, start: None, elapsed: Duration::ZERO, sent: 0, warnings });
         Ok(())
     }
 
-    fn go(&mut self, _: Go) -> capbench_lab::Result<()> {
-        self.generator.noting(|api| api.transmit("start"))?;
-        self.armed()?.began = Some(Instant::now());
+    fn go(&mut self, go: Go) -> capbench_lab::Result<()> {
+        let server = Arc::clone(&self.generator.server);
+        // The answer is awaited later: other servers start meanwhile.
+        self.armed()?.start = Some(std::thread::spawn(move || server.start(go.trial)));
         Ok(())
     }
 
     fn sent(&mut self) -> capbench_lab::Result<Vec<Sent>> {
-        let &mut Armed { arm, intended, began, .. } = self.armed()?;
-        let began = began.unwrap_or_else(Instant::now);
-        let metric = self.wait(&arm, intended, began)?;
-        let Some(counted) = metric.frames_tx else {
-            return Err(AgentError::Protocol {
-                location: self.generator.location.to_string(),
-                call: "/monitor/metrics",
-                reason: "frames_tx of the port is missing".into(),
-            }
-            .into());
-        };
-        let stream = self.asked.stream;
         let armed = self.armed()?;
+        let (arm, intended, start) = (armed.arm, armed.intended, armed.start.take());
+        let start = start.ok_or_else(|| self.generator.failed("no trial has begun".into()))?;
+        let began = start.join().map_err(|_| self.generator.failed("its start failed".into()))??;
+        let metric = self.wait(&arm, intended, began)?;
+        let elapsed = began.elapsed();
+        let Some(counted) = metric.frames_tx else {
+            return Err(self.generator.failed("frames_tx of the port is missing".into()).into());
+        };
         // A port can send other frames, too; the flow has no more than its fixed number.
         let others = intended.map_or(0, |intended| counted.saturating_sub(intended));
+        let stream = self.asked.stream;
+        let armed = self.armed()?;
         if others > 0 {
             armed.warnings.push(format!("the port sent {others} frames more than the trial has"));
         }
-        (armed.sent, armed.elapsed) = (counted - others, began.elapsed());
+        armed.sent = counted - others;
+        // What it had sent at the first look, it had sent in time.
+        let is_in_time = elapsed < arm.duration + first_look(arm.duration) + POLL;
+        armed.elapsed = if is_in_time { arm.duration } else { elapsed };
         let end_ns = arm.duration.as_nanos() as u64;
         Ok(vec![Sent { stream, frames: armed.sent, end_ns, began: None }])
     }
@@ -351,6 +356,7 @@ impl TransmitEnd for OtgSender<'_> {
         let Some(Armed { arm, intended, elapsed, sent, warnings, .. }) = self.armed.take() else {
             unreachable!("it was armed a line before");
         };
+
         let intended = intended.unwrap_or(sent);
         let location = &self.generator.location;
         Ok(TransmitHalf {
@@ -381,13 +387,13 @@ impl TransmitEnd for OtgSender<'_> {
     }
 
     fn release(&mut self) {
-        if self.armed.take().is_some_and(|armed| armed.began.is_some()) {
+        if self.armed.take().is_some() {
             // A server that cannot be reached stops by its own lease.
-            let _ = self.generator.noting(|api| api.transmit("stop"));
+            let _ = self.generator.server.stop();
         }
     }
 
     fn is_lost(&self) -> bool {
-        self.generator.is_lost
+        self.generator.server.is_lost()
     }
 }

@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `api` | the requests of the API |
 //! | `packet` | capbench's frames as headers of the model |
+//! | `server` | a server as the generators on its ports share it |
 //! | `generator` | the generator, and the end of a trial that it is |
 
 mod api;
 mod generator;
 mod packet;
+mod server;
 #[cfg(test)]
 mod tests;
 
-pub use generator::{OtgGenerator, OtgSender};
+pub use generator::{OtgGenerator, OtgSender, OtgServers};

@@ -18,7 +18,7 @@ use capbench_lab::live::messages::{Arm, FinishSending, Go, PrepareSending};
 use capbench_model::trial::Load;
 use serde_json::{Value, json};
 
-use super::{OtgGenerator, OtgSender};
+use super::{OtgGenerator, OtgSender, OtgServers};
 use crate::location::Location;
 use crate::waits::Waits;
 
@@ -78,12 +78,16 @@ fn counting(metric: Value) -> Box<Answers> {
 
 fn open(location: &Location) -> crate::Result<OtgGenerator> {
     let [answer, drain, grace] = [2, 1, 1].map(Duration::from_secs);
-    OtgGenerator::open(location, None, Waits { answer, drain, grace }, Arc::default())
+    OtgServers::new(None, Waits { answer, drain, grace }, Arc::default()).open(location)
 }
 
-fn prepared(generator: &mut OtgGenerator) -> OtgSender<'_> {
+fn prepared(generator: &OtgGenerator) -> OtgSender<'_> {
+    prepared_as(generator, StreamId(3))
+}
+
+fn prepared_as(generator: &OtgGenerator, stream: StreamId) -> OtgSender<'_> {
     let asked = PrepareSending {
-        stream: StreamId(3),
+        stream,
         transmit: "packet-tx".into(),
         layout: FrameLayout::default(),
         sizes: Sizes::Fixed(FrameSize::LEAST),
@@ -114,8 +118,8 @@ fn a_trial_is_a_configuration_a_start_and_a_count_that_nobody_verified() {
     let (location, requests) = serve(counting(json!({
         "frames_tx": "100", "transmit": "stopped", "link": "up", "speed": 1_250_000,
     })));
-    let mut generator = open(&location).unwrap();
-    let half = trial(&mut prepared(&mut generator)).unwrap();
+    let generator = open(&location).unwrap();
+    let half = trial(&mut prepared(&generator)).unwrap();
     assert_eq!((half.frames.intended, half.frames.sent, half.frames.unsent), (100, 100, 0));
     assert!(half.unverified_because.unwrap().contains("is the generator's own count"));
     assert!(half.notes.is_empty() && !half.counts_each_frame);
@@ -128,15 +132,46 @@ fn a_trial_is_a_configuration_a_start_and_a_count_that_nobody_verified() {
     let flow = &requests[3].1["flows"][0];
     assert_eq!(flow["rate"], json!({ "choice": "pps", "pps": 1000 }));
     assert_eq!(flow["duration"]["fixed_packets"]["packets"], 100);
-    assert_eq!(requests[3].1["ports"], json!([{ "name": "tx", "location": "p1" }]));
+    assert_eq!(requests[3].1["ports"], json!([{ "name": "p0", "location": "p1" }]));
     assert_eq!(requests[6].1, json!({}), "the port is given back");
+}
+
+#[test]
+fn generators_on_ports_of_one_server_have_one_configuration_and_one_start() {
+    let (location, requests) = serve(counting(json!({ "frames_tx": 100, "transmit": "stopped" })));
+    let Location::Otg { url, .. } = &location else { panic!("it is one") };
+    let second = Location::Otg { url: format!("{url}/"), interface: "p2".into() };
+    let mut servers = OtgServers::new(None, Waits::default(), Arc::default());
+    let generators = [&location, &second].map(|location| servers.open(location).unwrap());
+    let mut senders =
+        [(&generators[0], 0), (&generators[1], 1)].map(|(one, stream)| prepared_as(one, StreamId(stream)));
+    let load = Load::Rate(Pps::new(1000.0).unwrap());
+    for number in [7, 8] {
+        let trial = TrialId(number);
+        let arm = Arm { trial, ..arm(load, Duration::from_millis(100)) };
+        // The second one takes no part in the second trial.
+        let taking_part = if number == 7 { 2 } else { 1 };
+        senders[..taking_part].iter_mut().for_each(|sender| sender.arm(arm, None).unwrap());
+        let go = Go { trial, head_start: Duration::ZERO, with_others: true };
+        senders[..taking_part].iter_mut().for_each(|sender| sender.go(go).unwrap());
+        for sender in &mut senders[..taking_part] {
+            assert_eq!(sender.sent().unwrap()[0].frames, 100);
+            sender.finish(FinishSending { trial, delivered: 100 }).unwrap();
+        }
+        let requests = requests.lock().unwrap();
+        let configured = requests.iter().rfind(|(path, _)| path == "/config").unwrap();
+        assert_eq!(configured.1["flows"].as_array().unwrap().len(), taking_part);
+        assert_eq!(configured.1["ports"].as_array().unwrap().len(), 2);
+        let starts = requests.iter().filter(|(path, _)| path == "/control/state").count();
+        assert_eq!(starts, usize::from(number) - 6);
+    }
 }
 
 #[test]
 fn frames_beyond_those_of_the_flow_are_not_the_trials() {
     let (location, _) = serve(counting(json!({ "frames_tx": 103, "transmit": "stopped" })));
-    let mut generator = open(&location).unwrap();
-    let half = trial(&mut prepared(&mut generator)).unwrap();
+    let generator = open(&location).unwrap();
+    let half = trial(&mut prepared(&generator)).unwrap();
     assert_eq!(half.frames.sent, 100);
     assert!(half.notes[0].ends_with("the port sent 3 frames more than the trial has"), "{:?}", half.notes);
 }
@@ -155,8 +190,8 @@ fn a_generator_that_is_late_is_stopped_and_its_other_frames_are_unsent() {
         }
         _ => (200, json!({})),
     }));
-    let mut generator = open(&location).unwrap();
-    let half = trial(&mut prepared(&mut generator)).unwrap();
+    let generator = open(&location).unwrap();
+    let half = trial(&mut prepared(&generator)).unwrap();
     assert_eq!((half.frames.sent, half.frames.unsent), (60, 40));
     assert!(half.sending > Duration::from_millis(100), "{:?}", half.sending);
 }
@@ -172,10 +207,10 @@ fn what_the_server_refuses_or_lacks_is_named() {
         }))
     };
     let (location, _) = refusing("/config", 400);
-    let error = trial(&mut prepared(&mut open(&location).unwrap())).unwrap_err().to_string();
+    let error = trial(&mut prepared(&open(&location).unwrap())).unwrap_err().to_string();
     assert!(error.contains("/config is refused with status 400: flows[0].packet[1]: igmpv1"), "{error}");
     let (location, _) = serve(counting(json!({ "transmit": "stopped" })));
-    let error = trial(&mut prepared(&mut open(&location).unwrap())).unwrap_err().to_string();
+    let error = trial(&mut prepared(&open(&location).unwrap())).unwrap_err().to_string();
     assert!(error.contains("frames_tx of the port is missing"), "{error}");
     let (location, _) = serve(counting(json!({ "link": "down" })));
     assert!(open(&location).unwrap_err().to_string().ends_with("the link of the port is not up: down"));
@@ -188,8 +223,8 @@ fn what_the_server_refuses_or_lacks_is_named() {
 #[test]
 fn what_the_model_cannot_express_is_unsupported() {
     let (location, _) = serve(counting(json!({})));
-    let mut generator = open(&location).unwrap();
-    let mut sender = prepared(&mut generator);
+    let generator = open(&location).unwrap();
+    let mut sender = prepared(&generator);
     let rate = |pps| Pps::new(pps).unwrap();
     let step = capbench_frames::Step { before: rate(1.0), at: Duration::from_secs(1), after: rate(2.0) };
     for (load, seconds) in [(Load::Step(step), 2), (Load::Rate(rate(1e8)), 60)] {
