@@ -311,7 +311,7 @@ impl OpenPort {
         };
         self.warnings.extend(recording.stop(&name));
         let CaptureRequest { packets, .. } = model::of_value(request)?;
-        let files = recording.files();
+        let files = recording.files()?;
         Ok(Answered::Octets(Box::new(move || files.octets(&name, &packets))))
     }
 

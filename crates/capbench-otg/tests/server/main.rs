@@ -86,6 +86,52 @@ fn root_a_flow_is_sent_counted_and_captured() {
     }
 }
 
+/// What a capture that is full has is the file, its counts and a warning.
+#[test]
+fn root_a_full_capture_says_so_and_its_counts_have_the_frames_that_are_not_in_it() {
+    let Some(lab) = Lab::new(1, Duration::from_secs(600)) else { return };
+    let mut large = flow("f", "p-a0", &["p-b0"], 20_000, 20_000);
+    large["size"] = json!({"choice": "fixed", "fixed": 1500});
+    for overwrite in [false, true] {
+        let capture =
+            json!({"name": "c", "port_names": ["p-b0"], "format": "pcapng", "overwrite": overwrite});
+        let config = json!({"ports": ports(&["a0", "b0"]), "captures": [capture], "flows": [large]});
+        lab.done("POST", "/config", &config);
+        lab.capture("start");
+        lab.transmit("start", &[]);
+        lab.wait_until_stopped();
+        let stopped = lab.capture("stop");
+        let file = lab.captured(&json!({"port_name": "p-b0"}));
+        let (mut reader, mut frames, mut counts) = (CaptureReader::new(&*file).unwrap(), 0, None);
+        while let Some(record) = reader.next_record().unwrap() {
+            match record {
+                Record::Packet(_) => frames += 1,
+                Record::Statistics(statistics) => counts = Some(statistics),
+                _ => {}
+            }
+        }
+        let counts = counts.unwrap();
+        println!("overwrite {overwrite}: {stopped}, {counts:?}");
+        assert_eq!(counts.delivered.unwrap(), frames + counts.own_dropped().unwrap(), "{counts:?}");
+        let warnings = stopped["warnings"].as_array().unwrap();
+        let warning = warnings.iter().find_map(|warning| {
+            warning
+                .as_str()
+                .unwrap()
+                .strip_prefix("the capture of p-b0 is full (16MiB, --capture-size): its first ")
+        });
+        let expected = if overwrite {
+            let overwritten = counts.comments[0].split_once("full_file (ours) ").unwrap().1;
+            format!("{overwritten} frames were overwritten, its last {frames} are in it")
+        } else {
+            format!("{frames} frames are in it, and none that came later")
+        };
+        assert_eq!(warning, Some(&*expected), "{stopped}");
+        // Half of the size, up to all of it; the FCS makes it a little larger.
+        assert!((8 << 20..17 << 20).contains(&file.len()), "{} octets", file.len());
+    }
+}
+
 /// What tshark reads of each frame of a file: addresses, ports, and whether both checksums and the FCS are right (1).
 fn dissected(lab: &Lab, file: &[u8]) -> Vec<String> {
     let path = lab.folder.file("fetched");
