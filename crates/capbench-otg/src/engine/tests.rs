@@ -51,7 +51,7 @@ impl Pair {
             });
             PlannedFlow { number, stream: number, path: format!("flows[{number}]"), flow }
         };
-        done(&mut a, Request::Plan((0..flows).map(flow).collect()));
+        done(&mut a, Request::Plan { flows: (0..flows).map(flow).collect(), memory_elsewhere: 0 });
         done(&mut a, Request::Adopt);
         Self { a, b, last_trial: 0, folder }
     }
