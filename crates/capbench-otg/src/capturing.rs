@@ -1,10 +1,9 @@
 //! Captures of ports: recorded into files, and returned as octets with the FCS of each frame.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, BufReader};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use capbench_capture::Frame;
@@ -16,7 +15,7 @@ use capbench_record::file::{
     CaptureReader, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, Packet, Record,
     SectionDescription,
 };
-use capbench_record::recording::{Opened, Plan, Session, Source};
+use capbench_record::recording::{InterfaceAccount, Opened, Plan, Session, Source};
 use capbench_record::writing::{Rotation, WriteOptions};
 
 use crate::error::{OtgError, Result};
@@ -33,18 +32,35 @@ const FCS: usize = 4;
 /// Name of the file in its folder.
 const FILE: &str = "capture.pcapng";
 
+/// The place of frames that a full capture does not have, in the list of losses of a file.
+const FULL: &str = "full_file";
+
 /// A capture of a port.
 #[derive(Debug)]
 pub struct Recording {
-    files: Files,
+    config: Capture,
+    limit: ByteCount,
+    folder: Folder,
     session: Option<Session>,
+    /// Absent: it has ended with room for more, or records.
+    full: Option<Full>,
 }
 
-/// The files of a capture. They exist until nobody reads them any more.
-#[derive(Clone, Debug)]
+/// Frames that a full capture has read and does not have.
+#[derive(Clone, Copy, Debug)]
+enum Full {
+    /// Later frames have overwritten so many.
+    First(u64),
+    /// It ended by itself, and so many had come by then. Those that came afterwards were not captured.
+    Last(u64),
+}
+
+/// The open files of a capture. They can be read when its folder is removed.
+#[derive(Debug)]
 pub struct Files {
     config: Capture,
-    folder: Arc<Folder>,
+    full: Option<Full>,
+    files: Vec<File>,
 }
 
 impl Recording {
@@ -85,7 +101,7 @@ impl Recording {
                 rotation,
                 pool: MEMORY,
                 syncs: false,
-                ..WriteOptions::new(folder.0.join(FILE))
+                ..WriteOptions::new(folder.path.join(FILE))
             },
             packets: None,
             packet_buffered: false,
@@ -99,8 +115,7 @@ impl Recording {
             error => OtgError::Record { path: port.name.clone(), source: error.into() },
         };
         let session = Opened::open(plan).map_err(failed)?.start().map_err(failed)?;
-        let files = Files { config: config.clone(), folder: Arc::new(folder) };
-        Ok(Self { files, session: Some(session) })
+        Ok(Self { config: config.clone(), limit, folder, session: Some(session), full: None })
     }
 
     /// Whether it records.
@@ -112,36 +127,51 @@ impl Recording {
     pub fn stop(&mut self, port: &str) -> Vec<String> {
         let Some(session) = self.session.take() else { return Vec::new() };
         let finished = session.finish();
-        let lost: u64 = finished.account.interfaces.iter().map(|interface| interface.lost()).sum();
+        let sum = |count: fn(&InterfaceAccount) -> u64| finished.account.interfaces.iter().map(count).sum();
+        let (lost, written): (u64, u64) = (sum(InterfaceAccount::lost), sum(|of| of.output.written));
+        let (overwritten, past): (u64, u64) = (sum(|of| of.output.overwritten), sum(|of| of.past_end));
+        self.full = match (overwritten, past) {
+            (0, 0) => None,
+            (overwritten, 0) => Some(Full::First(overwritten)),
+            (_, past) => Some(Full::Last(past)),
+        };
+        let full = self.full.map(|full| {
+            let what = match full {
+                Full::First(frames) => {
+                    format!("its first {frames} frames were overwritten, its last {written} are in it")
+                }
+                Full::Last(_) => format!("its first {written} frames are in it, and none that came later"),
+            };
+            format!("the capture of {port} is full ({}, --capture-size): {what}", self.limit)
+        });
         let lost = (lost > 0).then(|| format!("the capture of {port} lost {lost} frames"));
         let failures = finished.failures.into_iter().map(|error| format!("the capture of {port}: {error}"));
-        failures.chain(lost).collect()
+        failures.chain(lost).chain(full).collect()
     }
 
-    /// Its files. They are complete when it has ended.
-    pub fn files(&self) -> Files {
-        self.files.clone()
+    /// Opens its files. They are complete when it has ended.
+    pub fn files(&self) -> Result<Files> {
+        let files = self.folder.files().map_err(unreadable)?;
+        Ok(Files { config: self.config.clone(), full: self.full, files })
     }
 }
 
 impl Files {
     /// The file with the frames that the client asked for, in the format of the configuration.
-    pub fn octets(&self, port: &str, packets: &Packets) -> Result<Vec<u8>> {
+    pub fn octets(self, port: &str, packets: &Packets) -> Result<Vec<u8>> {
         let slice = match packets {
             Packets::All(_) => None,
             Packets::Slice(Slice::Initial(slice)) => Some(slice),
         };
-        self.folder
-            .files()
-            .map_err(Failure::from)
-            .and_then(|files| encode(&files, &self.config, slice))
-            .map_err(|failure| match failure {
-                Failure::Record(error) => OtgError::Record { path: port.into(), source: error.into() },
-                Failure::System(source) => {
-                    OtgError::System { what: "the capture cannot be read back", source }
-                }
-            })
+        encode(self, slice).map_err(|failure| match failure {
+            Failure::Record(error) => OtgError::Record { path: port.into(), source: error.into() },
+            Failure::System(source) => unreadable(source),
+        })
     }
+}
+
+fn unreadable(source: io::Error) -> OtgError {
+    OtgError::System { what: "the capture cannot be read back", source }
 }
 
 /// Octets of each frame that are recorded.
@@ -168,17 +198,15 @@ impl From<RecordError> for Failure {
 
 /// Writes the frames of files anew, and at the end what the interface received and what was lost, if the format has it. Sizes of the
 /// model include the FCS, which Linux removes: it is computed and put back, except behind frames that were cut.
-fn encode(
-    files: &[PathBuf],
-    config: &Capture,
-    slice: Option<&InitialSlice>,
-) -> std::result::Result<Vec<u8>, Failure> {
+fn encode(files: Files, slice: Option<&InitialSlice>) -> std::result::Result<Vec<u8>, Failure> {
+    let Files { config, full, files } = files;
     let (skipped, most) = slice.map_or((0, u64::MAX), |slice| (slice.start.0.0 - 1, slice.count.0.0));
-    let (format, snap) = (config.format, snap_length(config));
+    let (format, snap) = (config.format, snap_length(&config));
     let (mut encoder, mut statistics): (Option<Encoder>, _) = (None, None);
     let (mut octets, mut number, mut with_fcs) = (Vec::new(), 0_u64, Vec::new());
+    let mut last_ns = 0;
     for file in files {
-        let reader = CaptureReader::new(BufReader::new(File::open(file)?));
+        let reader = CaptureReader::new(BufReader::new(file));
         let mut reader = reader.map_err(io::Error::other)?;
         let mut section = SectionDescription::default();
         while let Some(record) = reader.next_record().map_err(io::Error::other)? {
@@ -203,6 +231,7 @@ fn encode(
                 }
                 Record::Packet(packet) => {
                     number += 1;
+                    last_ns = packet.frame().time_ns;
                     let Some(encoder) = &encoder else { continue };
                     if number <= skipped || number - skipped > most {
                         continue;
@@ -215,7 +244,14 @@ fn encode(
             }
         }
     }
-    if let (Some(encoder), Some(statistics)) = (encoder, statistics) {
+    if let (Some(encoder), Some(mut statistics)) = (encoder, statistics) {
+        if let Some(Full::First(frames) | Full::Last(frames)) = full {
+            statistics.book_own(FULL, frames);
+        }
+        if let Some(Full::Last(_)) = full {
+            // It was full long before it was stopped, and its counts end there.
+            (statistics.time_ns, statistics.end_ns) = (last_ns, Some(last_ns));
+        }
         octets.extend(encoder.statistics(&statistics).unwrap_or_default());
     }
     Ok(octets)
@@ -244,44 +280,84 @@ fn put(packet: &Packet<'_>, encoder: &Encoder, with_fcs: &mut Vec<u8>, octets: &
     octets.truncate(begin + written);
 }
 
-/// A folder that is removed with its content.
+/// A folder that is removed with its content. It is locked as long as its process runs: one without a lock is abandoned.
 #[derive(Debug)]
-struct Folder(PathBuf);
+struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
 
 impl Folder {
-    /// A new folder that only this user can read.
+    /// A new folder that only this user can read. Removes those that processes of this user could not remove, because they were
+    /// killed.
     fn below(parent: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = parent.join(format!("capbench-otg-{}-{number}", std::process::id()));
+            let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                // Left by a process of the same number that could not clean up.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Ok(()) => {}
+                // A process of another namespace has the same number, or had it.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => {
                     return Err(io::Error::new(error.kind(), format!("{}: {error}", parent.display())));
                 }
+            }
+            // Without a lock, another process has just removed it as an abandoned one.
+            if let Some(lock) = lock(&path)? {
+                remove_abandoned(parent, lock.metadata()?.uid());
+                return Ok(Self { path, _lock: lock });
             }
         }
     }
 
     /// The files, in the order in which they were written.
-    fn files(&self) -> io::Result<Vec<PathBuf>> {
+    fn files(&self) -> io::Result<Vec<File>> {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.0)? {
-            let entry = entry?;
-            files.push((entry.metadata()?.modified()?, entry.path()));
+        for entry in fs::read_dir(&self.path)? {
+            let path = entry?.path();
+            let file = File::open(&path)?;
+            files.push((file.metadata()?.modified()?, path, file));
         }
-        files.sort();
-        Ok(files.into_iter().map(|(_, path)| path).collect())
+        files.sort_by(|(a, a_path, _), (b, b_path, _)| (a, a_path).cmp(&(b, b_path)));
+        Ok(files.into_iter().map(|(.., file)| file).collect())
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // On failure somebody else has removed it.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// What names of folders of captures begin with.
+const PREFIX: &str = "capbench-otg-";
+
+/// The lock of a folder; `None`: another process has it, or the folder is gone.
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let file = match File::open(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(folder.try_exists()?.then_some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Removes abandoned folders of a user. What cannot be read or removed remains: no capture depends on it.
+fn remove_abandoned(parent: &Path, user: u32) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_ours = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
+        let has_name = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if has_name
+            && is_ours
+            && let Ok(Some(_lock)) = lock(&entry.path())
+        {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -324,10 +400,21 @@ mod tests {
         path
     }
 
-    fn fetched(files: &[PathBuf], members: serde_json::Value, slice: Option<&InitialSlice>) -> Vec<u8> {
+    fn fetched(paths: &[PathBuf], members: serde_json::Value, slice: Option<&InitialSlice>) -> Vec<u8> {
+        fetched_full(paths, members, slice, None)
+    }
+
+    fn fetched_full(
+        paths: &[PathBuf],
+        members: serde_json::Value,
+        slice: Option<&InitialSlice>,
+        full: Option<Full>,
+    ) -> Vec<u8> {
         let mut capture = serde_json::json!({"name": "c", "port_names": ["p1"]});
         members.as_object().unwrap().iter().for_each(|(name, value)| capture[name] = value.clone());
-        encode(files, &of_value(&capture).unwrap(), slice).unwrap_or_else(|_| panic!("it is encoded"))
+        let files = paths.iter().map(|path| File::open(path).unwrap()).collect();
+        let files = Files { config: of_value(&capture).unwrap(), full, files };
+        encode(files, slice).unwrap_or_else(|_| panic!("it is encoded"))
     }
 
     /// The lengths of the frames of a file, and its counts.
@@ -387,5 +474,43 @@ mod tests {
                 of_value::<Capture>(&serde_json::json!({"name": "c", "port_names": [], "packet_size": size}));
             assert_eq!(config.unwrap().packet_size, NonZeroU16::new(size));
         }
+    }
+
+    #[test]
+    fn the_counts_of_a_full_capture_have_what_it_left_out() {
+        let scratch = Scratch::new();
+        let files = [file(&scratch, "1", 3, 30)];
+        let last_frame_ns = 1 << 60;
+        for (full, expected_end) in [(Full::First(7), None), (Full::Last(7), Some(last_frame_ns))] {
+            let octets = fetched_full(&files, serde_json::json!({"format": "pcapng"}), None, Some(full));
+            let (_, counts) = read(&octets);
+            assert_eq!((counts[0].own_dropped(), counts[0].end_ns), (Some(1 + 7), expected_end));
+            assert_eq!(counts[0].comments, ["lost: link 2, ring 3, writer (ours) 1, full_file (ours) 7"]);
+        }
+    }
+
+    #[test]
+    fn folders_of_processes_that_were_killed_are_removed() {
+        let scratch = Scratch::new();
+        let path = |name: &str| scratch.path().join(name);
+        let running = Folder::below(scratch.path()).unwrap();
+        for name in ["capbench-otg-1-0", "capbench-other-1-0"] {
+            fs::create_dir(path(name)).unwrap();
+        }
+        let target = path("capbench-other-1-0");
+        std::os::unix::fs::symlink(&target, path("capbench-otg-2-0")).unwrap();
+        fs::write(path("capbench-otg-1-0").join(FILE), "frames").unwrap();
+        let next = Folder::below(scratch.path()).unwrap();
+        assert!(!path("capbench-otg-1-0").exists(), "nobody has its lock");
+        assert!(running.path.exists() && next.path.exists());
+        assert!(target.exists() && path("capbench-otg-2-0").is_symlink(), "these are no folders of captures");
+        drop(running);
+        let left: Vec<_> = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(
+            left.iter().filter(|path| path.to_str().unwrap().contains("-otg-")).count(),
+            2,
+            "{left:?}"
+        );
+        assert!(Folder::below(&path("absent")).is_err());
     }
 }

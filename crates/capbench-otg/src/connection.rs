@@ -74,6 +74,15 @@ impl Connection {
         let id = self.last_id;
         let octets = serde_json::to_vec(&Numbered { id, request })
             .map_err(|error| OtgError::System { what: "a request", source: std::io::Error::other(error) })?;
+        if octets.len() > framing::MOST_OCTETS {
+            let (location, most) = (&self.location, framing::MOST_OCTETS >> 20);
+            let reason = format!(
+                "{location}: the request to its engine has {} octets, and {most} MiB are the most; configure fewer or shorter \
+                 flows",
+                octets.len()
+            );
+            return Err(OtgError::Refused { status: StatusCode::PAYLOAD_TOO_LARGE, reason });
+        }
         let (sender, pieces) = mpsc::channel();
         let mut waiting = locked(&self.waiting);
         if waiting.ended.is_none() {
@@ -193,5 +202,23 @@ mod tests {
         let location = "exec:/nosuch/program,eth1".parse().unwrap();
         let error = Connection::start(&location, &[], "ports[0].location").unwrap_err().to_string();
         assert!(error.starts_with("ports[0].location: exec:/nosuch/program,eth1: cannot start"), "{error}");
+    }
+
+    #[test]
+    fn a_request_that_no_connection_carries_is_refused() {
+        let location = "exec:cat,eth1".parse().unwrap();
+        let mut connection = Connection::start(&location, &[], "ports[0].location").unwrap();
+        // As JSON a text has its quotes, too.
+        for (octets, is_refused) in [(framing::MOST_OCTETS - 64, false), (framing::MOST_OCTETS, true)] {
+            let asked = connection.ask(Request::Fetch("x".repeat(octets).into()));
+            let refusal = asked.err().map(|error| (error.status().as_u16(), error.to_string()));
+            assert_eq!(refusal.is_some(), is_refused, "{octets} octets: {refusal:?}");
+            if let Some((status, why)) = refusal {
+                assert!(
+                    status == 413 && why.contains("cat,eth1: the request to its engine has 167"),
+                    "{why}"
+                );
+            }
+        }
     }
 }

@@ -140,7 +140,10 @@ impl Engine {
                 return Ok(Answered::Now(Answer::NotSent(port.command(flows, command))));
             }
             Request::Fetch(request) => return port.fetch(&request),
-            Request::Plan(flows) => port.plan(flows)?,
+            Request::Plan { flows, memory_elsewhere } => {
+                let memory = port.plan(flows, memory_elsewhere)?;
+                return Ok(Answered::Now(Answer::Planned { memory }));
+            }
             Request::Adopt => {
                 port.warnings.append(&mut port.plan_warnings);
                 port.flows.extend(port.planned.drain(..));
@@ -196,19 +199,21 @@ impl OpenPort {
         })
     }
 
-    fn plan(&mut self, flows: Vec<PlannedFlow>) -> Result<()> {
+    /// Returns the octets of memory that all flows need then.
+    fn plan(&mut self, flows: Vec<PlannedFlow>, memory_elsewhere: usize) -> Result<usize> {
         (self.planned, self.plan_warnings) = (Vec::new(), Vec::new());
         let numbers: Vec<_> = flows.iter().map(|flow| flow.number).collect();
+        let kept = self.flows.iter().filter(|(number, _)| !numbers.contains(number));
+        let mut memory: usize = kept.map(|(_, (_, plan))| plan.memory).sum();
         for PlannedFlow { number, stream, path, flow } in flows {
             let config: FlowConfig = model::of_value(&flow)?;
-            let kept = self.flows.iter().filter(|(number, _)| !numbers.contains(number));
-            let others = kept.map(|(_, flow)| flow).chain(self.planned.iter().map(|(_, flow)| flow));
-            let memory = FlowPlan::memory_left_by(others.map(|(_, plan)| plan));
-            let plan = FlowPlan::new(&config, &self.port, stream, memory, &path)?;
+            let left = FlowPlan::memory_left_by(memory.saturating_add(memory_elsewhere));
+            let plan = FlowPlan::new(&config, &self.port, stream, left, &path)?;
+            memory += plan.memory;
             self.plan_warnings.extend(plan.warning(&path));
             self.planned.push((number, (config.name, plan)));
         }
-        Ok(())
+        Ok(memory)
     }
 
     fn prepare(&mut self, flows: &[usize], trial: TrialId) -> Result<()> {
@@ -316,7 +321,7 @@ impl OpenPort {
         };
         self.warnings.extend(recording.stop(&name));
         let CaptureRequest { packets, .. } = model::of_value(request)?;
-        let files = recording.files();
+        let files = recording.files()?;
         Ok(Answered::Octets(Box::new(move || files.octets(&name, &packets))))
     }
 

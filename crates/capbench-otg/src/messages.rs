@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::tally::Tally;
 
 /// The version of these messages. Both ends have the same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Largest number of flows of a configuration: a few hundred KiB each.
 pub const MOST_FLOWS: usize = 4096;
@@ -20,8 +20,11 @@ pub const MOST_FLOWS: usize = 4096;
 pub enum Request {
     /// Takes the interface. Every other request comes after it.
     Open(Box<Open>),
-    /// Checks flows, and keeps what they send until `Adopt`.
-    Plan(Vec<PlannedFlow>),
+    /// Checks flows, and keeps what they send until `Adopt`. Flows of other ports need so many octets of the memory for frames.
+    Plan {
+        flows: Vec<PlannedFlow>,
+        memory_elsewhere: usize,
+    },
     /// From now on, flows send what the last `Plan` has.
     Adopt,
     /// Opens a sender for flows. The trailers of their frames have this trial. Nothing is sent yet.
@@ -108,6 +111,10 @@ pub enum Command {
 pub enum Answer {
     Done,
     Opened(Opened),
+    /// The octets of memory that all flows of the port need as planned.
+    Planned {
+        memory: usize,
+    },
     /// The flows that were not sent.
     NotSent(Vec<usize>),
     Reading(Box<Reading>),

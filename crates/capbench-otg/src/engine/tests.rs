@@ -12,7 +12,7 @@ struct Pair {
     a: Engine,
     b: Engine,
     last_trial: u16,
-    _folder: Scratch,
+    folder: Scratch,
 }
 
 impl Pair {
@@ -51,9 +51,9 @@ impl Pair {
             });
             PlannedFlow { number, stream: number, path: format!("flows[{number}]"), flow }
         };
-        done(&mut a, Request::Plan((0..flows).map(flow).collect()));
+        done(&mut a, Request::Plan { flows: (0..flows).map(flow).collect(), memory_elsewhere: 0 });
         done(&mut a, Request::Adopt);
-        Self { a, b, last_trial: 0, _folder: folder }
+        Self { a, b, last_trial: 0, folder }
     }
 
     /// As a session does it.
@@ -164,6 +164,8 @@ fn root_a_capture_is_read_back_without_its_port() {
         done(&mut pair.b, Request::Record { starts: true });
         assert!(read(&mut pair.b).is_capturing);
         pair.b.port = None;
+        // A server that ends does not wait for the answer.
+        assert!(pair.folder.path().read_dir().unwrap().next().is_none(), "the files are removed");
         let octets = read_back().unwrap();
         let mut reader = CaptureReader::new(&*octets).unwrap();
         let mut frames = 0;

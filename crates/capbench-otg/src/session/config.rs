@@ -152,8 +152,19 @@ impl Session {
             by_port.entry(transmitter).or_default().push(planned);
         }
         let ports: Vec<_> = by_port.keys().copied().collect();
-        self.ask(by_port.into_iter().map(|(at, flows)| (at, Request::Plan(flows))))?;
+        // All ports share the memory: each has what the ones before leave. Those behind need nothing yet, and have what is left.
+        let mut memory: Vec<_> = self.ports.iter().map(|port| port.memory).collect();
+        ports.iter().for_each(|at| memory[*at] = 0);
+        for (at, flows) in by_port {
+            let memory_elsewhere = memory.iter().sum();
+            for (at, answer) in self.ask([(at, Request::Plan { flows, memory_elsewhere })])? {
+                if let Answer::Planned { memory: needed } = answer {
+                    memory[at] = needed;
+                }
+            }
+        }
         self.ask(ports.into_iter().map(|at| (at, Request::Adopt)))?;
+        self.ports.iter_mut().zip(memory).for_each(|(port, memory)| port.memory = memory);
         Ok(())
     }
 

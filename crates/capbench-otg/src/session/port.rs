@@ -20,6 +20,8 @@ pub struct ConfiguredPort {
     engine: Place,
     /// What is known since it is open.
     pub opened: Opened,
+    /// Octets of memory that the flows that it sends need.
+    pub memory: usize,
     /// The last reading.
     pub reading: Reading,
     pub rates: Rates,
@@ -50,6 +52,7 @@ impl ConfiguredPort {
             counts_flows: false,
             engine: Place::Gone("it is not open".into()),
             opened: Opened::default(),
+            memory: 0,
             reading: Reading::default(),
             rates: Rates::default(),
         }

@@ -100,9 +100,9 @@ impl Lab {
         self.done("POST", "/control/state", &json!({"choice": "traffic", "traffic": traffic}))
     }
 
-    pub fn capture(&self, state: &str) {
+    pub fn capture(&self, state: &str) -> Value {
         let capture = json!({"choice": "capture", "capture": {"state": state}});
-        self.done("POST", "/control/state", &json!({"choice": "port", "port": capture}));
+        self.done("POST", "/control/state", &json!({"choice": "port", "port": capture}))
     }
 
     pub fn captured(&self, request: &Value) -> Vec<u8> {

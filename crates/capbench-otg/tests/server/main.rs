@@ -86,6 +86,52 @@ fn root_a_flow_is_sent_counted_and_captured() {
     }
 }
 
+/// What a capture that is full has is the file, its counts and a warning.
+#[test]
+fn root_a_full_capture_says_so_and_its_counts_have_the_frames_that_are_not_in_it() {
+    let Some(lab) = Lab::new(1, Duration::from_secs(600)) else { return };
+    let mut large = flow("f", "p-a0", &["p-b0"], 20_000, 20_000);
+    large["size"] = json!({"choice": "fixed", "fixed": 1500});
+    for overwrite in [false, true] {
+        let capture =
+            json!({"name": "c", "port_names": ["p-b0"], "format": "pcapng", "overwrite": overwrite});
+        let config = json!({"ports": ports(&["a0", "b0"]), "captures": [capture], "flows": [large]});
+        lab.done("POST", "/config", &config);
+        lab.capture("start");
+        lab.transmit("start", &[]);
+        lab.wait_until_stopped();
+        let stopped = lab.capture("stop");
+        let file = lab.captured(&json!({"port_name": "p-b0"}));
+        let (mut reader, mut frames, mut counts) = (CaptureReader::new(&*file).unwrap(), 0, None);
+        while let Some(record) = reader.next_record().unwrap() {
+            match record {
+                Record::Packet(_) => frames += 1,
+                Record::Statistics(statistics) => counts = Some(statistics),
+                _ => {}
+            }
+        }
+        let counts = counts.unwrap();
+        println!("overwrite {overwrite}: {stopped}, {counts:?}");
+        assert_eq!(counts.delivered.unwrap(), frames + counts.own_dropped().unwrap(), "{counts:?}");
+        let warnings = stopped["warnings"].as_array().unwrap();
+        let warning = warnings.iter().find_map(|warning| {
+            warning
+                .as_str()
+                .unwrap()
+                .strip_prefix("the capture of p-b0 is full (16MiB, --capture-size): its first ")
+        });
+        let expected = if overwrite {
+            let overwritten = counts.comments[0].split_once("full_file (ours) ").unwrap().1;
+            format!("{overwritten} frames were overwritten, its last {frames} are in it")
+        } else {
+            format!("{frames} frames are in it, and none that came later")
+        };
+        assert_eq!(warning, Some(&*expected), "{stopped}");
+        // Half of the size, up to all of it; the FCS makes it a little larger.
+        assert!((8 << 20..17 << 20).contains(&file.len()), "{} octets", file.len());
+    }
+}
+
 /// What tshark reads of each frame of a file: addresses, ports, and whether both checksums and the FCS are right (1).
 fn dissected(lab: &Lab, file: &[u8]) -> Vec<String> {
     let path = lab.folder.file("fetched");
@@ -325,6 +371,60 @@ fn root_what_a_client_may_not_do_is_refused_and_sends_nothing() {
     assert_eq!(lab.place.sent(), 0, "no refused configuration sends a frame");
     second.server.stop();
     lab.done("POST", "/config", &config);
+}
+
+/// The memory for frames and times is one for all ports: what fits a port does not fit all.
+#[test]
+fn root_flows_of_all_ports_share_the_memory_for_frames() {
+    const ENDS: [(&str, &str); 2] = [("p-a0", "p-b0"), ("p-a1", "p-b1")];
+    const SIZED: usize = 16;
+    let Some(lab) = Lab::new(2, Duration::from_secs(600)) else { return };
+    let without_metrics = |name: String, (tx, rx): (&str, &str)| {
+        let mut flow = flow(&name, tx, &[rx], 1, 1_000_000);
+        flow["metrics"] = json!({"enable": false});
+        flow
+    };
+    // The times of such a burst need 800,000 octets: 334 of them are all of the memory.
+    let bursts = |of_port: usize| {
+        let burst = json!({"choice": "burst", "burst": {"bursts": 1, "packets": 100_000}});
+        let of = |ends| {
+            let mut flows: Vec<_> = (0..of_port)
+                .map(|number| without_metrics(format!("burst {ends:?} {number}"), ends))
+                .collect();
+            flows.iter_mut().for_each(|flow| flow["duration"] = burst.clone());
+            flows
+        };
+        ENDS.map(of).concat()
+    };
+    // A flow of random sizes needs about 500,000.
+    let (fixed, random) = (json!({"choice": "fixed", "fixed": 128}), json!({"choice": "random"}));
+    let sized = |sizes: [&Value; 2]| {
+        let of = |(ends, size): ((&str, &str), &Value)| {
+            let mut flows: Vec<_> =
+                (0..SIZED).map(|number| without_metrics(format!("sized {ends:?} {number}"), ends)).collect();
+            flows.iter_mut().for_each(|flow| flow["size"] = size.clone());
+            flows
+        };
+        [(ENDS[0], sizes[0]), (ENDS[1], sizes[1])].map(of).concat()
+    };
+    let config = |flows: Vec<Value>| json!({"ports": ports(&["a0", "b0", "a1", "b1"]), "flows": flows});
+    let (status, why) = lab.refused("POST", "/config", &config(bursts(180)));
+    assert_eq!((status, why.contains("bytes of memory, but")), (400, true), "{why}");
+    let refused: usize = why["flows[".len()..].split_once(']').unwrap().0.parse().unwrap();
+    assert!((180..360).contains(&refused), "a flow of the second port is refused: {why}");
+    lab.done("POST", "/config", &config([bursts(160), sized([&fixed, &fixed])].concat()));
+    let change = |sizes| {
+        let update = json!({"property_names": ["size"], "flows": sized(sizes)});
+        json!({"choice": "flows", "flows": update})
+    };
+    // A change that moves memory from one port to the other fits, whatever port comes first.
+    for sizes in [[&random, &fixed], [&fixed, &random], [&random, &fixed]] {
+        lab.done("PATCH", "/config", &change(sizes));
+    }
+    let (status, why) = lab.refused("PATCH", "/config", &change([&random, &random]));
+    assert_eq!((status, why.contains("bytes of memory, but")), (400, true), "{why}");
+    // What was refused needs nothing.
+    lab.done("PATCH", "/config", &change([&fixed, &random]));
 }
 
 #[test]

@@ -104,6 +104,15 @@ impl InterfaceStatistics {
         self.comments.push(comment);
     }
 
+    /// Adds a place in capbench to the booked losses.
+    pub fn book_own(&mut self, place: &str, count: u64) {
+        let lost = format!("{place}{OWN}{count}");
+        match self.comments.iter_mut().find(|comment| comment.starts_with(LOST)) {
+            Some(comment) => *comment = format!("{comment}, {lost}"),
+            None => self.comments.push(format!("{LOST} {lost}")),
+        }
+    }
+
     /// Frames that capbench itself lost, parsed from the comment of [`InterfaceStatistics::book`]; absent if no such place is
     /// known.
     pub fn own_dropped(&self) -> Option<u64> {
@@ -159,10 +168,16 @@ mod tests {
         let expected = "lost: link 3, driver unknown, backlog unknown, writer (ours) 5";
         assert_eq!(statistics.comments, [expected]);
         assert_eq!(statistics.own_dropped(), Some(5));
+        statistics.book_own("full_file", 4);
+        assert_eq!(statistics.comments, [format!("{expected}, full_file (ours) 4")]);
+        assert_eq!(statistics.own_dropped(), Some(9));
         statistics.book(&[lost("ring", Booking::System, Some(2)), lost("backlog", Booking::System, Some(7))]);
         assert_eq!((statistics.interface_dropped, statistics.system_dropped), (None, Some(9)));
         assert_eq!(statistics.comments, ["lost: ring 2, backlog 7"], "the old booking is gone");
         assert_eq!(statistics.own_dropped(), None, "no place of ours");
+        let mut unbooked = InterfaceStatistics::default();
+        unbooked.book_own("full_file", 4);
+        assert_eq!(unbooked.own_dropped(), Some(4));
     }
 
     #[test]
