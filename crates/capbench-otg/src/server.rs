@@ -80,15 +80,20 @@ impl Server {
     }
 
     fn answered(&self, method: &Method, path: &str, client: IpAddr, octets: &[u8]) -> Response<Full<Bytes>> {
-        let mut session = self.session();
-        session.note_request(client);
+        // Only what needs it waits for it: an engine that hangs holds it for its patience.
+        let session = || {
+            let mut session = self.session();
+            session.note_request(client);
+            session
+        };
         let answer = match (method.as_str(), path) {
-            ("POST", "/config") => session.set_config(octets, client).and_then(json),
-            ("PATCH", "/config") => session.update_config(octets, client).and_then(json),
-            ("GET", "/config") => json(session.config()),
-            ("POST", "/control/state") => session.control(octets, client).and_then(json),
-            ("POST", "/monitor/metrics") => session.metrics(octets).and_then(json),
+            ("POST", "/config") => session().set_config(octets, client).and_then(json),
+            ("PATCH", "/config") => session().update_config(octets, client).and_then(json),
+            ("GET", "/config") => json(session().config()),
+            ("POST", "/control/state") => session().control(octets, client).and_then(json),
+            ("POST", "/monitor/metrics") => session().metrics(octets).and_then(json),
             ("POST", "/monitor/capture") => {
+                let mut session = session();
                 let (asked, most) = (session.fetch(octets, client), session.most_octets());
                 // A large file takes time; other requests go on.
                 drop(session);
@@ -131,7 +136,14 @@ impl Answer for Server {
         };
         let octets = match body(request, MOST_BODY).await {
             Ok(octets) => octets,
-            Err(status) => return refusal(status, "the body is too long, or did not come in time".into()),
+            Err(status) => {
+                let why = match status {
+                    StatusCode::PAYLOAD_TOO_LARGE => format!("the body is longer than {MOST_BODY} bytes"),
+                    StatusCode::REQUEST_TIMEOUT => "the body did not come in time".into(),
+                    _ => "the body did not come as a whole".into(),
+                };
+                return refusal(status, why);
+            }
         };
         let server = self.clone();
         // A start or a stop takes time; other clients' connections go on.

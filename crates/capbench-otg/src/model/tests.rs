@@ -158,6 +158,7 @@ fn what_capbench_does_not_have_is_refused_with_its_path() {
             json!({"value": 0}),
             "flows[0].metrics.rx_tx_ratio.value: must be above 0",
         ),
+        ("/ports/1/location", json!("veth0"), "ports[1].location: is also that of ports[0]"),
         ("/flows/0/name", json!("p1"), "flows[0].name: \"p1\" is empty, or the name of two things"),
         ("/captures/0/name", json!("ly"), "captures[0].name: \"ly\" is empty, or the name of two things"),
         (

@@ -40,10 +40,7 @@ fn root_a_flow_is_sent_counted_and_captured() {
     for format in ["pcap", "pcapng"] {
         config["captures"][0]["format"] = format.into();
         let warnings = lab.done("POST", "/config", &config);
-        assert!(
-            warnings["warnings"][0].as_str().unwrap().contains("a0 has no speed of its own"),
-            "{warnings}"
-        );
+        assert!(warnings["warnings"][0].as_str().unwrap().contains("a0 has no speed;"), "{warnings}");
         let got = lab.done("GET", "/config", &Value::Null);
         assert_eq!((&got["flows"][0]["rate"]["pps"], &got["captures"]), (&json!(2000), &config["captures"]));
         lab.capture("start");
@@ -325,6 +322,31 @@ fn root_what_a_client_may_not_do_is_refused_and_sends_nothing() {
     assert_eq!(lab.place.sent(), 0, "no refused configuration sends a frame");
     second.server.stop();
     lab.done("POST", "/config", &config);
+}
+
+/// One of the ports has as many starts as it can have: the other one must not keep its sender open.
+#[test]
+fn root_a_start_that_one_port_refuses_leaves_nothing_open_at_the_others() {
+    let Some(lab) = Lab::new(1, Duration::from_secs(600)) else { return };
+    let endless = |name: &str, from: &str| {
+        let mut flow = flow(name, from, &[], 1, 1);
+        flow["duration"] = json!({"choice": "continuous"});
+        flow
+    };
+    let names: Vec<_> = (0..17).map(|number| format!("g{number}")).collect();
+    let mut flows: Vec<_> = names.iter().map(|name| endless(name, "p-b0")).collect();
+    flows.push(endless("f", "p-a0"));
+    lab.done("POST", "/config", &json!({"ports": ports(&["a0", "b0"]), "flows": flows}));
+    names[..16].iter().for_each(|name| drop(lab.transmit("start", &[name])));
+    let sockets = || lab.place.inside(|| std::fs::read_to_string("/proc/thread-self/net/packet")).unwrap();
+    let before = sockets().lines().count();
+    assert!(before > 16, "{}", sockets());
+    let start = json!({"state": "start", "flow_names": ["f", "g16"]});
+    let traffic = json!({"choice": "flow_transmit", "flow_transmit": start});
+    let (status, why) =
+        lab.refused("POST", "/control/state", &json!({"choice": "traffic", "traffic": traffic}));
+    assert_eq!((status, why.contains("flows of 16 starts are sent")), (409, true), "{why}");
+    assert_eq!(sockets().lines().count(), before, "{}", sockets());
 }
 
 #[test]
