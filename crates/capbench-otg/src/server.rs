@@ -210,3 +210,37 @@ fn response(status: StatusCode, kind: &'static str, octets: Vec<u8>) -> Response
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use capbench_model::units::ByteCount;
+
+    use super::*;
+    use crate::ports::Allowed;
+
+    /// An engine that hangs makes a request hold the session for long.
+    #[test]
+    fn the_version_is_answered_while_a_request_has_the_session() {
+        let (allowed, capture_size) = (Allowed::default(), ByteCount(1));
+        let (lease, capture_folder) = (Duration::from_secs(600), std::env::temp_dir());
+        let options = Options { allowed, lease, capture_size, capture_folder };
+        let session = Arc::new(Mutex::new(Session::new(options)));
+        let server = Server { session, requests: Arc::new(Semaphore::new(1)) };
+        let (asking, held) = (server.clone(), server.session());
+        let (answers, answer) = mpsc::channel();
+        let ask = move || {
+            let client = Ipv4Addr::LOCALHOST.into();
+            for path in ["/capabilities/version", "/config"] {
+                answers.send(asking.answered(&Method::GET, path, client, b"").status()).unwrap();
+            }
+        };
+        let asked = spawn("test", ask).unwrap();
+        assert_eq!(answer.recv_timeout(Duration::from_secs(60)), Ok(StatusCode::OK));
+        assert!(answer.try_recv().is_err(), "the configuration is of the session");
+        drop(held);
+        assert_eq!(answer.recv(), Ok(StatusCode::OK));
+        asked.join().unwrap();
+    }
+}

@@ -371,6 +371,12 @@ fn root_a_name_that_is_there_twice_and_a_page_in_a_browser_are_refused() {
         assert_answer("POST", "/config", &answer);
         assert_eq!(answer.status, 415, "{header}: {answer:?}");
     }
+    let long =
+        "POST /config HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 16777217";
+    let text = lab.place.inside(|| ask(connect_from(CLIENT, lab.address), long));
+    let answer = Answer::read(text.unwrap().as_bytes());
+    let why = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!((answer.status, why.contains("the body is longer than 16777216 bytes")), (413, true), "{why}");
 }
 
 #[test]
