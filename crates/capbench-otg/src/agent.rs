@@ -1,4 +1,5 @@
-//! The engine of a port in a process of its own: requests come from standard input, answers go to standard output.
+//! The engine of a port in another process than its server: it reads requests from standard input, and writes answers to
+//! standard output.
 //!
 //! The end of the input, a signal, and a controller that is silent for the lease end it with all that it runs.
 
@@ -88,18 +89,19 @@ impl Agent {
                 Ok(News::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(News::Failure(source)) => {
                     return Err(OtgError::System {
-                        what: "the connection carries no requests of capbench otg",
+                        what: "the input is not a message of capbench otg",
                         source,
                     });
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let why = format!("no request for {lease:?} (--lease)");
-                    return Err(OtgError::Lost { location: "the controller".into(), reason: why });
+                    let (path, location) = (String::new(), "the controller".into());
+                    return Err(OtgError::Lost { path, location, reason: why });
                 }
             };
             let Numbered { id, request } = serde_json::from_slice(&octets).map_err(|error| {
                 let source = io::Error::new(io::ErrorKind::InvalidData, error);
-                OtgError::System { what: "a request is none of this version of capbench", source }
+                OtgError::System { what: "a request is not a message of capbench otg", source }
             })?;
             match engine.answer(request) {
                 Ok(Answered::Now(answer)) => send(&to_controller, id, Ok(answer)),
@@ -198,8 +200,8 @@ mod tests {
     #[test]
     fn what_is_no_request_ends_it() {
         for (input, expected) in [
-            (&b"hello\r\n\r\n"[..], "the connection carries no requests of capbench otg: "),
-            (b"Content-Length: 2\r\n\r\n{}", "a request is none of this version of capbench: "),
+            (&b"hello\r\n\r\n"[..], "the input is not a message of capbench otg: "),
+            (b"Content-Length: 2\r\n\r\n{}", "a request is not a message of capbench otg: "),
         ] {
             let error = agent(LONG).serve(input, io::sink()).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{BufReader, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_agent::framing;
 use capbench_agent::location::Location;
@@ -114,14 +114,15 @@ impl Connection {
 }
 
 impl Pending {
-    /// Waits for the answer, and the octets that come with it: up to so many.
-    pub fn wait(self, most: u64) -> Result<(Answer, Vec<u8>)> {
+    /// Waits for the answer until then, and for the octets that come with it: up to `most`. Each part of these extends the time.
+    pub fn wait(self, mut until: Instant, most: u64) -> Result<(Answer, Vec<u8>)> {
         let Self { location, pieces } = self;
         let mut octets = Vec::new();
         loop {
-            let reason = match pieces.recv_timeout(PATIENCE) {
+            let reason = match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Piece::Octets(part)) if (octets.len() + part.len()) as u64 <= most => {
                     octets.extend(part);
+                    until = Instant::now() + PATIENCE;
                     continue;
                 }
                 Ok(Piece::Reply(Ok(answer))) => return Ok((answer, octets)),
@@ -133,7 +134,7 @@ impl Pending {
                 Err(RecvTimeoutError::Timeout) => format!("no answer within {PATIENCE:?}"),
                 Err(RecvTimeoutError::Disconnected) => "the connection has ended".into(),
             };
-            return Err(OtgError::Lost { location, reason });
+            return Err(OtgError::Lost { path: String::new(), location, reason });
         }
     }
 }
@@ -151,7 +152,7 @@ fn read(mut output: impl std::io::BufRead, waiting: &Mutex<Waiting>) {
         let octets = match framing::read(&mut output) {
             Ok(Some(octets)) => octets,
             Ok(None) => break "it ended".to_string(),
-            Err(error) => break format!("its output is none of capbench otg: {error}"),
+            Err(error) => break format!("its output is not a message of capbench otg: {error}"),
         };
         let mut waiting = locked(waiting);
         // Who waited may have given up.
@@ -163,7 +164,7 @@ fn read(mut output: impl std::io::BufRead, waiting: &Mutex<Waiting>) {
             Ok(Reply { id, answer }) => {
                 let _ = waiting.by_id.remove(&id).map(|to| to.send(Piece::Reply(answer)));
             }
-            Err(error) => break format!("its answer is none of this version of capbench otg: {error}"),
+            Err(error) => break format!("its answer is not a message of capbench otg: {error}"),
         }
     };
     let mut waiting = locked(waiting);
@@ -185,13 +186,13 @@ mod tests {
         for (command, expected) in [
             ("true", "it ended (exit status: 0)"),
             ("ls --no-such-option", "it ended (exit status: 2): "),
-            ("echo Welcome", "its output is none of capbench otg: a header line without a colon"),
-            ("cat", "its answer is none of this version of capbench otg: "),
+            ("echo Welcome", "its output is not a message of capbench otg: a header line without a colon"),
+            ("cat", "its answer is not a message of capbench otg: "),
         ] {
             let location: Location = format!("exec:{command},eth1").parse().unwrap();
             let mut connection = Connection::start(&location, &[], "ports[0].location").unwrap();
             let pending = connection.ask(Request::Read).unwrap();
-            let error = pending.wait(0).unwrap_err();
+            let error = pending.wait(Instant::now() + PATIENCE, 0).unwrap_err();
             assert!(
                 matches!(&error, OtgError::Lost { location, .. } if location.contains(command)),
                 "{error}"

@@ -149,6 +149,7 @@ impl Engine {
                 port.flows.extend(port.planned.drain(..));
             }
             Request::Prepare { flows, trial } => port.prepare(&flows, trial)?,
+            Request::Discard => port.prepared = None,
             Request::End { flows } => port.end(&flows)?,
             Request::Clear => port.clear()?,
             Request::Route(routes) => port.route(&routes)?,

@@ -64,8 +64,10 @@ pub enum OtgError {
         source: Box<capbench_agent::AgentError>,
     },
     /// The engine of a port in another process has ended, or does not answer.
-    #[error("{location}: {reason}")]
+    #[error("{}{location}: {reason}", prefix(path))]
     Lost {
+        /// The port; empty where the connection does not know it.
+        path: String,
         /// Where it ran.
         location: String,
         /// What happened.

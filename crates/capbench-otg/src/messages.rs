@@ -32,6 +32,8 @@ pub enum Request {
         flows: Vec<usize>,
         trial: TrialId,
     },
+    /// Closes the sender that is prepared.
+    Discard,
     /// Ends flows, waits until their frames have left, and forgets their counts.
     End {
         flows: Vec<usize>,

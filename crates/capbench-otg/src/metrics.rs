@@ -147,10 +147,17 @@ impl Session {
             rx_rate_kbps: bits(3, 1e3),
             tx_rate_mbps: bits(1, 1e6),
             rx_rate_mbps: bits(3, 1e6),
-            loss: tally.zip(sent).filter(|_| metrics.loss).map(|(tally, [frames, _])| {
-                let expected = frames as f64 * metrics.expected_ratio(flow.receivers.len());
-                if expected > 0.0 { (100.0 * (1.0 - tally.frames as f64 / expected)).max(0.0) } else { 0.0 }
-            }),
+            // Frames that are under way are not lost.
+            loss: tally.zip(sent).filter(|_| metrics.loss && state == FlowState::Stopped).map(
+                |(tally, [frames, _])| {
+                    let expected = frames as f64 * metrics.expected_ratio(flow.receivers.len());
+                    if expected > 0.0 {
+                        (100.0 * (1.0 - tally.frames as f64 / expected)).max(0.0)
+                    } else {
+                        0.0
+                    }
+                },
+            ),
             timestamps: tally
                 .filter(|tally| metrics.timestamps && tally.frames > 0)
                 .filter(|_| self.clock(flow).is_some())

@@ -75,7 +75,7 @@ impl Port {
             (None, Some(wanted)) => {
                 self.line = Some(wanted);
                 warnings.push(format!(
-                    "layer1.speed of {name}: {} has no speed of its own; {wanted} bit/s is only what percentages are of",
+                    "layer1.speed of {name}: {} has no speed; {wanted} bit/s is only what percentages are of",
                     side.name()
                 ));
             }

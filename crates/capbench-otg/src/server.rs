@@ -80,15 +80,20 @@ impl Server {
     }
 
     fn answered(&self, method: &Method, path: &str, client: IpAddr, octets: &[u8]) -> Response<Full<Bytes>> {
-        let mut session = self.session();
-        session.note_request(client);
+        // Only what needs it waits for it: an engine that hangs holds it for its patience.
+        let session = || {
+            let mut session = self.session();
+            session.note_request(client);
+            session
+        };
         let answer = match (method.as_str(), path) {
-            ("POST", "/config") => session.set_config(octets, client).and_then(json),
-            ("PATCH", "/config") => session.update_config(octets, client).and_then(json),
-            ("GET", "/config") => json(session.config()),
-            ("POST", "/control/state") => session.control(octets, client).and_then(json),
-            ("POST", "/monitor/metrics") => session.metrics(octets).and_then(json),
+            ("POST", "/config") => session().set_config(octets, client).and_then(json),
+            ("PATCH", "/config") => session().update_config(octets, client).and_then(json),
+            ("GET", "/config") => json(session().config()),
+            ("POST", "/control/state") => session().control(octets, client).and_then(json),
+            ("POST", "/monitor/metrics") => session().metrics(octets).and_then(json),
             ("POST", "/monitor/capture") => {
+                let mut session = session();
                 let (asked, most) = (session.fetch(octets, client), session.most_octets());
                 // A large file takes time; other requests go on.
                 drop(session);
@@ -131,7 +136,14 @@ impl Answer for Server {
         };
         let octets = match body(request, MOST_BODY).await {
             Ok(octets) => octets,
-            Err(status) => return refusal(status, "the body is too long, or did not come in time".into()),
+            Err(status) => {
+                let why = match status {
+                    StatusCode::PAYLOAD_TOO_LARGE => format!("the body is longer than {MOST_BODY} bytes"),
+                    StatusCode::REQUEST_TIMEOUT => "the body did not come in time".into(),
+                    _ => "the body did not come as a whole".into(),
+                };
+                return refusal(status, why);
+            }
         };
         let server = self.clone();
         // A start or a stop takes time; other clients' connections go on.
@@ -197,4 +209,38 @@ fn response(status: StatusCode, kind: &'static str, octets: Vec<u8>) -> Response
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use capbench_model::units::ByteCount;
+
+    use super::*;
+    use crate::ports::Allowed;
+
+    /// An engine that hangs makes a request hold the session for long.
+    #[test]
+    fn the_version_is_answered_while_a_request_has_the_session() {
+        let (allowed, capture_size) = (Allowed::default(), ByteCount(1));
+        let (lease, capture_folder) = (Duration::from_secs(600), std::env::temp_dir());
+        let options = Options { allowed, lease, capture_size, capture_folder };
+        let session = Arc::new(Mutex::new(Session::new(options)));
+        let server = Server { session, requests: Arc::new(Semaphore::new(1)) };
+        let (asking, held) = (server.clone(), server.session());
+        let (answers, answer) = mpsc::channel();
+        let ask = move || {
+            let client = Ipv4Addr::LOCALHOST.into();
+            for path in ["/capabilities/version", "/config"] {
+                answers.send(asking.answered(&Method::GET, path, client, b"").status()).unwrap();
+            }
+        };
+        let asked = spawn("test", ask).unwrap();
+        assert_eq!(answer.recv_timeout(Duration::from_secs(60)), Ok(StatusCode::OK));
+        assert!(answer.try_recv().is_err(), "the configuration is of the session");
+        drop(held);
+        assert_eq!(answer.recv(), Ok(StatusCode::OK));
+        asked.join().unwrap();
+    }
 }

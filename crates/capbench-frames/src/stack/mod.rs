@@ -122,13 +122,19 @@ impl Header {
     }
 }
 
+/// Largest number of headers that are named: a message is one line.
+const MOST_NAMED: usize = 16;
+
 /// `ethernet/ipv4/udp`.
 impl fmt::Display for HeaderStack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, header) in self.headers.iter().enumerate() {
+        for (index, header) in self.headers.iter().take(MOST_NAMED).enumerate() {
             write!(f, "{}{}", if index == 0 { "" } else { "/" }, header.protocol.name)?;
         }
-        Ok(())
+        match self.headers.len() {
+            ..=MOST_NAMED => Ok(()),
+            headers => write!(f, "/… ({headers} headers)"),
+        }
     }
 }
 

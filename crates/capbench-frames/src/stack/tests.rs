@@ -47,6 +47,13 @@ fn the_models_form_and_the_short_form_are_one() {
 }
 
 #[test]
+fn a_long_stack_is_named_in_short() {
+    let names = |headers: usize| stack(vec![json!({"vlan": {}}); headers].into()).to_string();
+    assert_eq!(names(16), ["vlan"; 16].join("/"));
+    assert_eq!(names(300), format!("{}/… (300 headers)", ["vlan"; 16].join("/")));
+}
+
+#[test]
 fn what_is_left_out_has_the_models_default() {
     let stack = stack(json!([{}, {"choice": "ipv4"}, {"choice": "udp", "udp": {
         "src_port": {"choice": "increment"}, "dst_port": {"choice": "decrement", "decrement": {"start": 3}},

@@ -1,20 +1,29 @@
 //! The model's choices: an object with one of several members, which `choice` names.
 
-/// Declares a choice as an enum. `choice` may be missing: then the only member decides, and without one the default. A chosen
-/// member may be missing: then it has its default. Members in brackets are of the model and not supported.
+use serde::de::Error;
+
+/// Declares a choice as an enum. `choice` may be missing: then the only member decides. A choice with a default has it without
+/// a member, and a chosen member that is missing has its own. A choice without a default is refused there. Members in brackets
+/// are of the model and not supported.
 macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident = $default:ident;
+    ($(#[$doc:meta])* $name:ident = $default:ident; $($members:tt)+) => {
+        impl Default for $name {
+            fn default() -> Self {
+                Self::$default(Default::default())
+            }
+        }
+
+        choice! { @type $(#[$doc])* $name, Ok($name::default()), default_of; $($members)+ }
+    };
+    ($(#[$doc:meta])* $name:ident; $($members:tt)+) => {
+        choice! { @type $(#[$doc])* $name, Err(Error::custom(".choice: is missing")), refuse; $($members)+ }
+    };
+    (@type $(#[$doc:meta])* $name:ident, $nothing:expr, $missing:ident;
      $($(#[$variant_doc:meta])* $variant:ident($member:literal: $type:ty)),+ $(,)?; [$($absent:literal),*]) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub enum $name {
             $($(#[$variant_doc])* $variant($type),)+
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self::$default(Default::default())
-            }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
@@ -44,13 +53,13 @@ macro_rules! choice {
                             }
                         }
                         match (choice.as_deref(), found) {
-                            (None, None) => Ok($name::default()),
+                            (None, None) => $nothing,
                             (None, Some((_, value))) => Ok(value),
                             (Some(choice), Some((name, value))) if choice == name => Ok(value),
                             (Some(choice), Some((name, _))) => {
                                 Err(Error::custom(format!("choice is {choice}, but {name} is given")))
                             }
-                            $((Some($member), None) => Ok($name::$variant(Default::default())),)+
+                            $((Some($member), None) => super::choice::$missing($member, $name::$variant),)+
                             (Some(choice), None) => Err(Error::custom(unknown(choice))),
                         }
                     }
@@ -68,4 +77,14 @@ macro_rules! choice {
             }
         }
     };
+}
+
+/// What a chosen member that is missing has, in a choice with a default.
+pub fn default_of<T: Default, C, E>(_: &str, variant: fn(T) -> C) -> Result<C, E> {
+    Ok(variant(T::default()))
+}
+
+/// Refuses a chosen member that is missing, in a choice without a default.
+pub fn refuse<T, C, E: Error>(member: &str, _: fn(T) -> C) -> Result<C, E> {
+    Err(E::custom(format_args!(".{member}: is missing")))
 }

@@ -32,7 +32,7 @@ pub struct Config {
 const MOST_OF_NAME: usize = 1000;
 
 impl Config {
-    /// Checks what no member alone shows: each thing has its own name, each port one layer 1 and one capture, and a flow states
+    /// Checks what no member alone shows: each thing has its own name, each port another location, one layer 1 and one capture, and a flow states
     /// its receiving ports once.
     ///
     /// # Errors
@@ -56,6 +56,13 @@ impl Config {
                     let why = format!("\"{name}\" is empty, or the name of two things");
                     return Err(OtgError::invalid(&format!("{list}[{number}].name"), why));
                 }
+            }
+        }
+        let mut locations = HashMap::new();
+        for (number, port) in ports.iter().enumerate() {
+            if let Some(first) = locations.insert(&port.location, number) {
+                let why = format!("is also that of ports[{first}]");
+                return Err(OtgError::invalid(&format!("ports[{number}].location"), why));
             }
         }
         only_one("layer1", layer1.iter().map(|layer1| &layer1.port_names))?;

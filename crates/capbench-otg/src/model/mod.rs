@@ -55,8 +55,8 @@ pub fn of_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
         let (path, reason) = (error.path().to_string(), error.inner().to_string());
         match path.as_str() {
             // All of it.
-            "." => OtgError::invalid("", reason),
-            // Headers and payloads are read as one value; their errors continue its place.
+            "." => OtgError::invalid("", reason.strip_prefix('.').unwrap_or(&reason)),
+            // Headers and payloads are read as one value, and a choice knows what is missing in it: these errors continue its place.
             path if reason.starts_with(['[', '.']) => OtgError::invalid("", format!("{path}{reason}")),
             path => OtgError::invalid(path, reason),
         }

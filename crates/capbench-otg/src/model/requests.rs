@@ -7,7 +7,7 @@ use super::limits::Absent;
 
 choice! {
     /// `Control.State`.
-    ControlState = Port;
+    ControlState;
     /// State of ports.
     Port("port": PortState),
     /// State of flows.
@@ -17,7 +17,7 @@ choice! {
 
 choice! {
     /// `State.Port`.
-    PortState = Link;
+    PortState;
     /// Sets interfaces up or down.
     Link("link": LinkState),
     /// Starts or stops captures.
@@ -27,14 +27,14 @@ choice! {
 
 choice! {
     /// `State.Traffic`.
-    Traffic = FlowTransmit;
+    Traffic;
     /// Starts, stops, pauses or resumes flows.
     FlowTransmit("flow_transmit": FlowTransmit);
     []
 }
 
 /// `State.Port.Link`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkState {
     #[serde(default)]
@@ -43,16 +43,15 @@ pub struct LinkState {
 }
 
 /// State of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Link {
-    #[default]
     Up,
     Down,
 }
 
 /// `State.Port.Capture`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureState {
     #[serde(default)]
@@ -61,16 +60,15 @@ pub struct CaptureState {
 }
 
 /// State of a capture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartStop {
     Start,
-    #[default]
     Stop,
 }
 
 /// `State.Traffic.FlowTransmit`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowTransmit {
     #[serde(default)]
@@ -79,11 +77,10 @@ pub struct FlowTransmit {
 }
 
 /// What flows are to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transmit {
     Start,
-    #[default]
     Stop,
     Pause,
     Resume,
@@ -179,14 +176,14 @@ pub struct InitialSlice {
 
 choice! {
     /// `Config.Update`.
-    ConfigUpdate = Flows;
+    ConfigUpdate;
     /// Changes of flows.
     Flows("flows": FlowsUpdate);
     ["protocols"]
 }
 
 /// `Flows.Update`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowsUpdate {
     pub property_names: Vec<Property>,

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::config::{CaptureFormat, Config, Speed, normalise};
 use super::flow::{Duration, Gap, Rate, Size};
-use super::requests::{CaptureRequest, ControlState, MetricsRequest, Traffic, Transmit};
+use super::requests::{CaptureRequest, ConfigUpdate, ControlState, MetricsRequest, Traffic, Transmit};
 use super::{of_value, read};
 
 /// As snappi writes it, with all defaults.
@@ -158,6 +158,7 @@ fn what_capbench_does_not_have_is_refused_with_its_path() {
             json!({"value": 0}),
             "flows[0].metrics.rx_tx_ratio.value: must be above 0",
         ),
+        ("/ports/1/location", json!("veth0"), "ports[1].location: is also that of ports[0]"),
         ("/flows/0/name", json!("p1"), "flows[0].name: \"p1\" is empty, or the name of two things"),
         ("/captures/0/name", json!("ly"), "captures[0].name: \"ly\" is empty, or the name of two things"),
         (
@@ -211,6 +212,35 @@ fn requests_as_snappi_writes_them() {
     };
     assert_eq!((rows(json!({})), rows(json!({"include_empty_metrics": true}))), ([false, true], [true; 2]));
     assert!(read::<ControlState>(b"[1").unwrap_err().to_string().starts_with("the body is no JSON"));
+}
+
+/// A request that names nothing must not act on everything.
+#[test]
+fn a_request_that_changes_something_has_the_members_that_the_model_requires() {
+    let of_state = |body: &str| read::<ControlState>(body.as_bytes()).map(drop);
+    let of_update = |body: &str| read::<ConfigUpdate>(body.as_bytes()).map(drop);
+    let traffic = r#"{"choice":"traffic","traffic":{"choice":"flow_transmit"}}"#;
+    for (outcome, expected) in [
+        (of_state(""), "choice: is missing"),
+        (of_state("{}"), "choice: is missing"),
+        (of_state(r#"{"choice":"port"}"#), "port: is missing"),
+        (of_state(r#"{"choice":"traffic"}"#), "traffic: is missing"),
+        (of_state(r#"{"port":{}}"#), "port.choice: is missing"),
+        (of_state(r#"{"port":{"choice":"link"}}"#), "port.link: is missing"),
+        (of_state(traffic), "traffic.flow_transmit: is missing"),
+        (of_state(r#"{"port":{"link":{}}}"#), "port.link: missing field `state`"),
+        (of_state(r#"{"port":{"capture":{}}}"#), "port.capture: missing field `state`"),
+        (of_state(r#"{"traffic":{"flow_transmit":{}}}"#), "traffic.flow_transmit: missing field `state`"),
+        (of_update("{}"), "choice: is missing"),
+        (of_update(r#"{"choice":"flows"}"#), "flows: is missing"),
+        (of_update(r#"{"flows":{"flows":[]}}"#), "flows: missing field `property_names`"),
+        (of_update(r#"{"flows":{"property_names":[]}}"#), "flows: missing field `flows`"),
+    ] {
+        let error = outcome.unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.status().as_u16()), (expected, 400));
+    }
+    // What only reads has the model's defaults.
+    assert!(matches!(read(b"{}").unwrap().0, MetricsRequest::Port(_)));
 }
 
 /// Any value, often one that the model has.

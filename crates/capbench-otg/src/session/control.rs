@@ -17,6 +17,13 @@ use crate::model::requests::{
 };
 use crate::rates::Rates;
 
+/// A start of flows of a port.
+struct Start {
+    at: usize,
+    flows: Vec<usize>,
+    trial: TrialId,
+}
+
 impl Session {
     /// `POST /control/state`.
     pub fn control(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
@@ -35,7 +42,7 @@ impl Session {
         let is_named = !named.is_empty();
         let flows = if is_named { named } else { (0..self.flows.len()).collect() };
         let command = match wanted.state {
-            Transmit::Start => return self.start(&flows),
+            Transmit::Start => return self.start(&flows, is_named),
             Transmit::Stop => Command::Stop,
             Transmit::Pause => Command::Pause,
             Transmit::Resume => Command::Resume,
@@ -49,10 +56,11 @@ impl Session {
             for (_, answer) in answers {
                 let Answer::NotSent(stopped) = answer else { continue };
                 let names = stopped.into_iter().filter_map(|flow| Some(&self.flows.get(flow)?.config.name));
-                let warn = |name| {
+                let warning = |name| {
                     format!("flow {name} is stopped: resume continues paused flows, start begins anew")
                 };
-                self.warnings.extend(names.map(warn));
+                let warnings: Vec<_> = names.map(warning).collect();
+                warnings.into_iter().for_each(|warning| self.warn(warning));
             }
         }
         Ok(())
@@ -67,27 +75,46 @@ impl Session {
         by_port
     }
 
-    /// Starts flows from their beginning; their counts begin at 0. A flow that is sent is stopped before.
-    fn start(&mut self, flows: &[usize]) -> Result<()> {
-        // Each sender has a trial of its own: streams are numbered by port.
+    /// Starts flows from their beginning; their counts begin at 0. A flow that is sent is stopped before. Flows of a lost port are
+    /// refused if the request names them.
+    fn start(&mut self, flows: &[usize], is_named: bool) -> Result<()> {
+        // Each sender has another trial: streams are numbered by port.
         let mut starts = Vec::new();
         for (at, flows) in self.by_transmitter(flows) {
+            let port = &self.ports[at];
+            if port.is_lost() && !is_named {
+                let name = &port.name;
+                self.warn(format!(
+                    "port {name} is lost: its flows do not start; set the configuration again"
+                ));
+                continue;
+            }
             self.last_trial = self.last_trial.wrapping_add(1);
-            starts.push((at, flows, TrialId(self.last_trial)));
+            starts.push(Start { at, flows, trial: TrialId(self.last_trial) });
         }
+        let started = self.begin(&starts);
+        if started.is_err() {
+            starts.retain(|start| !self.ports[start.at].is_lost());
+            // The client gets the first failure.
+            let _ = self.ask(starts.iter().map(|start| (start.at, Request::Discard)));
+        }
+        started
+    }
+
+    fn begin(&mut self, starts: &[Start]) -> Result<()> {
         // What cannot be sent stops nothing.
-        let prepare = |(at, flows, trial): &(usize, Vec<_>, _)| {
+        let prepare = |Start { at, flows, trial }: &Start| {
             (*at, Request::Prepare { flows: flows.clone(), trial: *trial })
         };
         self.ask(starts.iter().map(prepare))?;
-        let end = |(at, flows, _): &(usize, Vec<_>, _)| (*at, Request::End { flows: flows.clone() });
+        let end = |start: &Start| (start.at, Request::End { flows: start.flows.clone() });
         self.ask(starts.iter().map(end))?;
         self.read();
         if !self.flows.iter().any(|flow| self.is_sent(flow)) {
             let clear = self.present().into_iter().map(|at| (at, Request::Clear));
             self.ask(clear)?;
         }
-        for (_, flows, trial) in &starts {
+        for Start { flows, trial, .. } in starts {
             for flow in flows {
                 self.flows[*flow].trial = Some(*trial);
                 self.flows[*flow].rates = Rates::default();
@@ -97,7 +124,7 @@ impl Session {
         let routes = self.present().into_iter().filter(|at| self.ports[*at].counts_flows);
         let routes: Vec<_> = routes.map(|at| (at, Request::Route(self.routes(at)))).collect();
         self.ask(routes)?;
-        self.ask(starts.iter().map(|(at, ..)| (*at, Request::Go)))?;
+        self.ask(starts.iter().map(|start| (start.at, Request::Go)))?;
         Ok(())
     }
 

@@ -59,7 +59,7 @@ impl Session {
     pub(super) fn stop(&mut self) {
         let stop = self.present().into_iter().map(|at| (at, Request::Stop));
         if let Err(error) = self.ask(stop) {
-            self.warnings.push(error.to_string());
+            self.warn(error.to_string());
         }
     }
 
@@ -71,7 +71,7 @@ impl Session {
         }
         self.stop();
         self.lease.holder = None;
-        self.warnings.push(format!(
+        self.warn(format!(
             "flows and captures of {holder} were stopped: no request for {:?} (--lease)",
             self.lease.time
         ));

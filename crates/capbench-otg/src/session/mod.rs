@@ -12,15 +12,16 @@ mod control;
 mod lease;
 mod port;
 
-use std::collections::HashSet;
-use std::time::Duration;
+use std::collections::{BTreeSet, HashSet};
+use std::time::{Duration, Instant};
 
 use capbench_frames::TrialId;
 use serde_json::Value;
 
+use crate::connection::PATIENCE;
 use crate::engine::Options;
 use crate::error::{OtgError, Result};
-use crate::messages::{Answer, Received, Request, RunState, Sent};
+use crate::messages::{Answer, Reading, Received, Request, RunState, Sent};
 use crate::model::answers::Warnings;
 use crate::model::flow::Flow as FlowConfig;
 use crate::rates::Rates;
@@ -106,25 +107,48 @@ impl Session {
         }
     }
 
-    /// Waits for the answer of a port, and notes that it is lost.
-    fn wait(&mut self, at: usize, asked: Asked) -> Result<Answer> {
+    /// Adds a warning for the next answer, if there is room.
+    fn warn(&mut self, warning: String) {
+        match self.warnings.len() {
+            ..MOST_WARNINGS => self.warnings.push(warning),
+            MOST_WARNINGS => {
+                self.warnings.push(format!("more than {MOST_WARNINGS} warnings; others are left out"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Waits for the answer of a port until then, and notes that it is lost.
+    fn wait(&mut self, at: usize, asked: Asked, until: Instant) -> Result<Answer> {
         let port = &mut self.ports[at];
-        let answer = port.wait(asked);
-        if let Err(OtgError::Lost { location, reason }) = &answer {
-            let name = &port.name;
-            self.warnings.push(format!(
-                "port {name}: {location} is lost: {reason}; its flows and captures are over, and the next configuration starts \
-                 it again"
-            ));
+        let mut answer = port.wait(asked, until);
+        if let Err(OtgError::Lost { path, location, reason }) = &mut answer {
+            *path = format!("ports[{at}].location");
+            let warning = format!(
+                "port {}: {location} is lost: {reason}; its flows and captures are over, and the next configuration starts it \
+                 again",
+                port.name
+            );
+            self.warn(warning);
         }
         answer
     }
 
-    /// Asks ports at once, and waits for all of them. Returns the first failure.
-    fn ask(&mut self, requests: impl IntoIterator<Item = (usize, Request)>) -> Result<Vec<(usize, Answer)>> {
+    /// Asks ports at once, and waits for all of them: engines that hang take no longer than one. Returns all answers.
+    fn answers(
+        &mut self,
+        requests: impl IntoIterator<Item = (usize, Request)>,
+        patience: Duration,
+    ) -> Vec<(usize, Result<Answer>)> {
         let asked: Vec<_> =
             requests.into_iter().map(|(at, request)| (at, self.ports[at].ask(request))).collect();
-        let answers: Vec<_> = asked.into_iter().map(|(at, asked)| (at, self.wait(at, asked))).collect();
+        let until = Instant::now() + patience;
+        asked.into_iter().map(|(at, asked)| (at, self.wait(at, asked, until))).collect()
+    }
+
+    /// The same. Returns the first failure.
+    fn ask(&mut self, requests: impl IntoIterator<Item = (usize, Request)>) -> Result<Vec<(usize, Answer)>> {
+        let answers = self.answers(requests, PATIENCE);
         answers.into_iter().map(|(at, answer)| Ok((at, answer?))).collect()
     }
 
@@ -133,31 +157,36 @@ impl Session {
         (0..self.ports.len()).filter(|at| !self.ports[*at].is_lost()).collect()
     }
 
-    /// Reads counts and states of all ports.
+    /// Reads counts and states of all ports. What arrived of a flow is read before what was sent of it: a frame that was received
+    /// was also sent.
     pub(crate) fn read(&mut self) {
-        let asked: Vec<_> =
-            self.present().into_iter().map(|at| (at, self.ports[at].ask(Request::Read))).collect();
-        for (at, asked) in asked {
-            match self.wait(at, asked) {
+        for (at, reading) in self.readings(self.present()) {
+            self.ports[at].reading = reading;
+        }
+        let sending = self.flows.iter().filter(|flow| self.is_sent(flow)).map(|flow| flow.transmitter);
+        let sending: BTreeSet<_> = sending.collect();
+        for (at, reading) in self.readings(sending) {
+            let kept = &mut self.ports[at].reading;
+            *kept = Reading { received: std::mem::take(&mut kept.received), ..reading };
+        }
+    }
+
+    /// What these ports read now. Their warnings are noted.
+    fn readings(&mut self, ports: impl IntoIterator<Item = usize>) -> Vec<(usize, Reading)> {
+        let mut readings = Vec::new();
+        for (at, answer) in self.answers(ports.into_iter().map(|at| (at, Request::Read)), PATIENCE) {
+            match answer {
                 Ok(Answer::Reading(mut reading)) => {
-                    let room = MOST_WARNINGS.saturating_sub(self.warnings.len());
-                    let left_out = reading.warnings.len().saturating_sub(room);
-                    reading.warnings.truncate(room);
-                    self.warnings.append(&mut reading.warnings);
-                    if left_out > 0 && room > 0 {
-                        let name = &self.ports[at].name;
-                        self.warnings.push(format!(
-                            "port {name}: more than {MOST_WARNINGS} warnings; others are left out"
-                        ));
-                    }
-                    self.ports[at].reading = *reading;
+                    std::mem::take(&mut reading.warnings).into_iter().for_each(|warning| self.warn(warning));
+                    readings.push((at, *reading));
                 }
-                Ok(_) => self.warnings.push(format!("port {}: no reading", self.ports[at].name)),
+                Ok(_) => self.warn(format!("port {}: no reading", self.ports[at].name)),
                 // A lost port has its warning.
                 Err(OtgError::Lost { .. }) => {}
-                Err(error) => self.warnings.push(format!("port {}: {error}", self.ports[at].name)),
+                Err(error) => self.warn(format!("port {}: {error}", self.ports[at].name)),
             }
         }
+        readings
     }
 
     /// The number of a port.
@@ -237,3 +266,6 @@ fn all_different(numbers: impl Iterator<Item = Result<usize>>, path: &str) -> Re
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

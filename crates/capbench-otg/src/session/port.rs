@@ -1,8 +1,10 @@
 //! A port of the configuration and its engine, which is in this process or in another one.
 
+use std::time::{Duration, Instant};
+
 use capbench_agent::location::Location;
 
-use crate::connection::{Connection, Pending};
+use crate::connection::{Connection, PATIENCE, Pending};
 use crate::engine::{Answered, Engine, Options};
 use crate::error::{OtgError, Result};
 use crate::messages::{Answer, Opened, Reading, Request, RunState};
@@ -34,6 +36,9 @@ enum Place {
     Elsewhere(Connection),
     /// Nowhere, and why.
     Gone(String),
+    /// A test has its next answers; after the last one, it is `Done`.
+    #[cfg(test)]
+    Scripted(std::collections::VecDeque<Result<Answer>>),
 }
 
 /// A request whose answer is there or outstanding.
@@ -56,6 +61,13 @@ impl ConfiguredPort {
             reading: Reading::default(),
             rates: Rates::default(),
         }
+    }
+
+    /// With an engine that has these answers.
+    #[cfg(test)]
+    pub fn scripted(name: &str, answers: impl IntoIterator<Item = Result<Answer>>) -> Self {
+        let engine = Place::Scripted(answers.into_iter().collect());
+        Self { engine, ..Self::new(name, name) }
     }
 
     /// Starts its engine. The configuration has its location at `path`.
@@ -85,22 +97,26 @@ impl ConfiguredPort {
                 "port {}: {} is lost: {why}; set the configuration again",
                 self.name, self.location
             )))),
+            #[cfg(test)]
+            Place::Scripted(answers) => {
+                Asked::Answered(answers.pop_front().unwrap_or(Ok(Answer::Done)).map(Answered::Now))
+            }
         }
     }
 
-    /// Waits for an answer. Without one, the engine is lost, and its flows are over.
-    pub fn wait(&mut self, asked: Asked) -> Result<Answer> {
+    /// Waits for an answer until then. Without one, the engine is lost, and its flows are over.
+    pub fn wait(&mut self, asked: Asked, until: Instant) -> Result<Answer> {
         let pending = match asked {
             Asked::Answered(Ok(Answered::Now(answer))) => return Ok(answer),
             Asked::Answered(Ok(Answered::Octets(_))) => return Ok(Answer::Done),
             Asked::Answered(Err(error)) => return Err(error),
             Asked::Pending(pending) => pending,
         };
-        match pending.wait(0) {
+        match pending.wait(until, 0) {
             Ok((answer, _)) => Ok(answer),
-            Err(OtgError::Lost { location, .. }) => {
+            Err(OtgError::Lost { path, location, .. }) => {
                 let reason = self.lose();
-                Err(OtgError::Lost { location, reason })
+                Err(OtgError::Lost { path, location, reason })
             }
             Err(error) => Err(error),
         }
@@ -112,10 +128,12 @@ impl ConfiguredPort {
             Place::Here(_) => "it has ended".into(),
             Place::Elsewhere(connection) => connection.lose(),
             Place::Gone(why) => why,
+            #[cfg(test)]
+            Place::Scripted(_) => "the script has ended".into(),
         };
         self.engine = Place::Gone(reason.clone());
         let mut sent = std::mem::take(&mut self.reading.sent);
-        sent.values_mut().for_each(|sent| sent.state = RunState::Over(std::time::Duration::MAX));
+        sent.values_mut().for_each(|sent| sent.state = RunState::Over(Duration::MAX));
         self.reading = Reading { sent, flaw: Some(reason.clone()), ..Reading::default() };
         reason
     }
@@ -140,7 +158,7 @@ impl Asked {
             Self::Answered(Ok(Answered::Octets(read_back))) => read_back(),
             Self::Answered(Ok(Answered::Now(_))) => Ok(Vec::new()),
             Self::Answered(Err(error)) => Err(error),
-            Self::Pending(pending) => pending.wait(most).map(|(_, octets)| octets),
+            Self::Pending(pending) => pending.wait(Instant::now() + PATIENCE, most).map(|(_, octets)| octets),
         }
     }
 }

@@ -40,10 +40,7 @@ fn root_a_flow_is_sent_counted_and_captured() {
     for format in ["pcap", "pcapng"] {
         config["captures"][0]["format"] = format.into();
         let warnings = lab.done("POST", "/config", &config);
-        assert!(
-            warnings["warnings"][0].as_str().unwrap().contains("a0 has no speed of its own"),
-            "{warnings}"
-        );
+        assert!(warnings["warnings"][0].as_str().unwrap().contains("a0 has no speed;"), "{warnings}");
         let got = lab.done("GET", "/config", &Value::Null);
         assert_eq!((&got["flows"][0]["rate"]["pps"], &got["captures"]), (&json!(2000), &config["captures"]));
         lab.capture("start");
@@ -427,6 +424,31 @@ fn root_flows_of_all_ports_share_the_memory_for_frames() {
     lab.done("PATCH", "/config", &change([&fixed, &random]));
 }
 
+/// One of the ports has as many starts as it can have: the other one must not keep its sender open.
+#[test]
+fn root_a_start_that_one_port_refuses_leaves_nothing_open_at_the_others() {
+    let Some(lab) = Lab::new(1, Duration::from_secs(600)) else { return };
+    let endless = |name: &str, from: &str| {
+        let mut flow = flow(name, from, &[], 1, 1);
+        flow["duration"] = json!({"choice": "continuous"});
+        flow
+    };
+    let names: Vec<_> = (0..17).map(|number| format!("g{number}")).collect();
+    let mut flows: Vec<_> = names.iter().map(|name| endless(name, "p-b0")).collect();
+    flows.push(endless("f", "p-a0"));
+    lab.done("POST", "/config", &json!({"ports": ports(&["a0", "b0"]), "flows": flows}));
+    names[..16].iter().for_each(|name| drop(lab.transmit("start", &[name])));
+    let sockets = || lab.place.inside(|| std::fs::read_to_string("/proc/thread-self/net/packet")).unwrap();
+    let before = sockets().lines().count();
+    assert!(before > 16, "{}", sockets());
+    let start = json!({"state": "start", "flow_names": ["f", "g16"]});
+    let traffic = json!({"choice": "flow_transmit", "flow_transmit": start});
+    let (status, why) =
+        lab.refused("POST", "/control/state", &json!({"choice": "traffic", "traffic": traffic}));
+    assert_eq!((status, why.contains("flows of 16 starts are sent")), (409, true), "{why}");
+    assert_eq!(sockets().lines().count(), before, "{}", sockets());
+}
+
 #[test]
 fn root_a_name_that_is_there_twice_and_a_page_in_a_browser_are_refused() {
     let Some(lab) = Lab::new(1, Duration::from_secs(600)) else { return };
@@ -449,6 +471,12 @@ fn root_a_name_that_is_there_twice_and_a_page_in_a_browser_are_refused() {
         assert_answer("POST", "/config", &answer);
         assert_eq!(answer.status, 415, "{header}: {answer:?}");
     }
+    let long =
+        "POST /config HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 16777217";
+    let text = lab.place.inside(|| ask(connect_from(CLIENT, lab.address), long));
+    let answer = Answer::read(text.unwrap().as_bytes());
+    let why = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!((answer.status, why.contains("the body is longer than 16777216 bytes")), (413, true), "{why}");
 }
 
 #[test]
