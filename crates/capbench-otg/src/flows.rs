@@ -39,7 +39,7 @@ pub struct FlowPlan {
     pub duration: Option<Duration>,
     /// Time until its first frame.
     pub delay: Duration,
-    /// Octets of memory that it needs, at most.
+    /// Upper limit of the memory that it needs, in octets.
     pub memory: usize,
 }
 

@@ -307,11 +307,11 @@ impl AgentLaboratory {
 
     /// The generator of others at a location.
     fn other(&self, location: &Location) -> Option<&OtgGenerator> {
-        let others = self.generators.iter().filter_map(|generator| match &generator.host {
+        let mut others = self.generators.iter().filter_map(|generator| match &generator.host {
             Host::Otg(other) => Some(&**other),
             Host::Agent(_) => None,
         });
-        others.into_iter().find(|other| other.location() == location)
+        others.find(|other| other.location() == location)
     }
 
     fn receive_port(&self) -> Result<&PortState> {

@@ -27,7 +27,7 @@ pub enum OtgGenerator {}
 pub enum OtgSender {}
 
 impl OtgServers {
-    /// None.
+    /// Asks nobody.
     pub fn new(_: Option<PathBuf>, _: Waits, _: Arc<AtomicBool>) -> Self {
         Self
     }

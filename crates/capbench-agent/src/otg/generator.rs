@@ -33,6 +33,9 @@ const HTTP_CONFIG: &str = "--http-config";
 /// More packets per second than any port of today sends: the smallest frames at 800 Gbit/s are 1.19 thousand million.
 const MORE_THAN_ANY_PPS: u64 = 1_200_000_000;
 
+/// By which share of the rate the API's whole packets per second may differ from it.
+const LARGEST_ROUNDING: f64 = 0.01;
+
 /// How often the generator is asked whether it has sent all frames, once it should have.
 const POLL: Duration = Duration::from_millis(5);
 
@@ -164,6 +167,11 @@ impl OtgGenerator {
         matches!(state, Some(PortStatus::Usable(port)) if port.bits_per_second.is_some())
     }
 
+    fn unsupported(&self, what: &str, reason: &str) -> AgentError {
+        let what = format!("{what} by {}", self.location);
+        AgentError::Lab(LabError::Unsupported { what, reason: reason.into() })
+    }
+
     fn failed(&self, reason: String) -> AgentError {
         let refusal = Refusal::new(Kind::Failed, reason);
         AgentError::Refused { location: self.location.to_string(), refusal }
@@ -211,30 +219,21 @@ impl<'g> OtgSender<'g> {
     /// # Errors
     /// Something that the API cannot express.
     pub fn prepare(generator: &'g OtgGenerator, asked: PrepareSending) -> Result<Self> {
-        let unsupported = |what: String, reason: &str| {
-            AgentError::Lab(LabError::Unsupported {
-                what: format!("{what} by {}", generator.location),
-                reason: reason.into(),
-            })
-        };
         let plan = FramePlan::new(asked.layout, asked.sizes.clone(), asked.mtu).map_err(LabError::from)?;
         if asked.layout.flows.get() > 1 && plan.sizes().sizes().len() > 1 {
             let reason = "the order of sizes is the generator's, so the flow of a lost frame would be unknown; name one size or \
                           one flow";
-            return Err(unsupported("several flows with several sizes".into(), reason));
+            return Err(generator.unsupported("several flows with several sizes", reason));
         }
         Ok(Self { generator, asked, plan, armed: None })
     }
 
     /// The flow of a trial.
     fn flow(&self, arm: &Arm, intended: Option<u64>) -> Result<Value> {
-        let unsupported = |what: String, reason: &str| {
-            let what = format!("{what} by {}", self.generator.location);
-            AgentError::Lab(LabError::Unsupported { what, reason: reason.into() })
-        };
+        let unsupported = |what: &str, reason| self.generator.unsupported(what, reason);
         if arm.burst.is_some() || matches!(arm.load, Load::Step(_)) {
             return Err(unsupported(
-                arm.load.to_string(),
+                &arm.load.to_string(),
                 "capbench asks an OTG generator for constant rates only",
             ));
         }
@@ -243,7 +242,7 @@ impl<'g> OtgSender<'g> {
             Some(frames) => {
                 let frames = u32::try_from(frames).map_err(|_| {
                     unsupported(
-                        format!("{frames} frames"),
+                        &format!("{frames} frames"),
                         "the API counts up to 4,294,967,295 frames of a flow",
                     )
                 })?;
@@ -255,8 +254,10 @@ impl<'g> OtgSender<'g> {
             }
         };
         let rate = match arm.load.pps() {
-            // The model has whole packets per second.
-            Some(pps) => json!({ "choice": "pps", "pps": (pps.round() as u64).max(1) }),
+            Some(pps) if (pps.round() - pps).abs() > pps * LARGEST_ROUNDING => {
+                return Err(unsupported(&arm.load.to_string(), "the API has whole packets per second only"));
+            }
+            Some(pps) => json!({ "choice": "pps", "pps": pps.round() as u64 }),
             None if self.generator.has_speed() => json!({ "choice": "percentage", "percentage": 100 }),
             // Without a speed there is no percentage; a generator that is asked for more than it can sends what it can.
             None => json!({ "choice": "pps", "pps": MORE_THAN_ANY_PPS }),

@@ -227,7 +227,12 @@ fn what_the_model_cannot_express_is_unsupported() {
     let mut sender = prepared(&generator);
     let rate = |pps| Pps::new(pps).unwrap();
     let step = capbench_frames::Step { before: rate(1.0), at: Duration::from_secs(1), after: rate(2.0) };
-    for (load, seconds) in [(Load::Step(step), 2), (Load::Rate(rate(1e8)), 60)] {
+    for (load, seconds) in [
+        (Load::Step(step), 2),
+        (Load::Rate(rate(1e8)), 60),
+        (Load::Rate(rate(0.4)), 10),
+        (Load::Rate(rate(2.5)), 10),
+    ] {
         let error = sender.arm(arm(load, Duration::from_secs(seconds)), None).unwrap_err();
         assert!(matches!(error, LabError::Unsupported { .. }), "{error}");
     }

@@ -414,7 +414,7 @@ fn root_flows_of_all_ports_share_the_memory_for_frames() {
         let update = json!({"property_names": ["size"], "flows": sized(sizes)});
         json!({"choice": "flows", "flows": update})
     };
-    // A change that moves memory from one port to the other fits, whatever port comes first.
+    // A change that moves memory from one port to the other fits in both directions.
     for sizes in [[&random, &fixed], [&fixed, &random], [&random, &fixed]] {
         lab.done("PATCH", "/config", &change(sizes));
     }

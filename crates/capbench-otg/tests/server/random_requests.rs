@@ -239,7 +239,7 @@ fn frames_of(place: &Place, interface: &str) -> [u64; 2] {
     [1, 9].map(|column| line.split_whitespace().nth(column).unwrap().parse().unwrap())
 }
 
-/// After the last request no flow is sent, whoever started it.
+/// After the last request no flow of either client is sent.
 fn end(lab: &Lab) {
     let flow_transmit = json!({"choice": "flow_transmit", "flow_transmit": {"state": "stop"}});
     let stop = json!({"choice": "traffic", "traffic": flow_transmit}).to_string();
