@@ -39,6 +39,9 @@ test:
 	@tools/setup test
 	@./check
 
+# Paths of this host do not get into the program: the same source becomes the same octets in every folder and home.
+CARGO_FOLDER := $(or $(CARGO_HOME),$(HOME)/.cargo)
+build: export RUSTFLAGS := $(strip $(RUSTFLAGS) --remap-path-prefix=$(CURDIR)=capbench --remap-path-prefix=$(CARGO_FOLDER)=cargo)
 build:
 	@tools/setup build
 	@test -e $(CAPBENCH) || echo "make: the first build takes about 4 minutes on 2 CPUs; this host has $$(nproc)"

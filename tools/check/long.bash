@@ -112,7 +112,7 @@ others_run() {
 
 # What `make bench` builds and packages have.
 release() {
-  cargo build --release --locked --package capbench --quiet
+  make --no-print-directory build
   capbench=$target/release/capbench
   every_command_runs
 }
@@ -174,7 +174,7 @@ judged_by() {
 # Licences, sources and known weaknesses of the crates that capbench depends on, by deny.toml.
 deny() {
   local said
-  cargo deny --version >/dev/null 2>&1 || no_host "cargo deny is not installed: cargo install cargo-deny --locked"
+  cargo deny --version >/dev/null 2>&1 || no_host "cargo deny is not installed: tools/setup audit"
   # It looks at the crates of every system, also of those that nobody builds for here.
   cargo fetch --locked
   cargo deny --offline check --hide-inclusion-graph licenses bans sources

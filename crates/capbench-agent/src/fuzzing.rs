@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::framing;
 use crate::message::{Answer, Half, Hello, HostTimes, Kind, Prepared, Reported};
 use crate::server::stand_in::on_stand_ins;
-use crate::server::{Agent, Allowed, Rules};
+use crate::server::{Agent, Allowed, Rules, spool};
 
 /// The calls of a controller.
 pub fn agent(octets: &[u8]) {
@@ -42,11 +42,17 @@ pub fn controller(octets: &[u8]) {
     }
 }
 
+/// A file that an agent left for the next one of its session.
+pub fn spool(octets: &[u8]) {
+    std::hint::black_box(spool::parse(octets).is_ok());
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn every_file_of_the_corpus_is_answered_or_refused() {
         capbench_testing::replay("agent", super::agent);
         capbench_testing::replay("controller", super::controller);
+        capbench_testing::replay("spool", super::spool);
     }
 }

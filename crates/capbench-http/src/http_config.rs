@@ -71,7 +71,7 @@ impl HttpConfig {
         Self::parse(&text, folder).map_err(|reason| HttpError::Config { flag, path: path.into(), reason })
     }
 
-    fn parse(text: &str, folder: &Path) -> std::result::Result<Self, String> {
+    pub(crate) fn parse(text: &str, folder: &Path) -> std::result::Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }

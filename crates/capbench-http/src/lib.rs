@@ -14,6 +14,8 @@
 pub mod access;
 pub mod client;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod http_config;
 mod pem;
 pub mod server;

@@ -90,7 +90,7 @@ impl WebConfig {
         })
     }
 
-    fn parse(text: &str, folder: &Path) -> std::result::Result<Self, String> {
+    pub(crate) fn parse(text: &str, folder: &Path) -> std::result::Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }

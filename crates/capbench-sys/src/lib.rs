@@ -9,6 +9,8 @@ pub mod bpf;
 pub mod busy_poll;
 pub mod dpdk;
 mod error;
+#[cfg(all(feature = "libraries", any(test, fuzzing)))]
+pub mod fuzzing;
 pub mod host;
 #[cfg(feature = "libraries")]
 mod library;

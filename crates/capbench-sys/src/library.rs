@@ -6,7 +6,7 @@
 //! A program with file privileges runs no code of its caller: it opens only libraries that the system finds by name and only
 //! root controls.
 
-mod elf;
+pub(crate) mod elf;
 mod identity;
 mod search;
 

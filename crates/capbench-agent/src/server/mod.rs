@@ -23,7 +23,7 @@ mod lock;
 mod own_work;
 mod rules;
 mod side;
-mod spool;
+pub(crate) mod spool;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod stand_in;
 #[cfg(test)]

@@ -34,11 +34,24 @@ pub(super) fn fault(path: &Path) -> Option<String> {
         Err(error) => return Some(error.to_string()),
         Ok(head) => head,
     };
+    // This program has the format of this machine's libraries.
+    fault_of_head(&head, || self::head(Path::new("/proc/self/exe")).ok())
+}
+
+/// What is wrong with a file that begins so, where a library of this machine begins as `own` returns.
+fn fault_of_head(head: &Head, own: impl FnOnce() -> Option<Head>) -> Option<String> {
     if head[..4] != *b"\x7fELF" {
         return Some("it is no library: it has no ELF header".into());
     }
-    // This program has the format of this machine's libraries.
-    foreign(&head, &self::head(Path::new("/proc/self/exe")).ok()?)
+    foreign(head, &own()?)
+}
+
+/// Any octets as the beginning of a file, for the fuzz target.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn understand(octets: &[u8]) {
+    if let Some((head, rest)) = octets.split_first_chunk() {
+        std::hint::black_box(fault_of_head(head, || rest.first_chunk().copied()));
+    }
 }
 
 fn head(path: &Path) -> Result<Head> {

@@ -69,8 +69,16 @@ impl Configuration {
     /// # Errors
     /// A file that cannot be read or is no TOML, a name that no command or flag has, a flag that cannot be set.
     pub fn read(cli: &Command, sources: &Sources) -> Result<Self> {
+        let mut configuration = Self::of_files(cli, sources.files()?)?;
+        configuration.add_variables(cli, sources, 2 * configuration.files.len())?;
+        configuration.settings.sort_by_key(|setting| setting.rank);
+        Ok(configuration)
+    }
+
+    /// The settings of files, each with its path and text; later files win.
+    fn of_files(cli: &Command, files: Vec<(String, String)>) -> Result<Self, Usage> {
         let mut configuration = Self::default();
-        for (path, text) in sources.files()? {
+        for (path, text) in files {
             let rank = 2 * configuration.files.len();
             configuration.settings.extend(value::settings_of(&path, &text, rank)?);
             configuration.files.push(path);
@@ -78,8 +86,6 @@ impl Configuration {
         for setting in &configuration.settings {
             check_names(cli, setting)?;
         }
-        configuration.add_variables(cli, sources, 2 * configuration.files.len())?;
-        configuration.settings.sort_by_key(|setting| setting.rank);
         Ok(configuration)
     }
 
@@ -232,6 +238,18 @@ pub fn complete(cli: &mut Command, line: Vec<OsString>) -> Result<Vec<OsString>>
         None => Line { words: line, set: Vec::new() },
     };
     Ok(completed.of_process())
+}
+
+/// A file of any octets, for the fuzz target: its settings, and their values for each command that it names.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn understand(cli: &Command, octets: &[u8]) {
+    let text = String::from_utf8_lossy(octets).into_owned();
+    let Ok(configuration) = Configuration::of_files(cli, vec![("file.toml".into(), text)]) else { return };
+    let named: std::collections::BTreeSet<_> =
+        configuration.settings.iter().filter_map(|setting| setting.command.as_deref()).collect();
+    for command in named {
+        std::hint::black_box(configuration.check(cli, command).is_ok());
+    }
 }
 
 fn asks_for_help(cli: &Command, line: &[OsString]) -> bool {

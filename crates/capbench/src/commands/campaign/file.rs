@@ -108,6 +108,14 @@ pub fn read(path: &Path) -> Result<Campaign> {
     Ok(Reader { path: path.display().to_string(), text: &text }.campaign(&stem)?)
 }
 
+/// A file of any octets, for the fuzz target.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn understand(octets: &[u8]) {
+    let text = String::from_utf8_lossy(octets);
+    let reader = Reader { path: "file.toml".into(), text: &text };
+    std::hint::black_box(reader.campaign("file").is_ok());
+}
+
 struct Reader<'t> {
     path: String,
     text: &'t str,

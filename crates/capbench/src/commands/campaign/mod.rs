@@ -30,6 +30,8 @@ use clap::{Args, CommandFactory};
 use self::account::{Account, End, Outcome};
 use self::child::{Children, Ended};
 use self::file::PlannedRun;
+#[cfg(any(test, fuzzing))]
+pub(crate) use self::file::understand;
 use self::state::State;
 use crate::Cli;
 use crate::configuration::{Configuration, Sources};
