@@ -155,9 +155,6 @@ places! {
     Nic "nic" "in the NIC"
         means "the NIC had no free buffer: `why` distinguishes it from damage on the link";
     #[serde(skip)]
-    NoHandler "no_handler" "at an interface that does not receive"
-        means "the interface does not receive, as an inactive member of a bond: for `why`";
-    #[serde(skip)]
     Writer "writer" "at the output"
         means "the output was too slow, or could not be written: for `record`";
 }

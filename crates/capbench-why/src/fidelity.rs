@@ -9,6 +9,9 @@ use capbench_host::links::Link;
 /// Its name in `ethtool -k`.
 const HARDWARE_GRO: &str = "rx-gro-hw";
 
+/// Name of the offload that passes damaged frames on.
+const RECEIVE_ALL: &str = "rx-all";
+
 /// Longest packet in octets that GRO builds if the kernel does not report the limit, and that LRO builds: an IP packet's maximum
 /// (GRO_LEGACY_MAX_SIZE of include/linux/netdevice.h).
 const LEGACY_MOST: u32 = 65_536;
@@ -21,6 +24,8 @@ const HEADER: u32 = 18;
 pub(super) struct Offloads {
     pub(super) gro: Option<bool>,
     hardware_gro: Option<bool>,
+    /// Whether captures have damaged frames.
+    pub(super) receive_all: Option<bool>,
     lro: Option<bool>,
     vlan: Option<bool>,
     checksum: Option<bool>,
@@ -32,12 +37,11 @@ impl Offloads {
     /// The offloads of an interface in the calling thread's network namespace.
     pub(super) fn read(interface: &str) -> Self {
         let get = |which| ethtool::offload(interface, which).ok();
+        let features = ethtool::features(interface).ok().flatten().unwrap_or_default();
         Self {
             gro: get(Offload::Gro),
-            hardware_gro: ethtool::features(interface)
-                .ok()
-                .flatten()
-                .and_then(|all| all.get(HARDWARE_GRO).copied()),
+            hardware_gro: features.get(HARDWARE_GRO).copied(),
+            receive_all: features.get(RECEIVE_ALL).copied(),
             lro: get(Offload::Lro),
             vlan: get(Offload::ReceiveVlan),
             checksum: get(Offload::ReceiveChecksum),

@@ -29,8 +29,8 @@ struct Moment {
     link: Link,
     stats: LinkStats,
     nic: NicSnapshot,
-    /// The trace since the watch began, or why there is none.
-    trace: std::result::Result<InterfaceTrace, String>,
+    /// The traces since the watch began, or why there are none.
+    traces: std::result::Result<Traces, String>,
     rings: Option<Rings>,
     softnet: SoftnetSnapshot,
     xdp: Option<places::Program>,
@@ -39,6 +39,14 @@ struct Moment {
     queues: Option<u32>,
     /// For a veth: frames that its peer could not pass on; the inner `None` means that the peer cannot be read.
     peer: Option<Option<u64>>,
+}
+
+/// The tracer's counts before and after the counters of the link were read: the counts of a frame that arrives meanwhile can be
+/// compared with those of the link.
+#[derive(Debug, Clone)]
+struct Traces {
+    before: InterfaceTrace,
+    after: InterfaceTrace,
 }
 
 /// Watches one interface of a network namespace.
@@ -96,6 +104,10 @@ impl Metered {
         }
     }
 }
+
+/// The counters of an interface at one moment.
+#[derive(Debug)]
+pub(crate) struct Counters(Moment);
 
 /// Shortest time between two socket reads.
 const READING: Duration = Duration::from_millis(100);
@@ -188,18 +200,25 @@ impl Watch {
         sockets.seen_from(&self.name, self.last.namespace)
     }
 
-    /// The counts since the last window, without those of sockets, of which AF_XDP sockets here refused `refused` frames. The
-    /// first window begins with the first call.
-    pub(crate) fn window(&mut self, softnet: &SoftnetSnapshot, refused: u64) -> Result<InterfaceWindow> {
+    /// The counters now, for a window. The caller reads the sockets after that: a frame that counts at a socket, too, has counted
+    /// there then.
+    pub(crate) fn counters(&self, softnet: &SoftnetSnapshot) -> Result<Counters> {
+        let before = trace(&self.tracer);
         let (nic, link) = read_counters(&self.links, self.index)?;
         let stats = counters_of(&link)?;
-        let now = Moment {
+        let peer = peer(&self.links, &link);
+        let traces = traces(before, &self.tracer);
+        if let (Ok(_), Err(reason)) = (&self.tracer, &traces) {
+            // Without the tracer the same frames count at other places.
+            return Err(HostError::Interface { interface: link.name, reason: reason.clone() });
+        }
+        Ok(Counters(Moment {
             at: Instant::now(),
             stats,
             nic,
-            trace: trace(&self.tracer),
+            traces,
             softnet: softnet.clone(),
-            peer: peer(&self.links, &link),
+            peer,
             link,
             // They change seldom: a look has read them within the last second.
             namespace: self.last.namespace,
@@ -208,13 +227,19 @@ impl Watch {
             max_backlog: self.last.max_backlog,
             offloads: self.last.offloads,
             queues: self.last.queues,
-        };
+        }))
+    }
+
+    /// The counts since the last window, without those of sockets, of which AF_XDP sockets here refused `refused` frames. The
+    /// first window begins with the first call.
+    pub(crate) fn window(&mut self, Counters(now): Counters, refused: u64) -> Result<InterfaceWindow> {
         let mut metered = match self.metered.take() {
             Some(metered) => metered,
-            None => Metered::new(now.clone()),
+            // Read again: the sockets have been read meanwhile.
+            None => Metered::new(self.counters(&now.softnet)?.0),
         };
-        let since = stats.each_since(&metered.stats);
-        metered.stats = stats;
+        let since = now.stats.each_since(&metered.stats);
+        metered.stats = now.stats;
         metered.refused += refused;
         metered.counted = metered.counted.plus(&since);
         let af_xdp = sockets::Socket {
@@ -223,7 +248,7 @@ impl Watch {
             ..Default::default()
         };
         let sockets = sockets::Sockets { here: vec![af_xdp], ..Default::default() };
-        let differences = Differences::between(&metered.origin, &now, &metered.counted);
+        let differences = Differences::between(&metered.origin, &now);
         let seconds = (now.at - metered.origin.at).as_secs_f64().max(1e-3);
         let losses = differences.losses(&now, &metered.counted, &sockets, seconds);
         let losses = losses.into_iter().filter(|lost| lost.place != Place::Ring);
@@ -233,8 +258,8 @@ impl Watch {
             received: since.rx_packets,
             lost: lost.collect(),
         };
-        // The places of frames depend on these, and a counter that went back counts from anew.
-        let is_other = now.xdp != metered.origin.xdp || now.offloads.gro != metered.origin.offloads.gro;
+        // The queue of a veth depends on GRO, and a counter that went back counts from anew.
+        let is_other = now.offloads.gro != metered.origin.offloads.gro;
         self.metered =
             Some(if is_other || !since.went_back().is_empty() { Metered::new(now) } else { metered });
         Ok(window)
@@ -320,6 +345,14 @@ fn trace(tracer: &std::result::Result<Tracer, String>) -> std::result::Result<In
     traces.into_iter().next().ok_or_else(|| "the tracer watches no interface".into())
 }
 
+/// The tracer's counts now, next to those of a moment ago.
+fn traces(
+    before: std::result::Result<InterfaceTrace, String>,
+    tracer: &std::result::Result<Tracer, String>,
+) -> std::result::Result<Traces, String> {
+    Ok(Traces { before: before?, after: trace(tracer)? })
+}
+
 /// The counters of a link.
 fn counters_of(link: &Link) -> Result<LinkStats> {
     link.stats.ok_or_else(|| HostError::Interface {
@@ -345,20 +378,22 @@ struct Differences {
 }
 
 impl Differences {
-    fn between(before: &Moment, after: &Moment, stats: &LinkDeltas) -> Self {
+    fn between(before: &Moment, after: &Moment) -> Self {
         let nic = after.nic.since(&before.nic);
         let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
         // GRO is not enough: frames of a peer that can segment bypass NAPI and go to a backlog, which counts its refusals here.
         let driver = after.nic.driver();
         let is_polled =
             |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
-        let polled = nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name));
         let queue = after.peer.map(|now| places::Queue {
             refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
-            is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),
+            can_be_used: in_driver || after.offloads.gro == Some(true),
+            polled: nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name)),
         });
-        let traced = match (&before.trace, &after.trace) {
-            (Ok(then), Ok(now)) => Ok(Traced::new(&now.since(then))),
+        let traced = match (&before.traces, &after.traces) {
+            (Ok(then), Ok(now)) => {
+                Ok(Traced::new(&now.after.since(&then.after), &now.after.since(&then.before)))
+            }
             (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
         };
         Self { softnet: after.softnet.since(&before.softnet), nic, queue, traced }
@@ -380,6 +415,7 @@ impl Differences {
             sockets,
             queue: self.queue.as_ref(),
             traced: self.traced.as_ref().ok(),
+            keeps_damaged: after.offloads.receive_all == Some(true),
         };
         places::losses(counted, after.xdp.as_ref(), seconds)
     }
@@ -392,8 +428,12 @@ fn read(
     tracer: &std::result::Result<Tracer, String>,
     known: Option<&places::Program>,
 ) -> Result<Moment> {
+    let before = trace(tracer);
     let (nic, link) = read_counters(links, index)?;
     let stats = counters_of(&link)?;
+    let softnet = SoftnetSnapshot::read()?;
+    let peer = peer(links, &link);
+    let traces = traces(before, tracer);
     let attached = link_state(index).ok().and_then(|state| state.attached);
     let xdp = attached.map(|mut attached| {
         // The kernel shows program names only with CAP_SYS_ADMIN, which a watch has only at its beginning.
@@ -413,15 +453,14 @@ fn read(
         let words = format!("{attached}, {by}");
         places::Program { number: attached.program, name: attached.name, words, is_in_driver, is_generic }
     });
-    let peer = peer(links, &link);
     Ok(Moment {
         at: Instant::now(),
         namespace: NetNamespace::current()?.inode(),
         stats,
         nic,
-        trace: trace(tracer),
+        traces,
         rings: ethtool::rings(&link.name).ok().flatten(),
-        softnet: SoftnetSnapshot::read()?,
+        softnet,
         xdp,
         max_backlog: longest_backlog(),
         offloads: fidelity::Offloads::read(&link.name),
@@ -440,7 +479,7 @@ fn compare(
     time: Duration,
 ) -> Look {
     let stats = counted.copied().unwrap_or_default();
-    let differences = Differences::between(before, after, &stats);
+    let differences = Differences::between(before, after);
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let lost = differences.losses(after, &stats, &sockets, seconds);
     let Differences { softnet, nic, traced, .. } = differences;
@@ -474,6 +513,7 @@ fn compare(
         ..Look::default()
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
+    look.notes.extend(captured_and_counted(&stats, traced.as_ref().ok()));
     match &traced {
         Err(reason) => look.notes.push(format!("why the kernel drops frames is not traced: {reason}")),
         Ok(traced) if traced.missed > 0 => look.notes.push(format!(
@@ -492,4 +532,28 @@ fn compare(
     look.advice = advice::advise(&look);
     look.verdict = advice::verdict(&look);
     look
+}
+
+/// Notes about frames that counters of the interface have next to lost ones, and that captures have.
+fn captured_and_counted(stats: &LinkDeltas, traced: Option<&Traced>) -> Vec<String> {
+    let all = [
+        (
+            traced.map(|traced| traced.unhandled),
+            "frames that no protocol of this host handles are counted in rx_dropped after the capture point: captures have \
+             them",
+        ),
+        (
+            stats.rx_nohandler,
+            "frames that an inactive member of a bond or team does not pass on are counted in rx_nohandler after the \
+             capture point: captures on the member have them",
+        ),
+        (
+            stats.tx_dropped,
+            "frames that this host sent are counted in tx_dropped: the driver, or the other end of a veth, did not take \
+             them. Captures of what this host sends have most of them",
+        ),
+    ];
+    let counted =
+        all.into_iter().filter_map(|(frames, what)| Some((frames.filter(|frames| *frames > 0)?, what)));
+    counted.map(|(frames, what)| format!("{frames} {what}")).collect()
 }
