@@ -89,7 +89,7 @@ places! {
     Backlog "backlog" "in the softirq backlog"
         means "the softirq backlog of a CPU was full (`net.core.netdev_max_backlog`)"
         veth "`dropped` of `/proc/net/softnet_stat`, each CPU named, as far as `tx_dropped` of the sender \
-              confirms it"
+              confirms it; tracer: no more than it saw refused on the receiving interface"
         card "the same, as far as `rx_dropped` of the receiver, without its driver's own drops, confirms it"
         unknown "where `/proc/net/softnet_stat` or link statistics are missing";
     Xdp "xdp" "in XDP"
