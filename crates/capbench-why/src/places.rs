@@ -227,8 +227,8 @@ fn counted_by_driver(place: Place, its: &[&NicLoss]) -> Option<Lost> {
     if its.is_empty() {
         return None;
     }
-    let sum = |is_exact: bool| its.iter().filter(|loss| loss.exact == is_exact).map(|loss| loss.count).sum();
-    let (exact, at_most): (u64, u64) = (sum(true), sum(false));
+    let exact: u64 = its.iter().filter(|loss| loss.exact).map(|loss| loss.count).sum();
+    let at_most: u64 = its.iter().filter(|loss| !loss.exact).map(|loss| loss.count).sum();
     let frames = (exact > 0 || at_most == 0).then_some(exact);
     // The counters with losses; all of them if none has any.
     let says = its.iter().filter(|loss| loss.count > 0 || exact + at_most == 0).map(|loss| {

@@ -14,12 +14,12 @@ use capbench_host::links::{Link, LinkDeltas, LinkStats, Links};
 use capbench_host::tracer::{InterfaceTrace, Scope as Watched, Tracer};
 use capbench_host::{HostError, Result};
 
-use capbench_model::places::Place;
-
-use crate::look::{InterfaceWindow, Look, NicRing, SCHEMA_VERSION};
+use crate::look::{Look, NicRing, SCHEMA_VERSION};
 use crate::places::Lost;
 use crate::traced::{Traced, Tracing};
 use crate::{advice, fidelity, places, sockets};
+
+mod metered;
 
 /// All values read at one moment.
 #[derive(Debug, Clone)]
@@ -65,49 +65,8 @@ pub struct Watch {
     counted: Option<LinkDeltas>,
     /// When to read the sockets next between looks.
     next_reading: Instant,
-    metered: Option<Metered>,
+    metered: Option<metered::Metered>,
 }
-
-/// The counts of windows, which continue from one to the next. They are differences to one moment: differences of two moments
-/// that are near each other book frames twice that one counter has counted already and the other has not.
-#[derive(Debug)]
-struct Metered {
-    origin: Moment,
-    /// The link's counters at the last window.
-    stats: LinkStats,
-    /// The link's counts since the origin.
-    counted: LinkDeltas,
-    /// Frames that AF_XDP sockets refused since the origin.
-    refused: u64,
-    /// Frames that each place has lost since the origin, as far as reported.
-    reported: Vec<(Place, u64)>,
-}
-
-impl Metered {
-    fn new(origin: Moment) -> Self {
-        let (stats, counted) = (origin.stats, LinkDeltas::from(&LinkStats::default()));
-        Self { origin, stats, counted, refused: 0, reported: Vec::new() }
-    }
-
-    /// What a place lost since it was reported last. A total that went back is reported when it has grown beyond its maximum.
-    fn news(&mut self, place: Place, total: u64) -> u64 {
-        match self.reported.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, reported)) => {
-                let news = total.saturating_sub(*reported);
-                *reported += news;
-                news
-            }
-            None => {
-                self.reported.push((place, total));
-                total
-            }
-        }
-    }
-}
-
-/// The counters of an interface at one moment.
-#[derive(Debug)]
-pub(crate) struct Counters(Moment);
 
 /// Shortest time between two socket reads.
 const READING: Duration = Duration::from_millis(100);
@@ -198,71 +157,6 @@ impl Watch {
     /// All sockets as this interface sees them.
     fn view(&self, sockets: &sockets::Sockets) -> sockets::Sockets {
         sockets.seen_from(&self.name, self.last.namespace)
-    }
-
-    /// The counters now, for a window. The caller reads the sockets after that: a frame that counts at a socket, too, has counted
-    /// there then.
-    pub(crate) fn counters(&self, softnet: &SoftnetSnapshot) -> Result<Counters> {
-        let before = trace(&self.tracer);
-        let (nic, link) = read_counters(&self.links, self.index)?;
-        let stats = counters_of(&link)?;
-        let peer = peer(&self.links, &link);
-        let traces = traces(before, &self.tracer);
-        if let (Ok(_), Err(reason)) = (&self.tracer, &traces) {
-            // Without the tracer the same frames count at other places.
-            return Err(HostError::Interface { interface: link.name, reason: reason.clone() });
-        }
-        Ok(Counters(Moment {
-            at: Instant::now(),
-            stats,
-            nic,
-            traces,
-            softnet: softnet.clone(),
-            peer,
-            link,
-            // They change seldom: a look has read them within the last second.
-            namespace: self.last.namespace,
-            rings: self.last.rings,
-            xdp: self.last.xdp.clone(),
-            max_backlog: self.last.max_backlog,
-            offloads: self.last.offloads,
-            queues: self.last.queues,
-        }))
-    }
-
-    /// The counts since the last window, without those of sockets, of which AF_XDP sockets here refused `refused` frames. The
-    /// first window begins with the first call.
-    pub(crate) fn window(&mut self, Counters(now): Counters, refused: u64) -> Result<InterfaceWindow> {
-        let mut metered = match self.metered.take() {
-            Some(metered) => metered,
-            // Read again: the sockets have been read meanwhile.
-            None => Metered::new(self.counters(&now.softnet)?.0),
-        };
-        let since = now.stats.each_since(&metered.stats);
-        metered.stats = now.stats;
-        metered.refused += refused;
-        metered.counted = metered.counted.plus(&since);
-        let af_xdp = sockets::Socket {
-            method: sockets::Method::AfXdp,
-            dropped: Some(metered.refused),
-            ..Default::default()
-        };
-        let sockets = sockets::Sockets { here: vec![af_xdp], ..Default::default() };
-        let differences = Differences::between(&metered.origin, &now);
-        let seconds = (now.at - metered.origin.at).as_secs_f64().max(1e-3);
-        let losses = differences.losses(&now, &metered.counted, &sockets, seconds);
-        let losses = losses.into_iter().filter(|lost| lost.place != Place::Ring);
-        let lost = losses.map(|lost| (lost.place, lost.frames.map(|total| metered.news(lost.place, total))));
-        let window = InterfaceWindow {
-            interface: now.link.name.clone(),
-            received: since.rx_packets,
-            lost: lost.collect(),
-        };
-        // The queue of a veth depends on GRO, and a counter that went back counts from anew.
-        let is_other = now.offloads.gro != metered.origin.offloads.gro;
-        self.metered =
-            Some(if is_other || !since.went_back().is_empty() { Metered::new(now) } else { metered });
-        Ok(window)
     }
 
     /// The interface that it watches.
@@ -513,7 +407,7 @@ fn compare(
         ..Look::default()
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
-    look.notes.extend(captured_and_counted(&stats, traced.as_ref().ok()));
+    look.notes.extend(fidelity::captured_and_counted(&stats, traced.as_ref().ok()));
     match &traced {
         Err(reason) => look.notes.push(format!("why the kernel drops frames is not traced: {reason}")),
         Ok(traced) if traced.missed > 0 => look.notes.push(format!(
@@ -532,28 +426,4 @@ fn compare(
     look.advice = advice::advise(&look);
     look.verdict = advice::verdict(&look);
     look
-}
-
-/// Notes about frames that counters of the interface have next to lost ones, and that captures have.
-fn captured_and_counted(stats: &LinkDeltas, traced: Option<&Traced>) -> Vec<String> {
-    let all = [
-        (
-            traced.map(|traced| traced.unhandled),
-            "frames that no protocol of this host handles are counted in rx_dropped after the capture point: captures have \
-             them",
-        ),
-        (
-            stats.rx_nohandler,
-            "frames that an inactive member of a bond or team does not pass on are counted in rx_nohandler after the \
-             capture point: captures on the member have them",
-        ),
-        (
-            stats.tx_dropped,
-            "frames that this host sent are counted in tx_dropped: the driver, or the other end of a veth, did not take \
-             them. Captures of what this host sends have most of them",
-        ),
-    ];
-    let counted =
-        all.into_iter().filter_map(|(frames, what)| Some((frames.filter(|frames| *frames > 0)?, what)));
-    counted.map(|(frames, what)| format!("{frames} {what}")).collect()
 }

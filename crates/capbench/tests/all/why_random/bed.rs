@@ -173,8 +173,8 @@ impl Capturing {
         Report {
             program,
             pid,
-            received: number_before(&said, "packets received by filter"),
-            dropped: number_before(&said, "packets dropped by kernel"),
+            received: number_before(&said, "received by filter"),
+            dropped: number_before(&said, "dropped by kernel"),
         }
     }
 }
