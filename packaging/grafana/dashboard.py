@@ -114,13 +114,18 @@ def variable(name, label, of, hide=VariableHide.DONT_HIDE):
     )
 
 
-def lost(of, during):
-    return f"increase({of}[{during}])"
+def counted(of, during):
+    """What counters grew by, as the recording rules of capbench.rules.yml compute it: with the first value of a series that began
+    within that time, which increase() does not see."""
+    return (
+        f"((({of} unless {of} offset {during}) and on (job, instance) (up offset {during} == 1)) "
+        f"or increase({of}[{during}]))"
+    )
 
 
 def fleet():
-    lost_here = lost(f"capbench_lost_frames_total{{{ON_HOSTS}}}", "$__range")
-    lost_by_programs = lost(f"capbench_socket_lost_frames_total{{{ON_HOSTS}}}", "$__range")
+    lost_here = counted(f"capbench_lost_frames_total{{{ON_HOSTS}}}", "$__range")
+    lost_by_programs = counted(f"capbench_socket_lost_frames_total{{{ON_HOSTS}}}", "$__range")
     unknown = f'capbench_place_unknown{{{ON_HOSTS}, place="ring"}} == 1'
     by_host = "sum by (instance)"
     yield dashboard.Row("Fleet: who loses packets, and who does not know?")
@@ -137,13 +142,13 @@ def fleet():
     )
     yield number(
         "Frames lost",
-        "Frames lost in the time range, at all known places of all interfaces. A frame of two sockets counts twice.",
+        "Frames lost in the time range, at all known places of all interfaces. A frame that two sockets lose counts twice.",
         f"sum({lost_here}) or vector(0)",
     ).unit("short")
     yield number(
         "Lossy windows",
         "Windows of 100 ms in which an interface lost a frame, in the time range: bursts count, however short.",
-        f'sum({lost(f"capbench_lossy_windows_total{{{ON_HOSTS}}}", "$__range")}) or vector(0)',
+        f'sum({counted(f"capbench_lossy_windows_total{{{ON_HOSTS}}}", "$__range")}) or vector(0)',
     ).unit("short")
     yield number(
         "Blind hosts",
@@ -156,8 +161,8 @@ def fleet():
         "Alerts of capbench.rules.yml, without those of severity info.",
         f'count(ALERTS{{alertname=~"Capbench.*", alertstate="firing", severity!="info", {ON_HOSTS}}}) or vector(0)',
     )
-    received = lost(f"capbench_received_frames_total{{{ON_HOSTS}}}", "$__range")
-    windows = lost(f"capbench_lossy_windows_total{{{ON_HOSTS}}}", "$__range")
+    received = counted(f"capbench_received_frames_total{{{ON_HOSTS}}}", "$__range")
+    windows = counted(f"capbench_lossy_windows_total{{{ON_HOSTS}}}", "$__range")
     yield columns(
         "Hosts",
         "The sums of the time range, the host that loses most first. Unknown places are not 0.",
@@ -176,23 +181,26 @@ def places():
     yield dashboard.Row("Loss: where, and in bursts?")
     yield lines(
         "Loss by place",
-        "Lost frames per second. The places are disjoint: the top of the stack is the known loss.",
-        "pps",
+        "Frames lost in the five minutes before each point, as the alerts count them. The places are disjoint: the top of the "
+        "stack is the known loss.",
+        "short",
         query(
-            f"sum by (instance, interface, place) (rate(capbench_lost_frames_total{{{ON_INTERFACES}}}[$__rate_interval])) > 0",
+            "sum by (instance, interface, place) "
+            f"({counted(f'capbench_lost_frames_total{{{ON_INTERFACES}}}', '5m')}) > 0",
             "{{instance}} {{interface}} {{place}}",
         ),
         is_stacked=True,
     )
     yield lines(
         "Lossy windows of 100 ms",
-        "Share of the windows of 100 ms in which frames were lost. A burst shows here when the rate of the loss is small.",
+        "Share of the windows of 100 ms of 15 minutes in which frames were lost. A burst shows here when the rate of the loss is "
+        "small.",
         "percentunit",
         query(
             "sum by (instance, interface, place) "
-            f"(rate(capbench_lossy_windows_total{{{ON_INTERFACES}}}[$__rate_interval])) "
+            f"({counted(f'capbench_lossy_windows_total{{{ON_INTERFACES}}}', '15m')}) "
             "/ on (instance, interface) group_left () sum by (instance, interface) "
-            f"(rate(capbench_windows_total{{{ON_INTERFACES}}}[$__rate_interval])) > 0",
+            f"({counted(f'capbench_windows_total{{{ON_INTERFACES}}}', '15m')}) > 0",
             "{{instance}} {{interface}} {{place}}",
         ),
     )
@@ -224,18 +232,19 @@ def sockets():
         "Sockets by program",
         "The sums of the time range. With counter resets the program reads its own counter, and lost is a lower limit.",
         ["delivered", "lost", "counter resets"],
-        rows(f"sum by ({labels}) ({lost(delivered, '$__range')})"),
-        rows(f"sum by ({labels}) ({lost(losses, '$__range')})", "B"),
-        rows(f"sum by ({labels}) ({lost(resets, '$__range')})", "C"),
+        rows(f"sum by ({labels}) ({counted(delivered, '$__range')})"),
+        rows(f"sum by ({labels}) ({counted(losses, '$__range')})", "B"),
+        rows(f"sum by ({labels}) ({counted(resets, '$__range')})", "C"),
         units=[(name, "short") for name in ("delivered", "lost", "counter resets")],
         sort_by="lost",
     )
     yield lines(
         "Loss by program",
-        "Frames per second that the kernel dropped because the ring of the program was full.",
-        "pps",
+        "Frames that the kernel dropped in the five minutes before each point because the ring of the program was full, as the "
+        "alerts count them.",
+        "short",
         query(
-            f"sum by (instance, interface, program) (rate({losses}[$__rate_interval])) > 0",
+            f"sum by (instance, interface, program) ({counted(losses, '5m')}) > 0",
             "{{instance}} {{interface}} {{program}}",
         ),
     )
@@ -279,19 +288,26 @@ def recorder():
 
     yield dashboard.Row("Recorder: capbench record")
     yield lines(
-        "Frames recorded and refused",
-        "A refused frame was captured and not written: no buffer was free.",
+        "Frames recorded",
+        "Frames per second in the files.",
         "pps",
-        query(rate_of("capbench_recorded_frames_total"), "{{instance}} {{interface}} recorded"),
-        query(rate_of("capbench_refused_frames_total"), "{{instance}} {{interface}} refused", ref_id="B"),
-        width=8,
+        query(rate_of("capbench_recorded_frames_total"), "{{instance}} {{interface}}"),
+        width=6,
+    )
+    refused = counted(f"capbench_refused_frames_total{{{ON_INTERFACES}}}", "5m")
+    yield lines(
+        "Frames refused",
+        "Frames that were captured and not written in the five minutes before each point: no buffer was free.",
+        "short",
+        query(f"sum by (instance, interface) ({refused})", "{{instance}} {{interface}}"),
+        width=6,
     )
     yield lines(
         "Octets recorded",
         "Octets per second in the files.",
         "Bps",
         query(rate_of("capbench_recorded_bytes_total"), "{{instance}} {{interface}}"),
-        width=8,
+        width=6,
     )
     yield lines(
         "Time since the last write",
@@ -300,7 +316,7 @@ def recorder():
         query(
             f"time() - capbench_recorder_last_write_timestamp_seconds{{{ON_INTERFACES}}}", "{{instance}} {{interface}}"
         ),
-        width=8,
+        width=6,
     )
 
 

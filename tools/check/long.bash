@@ -118,11 +118,11 @@ release() {
 }
 
 # Random trials, each of which has to account for every frame: CAPBENCH_TRIALS of them. And runs between two hosts in which something
-# fails at a random moment: CAPBENCH_LOSSES of them.
+# fails at a random moment: CAPBENCH_LOSSES of them. And mixes of losses for why: CAPBENCH_MIXES of them.
 trials() {
   [ "$(id -u)" -eq 0 ] || no_host "needs root"
-  CAPBENCH_TRIALS=${CAPBENCH_TRIALS:-500} CAPBENCH_LOSSES=${CAPBENCH_LOSSES:-1000} \
-    judged "$work/run" --workspace --locked --test all -- random_trials:: agents_random:: --test-threads=1 --show-output
+  CAPBENCH_TRIALS=${CAPBENCH_TRIALS:-500} CAPBENCH_LOSSES=${CAPBENCH_LOSSES:-1000} CAPBENCH_MIXES=${CAPBENCH_MIXES:-200} \
+    judged "$work/run" --workspace --locked --test all -- random_trials:: agents_random:: why_random:: --test-threads=1 --show-output
   note_tests "$tests_passed"
 }
 

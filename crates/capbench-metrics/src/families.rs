@@ -50,9 +50,9 @@ families! {
     Received "capbench_received_frames_total" Counter INTERFACE,
         "Frames that arrived: at the interface (why), at the capture (count, record), at the receiver (soak)";
     Lost "capbench_lost_frames_total" Counter PLACE,
-        "Frames lost, each at one place; the sum over the places is the known loss";
+        "Frames lost, each counted once and at one place; at ring once for each socket that lost it";
     PlaceUnknown "capbench_place_unknown" Gauge PLACE,
-        "1 while nothing counts the losses of this place";
+        "1 while not all losses of this place can be counted";
     Windows "capbench_windows_total" Counter INTERFACE,
         "Windows of 100 ms that were looked at";
     LossyWindows "capbench_lossy_windows_total" Counter PLACE,

@@ -15,7 +15,7 @@ use crate::series::{Labels, Metrics};
 const ANY: &str = "any";
 
 /// Places in the order in which they get a series before they lost a frame.
-const PLACES: [Place; 10] = [
+const PLACES: [Place; 9] = [
     Place::Ring,
     Place::Nic,
     Place::Stack,
@@ -25,7 +25,6 @@ const PLACES: [Place; 10] = [
     Place::LinkQueue,
     Place::Transmit,
     Place::Xdp,
-    Place::NoHandler,
 ];
 
 /// Windows after which the series of a closed socket, or of an interface that has disappeared, is removed: five minutes, so that

@@ -89,7 +89,7 @@ places! {
     Backlog "backlog" "in the softirq backlog"
         means "the softirq backlog of a CPU was full (`net.core.netdev_max_backlog`)"
         veth "`dropped` of `/proc/net/softnet_stat`, each CPU named, as far as `tx_dropped` of the sender \
-              confirms it"
+              confirms it; tracer: no more than it saw refused on the receiving interface"
         card "the same, as far as `rx_dropped` of the receiver, without its driver's own drops, confirms it"
         unknown "where `/proc/net/softnet_stat` or link statistics are missing";
     Xdp "xdp" "in XDP"
@@ -154,9 +154,6 @@ places! {
     #[serde(skip)]
     Nic "nic" "in the NIC"
         means "the NIC had no free buffer: `why` distinguishes it from damage on the link";
-    #[serde(skip)]
-    NoHandler "no_handler" "at an interface that does not receive"
-        means "the interface does not receive, as an inactive member of a bond: for `why`";
     #[serde(skip)]
     Writer "writer" "at the output"
         means "the output was too slow, or could not be written: for `record`";

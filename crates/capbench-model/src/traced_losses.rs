@@ -38,6 +38,8 @@ pub struct TracedLosses {
     pub transmit: Losses,
     /// Lost in generic XDP on the receiving interface.
     pub xdp: Losses,
+    /// Refused by the softirq backlog of a CPU on the receiving interface.
+    pub backlog: u64,
     /// Lost in the stack before the capture point.
     pub stack: Losses,
     /// Dropped on the sending interface. Unknown whether its counters include them.

@@ -21,7 +21,7 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 30] = [
+const PROGRAMS: [(&str, &str); 31] = [
     ("bash", "bash"),
     ("capinfos", "wireshark-common"),
     ("cc", "gcc"),
@@ -35,6 +35,7 @@ const PROGRAMS: [(&str, &str); 30] = [
     ("mkfifo", "coreutils"),
     ("mount", "mount"),
     ("netsniff-ng", "netsniff-ng"),
+    ("nft", "nftables"),
     ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("script", "bsdutils"),

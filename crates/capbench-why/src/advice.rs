@@ -94,25 +94,17 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
         ),
         Place::Backlog => (of_backlog(look), longer_backlog(look)),
         Place::Transmit => (
-            "what this host sends did not leave: a queueing discipline or the driver's queue was full, or the other end of \
-             a veth did not take it"
-                .into(),
-            format!(
-                "`tc -s qdisc show dev {interface}` shows the former; of a veth `why` at its other end shows the rest"
-            ),
+            "a queueing discipline or a filter of tc dropped what this host sends".into(),
+            format!("`tc -s qdisc show dev {interface}` shows which"),
         ),
         Place::Stack => (
-            "the driver had no memory or a full queue, or the frames were of a protocol that nothing here speaks; the \
-             latter are no loss for a capture"
+            "the network stack dropped them in front of the capture; of a veth also frames that did not fit its MTU, or that \
+             came while it was down"
                 .into(),
             format!(
-                "`ethtool -S {interface}` shows the driver's part; the kernel's reasons are {}",
+                "`ip link show {interface}` shows the MTU; the kernel's reasons are {}",
                 if look.traced.is_some() { "in the list of drops" } else { "traced by `capbench why` as root" }
             ),
-        ),
-        Place::NoHandler => (
-            "the interface is an inactive member of a bond or team".into(),
-            "capture on the bond, or make it the active member".into(),
         ),
         Place::Driver => (
             "the driver had no memory for them, or a redirect of an XDP program failed".into(),

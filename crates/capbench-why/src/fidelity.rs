@@ -4,10 +4,14 @@ use capbench_sys::host::ethtool::{self, Offload};
 
 use crate::look::Look;
 use crate::sockets::Method;
-use capbench_host::links::Link;
+use crate::traced::Traced;
+use capbench_host::links::{Link, LinkDeltas};
 
 /// Its name in `ethtool -k`.
 const HARDWARE_GRO: &str = "rx-gro-hw";
+
+/// Name of the offload that passes damaged frames on.
+const RECEIVE_ALL: &str = "rx-all";
 
 /// Longest packet in octets that GRO builds if the kernel does not report the limit, and that LRO builds: an IP packet's maximum
 /// (GRO_LEGACY_MAX_SIZE of include/linux/netdevice.h).
@@ -21,6 +25,8 @@ const HEADER: u32 = 18;
 pub(super) struct Offloads {
     pub(super) gro: Option<bool>,
     hardware_gro: Option<bool>,
+    /// Whether captures have damaged frames.
+    pub(super) receive_all: Option<bool>,
     lro: Option<bool>,
     vlan: Option<bool>,
     checksum: Option<bool>,
@@ -32,12 +38,11 @@ impl Offloads {
     /// The offloads of an interface in the calling thread's network namespace.
     pub(super) fn read(interface: &str) -> Self {
         let get = |which| ethtool::offload(interface, which).ok();
+        let features = ethtool::features(interface).ok().flatten().unwrap_or_default();
         Self {
             gro: get(Offload::Gro),
-            hardware_gro: ethtool::features(interface)
-                .ok()
-                .flatten()
-                .and_then(|all| all.get(HARDWARE_GRO).copied()),
+            hardware_gro: features.get(HARDWARE_GRO).copied(),
+            receive_all: features.get(RECEIVE_ALL).copied(),
             lro: get(Offload::Lro),
             vlan: get(Offload::ReceiveVlan),
             checksum: get(Offload::ReceiveChecksum),
@@ -141,6 +146,30 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
         }
     }
     notes
+}
+
+/// Notes about frames that counters of the interface have next to lost ones, and that captures have.
+pub(super) fn captured_and_counted(stats: &LinkDeltas, traced: Option<&Traced>) -> Vec<String> {
+    let all = [
+        (
+            traced.map(|traced| traced.unhandled),
+            "frames that no protocol of this host handles are counted in rx_dropped after the capture point: captures have \
+             them",
+        ),
+        (
+            stats.rx_nohandler,
+            "frames that an inactive member of a bond or team does not pass on are counted in rx_nohandler after the \
+             capture point: captures on the member have them",
+        ),
+        (
+            stats.tx_dropped,
+            "frames that this host sent are counted in tx_dropped: the driver, or the other end of a veth, did not take \
+             them. Captures of what this host sends have most of them",
+        ),
+    ];
+    let counted =
+        all.into_iter().filter_map(|(frames, what)| Some((frames.filter(|frames| *frames > 0)?, what)));
+    counted.map(|(frames, what)| format!("{frames} {what}")).collect()
 }
 
 #[cfg(test)]

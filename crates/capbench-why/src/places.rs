@@ -12,8 +12,10 @@ use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::DropStage;
 use capbench_model::places::Place;
 
+mod rx_dropped;
+
 /// The places of a receive path in its order. docs/why.md says what counts each.
-pub const PLACES: [Place; 10] = [
+pub const PLACES: [Place; 9] = [
     Place::LinkQueue,
     Place::Link,
     Place::Nic,
@@ -21,7 +23,6 @@ pub const PLACES: [Place; 10] = [
     Place::Xdp,
     Place::Backlog,
     Place::Stack,
-    Place::NoHandler,
     Place::Ring,
     Place::Transmit,
 ];
@@ -72,6 +73,8 @@ pub(super) struct Counted<'c> {
     pub(super) queue: Option<&'c Queue>,
     /// Absent without a tracer.
     pub(super) traced: Option<&'c Traced>,
+    /// Whether the interface passes damaged frames on (`ethtool -K IF rx-all on`), so that captures have them.
+    pub(super) keeps_damaged: bool,
 }
 
 /// The queue of a veth: its peer fills and counts it.
@@ -79,56 +82,69 @@ pub(super) struct Counted<'c> {
 pub(super) struct Queue {
     /// Frames that the peer could not pass on (its tx_dropped); absent if the peer cannot be read.
     pub(super) refused: Option<u64>,
-    /// Whether frames use the queue: GRO is on, or an XDP program is in the driver. Otherwise they go directly to a CPU's
+    /// Whether frames can use the queue: GRO is on, or an XDP program is in the driver. Otherwise they go directly to a CPU's
     /// backlog, whose losses the peer also counts.
-    pub(super) is_used: bool,
+    pub(super) can_be_used: bool,
+    /// Whether the interface polled frames.
+    pub(super) polled: bool,
 }
 
 impl Queue {
-    fn lost(&self) -> Lost {
-        let (frames, source) = match (self.is_used, self.refused) {
-            (false, _) => (Some(0), "frames go through no queue, straight to the backlog"),
-            (true, Some(refused)) => (Some(refused), "link statistics tx_dropped of its peer"),
-            (true, None) => (None, "tx_dropped of its peer, which needs CAP_NET_ADMIN there"),
+    /// `others` are the frames in rx_dropped that the driver did not drop.
+    fn lost(&self, others: Option<u64>, traced: Option<&Traced>) -> Lost {
+        // Frames that were refused behind the queue, or without it: the peer counts them unless a poll came in between.
+        let of_backlog = traced.map_or(0, |traced| traced.frames(DropStage::Backlog));
+        let is_explained = match traced {
+            Some(traced) => rx_dropped::unexplained(others, traced) == Some(0),
+            None => others == Some(0),
+        };
+        let (frames, source) = match self.refused {
+            _ if !self.can_be_used => (Some(0), "frames go through no queue, straight to the backlog"),
+            None => (None, "tx_dropped of its peer, which needs CAP_NET_ADMIN there"),
+            Some(refused) if refused == 0 || is_explained && of_backlog == 0 => {
+                (Some(refused), "link statistics tx_dropped of its peer")
+            }
+            Some(refused) if !self.polled && refused <= of_backlog => {
+                (Some(0), "frames went through no queue, straight to the backlog")
+            }
+            Some(_) => (None, "tx_dropped of its peer, which also counts what the backlog refused"),
         };
         Lost { place: Place::LinkQueue, frames, per_s: None, source: source.into() }
     }
 }
 
 /// The losses of each place; each loss is booked once. `xdp` is the program on the interface.
+///
+/// Each count is a sum of the kernel's counters, or a lower bound of such a sum, so that it never goes down while the counters go
+/// up: what one place has once counted no other place counts later.
 pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) -> Vec<Lost> {
-    let Counted { link, softnet, sockets, queue, traced, .. } = counted;
-    let lost = |place, frames, source: &str| Lost { place, frames, per_s: None, source: source.into() };
-    // A frame that the backlog refuses also counts in rx_dropped (net/core/dev.c, enqueue_to_backlog).
-    let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
-    let ours = if refused == 0 { Some(0) } else { link.rx_dropped.map(|dropped| dropped.min(refused)) };
-    let (of_card, booked) = of_card(counted, ours, xdp);
-    let mut all: Vec<_> = queue.map(Queue::lost).into_iter().chain(of_card).collect();
-    let cpus: Vec<_> =
-        softnet.iter().filter(|cpu| cpu.dropped > 0).map(|cpu| cpu.cpu.number().to_string()).collect();
-    let mut source = String::from("dropped of /proc/net/softnet_stat");
-    if ours > Some(0) {
-        source.push_str(&format!(", CPU {}", cpus.join(", ")));
-    }
-    if ours.is_some_and(|ours| refused > ours) {
-        // How many of them belong to this interface is unknown; its rx_dropped is an upper bound.
-        source.push_str(&format!("; at most, the whole host has {refused}"));
-    }
-    all.push(lost(Place::Backlog, ours, &source));
-    let of_stack = link.rx_dropped.zip(ours).map(|(dropped, ours)| (dropped - ours).saturating_sub(booked));
-    // Both count the same losses, but rx_dropped omits a few: the larger one counts.
-    let frames_at = |stage| traced.map_or(0, |traced| traced.frames(stage));
-    let reasons_at = |stage| traced.map_or(String::new(), |traced| traced.reasons(stage));
-    let of_stack = of_stack.map(|frames| frames.max(frames_at(DropStage::Stack)));
-    all.push(lost(Place::Stack, of_stack, &format!("rx_dropped{}", reasons_at(DropStage::Stack))));
-    all.push(lost(Place::NoHandler, link.rx_nohandler, "rx_nohandler"));
+    let Counted { link, sockets, queue, traced, .. } = counted;
+    let (of_card, of_driver) = of_card(counted, xdp);
+    let others = link.rx_dropped.map(|all| all.saturating_sub(of_driver));
+    let mut all: Vec<_> = queue.map(|queue| queue.lost(others, traced)).into_iter().chain(of_card).collect();
+    all.extend(rx_dropped::losses(counted, of_driver));
     all.push(of_sockets(sockets));
-    let sent = link.tx_dropped.map(|dropped| dropped + frames_at(DropStage::Transmit));
-    all.push(lost(Place::Transmit, sent, &format!("tx_dropped{}", reasons_at(DropStage::Transmit))));
+    all.push(of_transmit(traced));
     for lost in &mut all {
         lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
     }
     all
+}
+
+/// Drops in front of the point where captures read what the host sends. tx_dropped counts behind it.
+fn of_transmit(traced: Option<&Traced>) -> Lost {
+    let (frames, source) = match traced {
+        Some(traced) if traced.frames(DropStage::Transmit) > 0 => (
+            Some(traced.frames(DropStage::Transmit)),
+            format!("skb:kfree_skb: {}", traced.reasons(DropStage::Transmit)),
+        ),
+        Some(_) => (Some(0), "skb:kfree_skb".into()),
+        None => (
+            None,
+            "no counter of the interface has what tc and queueing disciplines drop; the tracer has".into(),
+        ),
+    };
+    Lost { place: Place::Transmit, frames, per_s: None, source }
 }
 
 /// The sockets that are bound to the interface. For a socket on all interfaces it is unknown which of them filled it: its loss is
@@ -151,29 +167,24 @@ fn of_sockets(sockets: &Sockets) -> Lost {
     Lost { place: Place::Ring, frames, per_s: None, source }
 }
 
-const NOT_COUNTED: &str = "; the driver does not count what it drops";
-
-/// Drops of a program in the stack, and their source. Drops at an unknown place may belong to it.
-fn of_generic(traced: &Traced) -> (Option<u64>, String) {
-    let unplaced = traced.reasons(DropStage::Unknown);
-    if unplaced.is_empty() {
-        let reasons = traced.reasons(DropStage::Xdp);
-        let reasons = if reasons.is_empty() { "; skb:kfree_skb: none".into() } else { reasons };
-        (Some(traced.frames(DropStage::Xdp)), reasons)
-    } else {
-        (None, format!("{unplaced}, which may be its drops"))
-    }
-}
-
-/// Link, NIC, driver and XDP program, by the driver's counters with known meaning. `backlog` frames of rx_dropped do not belong
-/// to them. The number is how many of their frames may also count in rx_dropped.
-fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
+/// Link, NIC, driver and XDP program, by the driver's counters with known meaning. The number is how many of their frames also
+/// count in rx_dropped.
+fn of_card(counted: Counted<'_>, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
     use Meaning::{Checksum, Framing, Length};
-    let rx_dropped = counted.link.rx_dropped.zip(backlog).map(|(dropped, backlog)| dropped - backlog);
+    // Some drivers report a loss only in rx_dropped. What the tracer explains of that is not theirs.
+    let traced = counted.traced;
+    let rx_dropped = match traced {
+        Some(traced) => rx_dropped::unexplained(counted.link.rx_dropped, traced),
+        None => counted.link.rx_dropped,
+    };
     let link = LinkDeltas { rx_dropped, ..*counted.link };
     let mut found = nic_losses(counted.driver, Some(&link), counted.nic);
-    // Drivers add their drops to rx_dropped, for example veth; some report only that.
-    let booked = found.iter().filter(|loss| loss.in_rx_dropped).map(|loss| loss.count).sum();
+    for loss in found.iter_mut().filter(|loss| loss.in_rx_dropped) {
+        loss.exact |= traced.is_some_and(|traced| traced.missed == 0);
+    }
+    // Drivers add their drops to rx_dropped, for example veth.
+    let in_rx_dropped = found.iter().filter(|loss| loss.in_rx_dropped && loss.exact);
+    let booked = in_rx_dropped.map(|loss| loss.count).sum();
     // A frame that an AF_XDP socket refuses counts at the socket and as a failed redirect.
     let sockets = counted.sockets;
     let open = sockets.here.iter().filter(|socket| socket.method == Method::AfXdp);
@@ -190,40 +201,84 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
     let mut all = Vec::new();
     for place in [Place::Link, Place::Nic, Place::Driver, Place::Xdp] {
         let its: Vec<_> = found.iter().filter(|loss| place_of(loss) == Some(place)).collect();
-        let mut frames = Some(its.iter().map(|loss| loss.count).sum());
-        // The counters with losses; all of them if none has any.
-        let says = its.iter().filter(|loss| loss.count > 0 || frames == Some(0)).map(|loss| {
-            let most = if loss.exact { "" } else { " (at most)" };
-            format!("{}{most}", loss.source)
-        });
-        let mut source = says.collect::<Vec<_>>().join(", ");
-        let is_counted = !its.is_empty() && (place != Place::Xdp || xdp.is_some_and(|xdp| xdp.is_in_driver));
-        let failures = counted.traced.map(Traced::xdp_failures).unwrap_or_default();
-        match (place, xdp) {
-            (Place::Nic, _) if !is_counted => {
-                source = counted
-                    .driver
-                    .and_then(|driver| driver.blind)
-                    .unwrap_or("the driver has no counter for it")
-                    .into();
+        let lost = match place {
+            Place::Xdp => of_xdp(&its, counted, xdp),
+            Place::Link if counted.keeps_damaged && !its.is_empty() => Some(Lost {
+                place,
+                frames: None,
+                per_s: None,
+                source: "rx-all is on: captures have damaged frames, too".into(),
+            }),
+            Place::Nic if its.is_empty() => {
+                let blind = counted.driver.and_then(|driver| driver.blind);
+                let source = blind.unwrap_or("the driver has no counter for it").into();
+                Some(Lost { place, frames: None, per_s: None, source })
             }
-            (Place::Xdp, None) => continue,
-            (Place::Xdp, Some(program)) if is_counted => {
-                source = format!("{}; {source}{failures}", program.words)
-            }
-            (Place::Xdp, Some(program)) => {
-                let traced = counted.traced.filter(|_| program.is_generic);
-                let (dropped, of_xdp) = traced.map_or((None, NOT_COUNTED.into()), of_generic);
-                (frames, source) = (dropped, format!("{}{of_xdp}{failures}", program.words));
-                all.push(Lost { place, frames, per_s: None, source });
-                continue;
-            }
-            _ if !is_counted => continue,
-            _ => {}
-        }
-        all.push(Lost { place, frames: frames.filter(|_| is_counted), per_s: None, source });
+            _ => counted_by_driver(place, &its),
+        };
+        all.extend(lost);
     }
     (all, booked)
+}
+
+/// The sum of the driver's counters of one place; absent if it has none. A count that can include captured frames makes the sum
+/// unknown, or leaves the sum of the others as a lower bound.
+fn counted_by_driver(place: Place, its: &[&NicLoss]) -> Option<Lost> {
+    if its.is_empty() {
+        return None;
+    }
+    let exact: u64 = its.iter().filter(|loss| loss.exact).map(|loss| loss.count).sum();
+    let at_most: u64 = its.iter().filter(|loss| !loss.exact).map(|loss| loss.count).sum();
+    let frames = (exact > 0 || at_most == 0).then_some(exact);
+    // The counters with losses; all of them if none has any.
+    let says = its.iter().filter(|loss| loss.count > 0 || exact + at_most == 0).map(|loss| {
+        let most =
+            if loss.exact || loss.count == 0 { String::new() } else { format!(": at most {}", loss.count) };
+        format!("{}{most}", loss.source)
+    });
+    Some(Lost { place, frames, per_s: None, source: says.collect::<Vec<_>>().join(", ") })
+}
+
+/// What XDP programs dropped: in the driver by its counter, in generic mode by the tracer. Absent without a program and drops.
+fn of_xdp(its: &[&NicLoss], counted: Counted<'_>, xdp: Option<&Program>) -> Option<Lost> {
+    let traced = counted.traced;
+    let by_driver = counted_by_driver(Place::Xdp, its).filter(|_| {
+        // A driver counts nothing of a generic program.
+        xdp.is_none_or(|program| program.is_in_driver) || its.iter().any(|loss| loss.count > 0)
+    });
+    let in_driver = by_driver.as_ref().and_then(|lost| lost.frames).unwrap_or(0);
+    let generic = traced.map_or(0, |traced| traced.frames(DropStage::Xdp));
+    let unplaced = traced.map(|traced| traced.reasons(DropStage::Unknown)).unwrap_or_default();
+    if xdp.is_none() && in_driver + generic == 0 {
+        return None;
+    }
+    let is_known = match xdp {
+        None => true,
+        Some(program) if program.is_in_driver => by_driver.as_ref().is_some_and(|lost| lost.frames.is_some()),
+        Some(program) => {
+            program.is_generic && traced.is_some_and(|traced| traced.missed == 0) && unplaced.is_empty()
+        }
+    };
+    let mut source = xdp.map_or("a program that was attached meanwhile".to_string(), |xdp| xdp.words.clone());
+    if let Some(lost) = &by_driver {
+        source.push_str(&format!("; {}", lost.source));
+    }
+    if let Some(traced) = traced.filter(|_| xdp.is_none_or(|xdp| xdp.is_generic) || generic > 0) {
+        let reasons = traced.reasons(DropStage::Xdp);
+        let reasons = if reasons.is_empty() { "none".into() } else { reasons };
+        source.push_str(&format!("; skb:kfree_skb: {reasons}"));
+        if !unplaced.is_empty() {
+            source.push_str(&format!("; {unplaced}, which may be its drops"));
+        }
+    } else if !is_known && by_driver.is_none() {
+        source.push_str("; the driver does not count what it drops");
+    }
+    source.push_str(&traced.map(Traced::xdp_failures).unwrap_or_default());
+    let frames = in_driver + generic;
+    if !is_known && frames > 0 {
+        source.insert_str(0, "at least: ");
+    }
+    Some(Lost { place: Place::Xdp, frames: (is_known || frames > 0).then_some(frames), per_s: None, source })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use capbench_host::tracer::InterfaceTrace;
-use capbench_host::tracer::reasons::{DropStage, stage_of};
+use capbench_host::tracer::reasons::{DropStage, is_in_rx_dropped, stage_of};
 
 /// Whether to trace the kernel's drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +39,17 @@ pub struct Traced {
     pub xdp_redirect_errors: u64,
     /// Missed events of the whole host: if there are any, the other counts are lower bounds.
     pub missed: u64,
+    /// Frames that no protocol handles: captured, and yet counted in rx_dropped.
+    #[serde(skip)]
+    pub unhandled: u64,
+    /// Drops that rx_dropped counts, too, including those right before the interval: no fewer than the interval's.
+    #[serde(skip)]
+    pub in_rx_dropped: u64,
 }
 
 impl Traced {
-    /// Sorts the counts.
-    pub(super) fn new(trace: &InterfaceTrace) -> Self {
+    /// Sorts the counts. `around` begins before the link's counters were read, `trace` after that.
+    pub(super) fn new(trace: &InterfaceTrace, around: &InterfaceTrace) -> Self {
         let of = |(kind, frames): &(_, u64)| Dropped {
             reason: ToString::to_string(kind),
             frames: *frames,
@@ -56,6 +62,8 @@ impl Traced {
             xdp_exceptions: trace.xdp_exceptions,
             xdp_redirect_errors: trace.xdp_redirect_errors,
             missed: trace.missed,
+            unhandled: sum_in_rx_dropped(trace, |stage| stage == DropStage::After),
+            in_rx_dropped: sum_in_rx_dropped(around, |_| true),
         }
     }
 
@@ -67,8 +75,7 @@ impl Traced {
     /// Counts by reason at one place, for the source of a count; empty if there are none.
     pub(super) fn reasons(&self, at: DropStage) -> String {
         let reasons = self.at(at).map(|dropped| format!("{} {}", dropped.reason, dropped.frames));
-        let all = reasons.collect::<Vec<_>>().join(", ");
-        if all.is_empty() { all } else { format!("; skb:kfree_skb: {all}") }
+        reasons.collect::<Vec<_>>().join(", ")
     }
 
     /// Failures of XDP, for the source of a count; empty if there are none.
@@ -84,4 +91,10 @@ impl Traced {
     fn at(&self, at: DropStage) -> impl Iterator<Item = &Dropped> {
         self.drops.iter().filter(move |dropped| dropped.stage == at)
     }
+}
+
+/// Frames that rx_dropped counts, too, of the stages that are wanted.
+fn sum_in_rx_dropped(trace: &InterfaceTrace, is_wanted: fn(DropStage) -> bool) -> u64 {
+    let drops = trace.drops.iter().filter(|(kind, _)| is_in_rx_dropped(kind) && is_wanted(stage_of(kind)));
+    drops.map(|(_, frames)| frames).sum()
 }

@@ -14,12 +14,12 @@ use capbench_host::links::{Link, LinkDeltas, LinkStats, Links};
 use capbench_host::tracer::{InterfaceTrace, Scope as Watched, Tracer};
 use capbench_host::{HostError, Result};
 
-use capbench_model::places::Place;
-
-use crate::look::{InterfaceWindow, Look, NicRing, SCHEMA_VERSION};
+use crate::look::{Look, NicRing, SCHEMA_VERSION};
 use crate::places::Lost;
 use crate::traced::{Traced, Tracing};
 use crate::{advice, fidelity, places, sockets};
+
+mod metered;
 
 /// All values read at one moment.
 #[derive(Debug, Clone)]
@@ -29,8 +29,8 @@ struct Moment {
     link: Link,
     stats: LinkStats,
     nic: NicSnapshot,
-    /// The trace since the watch began, or why there is none.
-    trace: std::result::Result<InterfaceTrace, String>,
+    /// The traces since the watch began, or why there are none.
+    traces: std::result::Result<Traces, String>,
     rings: Option<Rings>,
     softnet: SoftnetSnapshot,
     xdp: Option<places::Program>,
@@ -39,6 +39,14 @@ struct Moment {
     queues: Option<u32>,
     /// For a veth: frames that its peer could not pass on; the inner `None` means that the peer cannot be read.
     peer: Option<Option<u64>>,
+}
+
+/// The tracer's counts before and after the counters of the link were read: the counts of a frame that arrives meanwhile can be
+/// compared with those of the link.
+#[derive(Debug, Clone)]
+struct Traces {
+    before: InterfaceTrace,
+    after: InterfaceTrace,
 }
 
 /// Watches one interface of a network namespace.
@@ -57,44 +65,7 @@ pub struct Watch {
     counted: Option<LinkDeltas>,
     /// When to read the sockets next between looks.
     next_reading: Instant,
-    metered: Option<Metered>,
-}
-
-/// The counts of windows, which continue from one to the next. They are differences to one moment: differences of two moments
-/// that are near each other book frames twice that one counter has counted already and the other has not.
-#[derive(Debug)]
-struct Metered {
-    origin: Moment,
-    /// The link's counters at the last window.
-    stats: LinkStats,
-    /// The link's counts since the origin.
-    counted: LinkDeltas,
-    /// Frames that AF_XDP sockets refused since the origin.
-    refused: u64,
-    /// Frames that each place has lost since the origin, as far as reported.
-    reported: Vec<(Place, u64)>,
-}
-
-impl Metered {
-    fn new(origin: Moment) -> Self {
-        let (stats, counted) = (origin.stats, LinkDeltas::from(&LinkStats::default()));
-        Self { origin, stats, counted, refused: 0, reported: Vec::new() }
-    }
-
-    /// What a place lost since it was reported last. A total that went back is reported when it has grown beyond its maximum.
-    fn news(&mut self, place: Place, total: u64) -> u64 {
-        match self.reported.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, reported)) => {
-                let news = total.saturating_sub(*reported);
-                *reported += news;
-                news
-            }
-            None => {
-                self.reported.push((place, total));
-                total
-            }
-        }
-    }
+    metered: Option<metered::Metered>,
 }
 
 /// Shortest time between two socket reads.
@@ -188,58 +159,6 @@ impl Watch {
         sockets.seen_from(&self.name, self.last.namespace)
     }
 
-    /// The counts since the last window, without those of sockets, of which AF_XDP sockets here refused `refused` frames. The
-    /// first window begins with the first call.
-    pub(crate) fn window(&mut self, softnet: &SoftnetSnapshot, refused: u64) -> Result<InterfaceWindow> {
-        let (nic, link) = read_counters(&self.links, self.index)?;
-        let stats = counters_of(&link)?;
-        let now = Moment {
-            at: Instant::now(),
-            stats,
-            nic,
-            trace: trace(&self.tracer),
-            softnet: softnet.clone(),
-            peer: peer(&self.links, &link),
-            link,
-            // They change seldom: a look has read them within the last second.
-            namespace: self.last.namespace,
-            rings: self.last.rings,
-            xdp: self.last.xdp.clone(),
-            max_backlog: self.last.max_backlog,
-            offloads: self.last.offloads,
-            queues: self.last.queues,
-        };
-        let mut metered = match self.metered.take() {
-            Some(metered) => metered,
-            None => Metered::new(now.clone()),
-        };
-        let since = stats.each_since(&metered.stats);
-        metered.stats = stats;
-        metered.refused += refused;
-        metered.counted = metered.counted.plus(&since);
-        let af_xdp = sockets::Socket {
-            method: sockets::Method::AfXdp,
-            dropped: Some(metered.refused),
-            ..Default::default()
-        };
-        let sockets = sockets::Sockets { here: vec![af_xdp], ..Default::default() };
-        let differences = Differences::between(&metered.origin, &now, &metered.counted);
-        let seconds = (now.at - metered.origin.at).as_secs_f64().max(1e-3);
-        let losses = differences.losses(&now, &metered.counted, &sockets, seconds);
-        let losses = losses.into_iter().filter(|lost| lost.place != Place::Ring);
-        let lost = losses.map(|lost| (lost.place, lost.frames.map(|total| metered.news(lost.place, total))));
-        let window = InterfaceWindow {
-            interface: now.link.name.clone(),
-            received: since.rx_packets,
-            lost: lost.collect(),
-        };
-        // The places of frames depend on these, and a counter that went back counts from anew.
-        let is_other = now.xdp != metered.origin.xdp || now.offloads.gro != metered.origin.offloads.gro;
-        self.metered =
-            Some(if is_other || !since.went_back().is_empty() { Metered::new(now) } else { metered });
-        Ok(window)
-    }
-
     /// The interface that it watches.
     pub fn interface(&self) -> &str {
         &self.name
@@ -320,6 +239,14 @@ fn trace(tracer: &std::result::Result<Tracer, String>) -> std::result::Result<In
     traces.into_iter().next().ok_or_else(|| "the tracer watches no interface".into())
 }
 
+/// The tracer's counts now, next to those of a moment ago.
+fn traces(
+    before: std::result::Result<InterfaceTrace, String>,
+    tracer: &std::result::Result<Tracer, String>,
+) -> std::result::Result<Traces, String> {
+    Ok(Traces { before: before?, after: trace(tracer)? })
+}
+
 /// The counters of a link.
 fn counters_of(link: &Link) -> Result<LinkStats> {
     link.stats.ok_or_else(|| HostError::Interface {
@@ -345,20 +272,22 @@ struct Differences {
 }
 
 impl Differences {
-    fn between(before: &Moment, after: &Moment, stats: &LinkDeltas) -> Self {
+    fn between(before: &Moment, after: &Moment) -> Self {
         let nic = after.nic.since(&before.nic);
         let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
         // GRO is not enough: frames of a peer that can segment bypass NAPI and go to a backlog, which counts its refusals here.
         let driver = after.nic.driver();
         let is_polled =
             |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
-        let polled = nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name));
         let queue = after.peer.map(|now| places::Queue {
             refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
-            is_used: in_driver || after.offloads.gro == Some(true) && (polled || stats.rx_dropped == Some(0)),
+            can_be_used: in_driver || after.offloads.gro == Some(true),
+            polled: nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name)),
         });
-        let traced = match (&before.trace, &after.trace) {
-            (Ok(then), Ok(now)) => Ok(Traced::new(&now.since(then))),
+        let traced = match (&before.traces, &after.traces) {
+            (Ok(then), Ok(now)) => {
+                Ok(Traced::new(&now.after.since(&then.after), &now.after.since(&then.before)))
+            }
             (Err(reason), _) | (_, Err(reason)) => Err(reason.clone()),
         };
         Self { softnet: after.softnet.since(&before.softnet), nic, queue, traced }
@@ -380,6 +309,7 @@ impl Differences {
             sockets,
             queue: self.queue.as_ref(),
             traced: self.traced.as_ref().ok(),
+            keeps_damaged: after.offloads.receive_all == Some(true),
         };
         places::losses(counted, after.xdp.as_ref(), seconds)
     }
@@ -392,8 +322,12 @@ fn read(
     tracer: &std::result::Result<Tracer, String>,
     known: Option<&places::Program>,
 ) -> Result<Moment> {
+    let before = trace(tracer);
     let (nic, link) = read_counters(links, index)?;
     let stats = counters_of(&link)?;
+    let softnet = SoftnetSnapshot::read()?;
+    let peer = peer(links, &link);
+    let traces = traces(before, tracer);
     let attached = link_state(index).ok().and_then(|state| state.attached);
     let xdp = attached.map(|mut attached| {
         // The kernel shows program names only with CAP_SYS_ADMIN, which a watch has only at its beginning.
@@ -413,15 +347,14 @@ fn read(
         let words = format!("{attached}, {by}");
         places::Program { number: attached.program, name: attached.name, words, is_in_driver, is_generic }
     });
-    let peer = peer(links, &link);
     Ok(Moment {
         at: Instant::now(),
         namespace: NetNamespace::current()?.inode(),
         stats,
         nic,
-        trace: trace(tracer),
+        traces,
         rings: ethtool::rings(&link.name).ok().flatten(),
-        softnet: SoftnetSnapshot::read()?,
+        softnet,
         xdp,
         max_backlog: longest_backlog(),
         offloads: fidelity::Offloads::read(&link.name),
@@ -440,7 +373,7 @@ fn compare(
     time: Duration,
 ) -> Look {
     let stats = counted.copied().unwrap_or_default();
-    let differences = Differences::between(before, after, &stats);
+    let differences = Differences::between(before, after);
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let lost = differences.losses(after, &stats, &sockets, seconds);
     let Differences { softnet, nic, traced, .. } = differences;
@@ -474,6 +407,7 @@ fn compare(
         ..Look::default()
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
+    look.notes.extend(fidelity::captured_and_counted(&stats, traced.as_ref().ok()));
     match &traced {
         Err(reason) => look.notes.push(format!("why the kernel drops frames is not traced: {reason}")),
         Ok(traced) if traced.missed > 0 => look.notes.push(format!(

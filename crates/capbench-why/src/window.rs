@@ -83,6 +83,12 @@ impl Sampler {
             return None;
         }
         let cpu_begin = clock::thread_cpu_ns();
+        // Before the sockets: what counts at a socket, too, has counted there when the sockets are read.
+        let softnet = SoftnetSnapshot::read().ok();
+        let counters: Vec<_> = watches
+            .iter()
+            .map(|watch| softnet.as_ref().and_then(|softnet| watch.counters(softnet).ok()))
+            .collect();
         let sockets = self.source.read();
         let count = watches.len();
         watches.iter_mut().for_each(|watch| watch.attend_to(&sockets, count));
@@ -92,12 +98,10 @@ impl Sampler {
                 && socket.receives
                 && (socket.every_interface || socket.interface.as_ref().is_some_and(is_watched))
         });
-        if let Ok(softnet) = SoftnetSnapshot::read() {
-            let of = |watch: &mut Watch| {
-                let refused = window.refused_on(watch.interface());
-                watch.window(&softnet, refused).ok()
-            };
-            window.interfaces = watches.iter_mut().filter_map(of).collect();
+        for (watch, counters) in watches.iter_mut().zip(counters) {
+            let refused = window.refused_on(watch.interface());
+            let Some(counters) = counters else { continue };
+            window.interfaces.extend(watch.window(counters, refused).ok());
         }
         let cost = Duration::from_nanos(clock::thread_cpu_ns() - cpu_begin);
         // Windows keep their distance. After a long stall they do not follow each other at once.

@@ -29,6 +29,10 @@ pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_gene
                     losses.after += count;
                     continue;
                 }
+                (DropStage::Backlog, true) => {
+                    losses.backlog += count;
+                    continue;
+                }
                 _ => continue,
             };
             place.add(kind.to_string(), *count);
@@ -68,6 +72,7 @@ mod tests {
             trace(&[("OTHERHOST", 1000), ("PFMEMALLOC", 2), ("XDP", 5), ("NEW", 1), ("CPU_BACKLOG", 8)]);
         let losses = by_place(&sent, &received, true);
         assert_eq!((losses.transmit.total(), losses.stack.total(), losses.xdp.total()), (3, 2, 5));
+        assert_eq!(losses.backlog, 8);
         assert_eq!(
             (losses.unplaced_transmit.to_string(), losses.unplaced.to_string()),
             ("NEWER 4".into(), "NEW 1".into())

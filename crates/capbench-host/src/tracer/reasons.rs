@@ -19,7 +19,9 @@ pub enum DropStage {
     Xdp,
     /// Lost in the stack before the capture point.
     Stack,
-    /// Lost at a place with its own counter: the backlog, a driver, or a packet socket.
+    /// Lost in the softirq backlog of a CPU.
+    Backlog,
+    /// Lost at a place with its own counter: a driver, or a packet socket.
     Counted,
     /// Dropped after the capture point: no loss.
     After,
@@ -34,6 +36,7 @@ impl DropStage {
             Self::Transmit => "on the way out",
             Self::Xdp => "in generic XDP",
             Self::Stack => "in front of the capture",
+            Self::Backlog => "in the backlog",
             Self::Counted => "counted at its place",
             Self::After => "after the capture",
             Self::Unknown => "unknown where",
@@ -60,7 +63,7 @@ const BY_REASON: &[Row] = &[
     // tx_dropped; __dev_queue_xmit counts it in tx_dropped, as RECURSION_LIMIT.
     (DropStage::Counted, "DEV_READY|RECURSION_LIMIT"),
     // net/core/dev.c: enqueue_to_backlog, including the flow limit; softnet_stat. Caused by a test.
-    (DropStage::Counted, "CPU_BACKLOG"),
+    (DropStage::Backlog, "CPU_BACKLOG"),
     // net/packet/af_packet.c: tpacket_rcv and packet_rcv; tp_drops.
     (DropStage::Counted, "PACKET_SOCK_ERROR"),
     // drivers/net/tun.c: tun_net_xmit; tx_dropped.
@@ -102,16 +105,34 @@ const BY_FUNCTION: &[Row] = &[
     // veth_xdp_rcv_skb of drivers/net/veth.c: the driver also counts it, as xdp_drops or drops.
     (DropStage::Counted, "veth_xdp_rcv"),
     (DropStage::Stack, "skb_vlan_untag"),
-    (DropStage::Counted, "enqueue_to_backlog|netif_rx|__netif_rx|veth_xmit|tpacket_rcv"),
+    (DropStage::Backlog, "enqueue_to_backlog|netif_rx|__netif_rx"),
+    (DropStage::Counted, "veth_xmit|tpacket_rcv"),
     // packet_rcv of PF_RING's pf_ring.c frees its copy of every frame, including those stored in its rings.
     (DropStage::After, "packet_rcv [pf_ring]"),
     (DropStage::Counted, "packet_rcv"),
     (
         DropStage::After,
-        "__netif_receive_skb|netif_receive_skb|sch_handle_ingress|ip_rcv|ip6_rcv|ipv6_rcv|arp_rcv|\
-         llc_rcv|skb_queue_purge",
+        "__netif_receive_skb|netif_receive_skb|sch_handle_ingress|ip_rcv|ip6_rcv|\
+         ip6_mc_input|ip6_input|ipv6_rcv|arp_rcv|llc_rcv|skb_queue_purge",
     ),
 ];
+
+/// Drops for which net/core/dev.c also adds to rx_dropped: by enqueue_to_backlog, and by __netif_receive_skb_core after the
+/// capture point. Names of reasons, and beginnings of the names of functions that drop without one.
+const IN_RX_DROPPED: [&str; 2] = [
+    "CPU_BACKLOG|DEV_READY|PFMEMALLOC|UNHANDLED_PROTO|SKB_UCOPY_FAULT",
+    "enqueue_to_backlog|netif_rx|__netif_rx|__netif_receive_skb",
+];
+
+/// Whether rx_dropped of the interface counts such a drop, too.
+pub fn is_in_rx_dropped(kind: &DropKind) -> bool {
+    let [reasons, functions] = IN_RX_DROPPED.map(|names| names.split('|'));
+    match (&kind.reason, &kind.function) {
+        (Some(reason), _) => reasons.into_iter().any(|name| name == reason),
+        (None, Some(function)) => functions.into_iter().any(|beginning| function.starts_with(beginning)),
+        (None, None) => false,
+    }
+}
 
 /// The meaning of a drop.
 pub fn stage_of(kind: &DropKind) -> DropStage {
@@ -193,7 +214,7 @@ mod tests {
     fn only_what_comes_before_the_capture_is_lost() {
         assert_eq!(reason("XDP"), DropStage::Xdp);
         assert_eq!(reason("PFMEMALLOC"), DropStage::Stack);
-        assert_eq!(reason("CPU_BACKLOG"), DropStage::Counted);
+        assert_eq!(reason("CPU_BACKLOG"), DropStage::Backlog);
         for after in ["OTHERHOST", "TC_INGRESS", "UNHANDLED_PROTO", "IP_CSUM", "TCP_RESET", "NETFILTER_DROP"]
         {
             assert_eq!(reason(after), DropStage::After, "{after}");
@@ -208,12 +229,24 @@ mod tests {
         assert_eq!(at("netif_receive_generic_xdp"), DropStage::Xdp);
         assert_eq!(at("netif_receive_skb_list_internal"), DropStage::After);
         assert_eq!(at("ip_rcv_core"), DropStage::After);
-        assert_eq!(at("netif_rx_internal"), DropStage::Counted);
+        assert_eq!(at("netif_rx_internal"), DropStage::Backlog);
         assert_eq!(at("veth_xdp_rcv_skb"), DropStage::Counted);
         assert_eq!(at("packet_rcv_spkt"), DropStage::Counted);
         assert_eq!(at("packet_rcv [pf_ring]"), DropStage::After);
         assert_eq!(at("some_driver_poll"), DropStage::Unknown);
         assert_eq!(stage_of(&DropKind { reason: None, function: None }), DropStage::Unknown);
+    }
+
+    #[test]
+    fn the_stack_counts_in_rx_dropped_what_it_refuses_and_what_nothing_handles() {
+        let by_reason =
+            |name: &str| is_in_rx_dropped(&DropKind { reason: Some(name.into()), function: None });
+        let by_function =
+            |name: &str| is_in_rx_dropped(&DropKind { reason: None, function: Some(name.into()) });
+        assert!(["CPU_BACKLOG", "UNHANDLED_PROTO", "PFMEMALLOC"].into_iter().all(by_reason));
+        assert!(!["OTHERHOST", "TC_INGRESS", "XDP", "NETFILTER_DROP"].into_iter().any(by_reason));
+        assert!(["__netif_receive_skb_core.constprop.0", "enqueue_to_backlog"].into_iter().all(by_function));
+        assert!(!["ip_rcv_core", "netif_receive_generic_xdp"].into_iter().any(by_function));
     }
 
     /// Enumerations as a kernel has them.

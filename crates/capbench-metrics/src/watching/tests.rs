@@ -27,7 +27,6 @@ fn interface(name: &str, stack: u64) -> InterfaceWindow {
         (Place::Nic, None),
         (Place::Backlog, Some(0)),
         (Place::Stack, Some(stack)),
-        (Place::NoHandler, Some(0)),
         (Place::Transmit, Some(0)),
     ];
     InterfaceWindow { interface: name.into(), received: Some(100), lost }

@@ -23,7 +23,8 @@ impl Evidence {
         }
         if !self.virtual_pair {
             // The softnet counter covers the whole host, the interface's also counts other drops: the result exceeds neither.
-            let backlog = self.backlog_drops.zip(self.refused_by_stack()).map(|(host, ours)| host.min(ours));
+            let backlog =
+                self.refused_by_backlogs().zip(self.refused_by_stack()).map(|(host, ours)| host.min(ours));
             let backlog_source = match backlog {
                 Some(_) => {
                     "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver, without its driver's own, \
@@ -33,7 +34,7 @@ impl Evidence {
             };
             return Refused { backlog, backlog_source, ..refused };
         }
-        let (Some(drops), Some(softnet)) = (transmit, self.backlog_drops) else {
+        let (Some(drops), Some(softnet)) = (transmit, self.refused_by_backlogs()) else {
             return Refused { backlog: None, backlog_source: self.backlog_unknown(), ..refused };
         };
         if self.peer_queue != PeerQueue::None {
@@ -61,6 +62,13 @@ impl Evidence {
             backlog_source: "/proc/net/softnet_stat: dropped, as far as tx_dropped of the sender confirms it",
             ..refused
         }
+    }
+
+    /// Frames that the backlogs of the whole host refused, as far as the tracer saw that on the receiving interface.
+    fn refused_by_backlogs(&self) -> Option<u64> {
+        let traced = self.traced.as_ref().filter(|traced| traced.missed == 0);
+        let of_host = self.backlog_drops?;
+        Some(traced.map_or(of_host, |traced| of_host.min(traced.backlog)))
     }
 
     /// `rx_dropped` of the receiver without its driver's own drops, which are booked from the driver's counters.

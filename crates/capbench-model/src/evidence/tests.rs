@@ -129,13 +129,16 @@ fn seen_drops_of_generic_xdp_are_a_lower_bound() {
     assert!(entry(Place::Xdp).source.contains("12 frames ended"), "{:?}", entry(Place::Xdp));
     assert_eq!(entry(Place::Stack).count, None, "they may have ended there as well");
     // What a backlog refused behind the poll did not end there, and has its own counter.
+    let seen = beside_generic_xdp(100, 900);
+    let traced = seen.traced.clone().map(|traced| TracedLosses { backlog: 30, ..traced });
     let polled = Evidence {
+        traced,
         peer_queue: PeerQueue::OfBuffers,
         backlog_drops: Some(30),
         receive_drops: Some(30),
         received: Some(1030),
         sent: 1030,
-        ..beside_generic_xdp(100, 900)
+        ..seen
     };
     let ledger = polled.book();
     assert_eq!((ledger.unexplained, ledger.count(Place::Stack)), (0, Some(0)), "{ledger:?}");
@@ -188,6 +191,10 @@ fn driver_drops_are_not_booked_to_the_backlog_again() {
     };
     let ledger = on_card.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Driver, 20), (Place::Backlog, 10)]));
+    // Of the 10 others in rx_dropped 4 were captured: no protocol handles them. The tracer saw the backlog refuse 6.
+    let traced = TracedLosses { backlog: 6, after: 4, drops: 10, ..TracedLosses::default() };
+    let seen = Evidence { traced: Some(traced), delivered: 974, ..on_card.clone() }.book();
+    assert_eq!((seen.unexplained, seen.losses()), (0, vec![(Place::Driver, 20), (Place::Backlog, 6)]));
     let behind_queue = Evidence { virtual_pair: true, peer_queue: PeerQueue::OfBuffers, ..on_card };
     assert_eq!(behind_queue.book().count(Place::Backlog), Some(10));
 }
@@ -237,7 +244,9 @@ fn frames_refused_before_the_interface_are_transmit_losses() {
         (0, vec![(Place::Transmit, 100), (Place::Backlog, 40)])
     );
     // A tracer sees the same frames: they are booked once.
-    let traced = Some(TracedLosses { transmit: lost("TC_EGRESS", 100), drops: 100, ..Default::default() });
+    let traced =
+        TracedLosses { transmit: lost("TC_EGRESS", 100), backlog: 40, drops: 140, ..Default::default() };
+    let traced = Some(traced);
     assert_eq!(Evidence { traced, ..refused }.book().losses(), ledger.losses());
 }
 

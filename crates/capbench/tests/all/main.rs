@@ -60,5 +60,7 @@ mod verify;
 mod why;
 mod why_causes;
 mod why_ends;
+#[cfg(all(feature = "bpf", feature = "metrics"))]
+mod why_random;
 mod xdp_count;
 mod xdp_live;

@@ -2,66 +2,12 @@
 
 #![cfg(feature = "bpf")]
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
+use crate::support::scrape::{PORT, Scrape};
 use crate::support::why::number_before;
-use crate::support::{
-    HOST, NOBODY, Namespaces, PATIENCE, Place, Running, capbench, eventually, program, run, send, test_bed,
-};
-
-/// The port of `--metrics`. Each test has its own network namespaces.
-const PORT: &str = "9873";
-
-/// Metrics of a command in the namespace of a place, as one scrape shows them.
-struct Scrape(String);
-
-impl Scrape {
-    fn of(place: &Place) -> Self {
-        let text = place.inside(|| {
-            let mut stream = TcpStream::connect(format!("127.0.0.1:{PORT}")).unwrap();
-            stream.set_read_timeout(Some(PATIENCE)).unwrap();
-            stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-            let mut text = String::new();
-            stream.read_to_string(&mut text).unwrap();
-            text
-        });
-        assert!(text.starts_with("HTTP/1.0 200 OK\r\n"), "{text}");
-        Self(text)
-    }
-
-    /// The sum of the series with this name and these labels.
-    fn sum(&self, name: &str, labels: &[&str]) -> u64 {
-        let lines = self.0.lines().filter(|line| {
-            let is_its = line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']));
-            is_its && labels.iter().all(|label| line.contains(label))
-        });
-        lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
-    }
-
-    fn windows(&self) -> u64 {
-        self.sum("capbench_windows_total", &["interface=\"right\""])
-    }
-
-    fn lossy_windows(&self) -> u64 {
-        self.sum("capbench_lossy_windows_total", &["interface=\"right\"", "place=\"ring\""])
-    }
-
-    /// A scrape that shows all counts up to now: a window has begun and ended since.
-    fn settled(place: &Place) -> Self {
-        let begin = Self::of(place).windows();
-        let mut last = None;
-        eventually("two windows end", || {
-            let scrape = Self::of(place);
-            let is_settled = scrape.windows() >= begin + 2;
-            last = Some(scrape);
-            is_settled
-        });
-        last.unwrap()
-    }
-}
+use crate::support::{HOST, NOBODY, Namespaces, Running, capbench, eventually, program, run, send, test_bed};
 
 /// Starts a command at the right end that serves metrics there.
 fn serving(spaces: &Namespaces, arguments: &str) -> Running {

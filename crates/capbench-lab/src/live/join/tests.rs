@@ -89,7 +89,7 @@ pub(super) fn receive() -> ReceiveHalf {
     let counters = Counters::of_ring(Some(995), Some(5), "tp_drops", vec![("tp_packets".into(), 995)]);
     let arrivals = Arrivals { read: 990, delivered: 990, ..Arrivals::default() };
     let stats = LinkStats { rx_packets: 997, rx_dropped: 2, ..LinkStats::default() };
-    let traced = InterfaceTrace { xdp_redirect_errors: 0, ..dropped("OTHERHOST", 995) };
+    let traced = dropped("OTHERHOST", 993).plus(&dropped("CPU_BACKLOG", 2));
     let circumstances =
         Circumstances { foreign: 0, method: &counters, foreign_program: false, failed_redirects: 0 };
     let nic = NicSnapshot::default();

@@ -8,6 +8,7 @@ pub mod process;
 pub mod recording;
 pub mod results_file;
 pub mod saved;
+pub mod scrape;
 pub mod scratch;
 pub mod setting;
 pub mod still;
