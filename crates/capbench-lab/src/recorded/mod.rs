@@ -290,8 +290,9 @@ impl Look {
     }
 
     fn at(&self, packet: &Packet<'_>, has_tag: bool) -> Found {
+        let (data, original_length) = packet.without_fcs();
         for (trial, recogniser) in self.0.iter().enumerate() {
-            let see = |tag| recogniser.look(packet.data, packet.original_length, tag);
+            let see = |tag| recogniser.look(data, original_length, tag);
             match see(TagMetadata::Absent) {
                 FrameClass::Own(stamp) if stamp.stream == StreamId(0) => {
                     return Found::Ours { trial, stamp, is_untagged: false };

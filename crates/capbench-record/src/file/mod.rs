@@ -5,6 +5,7 @@
 //! | [`description`] | options of a pcapng section and its interfaces |
 //! | [`statistics`] | counters in a pcapng file, and which counter each loss belongs to |
 //! | [`facts`] | metadata of a frame in pcapng: flags, queue, hash, drop count |
+//! | `fcs` | the length of the frame check sequence that a file states |
 //! | [`clock`] | units of an interface's timestamps |
 //! | `tagging` | puts back the VLAN tag that the kernel removed from a frame |
 //! | `blocks` | constants of the pcapng format, and a builder for blocks that are not performance-critical |
@@ -21,6 +22,7 @@ pub mod clock;
 pub mod compressed;
 pub mod description;
 pub mod facts;
+mod fcs;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod pcap;

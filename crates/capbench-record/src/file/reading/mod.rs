@@ -55,6 +55,7 @@ pub struct CaptureReader<R> {
     frames: u64,
     times: Times,
     left_out: LeftOut,
+    longer_than_original: u64,
     ends_early: bool,
     over: bool,
 }
@@ -109,6 +110,7 @@ impl<R: Read> CaptureReader<R> {
             frames: 0,
             times: Times::Nanoseconds,
             left_out: LeftOut::default(),
+            longer_than_original: 0,
             ends_early: false,
             over: false,
         })
@@ -156,6 +158,12 @@ impl<R: Read> CaptureReader<R> {
         self.left_out
     }
 
+    /// Packets so far with more captured octets than their original length. They are cut to it; an original length of 0 becomes
+    /// the captured length.
+    pub fn longer_than_original(&self) -> u64 {
+        self.longer_than_original
+    }
+
     /// Whether the file ended within a record. Valid at the end.
     pub fn ends_early(&self) -> bool {
         self.ends_early
@@ -187,7 +195,7 @@ impl<R: Read> CaptureReader<R> {
             }
             self.described += if kind == INTERFACE { memory } else { 0 };
         }
-        let record = match kind {
+        let mut record = match kind {
             SECTION => {
                 self.section = pcapng::section(order, body, &mut self.left_out);
                 self.interfaces.clear();
@@ -205,6 +213,9 @@ impl<R: Read> CaptureReader<R> {
             _ => pcapng::packet(kind, order, body, &self.interfaces, self.times, &mut self.left_out)
                 .map(Record::Packet),
         };
+        if let Some(Record::Packet(packet)) = &mut record {
+            self.longer_than_original += u64::from(packet.limit_to_original());
+        }
         let Some(record) = record else {
             let what = "a block that is too short, or of an interface that does not exist";
             return Err(FileError::Damaged { frames: self.frames, what: what.into() });
@@ -233,10 +244,11 @@ impl<R: Read> CaptureReader<R> {
     fn next_of_ring(&mut self) -> Result<Option<Record<'_>>, FileError> {
         let Some(mut ring) = self.ring.take() else { return Ok(None) };
         let snap = self.interfaces.first().map_or(0, |interface| interface.snap);
-        let Some(packet) = ring.next(&mut self.input.octets_mut()[..ring.length], snap) else {
+        let Some(mut packet) = ring.next(&mut self.input.octets_mut()[..ring.length], snap) else {
             let what = "a frame outside its block of a ring";
             return Err(FileError::Damaged { frames: self.frames, what: what.into() });
         };
+        self.longer_than_original += u64::from(packet.limit_to_original());
         self.frames += 1;
         self.over = false;
         if ring.left > 0 {
@@ -306,6 +318,7 @@ impl<R: Read> CaptureReader<R> {
                     return Ok(None);
                 }
                 let captured = format.captured(self.input.octets());
+                let fcs_octets = self.interfaces.first().and_then(|only| only.description.fcs_octets);
                 let length = super::pcap::HEAD + captured as usize;
                 if length > LARGEST_RECORD {
                     return Err(self.damaged(&format!("a record of {captured} octets")));
@@ -316,7 +329,12 @@ impl<R: Read> CaptureReader<R> {
                 self.used = length;
                 self.frames += 1;
                 self.over = false;
-                Ok(format.packet(&self.input.octets()[..length]).map(Record::Packet))
+                let mut packet = format.packet(&self.input.octets()[..length]);
+                if let Some(packet) = &mut packet {
+                    packet.fcs_octets = fcs_octets;
+                    self.longer_than_original += u64::from(packet.limit_to_original());
+                }
+                Ok(packet.map(Record::Packet))
             }
         }
     }

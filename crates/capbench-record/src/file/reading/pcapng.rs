@@ -9,6 +9,7 @@ use super::super::blocks::{
 };
 use super::super::clock::Clock;
 use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDescription};
+use super::super::fcs;
 use super::super::statistics::InterfaceStatistics;
 use super::octets::{Options, Order, text};
 use super::record::{LeftOut, Packet, PacketHash, ReadInterface};
@@ -74,7 +75,10 @@ pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Op
                 description.filter = filter(order, value);
                 left_out.options += u64::from(description.filter.is_none());
             }
-            of_interface::FCS => description.fcs_octets = value.first().copied(),
+            of_interface::FCS => {
+                description.fcs_octets = value.first().and_then(|&bits| fcs::of_option(bits));
+                left_out.options += u64::from(description.fcs_octets.is_none());
+            }
             of_interface::SYSTEM => description.system = Some(text(value)),
             of_interface::TIME_OFFSET => {
                 if let Some(offset) = order.u64(value) {
@@ -127,11 +131,13 @@ pub(super) fn packet<'a>(
     };
     let [high, low, captured, original_length] = words;
     let (data, _) = rest.split_at_checked(captured as usize)?;
-    let clock = interfaces.get(interface as usize)?.clock;
+    let ReadInterface { clock, description, .. } = interfaces.get(interface as usize)?;
+    let clock = *clock;
     let mut packet = Packet {
         interface,
         data,
         original_length,
+        fcs_octets: description.fcs_octets,
         time_ns: Some(times.number(clock, joined(high, low))),
         dropped,
         ..Packet::default()
@@ -140,7 +146,10 @@ pub(super) fn packet<'a>(
     for (code, value) in Options::new(order, behind) {
         match code {
             COMMENT => left_out.comments += 1,
-            of_packet::FLAGS => packet.flags = order.u32(value),
+            of_packet::FLAGS => {
+                packet.flags = order.u32(value);
+                packet.fcs_octets = packet.flags.and_then(fcs::of_flags).or(packet.fcs_octets);
+            }
             of_packet::HASH if packet.hash.is_none() => {
                 packet.hash = value.split_first().map(|(&algorithm, value)| PacketHash { algorithm, value });
             }
@@ -155,12 +164,10 @@ pub(super) fn packet<'a>(
 /// Decodes a simple packet block. It has no timestamp, and belongs to the section's first interface.
 fn simple<'a>(order: Order, body: &'a [u8], interfaces: &[ReadInterface]) -> Option<Packet<'a>> {
     let ([original_length], rest) = order.words(body)?;
-    let snap = match interfaces.first()?.snap {
-        0 => u32::MAX,
-        octets => octets,
-    };
+    let ReadInterface { snap, description, .. } = interfaces.first()?;
+    let snap = if *snap == 0 { u32::MAX } else { *snap };
     let data = rest.get(..original_length.min(snap) as usize)?;
-    Some(Packet { data, original_length, ..Packet::default() })
+    Some(Packet { data, original_length, fcs_octets: description.fcs_octets, ..Packet::default() })
 }
 
 /// Decodes interface statistics.

@@ -42,8 +42,11 @@ pub struct Packet<'a> {
     pub interface: u32,
     /// Its captured octets.
     pub data: &'a [u8],
-    /// Octets on the wire. An invalid file can have fewer here than were captured.
+    /// Octets on the wire, never fewer than [`Self::data`] has.
     pub original_length: u32,
+    /// Octets of the frame check sequence at the end of the original packet, if the file states them: for the packet, else for
+    /// its interface. See [`Self::without_fcs`].
+    pub fcs_octets: Option<u8>,
     /// Nanoseconds since the epoch, or units after [`super::CaptureReader::in_units`]; absent if the record has no timestamp
     /// (simple packet blocks).
     pub time_ns: Option<u64>,
@@ -67,6 +70,28 @@ pub struct PacketHash<'a> {
 }
 
 impl<'a> Packet<'a> {
+    /// The captured octets and the original length without the frame check sequence that the file states.
+    pub fn without_fcs(&self) -> (&'a [u8], u32) {
+        let original = self.original_length.saturating_sub(self.fcs_octets.unwrap_or(0).into());
+        (&self.data[..self.data.len().min(original as usize)], original)
+    }
+
+    /// Cuts captured octets behind the original length, which rules. An original length of 0 is none: it becomes the captured
+    /// one. Returns whether the two lengths contradicted each other.
+    #[inline]
+    pub(super) fn limit_to_original(&mut self) -> bool {
+        let original = self.original_length as usize;
+        if self.data.len() <= original {
+            return false;
+        }
+        if original == 0 {
+            self.original_length = self.data.len() as u32;
+        } else {
+            self.data = &self.data[..original];
+        }
+        true
+    }
+
     /// Converts it to a captured frame. A VLAN tag stays in the octets.
     pub fn frame(&self) -> Frame<'a> {
         let flags = self.flags.unwrap_or(0);

@@ -242,15 +242,6 @@ fn pcap_refuses_several_link_types_and_leaves_no_file() {
 }
 
 #[test]
-fn octets_of_an_fcs_by_the_pcap_header_count_as_left_out() {
-    let mut file = super::pcap_example(false, 0xa1b2_c3d4);
-    file[23] = 0x24;
-    let (written, counts, done) = converted(&file, FileFormat::Pcapng);
-    done.unwrap();
-    assert_eq!((recorded(&written)[0].0, counts.left_out.options), (1, 1));
-}
-
-#[test]
 fn an_output_beyond_its_limit_is_refused_and_removed() {
     let mut file = Foreign::new(false);
     file.section(&[]).interface(1, 0, &[]);
