@@ -211,6 +211,7 @@ impl Recorded {
                     self.looks[number] = Some(Look::new(&self.trials, &self.layout, snap)?);
                 }
                 Record::Packet(packet) => self.note(&packet),
+                Record::Other => {}
                 Record::Statistics(statistics) => {
                     if let Some(interface) = self.interfaces.get_mut(statistics.interface as usize) {
                         interface.keep(statistics);

@@ -39,11 +39,15 @@ pub(super) mod interface {
     pub(in crate::file) const MAC: u16 = 6;
     pub(in crate::file) const SPEED: u16 = 8;
     pub(in crate::file) const RESOLUTION: u16 = 9;
+    pub(in crate::file) const TIME_ZONE: u16 = 10;
     pub(in crate::file) const FILTER: u16 = 11;
     pub(in crate::file) const SYSTEM: u16 = 12;
     pub(in crate::file) const FCS: u16 = 13;
     pub(in crate::file) const TIME_OFFSET: u16 = 14;
     pub(in crate::file) const HARDWARE: u16 = 15;
+    pub(in crate::file) const SEND_SPEED: u16 = 16;
+    pub(in crate::file) const RECEIVE_SPEED: u16 = 17;
+    pub(in crate::file) const TIME_ZONE_NAME: u16 = 18;
 }
 
 /// Options of an enhanced packet.
@@ -51,7 +55,10 @@ pub(super) mod packet {
     pub(in crate::file) const FLAGS: u16 = 2;
     pub(in crate::file) const HASH: u16 = 3;
     pub(in crate::file) const DROP_COUNT: u16 = 4;
+    pub(in crate::file) const PACKET_ID: u16 = 5;
     pub(in crate::file) const QUEUE: u16 = 6;
+    pub(in crate::file) const VERDICT: u16 = 7;
+    pub(in crate::file) const PROCESS: u16 = 8;
 }
 
 /// Options of interface statistics.

@@ -109,6 +109,7 @@ impl KeptPacket {
             flags: self.flags,
             queue: self.queue,
             hash: self.hash.as_ref().map(|(algorithm, value)| PacketHash { algorithm: *algorithm, value }),
+            ..Packet::default()
         }
     }
 
@@ -152,6 +153,7 @@ impl Whole {
                 }
                 Ok(Some(Record::Packet(packet))) => records.push(Kept::Packet(packet.into())),
                 Ok(Some(Record::Statistics(statistics))) => records.push(Kept::Statistics(statistics)),
+                Ok(Some(Record::Other)) => panic!("it was not asked for"),
                 Ok(None) => break,
                 Err(damage) => {
                     error = Some(damage);

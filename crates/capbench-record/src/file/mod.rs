@@ -9,6 +9,7 @@
 //! | [`clock`] | units of an interface's timestamps |
 //! | `tagging` | puts back the VLAN tag that the kernel removed from a frame |
 //! | `blocks` | constants of the pcapng format, and a builder for blocks that are not performance-critical |
+//! | `copying` | copies pcapng blocks and options into another file |
 //! | `pcapng`, `pcap` | their records, as [`Encoder`] writes them |
 //! | [`compressed`] | reads files that `record --zstd` wrote |
 //! | [`verbatim`] | blocks of a V3 ring as the kernel filled them, in a capbench format |
@@ -20,6 +21,7 @@
 mod blocks;
 pub mod clock;
 pub mod compressed;
+pub(crate) mod copying;
 pub mod description;
 pub mod facts;
 mod fcs;
@@ -47,6 +49,7 @@ use std::path::Path;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::Frame;
 
+pub(crate) use self::pcapng::encode_with_options;
 use self::tagging::FrameCopy;
 use crate::error::{RecordError, Result};
 
@@ -149,7 +152,15 @@ impl Encoder {
     /// For a pcap file of frames of this link type. The format stores only timestamps, lengths and octets. Its seconds have 32 bits
     /// and end in 2106; later timestamps become the maximum.
     pub fn pcap(link_type: u16, snap: SnapLength) -> Self {
-        Self { records: Records::Pcap, header: pcap::header(link_type, snap), snap }
+        Self { records: Records::Pcap, header: pcap::header(link_type.into(), snap.octets()), snap }
+    }
+
+    /// The same for packets of any length, whose header states this snap length and this length of the FCS at their end. `None` if
+    /// the format cannot state it.
+    pub(crate) fn pcap_of_packets(link_type: u16, snap: u32, fcs_octets: Option<u8>) -> Option<Self> {
+        let fcs = fcs_octets.map_or(Some(0), fcs::link_word)?;
+        let header = pcap::header(u32::from(link_type) | fcs, snap);
+        Some(Self { records: Records::Pcap, header, snap: SnapLength::EVERYTHING })
     }
 
     /// Turns an encoder for a pcapng file into one for a verbatim file: it encodes the blocks between ring blocks.

@@ -59,7 +59,8 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let limit = flags.max_output.map_or_else(|| OutputLimit::of(&source), |most| OutputLimit::Octets(most.0));
     let mut converted = Converted::default();
     let done = convert(source, format, &options, limit, &mut converted);
-    let Converted { packets, dropped, without_time, finer_times, left_out, ends_early } = converted;
+    let Converted { packets, dropped, without_time, finer_times, longer_than_original, left_out, ends_early } =
+        converted;
     tell!("capbench: {packets} packets converted");
     if dropped > 0 && format == FileFormat::Pcap {
         tell!("capbench: {name} reports {dropped} lost packets; pcap has no field for them");
@@ -73,6 +74,12 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     if finer_times > 0 {
         tell!(
             "capbench: {finer_times} packets of {name} have times finer than a nanosecond, which pcap cuts"
+        );
+    }
+    if longer_than_original > 0 {
+        tell!(
+            "capbench: {longer_than_original} packets of {name} have more captured octets than their original length, and are \
+             cut to it"
         );
     }
     if left_out != LeftOut::default() {

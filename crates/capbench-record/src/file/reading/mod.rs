@@ -24,11 +24,13 @@ use std::mem::take;
 pub use record::{FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 
 use self::input::{Input, There};
-use self::octets::Order;
+pub(crate) use self::octets::Order;
 use self::pcapng::Times;
+pub(crate) use self::record::RawOptions;
 use self::ring::Ring;
 use super::FileFormat;
 use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
+use super::copying::RawBlock;
 use super::description::SectionDescription;
 use super::verbatim::{MAGIC, PADDING, RING_BLOCK};
 
@@ -54,6 +56,7 @@ pub struct CaptureReader<R> {
     used: usize,
     frames: u64,
     times: Times,
+    has_other_blocks: bool,
     left_out: LeftOut,
     longer_than_original: u64,
     ends_early: bool,
@@ -109,6 +112,7 @@ impl<R: Read> CaptureReader<R> {
             used: 0,
             frames: 0,
             times: Times::Nanoseconds,
+            has_other_blocks: false,
             left_out: LeftOut::default(),
             longer_than_original: 0,
             ends_early: false,
@@ -120,6 +124,18 @@ impl<R: Read> CaptureReader<R> {
     /// interface. No timestamp is then rounded or out of range.
     pub fn in_units(self) -> Self {
         Self { times: Times::Units, ..self }
+    }
+
+    /// Returns pcapng blocks that are not decoded as [`Record::Other`], instead of skipping and counting them.
+    pub(crate) fn with_other_blocks(self) -> Self {
+        Self { has_other_blocks: true, ..self }
+    }
+
+    /// The pcapng block of the last returned record; `None` if the file is not pcapng.
+    pub(crate) fn block(&self) -> Option<RawBlock<'_>> {
+        let Format::Pcapng { order, is_verbatim: false } = self.format else { return None };
+        let octets = self.input.octets().get(..self.used)?;
+        RawBlock::new(order.u32(octets)?, order, octets)
     }
 
     /// The next record; `None` at the end, or after an error. Blocks that are not a [`Record`] are skipped and counted.
@@ -180,7 +196,8 @@ impl<R: Read> CaptureReader<R> {
                 return self.next_of_ring();
             }
             let Some(block) = self.find_block()? else { return Ok(None) };
-            if pcapng::is_known(block.0) {
+            let is_returned = self.has_other_blocks && self.format() == FileFormat::Pcapng;
+            if pcapng::is_known(block.0) || is_returned {
                 break block;
             }
             self.begin_ring(block)?;
@@ -210,6 +227,7 @@ impl<R: Read> CaptureReader<R> {
             }
             STATISTICS => pcapng::statistics(order, body, &self.interfaces, self.times, &mut self.left_out)
                 .map(Record::Statistics),
+            _ if !pcapng::is_known(kind) => Some(Record::Other),
             _ => pcapng::packet(kind, order, body, &self.interfaces, self.times, &mut self.left_out)
                 .map(Record::Packet),
         };

@@ -12,7 +12,7 @@ use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDe
 use super::super::fcs;
 use super::super::statistics::InterfaceStatistics;
 use super::octets::{Options, Order, text};
-use super::record::{LeftOut, Packet, PacketHash, ReadInterface};
+use super::record::{LeftOut, Packet, PacketHash, RawOptions, ReadInterface};
 
 /// Octets of a section header's body before its options.
 const SECTION_HEAD: usize = 16;
@@ -142,8 +142,9 @@ pub(super) fn packet<'a>(
         dropped,
         ..Packet::default()
     };
-    let behind = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
-    for (code, value) in Options::new(order, behind) {
+    let octets = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
+    packet.options = RawOptions { kind, order, octets };
+    for (code, value) in packet.options.options() {
         match code {
             COMMENT => left_out.comments += 1,
             of_packet::FLAGS => {
