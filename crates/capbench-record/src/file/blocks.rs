@@ -143,3 +143,23 @@ impl BlockBuilder {
         self.octets
     }
 }
+
+/// Octets of a section header before its options.
+const SECTION_HEAD: usize = 24;
+
+/// Adds a comment to the section header of [`BlockBuilder`] at `begin`.
+pub(super) fn add_section_comment(octets: &mut Vec<u8>, begin: usize, comment: &str) {
+    let length = |at: usize| {
+        octets.get(at..).and_then(|rest| rest.first_chunk()).map(|length| u32::from_le_bytes(*length))
+    };
+    let Some(length) = length(begin + 4).map(|length| length as usize) else { return };
+    // The end of its options, if it has any, and its length again.
+    let end = if length > SECTION_HEAD + 4 { 8 } else { 4 };
+    let mut option = BlockBuilder { octets: Vec::new(), has_options: false };
+    option.text(COMMENT, comment);
+    option.octets.extend([0; 4]);
+    let total = (length - end + option.octets.len() + 4) as u32;
+    option.octets.extend(total.to_le_bytes());
+    octets.splice(begin + length - end..begin + length, option.octets);
+    octets[begin + 4..begin + 8].copy_from_slice(&total.to_le_bytes());
+}
