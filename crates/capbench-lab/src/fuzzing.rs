@@ -10,7 +10,7 @@ use crate::recorded::Recorded;
 
 /// Capture files, as `verify` reads them: every packet of the file is counted once.
 pub fn recorded(octets: &[u8]) {
-    let mut recorded = Recorded::new(&[TrialId(1), TrialId(7)], FrameLayout::default());
+    let mut recorded = Recorded::new(&[TrialId(1), TrialId(7)], FrameLayout::default(), false);
     let read = recorded.read(octets);
     recorded.end(Some(100));
     assert_eq!(recorded.frames(), read.frames, "every packet is looked at");

@@ -240,7 +240,7 @@ fn encode(files: Files, slice: Option<&InitialSlice>) -> std::result::Result<Vec
                 }
                 // The counts begin with the capture: the last ones are of all its files.
                 Record::Statistics(counts) => statistics = Some(counts),
-                Record::Interface(..) => {}
+                Record::Interface(..) | Record::Other => {}
             }
         }
     }

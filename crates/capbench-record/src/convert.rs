@@ -1,29 +1,38 @@
 //! Converts capture files from one format to another, packet by packet, including counters and losses.
 //!
-//! A verbatim file becomes the pcapng file that a pcapng recording would have written. A pcapng file with several sections keeps
-//! them. An interface described after packets is described at the same place. Each description is written once, so the output is
-//! up to a few times as large as the input. Link types, clocks, timestamps and lengths do not change. pcap has one link type
-//! and timestamps from 1970 to 2106; a file that needs more is refused.
+//! A verbatim file becomes the pcapng file that a pcapng recording would have written. A pcapng file that stays one keeps its
+//! blocks and options, also unknown ones ([`crate::file::copying`]), at the same place. Link types, clocks, timestamps and lengths
+//! do not change. pcap has one link type, one FCS length, and timestamps from 1970 to 2106; a file that needs more is refused.
+
+mod error;
+mod snap_lengths;
 
 use std::cell::Cell;
 use std::fs;
 use std::io::Read;
-use std::mem::take;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use capbench_model::units::SnapLength;
+use capbench_model::units::{ByteCount, SnapLength};
+use capbench_sys::memory::ALIGNMENT;
 use capbench_sys::packet::Frame;
 
-use crate::error::RecordError;
+pub use self::error::ConvertError;
+use self::snap_lengths::SnapLengths;
+use crate::file::copying::{RawBlock, drop_count};
 use crate::file::{
-    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileError, FileFormat, HashAlgorithm, LeftOut,
-    Packet, ReadInterface, Record, SectionDescription,
+    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileFormat, HashAlgorithm, LeftOut, Packet,
+    ReadInterface, Record, SectionDescription, encode_with_options,
 };
 use crate::writing::{Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
 /// Seconds that a pcap timestamp can express: from 1970 until 2106.
 const PCAP_SECONDS: Range<i128> = 0..1 << 32;
+/// Offset of the snap length in a pcap header.
+const PCAP_SNAP: u64 = 16;
+/// Offset of the snap length in an interface description block.
+const INTERFACE_SNAP: usize = 12;
 /// Nanoseconds per second.
 const SECOND: i128 = 1_000_000_000;
 
@@ -39,71 +48,12 @@ pub struct Converted {
     pub without_time: u64,
     /// Packets whose timestamps are cut to nanoseconds, the resolution of pcap.
     pub finer_times: u64,
+    /// Packets with more captured octets than their original length, which are cut to it.
+    pub longer_than_original: u64,
     /// Content of the file that is not in the output. Content that pcap can never store is not counted.
     pub left_out: LeftOut,
     /// Whether the file ended within a record. Everything before that is converted.
     pub ends_early: bool,
-}
-
-/// Why a conversion failed or stopped early.
-#[derive(Debug, thiserror::Error)]
-pub enum ConvertError {
-    /// The input cannot be read from some position on.
-    #[error("the file {0}")]
-    Input(#[from] FileError),
-    /// The input has several link types, but the output format has one.
-    #[error(
-        "packet {number} has link type {link_type}, the packets before it have {first}: pcap has one link type for all \
-         packets; write pcapng (--format pcapng)"
-    )]
-    LinkTypes {
-        /// Number of the packet, from 1.
-        number: u64,
-        /// Its `LINKTYPE_…`.
-        link_type: u16,
-        /// Link type of the packets before.
-        first: u16,
-    },
-    /// A timestamp that pcap cannot express.
-    #[error(
-        "packet {number} has a time {seconds} s after 1970: pcap has times from 1970 to 2106; write pcapng (--format pcapng)"
-    )]
-    Time {
-        /// Number of the packet, from 1.
-        number: u64,
-        /// Its time in seconds.
-        seconds: i128,
-    },
-    /// The output exceeds its size limit in octets.
-    #[error(
-        "the output has more than {0} bytes, and is not kept; where that is the size of the capture, give a limit with \
-         --max-output"
-    )]
-    TooLarge(u64),
-    /// A description of a section or an interface, or statistics, of this many octets exceeds the largest block that can be written.
-    #[error("a description, or statistics, of {0} octets, more than are written")]
-    Description(usize),
-    /// A packet exceeds the largest packet that can be written.
-    #[error("packet {number} has {octets} octets, more than are written")]
-    TooLong {
-        /// Its number, from 1.
-        number: u64,
-        /// Its captured octets.
-        octets: usize,
-    },
-    /// The output cannot be written.
-    #[error(transparent)]
-    Output(#[from] RecordError),
-    /// The reader of the output pipe has closed it.
-    #[error("nobody reads the output any more")]
-    ReaderGone,
-}
-
-impl ConvertError {
-    /// Whether the input was refused. The partial output is then removed, so that nobody takes it for the whole.
-    fn is_refusal(&self) -> bool {
-        matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge(_))
-    }
 }
 
 /// Limit for the output in octets, before compression.
@@ -143,22 +93,29 @@ impl FileEnds for Ends {
     fn trailer(&mut self, _out: &mut Vec<u8>) {}
 }
 
+/// What all packets of a pcap file have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PcapLink {
+    link_type: u16,
+    fcs_octets: Option<u8>,
+}
+
 struct Conversion<'o> {
     options: WriteOptions,
     format: FileFormat,
-    is_verbatim: bool,
-    /// The section that was read and not yet written.
-    section: Option<SectionDescription>,
-    /// Its interfaces that are not yet written.
-    interfaces: Vec<ReadInterface>,
+    /// Whether blocks and options of pcapng are copied.
+    copies: bool,
     /// Link types and clocks of all of the section's interfaces.
     links: Vec<(u16, Clock)>,
-    /// The link type of a pcap output.
-    link_type: Option<u16>,
+    /// Of the packets of a pcap output.
+    pcap_link: Option<PcapLink>,
+    /// The largest snap length that an interface states, for a pcap output.
+    largest_stated: Option<SnapLength>,
     limit: OutputLimit,
-    /// The largest snap length of the section's interfaces so far: libpcap reads only files whose interfaces share one snap
-    /// length.
-    snap: Option<SnapLength>,
+    snap_lengths: SnapLengths,
+    /// Options of a packet, copied.
+    packet_options: Vec<u8>,
+    left_out: LeftOut,
     output: Option<(Encoder, Output)>,
     converted: &'o mut Converted,
 }
@@ -167,7 +124,8 @@ struct Conversion<'o> {
 ///
 /// # Errors
 /// Why either file failed. Everything before that is written, and `converted` counts it. After a refusal
-/// ([`ConvertError::LinkTypes`], [`ConvertError::Time`], [`ConvertError::TooLarge`]) the output is removed.
+/// ([`ConvertError::LinkTypes`], [`ConvertError::FcsLengths`], [`ConvertError::Time`], [`ConvertError::TooLarge`]) the output is
+/// removed.
 pub fn convert(
     source: impl Read,
     format: FileFormat,
@@ -176,69 +134,127 @@ pub fn convert(
     converted: &mut Converted,
 ) -> Result<(), ConvertError> {
     let mut reader = CaptureReader::new(source)?.in_units();
+    let copies = reader.format() == FileFormat::Pcapng && format != FileFormat::Pcap;
+    let file = output_file(options);
+    let keeps_stated = reader.format() == FileFormat::Verbatim || file.is_some();
+    let mut options = WriteOptions { when_full: WhenFull::Wait, interfaces: 1, ..options.clone() };
+    if copies {
+        reader = reader.with_other_blocks();
+        // Blocks may be as large as the reader accepts.
+        let quarter = options.pool.0 / 4 / ALIGNMENT as u64 * ALIGNMENT as u64;
+        options.buffer = ByteCount(options.buffer.0.max(quarter));
+    }
+    let syncs = options.syncs;
     let mut conversion = Conversion {
-        options: WriteOptions { when_full: WhenFull::Wait, interfaces: 1, ..options.clone() },
+        options,
         format,
-        is_verbatim: reader.format() == FileFormat::Verbatim,
-        section: None,
-        interfaces: Vec::new(),
+        copies,
         links: Vec::new(),
-        link_type: None,
+        pcap_link: None,
+        largest_stated: None,
         limit,
-        snap: None,
+        snap_lengths: SnapLengths::new(keeps_stated),
+        packet_options: Vec::new(),
+        left_out: LeftOut::default(),
         output: None,
         converted,
     };
     let read = conversion.run(&mut reader);
-    let beyond_frames = conversion.converted.left_out.options;
-    conversion.converted.left_out = reader.left_out();
-    conversion.converted.left_out.options += beyond_frames;
+    conversion.converted.left_out = if copies { conversion.left_out } else { reader.left_out() };
+    conversion.converted.longer_than_original = reader.longer_than_original();
     conversion.converted.ends_early = reader.ends_early();
-    let finished = conversion.finish();
-    let file = options.first_file().ok().filter(|_| !options.is_standard_output());
-    if read.as_ref().is_err_and(ConvertError::is_refusal)
-        && let Some(file) = file.filter(|file| fs::symlink_metadata(file).is_ok_and(|kind| kind.is_file()))
-    {
-        // A file that cannot be removed is still reported as incomplete.
-        drop(fs::remove_file(file));
+    let (finished, snap_lengths) = conversion.finish();
+    if read.as_ref().is_err_and(ConvertError::is_refusal) {
+        if let Some(file) = file {
+            // A file that cannot be removed is still reported as incomplete.
+            drop(fs::remove_file(file));
+        }
+        return finished.and(read);
+    }
+    if let (Ok(()), Some(file)) = (&finished, file) {
+        snap_lengths.correct(&file, syncs)?;
     }
     // If writing failed, that is why reading ended; so the write error comes first.
     finished.and(read)
 }
 
+/// The output, if it is a file that can be corrected when it is complete.
+fn output_file(options: &WriteOptions) -> Option<PathBuf> {
+    let file = options.first_file().ok().filter(|_| !options.is_standard_output())?;
+    let is_file = fs::metadata(&file).map_or(true, |found| found.is_file());
+    (is_file && options.compression.is_none()).then_some(file)
+}
+
 impl Conversion<'_> {
     fn run<R: Read>(&mut self, reader: &mut CaptureReader<R>) -> Result<(), ConvertError> {
         while let Some(record) = reader.next_record()? {
+            let mut described = None;
             match record {
+                Record::Packet(packet) => {
+                    self.packet(&packet)?;
+                    self.check_limit()?;
+                    continue;
+                }
                 Record::Section(section) => {
-                    // A pcap file begins with its first packet.
-                    if self.format != FileFormat::Pcap && !self.is_described() {
-                        self.prepare()?;
-                    }
-                    self.section = Some(section.clone());
-                    self.interfaces.clear();
                     self.links.clear();
-                    self.snap = None;
-                }
-                Record::Interface(_, interface) => {
-                    self.interfaces.push(interface.clone());
-                    self.links.push((interface.link_type, interface.clock));
-                    self.snap = self.snap.max(Some(SnapLength::new(interface.snap)));
-                }
-                Record::Packet(packet) => self.packet(&packet)?,
-                Record::Statistics(statistics) => {
-                    let (encoder, output) = self.prepare()?;
-                    if let Some(block) = encoder.statistics(&statistics) {
-                        put(output, &block)?;
+                    if self.format != FileFormat::Pcap {
+                        self.snap_lengths.begin_section();
+                        described = if self.copies { None } else { Some(section.block()?) };
                     }
                 }
+                Record::Interface(_, interface) => described = self.interface(interface)?,
+                Record::Statistics(statistics) => {
+                    described = self.output.as_ref().and_then(|(encoder, _)| encoder.statistics(&statistics));
+                }
+                Record::Other => {}
             }
-            let limit = self.limit.octets();
-            if self.output.as_ref().is_some_and(|(_, output)| output.file_bytes() > limit) {
-                return Err(ConvertError::TooLarge(limit));
+            if self.copies {
+                described = reader.block().and_then(|block| self.copy(&block));
             }
+            if let Some(block) = described {
+                self.put(block)?;
+            }
+            self.check_limit()?;
         }
         Ok(())
+    }
+
+    fn check_limit(&self) -> Result<(), ConvertError> {
+        let limit = self.limit.octets();
+        match &self.output {
+            Some((_, output)) if output.file_bytes() > limit => Err(ConvertError::TooLarge(limit)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes an interface. Returns its description as a block of pcapng, unless blocks are copied.
+    fn interface(&mut self, interface: &ReadInterface) -> Result<Option<Vec<u8>>, ConvertError> {
+        let ReadInterface { link_type, snap, description, clock } = interface;
+        self.links.push((*link_type, *clock));
+        let stated = SnapLength::new(*snap);
+        if self.format == FileFormat::Pcap {
+            self.largest_stated = self.largest_stated.max(Some(stated));
+            // For a header that is written already.
+            self.snap_lengths.note(0, stated.octets());
+            return Ok(None);
+        }
+        let stated = if self.copies { *snap } else { stated.octets() };
+        let written = self.snap_lengths.to_write(stated);
+        let begin = self.output.as_ref().map_or(0, |(_, output)| output.file_bytes());
+        self.snap_lengths.add(begin + INTERFACE_SNAP as u64, written);
+        if self.copies {
+            return Ok(None);
+        }
+        Ok(Some(description.block(*link_type, SnapLength::new(written), *clock)?))
+    }
+
+    /// A block of the input, for the output; `None` if all of it is left out.
+    fn copy(&mut self, block: &RawBlock<'_>) -> Option<Vec<u8>> {
+        let mut copy = block.copy(&mut self.left_out)?;
+        if let Some(written) = block.is_interface().then(|| self.snap_lengths.last_written()).flatten() {
+            copy[INTERFACE_SNAP..][..4].copy_from_slice(&written.to_le_bytes());
+        }
+        Some(copy)
     }
 
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConvertError> {
@@ -247,27 +263,37 @@ impl Conversion<'_> {
         if packet.data.len() > SnapLength::EVERYTHING.octets() as usize {
             return Err(too_long);
         }
-        let time_ns = self.time_of(packet)?;
-        let (encoder, output) = self.prepare()?;
-        if let Some(hash) = packet.hash {
-            encoder.set_hash_algorithm(hash.algorithm);
+        let time = self.time_of(packet)?;
+        if self.output.is_none() {
+            self.open(Vec::new())?;
         }
+        let Some((encoder, output)) = &mut self.output else { return Err(ConvertError::ReaderGone) };
         // The output is one file: timestamps never start another.
-        let origin = Origin { interface: 0, time_ns: 0 };
-        let (frame, facts) = (Frame { time_ns, ..packet.frame() }, packet.facts());
-        match output
-            .packet(origin, &mut Ends(Vec::new()), |room: &mut [u8]| encoder.encode(&frame, &facts, room))
-        {
+        let (origin, mut ends) = (Origin { interface: 0, time_ns: 0 }, Ends(Vec::new()));
+        let done = if self.copies {
+            let options = &mut self.packet_options;
+            options.clear();
+            packet.options.copy(options, &mut self.left_out);
+            drop_count(packet, options);
+            output
+                .packet(origin, &mut ends, |room: &mut [u8]| encode_with_options(packet, time, options, room))
+        } else {
+            if let Some(hash) = packet.hash {
+                encoder.set_hash_algorithm(hash.algorithm);
+            }
+            let (frame, facts) = (Frame { time_ns: time, ..packet.frame() }, packet.facts());
+            output.packet(origin, &mut ends, |room: &mut [u8]| encoder.encode(&frame, &facts, room))
+        };
+        match done {
             Ok(()) => {}
             Err(NoRoom::Ended) => return Err(ConvertError::ReaderGone),
             Err(NoRoom::Full | NoRoom::TooLong) => return Err(too_long),
         }
+        let interface = if self.format == FileFormat::Pcap { 0 } else { packet.interface };
+        self.snap_lengths.note(interface, packet.data.len() as u32);
         self.converted.packets += 1;
         self.converted.dropped += packet.dropped.unwrap_or(0);
         self.converted.without_time += u64::from(packet.time_ns.is_none());
-        if self.format != FileFormat::Pcap {
-            self.converted.left_out.options += packet.beyond_frame();
-        }
         Ok(())
     }
 
@@ -277,9 +303,14 @@ impl Conversion<'_> {
         let link = self.links.get(packet.interface as usize).filter(|_| self.format == FileFormat::Pcap);
         let Some(&(link_type, clock)) = link else { return Ok(units) };
         let number = self.converted.packets + 1;
-        let first = *self.link_type.get_or_insert(link_type);
+        let fcs_octets = packet.fcs_octets;
+        let PcapLink { link_type: first, fcs_octets: first_fcs } =
+            *self.pcap_link.get_or_insert(PcapLink { link_type, fcs_octets });
         if link_type != first {
             return Err(ConvertError::LinkTypes { number, link_type, first });
+        }
+        if fcs_octets != first_fcs {
+            return Err(ConvertError::FcsLengths { number, fcs_octets, first: first_fcs });
         }
         if packet.time_ns.is_none() {
             return Ok(0);
@@ -293,75 +324,56 @@ impl Conversion<'_> {
         Ok(ns as u64)
     }
 
-    /// Whether all descriptions read so far are written.
-    fn is_described(&self) -> bool {
-        self.section.is_none() && self.interfaces.is_empty()
+    /// Writes a block that is not a packet. The first one opens the output.
+    fn put(&mut self, block: Vec<u8>) -> Result<(), ConvertError> {
+        match &mut self.output {
+            Some((_, output)) => put(output, &block),
+            None => self.open(block),
+        }
     }
 
-    /// Opens the output, or writes pending descriptions to it; a pcap file has none.
-    /// Errors: [`ConvertError::ReaderGone`] if the output has ended. Finishing it returns the reason.
-    fn prepare(&mut self) -> Result<&mut (Encoder, Output), ConvertError> {
-        if self.output.is_none() {
-            self.output = Some(self.open()?);
-        }
-        let Self { section, interfaces, snap, output: Some(open), .. } = self else {
-            return Err(ConvertError::ReaderGone);
-        };
-        let (section, interfaces) = (section.take(), take(interfaces));
-        if self.format != FileFormat::Pcap {
-            if let Some(section) = section {
-                put(&mut open.1, &section.block()?)?;
-            }
-            let snap = snap.unwrap_or(SnapLength::EVERYTHING);
-            interfaces.iter().try_for_each(|interface| put(&mut open.1, &block(interface, snap)?))?;
-        }
-        Ok(open)
-    }
-
-    /// Opens the output with the descriptions read so far.
-    fn open(&mut self) -> Result<(Encoder, Output), ConvertError> {
-        let section = self.section.get_or_insert_default();
-        let snap = self.snap.unwrap_or(SnapLength::EVERYTHING);
+    /// Opens the output. A pcapng file begins with this block.
+    fn open(&mut self, block: Vec<u8>) -> Result<(), ConvertError> {
         let (encoder, header) = match self.format {
             FileFormat::Pcap => {
-                // The file header is written before any packet is known.
-                let most = if self.is_verbatim { snap } else { SnapLength::EVERYTHING };
-                let first = self.interfaces.first().map(|interface| interface.link_type);
-                let encoder = Encoder::pcap(self.link_type.or(first).unwrap_or(ETHERNET), most);
+                let stated = self.largest_stated.unwrap_or(SnapLength::EVERYTHING).octets();
+                let written = self.snap_lengths.to_write(stated);
+                let first = self.links.first().map(|(link_type, _)| *link_type);
+                let link = PcapLink { link_type: first.unwrap_or(ETHERNET), fcs_octets: None };
+                let PcapLink { link_type, fcs_octets } = self.pcap_link.unwrap_or(link);
+                self.snap_lengths.add(PCAP_SNAP, written);
+                let encoder = Encoder::pcap_of_packets(link_type, written, fcs_octets);
+                let refusal = ConvertError::FcsLengths { number: 1, fcs_octets, first: fcs_octets };
+                let encoder = encoder.ok_or(refusal)?;
                 let header = encoder.header();
                 (encoder, header)
             }
             FileFormat::Pcapng | FileFormat::Verbatim => {
-                let mut header = section.block()?;
-                for interface in &self.interfaces {
-                    header.extend(block(interface, snap)?);
-                }
                 // Files of other programs can have packets longer than the snap length of their interface. These packets stay
                 // whole.
                 let (none, whole) = (SectionDescription::default(), SnapLength::EVERYTHING);
-                (Encoder::pcapng(&none, &[], whole, HashAlgorithm::default())?, header)
+                (Encoder::pcapng(&none, &[], whole, HashAlgorithm::default())?, block)
             }
         };
         let output = Output::open(&self.options, encoder.extent(), 0, &mut Ends(header))?;
-        self.section = None;
-        self.interfaces.clear();
-        Ok((encoder, output))
+        self.output = Some((encoder, output));
+        Ok(())
     }
 
-    fn finish(mut self) -> Result<(), ConvertError> {
-        let prepared = self.prepare().map(drop);
-        let Some((_, output)) = self.output.take() else { return prepared };
-        match output.finish(&mut Ends(Vec::new())).ending {
-            Ending::Finished | Ending::FileLimit => prepared,
-            Ending::ReaderGone => Err(ConvertError::ReaderGone),
-            Ending::Failed(error) => Err(error.into()),
+    fn finish(mut self) -> (Result<(), ConvertError>, SnapLengths) {
+        if self.output.is_none() && self.format == FileFormat::Pcap {
+            // A file without packets.
+            if let Err(error) = self.open(Vec::new()) {
+                return (Err(error), self.snap_lengths);
+            }
         }
+        let done = match self.output.take().map(|(_, output)| output.finish(&mut Ends(Vec::new())).ending) {
+            None | Some(Ending::Finished | Ending::FileLimit) => Ok(()),
+            Some(Ending::ReaderGone) => Err(ConvertError::ReaderGone),
+            Some(Ending::Failed(error)) => Err(error.into()),
+        };
+        (done, self.snap_lengths)
     }
-}
-
-/// Encodes the description of an interface, with its link type and clock.
-fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, RecordError> {
-    interface.description.block(interface.link_type, snap, interface.clock)
 }
 
 /// Writes a block that is not a packet.

@@ -243,7 +243,7 @@ pub fn read(source: impl Read, options: &ReplayOptions) -> Result<Replay, Replay
                 let link_type = link_types.get(packet.interface as usize).copied().unwrap_or(ETHERNET);
                 reading.take(number, link_type, &packet)?;
             }
-            Record::Statistics(_) => {}
+            Record::Statistics(_) | Record::Other => {}
         }
     }
     let Reading { frames, times, left_out, .. } = reading;

@@ -10,6 +10,7 @@ use capbench_dataset::DatasetError;
 use capbench_frames::{FrameError, SentFrames};
 use capbench_host::HostError;
 use capbench_lab::LabError;
+use capbench_lab::recorded::Completeness;
 use capbench_model::TrialError;
 use capbench_model::figures::{grouped, percent};
 use capbench_model::method_spec::MethodSpec;
@@ -258,9 +259,18 @@ pub fn of_sending(signal: u8, frames: &SentFrames, tolerated: u64) -> Exit {
     }
 }
 
-/// Verified capture files.
+/// Verified capture files, by the stamps of their frames.
 pub fn of_verification(is_right: bool) -> Exit {
     if is_right { Exit::Done } else { Exit::LossOverLimit }
+}
+
+/// Verified capture files, by what they say.
+pub fn of_completeness(completeness: Completeness) -> Exit {
+    match completeness {
+        Completeness::Complete => Exit::Done,
+        Completeness::Incomplete => Exit::LossOverLimit,
+        Completeness::Unknown => Exit::Inconclusive,
+    }
 }
 
 /// A mistake in the command line that only the host shows. Exit code 2.

@@ -110,7 +110,13 @@ pub const GROUPS: &[Group] = &[
                     "capbench tune apply -i eth0 --cpus 2-5    # and `capbench tune restore -i eth0`",
                 ],
             ),
-            ("verify", &["capbench verify --trial 7 --frames 100000 packets.pcapng   # frames of `send`"]),
+            (
+                "verify",
+                &[
+                    "capbench verify packets.pcapng*",
+                    "capbench verify --trial 7 --frames 100000 packets.pcapng   # frames of `send`",
+                ],
+            ),
             ("convert", &["capbench convert blocks.verbatim packets.pcapng"]),
             (
                 "report",

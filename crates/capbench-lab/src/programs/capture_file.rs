@@ -39,7 +39,9 @@ fn read_from(input: impl Read, mut each: impl FnMut(&Frame<'_>)) -> Result<Summa
                 return Err(format!("has frames of link type {}, not Ethernet", interface.link_type));
             }
             Record::Packet(packet) => {
-                each(&Frame { packet_type: PacketType::OtherHost, hash: None, status: 0, ..packet.frame() })
+                let (data, wire_length) = packet.without_fcs();
+                let packet_type = PacketType::OtherHost;
+                each(&Frame { data, wire_length, packet_type, hash: None, status: 0, ..packet.frame() })
             }
             _ => {}
         }

@@ -11,6 +11,8 @@ pub struct RecordedInterface {
     pub lacks_vlan_tags: bool,
     /// Number of its frames.
     pub frames: u64,
+    /// Frames that are shorter than the snap length allows.
+    pub cut: u64,
     /// Frames that the file reports as lost: its drop counts.
     pub told: u64,
     /// Frames after a gap in the numbers of their trial.

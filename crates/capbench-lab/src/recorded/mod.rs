@@ -4,10 +4,14 @@
 //! | file | content |
 //! |---|---|
 //! | `missing` | the missing numbers of a trial |
+//! | `completeness` | whether a recording is complete by what its files say |
+//! | `order` | the order of files, by what they say |
 //! | `interface` | the losses that a file reports for an interface, and whether it reports them at the right place |
 
+mod completeness;
 mod interface;
 mod missing;
+mod order;
 
 use std::io::Read;
 use std::ops::Range;
@@ -15,15 +19,20 @@ use std::ops::Range;
 use capbench_frames::{
     Classifier, FrameClass, FrameError, FrameLayout, OtherTrials, Stamp, StreamId, TagMetadata, TrialId,
 };
-use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
+use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, ReadInterface, Record};
 
+pub use self::completeness::{Completeness, Finding, PartRead, RecordingVerdict};
 pub use self::interface::RecordedInterface;
 pub use self::missing::Missing;
 use self::missing::MissingRanges;
+pub use self::order::FileOrder;
 use capbench_model::loss_pattern::Arrival;
 
 /// Largest number of stored missing ranges of a trial: some megabytes.
 const MOST_RANGES: usize = 1 << 16;
+
+/// Largest number of sections whose places in a recording are compared: some megabytes.
+const MOST_PARTS: usize = 1 << 16;
 
 /// Why a file was not read to its end.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +40,6 @@ pub enum RecordedError {
     /// It is not a capture file, is damaged, or cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its frames have another link type.
-    #[error("has frames of link type {0}, not Ethernet")]
-    Link(u16),
     /// Its snapshot length cuts off the part by which frames are recognised.
     #[error("cannot be verified: {0}")]
     SnapLength(#[from] FrameError),
@@ -57,8 +63,17 @@ pub struct FileRead {
 pub struct Recorded {
     layout: FrameLayout,
     trials: Vec<TrialFrames>,
+    /// Whether frames without stamps are no answer.
+    needs_stamps: bool,
     interfaces: Vec<RecordedInterface>,
     looks: Vec<Option<Look>>,
+    /// Snap lengths of the interfaces of the section.
+    snaps: Vec<u32>,
+    parts: Vec<PartRead>,
+    /// Files read so far.
+    files: usize,
+    /// Those that end within a record.
+    early: Vec<usize>,
     frames: u64,
     other: OtherFrames,
     other_trials: OtherTrials,
@@ -107,8 +122,8 @@ pub struct TrialFrames {
 struct Look(Vec<Classifier>);
 
 impl Recorded {
-    /// For frames of these trials with this layout.
-    pub fn new(trials: &[TrialId], layout: FrameLayout) -> Self {
+    /// For frames of these trials with this layout. With `needs_stamps`, a file is refused where its snap length cuts off stamps.
+    pub fn new(trials: &[TrialId], layout: FrameLayout, needs_stamps: bool) -> Self {
         let of = |&trial| TrialFrames {
             trial,
             delivered: 0,
@@ -119,8 +134,13 @@ impl Recorded {
         Self {
             layout,
             trials: trials.iter().map(of).collect(),
+            needs_stamps,
             interfaces: Vec::new(),
             looks: Vec::new(),
+            snaps: Vec::new(),
+            parts: Vec::new(),
+            files: 0,
+            early: Vec::new(),
             frames: 0,
             other: OtherFrames::default(),
             other_trials: OtherTrials::default(),
@@ -138,6 +158,10 @@ impl Recorded {
             }
         };
         let failure = self.read_records(&mut reader).err();
+        if reader.ends_early() {
+            self.early.push(self.files);
+        }
+        self.files += 1;
         FileRead {
             format: Some(reader.format()),
             frames: reader.frames(),
@@ -181,6 +205,17 @@ impl Recorded {
         self.late
     }
 
+    /// Whether any frame has a stamp of the trials.
+    pub fn has_stamps(&self) -> bool {
+        let OtherFrames { truncated, corrupt, untagged, .. } = self.other;
+        truncated + corrupt + untagged > 0 || self.trials.iter().any(|trial| trial.delivered > 0)
+    }
+
+    /// The verdict by what the files say, without stamps.
+    pub fn verdict(&self) -> RecordingVerdict {
+        RecordingVerdict::new(&self.parts, self.files, &self.early, &self.interfaces)
+    }
+
     /// Whether every frame of every trial is present once, as sent, and the files have no contradiction.
     pub fn is_right(&self) -> bool {
         let whole = |trial: &TrialFrames| {
@@ -195,23 +230,22 @@ impl Recorded {
     fn read_records(&mut self, reader: &mut CaptureReader<impl Read>) -> Result<(), RecordedError> {
         while let Some(record) = reader.next_record()? {
             match record {
-                Record::Section(_) => self.looks.clear(),
-                Record::Interface(_, interface) if interface.link_type != ETHERNET => {
-                    return Err(RecordedError::Link(interface.link_type));
-                }
-                Record::Interface(number, interface) => {
-                    let number = number as usize;
-                    let snap = Some(interface.snap).filter(|snap| *snap > 0);
-                    if self.interfaces.len() <= number {
-                        self.interfaces.resize_with(number + 1, RecordedInterface::default);
+                Record::Section(section) => {
+                    self.looks.clear();
+                    self.snaps.clear();
+                    if self.parts.len() < MOST_PARTS {
+                        self.parts.push(PartRead::new(self.files, section));
+                    } else if let Some(last) = self.parts.last_mut() {
+                        last.part = None;
                     }
-                    self.interfaces[number].name.clone_from(&interface.description.name);
-                    self.interfaces[number].lacks_vlan_tags |= interface.description.lacks_vlan_tags();
-                    self.looks.resize_with(number + 1, || None);
-                    self.looks[number] = Some(Look::new(&self.trials, &self.layout, snap)?);
                 }
+                Record::Interface(number, interface) => self.describe(number as usize, interface)?,
                 Record::Packet(packet) => self.note(&packet),
+                Record::Other => {}
                 Record::Statistics(statistics) => {
+                    if let Some(part) = self.parts.last_mut() {
+                        part.note_statistics(&statistics);
+                    }
                     if let Some(interface) = self.interfaces.get_mut(statistics.interface as usize) {
                         interface.keep(statistics);
                     }
@@ -221,8 +255,33 @@ impl Recorded {
         Ok(())
     }
 
+    fn describe(&mut self, number: usize, read: &ReadInterface) -> Result<(), RecordedError> {
+        let snap = Some(read.snap).filter(|snap| *snap > 0);
+        if self.interfaces.len() <= number {
+            self.interfaces.resize_with(number + 1, RecordedInterface::default);
+        }
+        self.interfaces[number].name.clone_from(&read.description.name);
+        self.interfaces[number].lacks_vlan_tags |= read.description.lacks_vlan_tags();
+        self.snaps.push(snap.unwrap_or(u32::MAX));
+        if let Some(part) = self.parts.last_mut() {
+            part.note_interface();
+        }
+        // Frames of other links have no stamps.
+        let look = match Look::new(&self.trials, &self.layout, snap) {
+            Ok(look) => Some(look).filter(|_| read.link_type == ETHERNET),
+            Err(error) if self.needs_stamps => return Err(error.into()),
+            Err(_) => None,
+        };
+        self.looks.resize_with(number + 1, || None);
+        self.looks[number] = look;
+        Ok(())
+    }
+
     fn note(&mut self, packet: &Packet<'_>) {
         self.frames += 1;
+        if let Some(part) = self.parts.last_mut() {
+            part.note_packet();
+        }
         if let Some(time_ns) = packet.time_ns {
             let behind = self.latest_ns.saturating_sub(time_ns);
             self.late.frames += u64::from(behind > 0);
@@ -248,6 +307,9 @@ impl Recorded {
         }
         if let Some(interface) = self.interfaces.get_mut(at) {
             interface.note(packet.dropped.unwrap_or(0), gap);
+            let captured = packet.data.len() as u32;
+            let snap = self.snaps.get(at).copied().unwrap_or(u32::MAX);
+            interface.cut += u64::from(captured < packet.original_length.min(snap));
         }
     }
 }
@@ -290,8 +352,9 @@ impl Look {
     }
 
     fn at(&self, packet: &Packet<'_>, has_tag: bool) -> Found {
+        let (data, original_length) = packet.without_fcs();
         for (trial, recogniser) in self.0.iter().enumerate() {
-            let see = |tag| recogniser.look(packet.data, packet.original_length, tag);
+            let see = |tag| recogniser.look(data, original_length, tag);
             match see(TagMetadata::Absent) {
                 FrameClass::Own(stamp) if stamp.stream == StreamId(0) => {
                     return Found::Ours { trial, stamp, is_untagged: false };

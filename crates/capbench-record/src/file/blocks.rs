@@ -39,11 +39,15 @@ pub(super) mod interface {
     pub(in crate::file) const MAC: u16 = 6;
     pub(in crate::file) const SPEED: u16 = 8;
     pub(in crate::file) const RESOLUTION: u16 = 9;
+    pub(in crate::file) const TIME_ZONE: u16 = 10;
     pub(in crate::file) const FILTER: u16 = 11;
     pub(in crate::file) const SYSTEM: u16 = 12;
     pub(in crate::file) const FCS: u16 = 13;
     pub(in crate::file) const TIME_OFFSET: u16 = 14;
     pub(in crate::file) const HARDWARE: u16 = 15;
+    pub(in crate::file) const SEND_SPEED: u16 = 16;
+    pub(in crate::file) const RECEIVE_SPEED: u16 = 17;
+    pub(in crate::file) const TIME_ZONE_NAME: u16 = 18;
 }
 
 /// Options of an enhanced packet.
@@ -51,7 +55,10 @@ pub(super) mod packet {
     pub(in crate::file) const FLAGS: u16 = 2;
     pub(in crate::file) const HASH: u16 = 3;
     pub(in crate::file) const DROP_COUNT: u16 = 4;
+    pub(in crate::file) const PACKET_ID: u16 = 5;
     pub(in crate::file) const QUEUE: u16 = 6;
+    pub(in crate::file) const VERDICT: u16 = 7;
+    pub(in crate::file) const PROCESS: u16 = 8;
 }
 
 /// Options of interface statistics.
@@ -135,4 +142,24 @@ impl BlockBuilder {
         self.octets.extend(length);
         self.octets
     }
+}
+
+/// Octets of a section header before its options.
+const SECTION_HEAD: usize = 24;
+
+/// Adds a comment to the section header of [`BlockBuilder`] at `begin`.
+pub(super) fn add_section_comment(octets: &mut Vec<u8>, begin: usize, comment: &str) {
+    let length = |at: usize| {
+        octets.get(at..).and_then(|rest| rest.first_chunk()).map(|length| u32::from_le_bytes(*length))
+    };
+    let Some(length) = length(begin + 4).map(|length| length as usize) else { return };
+    // The end of its options, if it has any, and its length again.
+    let end = if length > SECTION_HEAD + 4 { 8 } else { 4 };
+    let mut option = BlockBuilder { octets: Vec::new(), has_options: false };
+    option.text(COMMENT, comment);
+    option.octets.extend([0; 4]);
+    let total = (length - end + option.octets.len() + 4) as u32;
+    option.octets.extend(total.to_le_bytes());
+    octets.splice(begin + length - end..begin + length, option.octets);
+    octets[begin + 4..begin + 8].copy_from_slice(&total.to_le_bytes());
 }

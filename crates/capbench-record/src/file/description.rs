@@ -8,6 +8,7 @@ use capbench_sys::packet::FilterInstruction;
 use super::SnapLength;
 use super::blocks::{BYTE_ORDER, BlockBuilder, COMMENT, INTERFACE, SECTION, interface, section};
 use super::clock::Clock;
+use super::fcs;
 use crate::error::Result;
 
 /// Prefix of the comment about a capture.
@@ -125,7 +126,7 @@ impl InterfaceDescription {
             block.option(interface::FILTER, &filter.octets(), "filter")?;
         }
         if let Some(octets) = self.fcs_octets {
-            block.option(interface::FCS, &[octets], "length of the FCS")?;
+            block.option(interface::FCS, &[fcs::option(octets)], "length of the FCS")?;
         }
         comments(&mut block, &self.comments)?;
         Ok(block.finish())

@@ -72,6 +72,7 @@ pub(crate) struct KeptPacket {
     pub(crate) interface: u32,
     pub(crate) data: Vec<u8>,
     pub(crate) original_length: u32,
+    pub(crate) fcs_octets: Option<u8>,
     pub(crate) time_ns: Option<u64>,
     pub(crate) dropped: Option<u64>,
     pub(crate) flags: Option<u32>,
@@ -85,6 +86,7 @@ impl From<Packet<'_>> for KeptPacket {
             interface: packet.interface,
             data: packet.data.to_vec(),
             original_length: packet.original_length,
+            fcs_octets: packet.fcs_octets,
             time_ns: packet.time_ns,
             dropped: packet.dropped,
             flags: packet.flags,
@@ -101,11 +103,13 @@ impl KeptPacket {
             interface: self.interface,
             data: &self.data,
             original_length: self.original_length,
+            fcs_octets: self.fcs_octets,
             time_ns: self.time_ns,
             dropped: self.dropped,
             flags: self.flags,
             queue: self.queue,
             hash: self.hash.as_ref().map(|(algorithm, value)| PacketHash { algorithm: *algorithm, value }),
+            ..Packet::default()
         }
     }
 
@@ -149,6 +153,7 @@ impl Whole {
                 }
                 Ok(Some(Record::Packet(packet))) => records.push(Kept::Packet(packet.into())),
                 Ok(Some(Record::Statistics(statistics))) => records.push(Kept::Statistics(statistics)),
+                Ok(Some(Record::Other)) => panic!("it was not asked for"),
                 Ok(None) => break,
                 Err(damage) => {
                     error = Some(damage);

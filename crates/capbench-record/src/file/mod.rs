@@ -5,9 +5,12 @@
 //! | [`description`] | options of a pcapng section and its interfaces |
 //! | [`statistics`] | counters in a pcapng file, and which counter each loss belongs to |
 //! | [`facts`] | metadata of a frame in pcapng: flags, queue, hash, drop count |
+//! | `fcs` | the length of the frame check sequence that a file states |
 //! | [`clock`] | units of an interface's timestamps |
+//! | `recording_part` | which part of a recording a file is |
 //! | `tagging` | puts back the VLAN tag that the kernel removed from a frame |
 //! | `blocks` | constants of the pcapng format, and a builder for blocks that are not performance-critical |
+//! | `copying` | copies pcapng blocks and options into another file |
 //! | `pcapng`, `pcap` | their records, as [`Encoder`] writes them |
 //! | [`compressed`] | reads files that `record --zstd` wrote |
 //! | [`verbatim`] | blocks of a V3 ring as the kernel filled them, in a capbench format |
@@ -19,13 +22,16 @@
 mod blocks;
 pub mod clock;
 pub mod compressed;
+pub(crate) mod copying;
 pub mod description;
 pub mod facts;
+mod fcs;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod pcap;
 mod pcapng;
 pub mod reading;
+mod recording_part;
 pub mod statistics;
 mod tagging;
 #[cfg(test)]
@@ -38,6 +44,7 @@ pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription}
 pub use facts::{HashAlgorithm, PacketFacts};
 use facts::{REMARKABLE, flags_of};
 pub use reading::{CaptureReader, FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
+pub use recording_part::{EarlierFiles, RecordingPart};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};
 
 use std::path::Path;
@@ -45,6 +52,7 @@ use std::path::Path;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::Frame;
 
+pub(crate) use self::pcapng::encode_with_options;
 use self::tagging::FrameCopy;
 use crate::error::{RecordError, Result};
 
@@ -96,7 +104,9 @@ const _: () = assert!(pcap::largest_record(SnapLength::EVERYTHING) <= LEAST_BUFF
 #[derive(Clone, Debug)]
 pub struct Encoder {
     records: Records,
+    /// Without the padding of a verbatim file.
     header: Vec<u8>,
+    is_verbatim: bool,
     snap: SnapLength,
 }
 
@@ -130,6 +140,7 @@ impl Encoder {
         Ok(Self {
             records: Records::Pcapng { hash_code: hash.code(), written_flags: u32::MAX },
             header,
+            is_verbatim: false,
             snap,
         })
     }
@@ -147,20 +158,45 @@ impl Encoder {
     /// For a pcap file of frames of this link type. The format stores only timestamps, lengths and octets. Its seconds have 32 bits
     /// and end in 2106; later timestamps become the maximum.
     pub fn pcap(link_type: u16, snap: SnapLength) -> Self {
-        Self { records: Records::Pcap, header: pcap::header(link_type, snap), snap }
+        let header = pcap::header(link_type.into(), snap.octets());
+        Self { records: Records::Pcap, header, is_verbatim: false, snap }
+    }
+
+    /// The same for packets of any length, whose header states this snap length and this length of the FCS at their end. `None` if
+    /// the format cannot state it.
+    pub(crate) fn pcap_of_packets(link_type: u16, snap: u32, fcs_octets: Option<u8>) -> Option<Self> {
+        let fcs = fcs_octets.map_or(Some(0), fcs::link_word)?;
+        let header = pcap::header(u32::from(link_type) | fcs, snap);
+        Some(Self { records: Records::Pcap, header, is_verbatim: false, snap: SnapLength::EVERYTHING })
     }
 
     /// Turns an encoder for a pcapng file into one for a verbatim file: it encodes the blocks between ring blocks.
     #[must_use]
     pub fn verbatim(self) -> Self {
-        let mut header = [&verbatim::MAGIC[..], &self.header].concat();
-        header.extend_from_slice(&verbatim::padding(header.len()));
-        Self { header, ..self }
+        Self { header: [&verbatim::MAGIC[..], &self.header].concat(), is_verbatim: true, ..self }
     }
 
     /// The first octets of every file.
     pub fn header(&self) -> Vec<u8> {
-        self.header.clone()
+        self.padded(self.header.clone())
+    }
+
+    /// The same with a comment of the section; pcap has no comments.
+    pub(crate) fn header_with_comment(&self, comment: &str) -> Vec<u8> {
+        if matches!(self.records, Records::Pcap) {
+            return self.header();
+        }
+        let begin = if self.is_verbatim { verbatim::MAGIC.len() } else { 0 };
+        let mut header = self.header.clone();
+        blocks::add_section_comment(&mut header, begin, comment);
+        self.padded(header)
+    }
+
+    fn padded(&self, mut header: Vec<u8>) -> Vec<u8> {
+        if self.is_verbatim {
+            header.extend_from_slice(&verbatim::padding(header.len()));
+        }
+        header
     }
 
     /// Encodes a frame as one record at the beginning of `room`, and returns its length in octets. Returns `None` and writes

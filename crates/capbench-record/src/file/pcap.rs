@@ -17,9 +17,10 @@ pub(super) const fn largest_record(snap: SnapLength) -> usize {
     HEAD + snap.octets() as usize
 }
 
-pub(super) fn header(link_type: u16, snap: SnapLength) -> Vec<u8> {
+/// The header of a file. `link` has the link type, and optionally the length of the FCS.
+pub(super) fn header(link: u32, snap: u32) -> Vec<u8> {
     // Version 2.4; two fields that are always 0.
-    let words = [NANOSECONDS, 4 << 16 | 2, 0, 0, snap.octets(), link_type.into()];
+    let words = [NANOSECONDS, 4 << 16 | 2, 0, 0, snap, link];
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 

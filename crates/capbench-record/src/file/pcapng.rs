@@ -4,6 +4,7 @@ use capbench_sys::packet::Frame;
 
 use super::blocks::{END, ENHANCED_PACKET, FRAMING, packet};
 use super::facts::PacketFacts;
+use super::reading::Packet;
 use super::tagging::FrameCopy;
 use super::verbatim::{self, RING_BLOCK};
 use super::{Extent, SnapLength};
@@ -72,6 +73,33 @@ pub(super) fn encode(
     }
     copy.copy(octets.get_mut(..copy.captured)?);
     options.put(hash_code, total as u32, rest)?;
+    Some(total)
+}
+
+/// Encodes a packet with options that are encoded already, without their end. Times are in the units of the packet's interface.
+pub(crate) fn encode_with_options(
+    packet: &Packet<'_>,
+    time: u64,
+    options: &[u8],
+    room: &mut [u8],
+) -> Option<usize> {
+    let data = packet.data;
+    let end = if options.is_empty() { 0 } else { END_OF_OPTIONS };
+    let padding = data.len().next_multiple_of(4) - data.len();
+    let total = HEAD + data.len() + padding + options.len() + end + TAIL;
+    let mut place = Place(room.get_mut(..total)?);
+    let length = (total as u32).to_le_bytes();
+    place.put(ENHANCED_PACKET.to_le_bytes())?;
+    place.put(length)?;
+    for word in [packet.interface, (time >> 32) as u32, time as u32, data.len() as u32] {
+        place.put(word.to_le_bytes())?;
+    }
+    place.put(packet.original_length.to_le_bytes())?;
+    place.put_all(data)?;
+    place.put_all(&[0; 4][..padding])?;
+    place.put_all(options)?;
+    place.put_all(&[0; 4][..end])?;
+    place.put(length)?;
     Some(total)
 }
 

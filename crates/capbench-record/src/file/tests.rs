@@ -7,5 +7,5 @@ mod round_trip;
 mod verbatim;
 
 pub(super) use super::fuzzing::{Kept, KeptPacket, Whole, packets};
-pub(super) use foreign::{example, pcap_example};
+pub(super) use foreign::{Foreign, example, pcap_example};
 pub(super) use verbatim::small_example;

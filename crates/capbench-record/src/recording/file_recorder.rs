@@ -15,8 +15,8 @@ use super::link::LinkCounts;
 use super::plan::Plan;
 use crate::error::Result;
 use crate::file::{
-    Booking, ETHERNET, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
-    PacketFacts, check_buffer, verbatim,
+    Booking, ETHERNET, EarlierFiles, Encoder, FileFormat, HashAlgorithm, InterfaceDescription,
+    InterfaceStatistics, LostAt, PacketFacts, RecordingPart, check_buffer, verbatim,
 };
 use crate::writing::{EncodeRecord, FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
@@ -32,11 +32,18 @@ struct Ends {
     has_workers: bool,
     /// When the recording ended.
     end_ns: Option<u64>,
+    /// Packets until the limit.
+    left: u64,
+    limit: u64,
+    began_ns: u64,
+    earlier_files: EarlierFiles,
 }
 
 impl FileEnds for Ends {
     fn header(&mut self, out: &mut Vec<u8>) {
-        out.extend(self.encoder.header());
+        let Self { began_ns, earlier_files, .. } = *self;
+        let part = RecordingPart { began_ns, packets_before: self.limit - self.left, earlier_files };
+        out.extend(self.encoder.header_with_comment(&part.to_string()));
     }
 
     fn trailer(&mut self, out: &mut Vec<u8>) {
@@ -130,15 +137,11 @@ pub(super) struct FileRecorder {
     ends: Ends,
     output: Output,
     interfaces: Vec<InterfaceState>,
-    /// Packets until the limit.
-    left: u64,
     has_ended: bool,
     packet_buffered: bool,
     hash: HashAlgorithm,
     /// Empty buffers that the next batch of a capture may need: the size of a block, which exceeds the batches of most methods.
     batch: usize,
-    /// When the first file was begun.
-    began_ns: u64,
 }
 
 impl FileRecorder {
@@ -169,6 +172,10 @@ impl FileRecorder {
             gauge: None,
             has_workers: plan.workers.is_some(),
             end_ns: None,
+            left: plan.packets.unwrap_or(u64::MAX),
+            limit: plan.packets.unwrap_or(u64::MAX),
+            began_ns: now,
+            earlier_files: plan.write.earlier_files(),
         };
         let mut options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
         if plan.format == FileFormat::Verbatim {
@@ -188,18 +195,16 @@ impl FileRecorder {
             ends,
             output,
             interfaces: boards.iter().map(state).collect(),
-            left: plan.packets.unwrap_or(u64::MAX),
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
             hash: plan.hash,
             batch,
-            began_ns: now,
         })
     }
 
     /// When the first file was begun, ns since the epoch.
     pub(super) fn began_ns(&self) -> u64 {
-        self.began_ns
+        self.ends.began_ns
     }
 
     pub(super) fn encoder(&self) -> &Encoder {
@@ -247,9 +252,9 @@ impl FileRecorder {
         frame: &Frame<'_>,
         record: impl FnOnce(&'a Encoder, Option<u64>) -> R,
     ) {
-        let Self { encoder, ends, output, interfaces, left, has_ended, .. } = self;
+        let Self { encoder, ends, output, interfaces, has_ended, .. } = self;
         let state = &mut interfaces[interface as usize];
-        if *left == 0 {
+        if ends.left == 0 {
             state.past += 1;
             return;
         }
@@ -261,7 +266,7 @@ impl FileRecorder {
                 state.reported += pending_drops;
                 state.pending_drops = 0;
                 state.octets += u64::from(frame.wire_length);
-                *left -= 1;
+                ends.left -= 1;
             }
             Err(refusal) => *has_ended |= state.refused(refusal, output),
         }
@@ -271,7 +276,7 @@ impl FileRecorder {
     /// Errors: The block, if it cannot be in the file as a whole: the caller then records its frames one by one.
     pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
         let frames = block.len() as u64;
-        if frames > self.left {
+        if frames > self.ends.left {
             return Err(block);
         }
         let padding = verbatim::padding((self.output.file_bytes() % verbatim::PAGE as u64) as usize);
@@ -286,13 +291,13 @@ impl FileRecorder {
         self.output.block(block, length, times)?;
         state.reported += state.pending_drops;
         state.pending_drops = 0;
-        self.left -= frames;
+        self.ends.left -= frames;
         Ok(())
     }
 
     /// Whether the requested number of packets is recorded.
     pub(super) fn is_full(&self) -> bool {
-        self.left == 0
+        self.ends.left == 0
     }
 
     /// Whether the writer has no room for a batch.
@@ -309,7 +314,7 @@ impl FileRecorder {
     /// Whether the recording accepts no more packets.
     #[inline]
     pub(super) fn has_ended(&self) -> bool {
-        self.left == 0 || self.has_ended || self.output.has_ended()
+        self.ends.left == 0 || self.has_ended || self.output.has_ended()
     }
 
     /// Publishes counts on the board. With `packet_buffered`, also flushes to readers. Call it after every few packets, and when

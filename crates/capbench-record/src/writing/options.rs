@@ -15,6 +15,7 @@ use super::part::Making;
 use super::retention::Retention;
 use super::rotation::Rotation;
 use crate::error::{RecordError, Result};
+use crate::file::EarlierFiles;
 
 /// Options of the writer.
 #[derive(Clone, Debug)]
@@ -110,6 +111,15 @@ impl WriteOptions {
     pub(super) fn names(&self) -> FileNames {
         let is_suffixed = self.compression.is_some() && !self.is_standard_output();
         FileNames::new(&self.path, &self.rotation, is_suffixed)
+    }
+
+    /// What becomes of earlier files of the recording.
+    pub(crate) fn earlier_files(&self) -> EarlierFiles {
+        match self.rotation.files.filter(|_| self.rotation.is_ring()) {
+            Some(files) => EarlierFiles::Ring(files),
+            None if self.retention.is_nothing() => EarlierFiles::Kept,
+            None => EarlierFiles::Removed,
+        }
     }
 
     /// Whether the output is the standard output.

@@ -59,8 +59,9 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let limit = flags.max_output.map_or_else(|| OutputLimit::of(&source), |most| OutputLimit::Octets(most.0));
     let mut converted = Converted::default();
     let done = convert(source, format, &options, limit, &mut converted);
-    let Converted { packets, dropped, without_time, finer_times, left_out, ends_early } = converted;
-    tell!("capbench: {packets} packets converted");
+    let Converted { packets, dropped, without_time, finer_times, longer_than_original, left_out, ends_early } =
+        converted;
+    tell!("capbench: {} converted", several(packets, "packet"));
     if dropped > 0 && format == FileFormat::Pcap {
         tell!("capbench: {name} reports {dropped} lost packets; pcap has no field for them");
     }
@@ -74,6 +75,10 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
         tell!(
             "capbench: {finer_times} packets of {name} have times finer than a nanosecond, which pcap cuts"
         );
+    }
+    if longer_than_original > 0 {
+        let packets = several(longer_than_original, "packet");
+        tell!("capbench: cut to the original length, which the captured length exceeds: {packets} of {name}");
     }
     if left_out != LeftOut::default() {
         tell!("capbench: left out of {name}: {}", listed(left_out));
@@ -89,6 +94,10 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
             Ok(Exit::Done)
         }
     }
+}
+
+fn several(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Records that were left out, by kind.

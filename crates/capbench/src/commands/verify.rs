@@ -1,12 +1,13 @@
-//! `capbench verify`: finds every frame of `capbench send` in capture files.
+//! `capbench verify`: whether capture files are a complete recording, by the stamps of `capbench send`, else by what they say.
 
 pub mod document;
+mod recording;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use capbench_frames::TrialId;
-use capbench_lab::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
+use capbench_lab::recorded::{Completeness, FileOrder, FileRead, Recorded, RecordedInterface, TrialFrames};
 use capbench_record::file::FileFormat;
 use capbench_report::printable;
 use clap::Args;
@@ -20,11 +21,12 @@ use crate::status::{lost, other_trials, word};
 
 #[derive(Args, Clone, Debug)]
 pub struct VerifyFlags {
-    /// Capture files, pcapng or pcap, also compressed with Zstandard; several are read as one recording, in this order; - is standard input
+    /// Capture files, pcapng or pcap, also compressed with Zstandard; several are one recording, in any order; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Numbers that the stamps carry, as given to `capbench send --trial`; several for several senders: 7,8,9
-    #[arg(long, value_name = "ID", value_delimiter = ',', default_values_t = [1])]
+    /// Numbers that the stamps carry, as given to `capbench send --trial`; several for several senders: 7,8,9 [default: 1, if
+    /// there are such frames; else no stamps are looked for]
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
     trial: Vec<u16>,
     /// How many frames of each trial were sent, so that those missing at the end are known
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
@@ -41,14 +43,19 @@ pub struct VerifyFlags {
 const RANGES: usize = 20;
 
 pub fn run(flags: &VerifyFlags) -> Result<Exit> {
+    let asks_for_stamps = !flags.trial.is_empty() || flags.frames.is_some();
     let mut trials: Vec<_> = flags.trial.iter().copied().map(TrialId).collect();
+    if trials.is_empty() {
+        trials.push(TrialId(1));
+    }
     trials.sort_unstable();
     if trials.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(Usage("--trial: a number is named twice".into()).into());
     }
-    let mut recorded = Recorded::new(&trials, flags.layout.layout());
+    let mut recorded = Recorded::new(&trials, flags.layout.layout(), asks_for_stamps);
+    let order = in_order(&flags.files)?;
     let mut files: Vec<(&Path, FileRead)> = Vec::new();
-    for file in &flags.files {
+    for file in order {
         let read = recorded.read(capture_files::open(file)?);
         let is_over = read.failure.is_some();
         files.push((file, read));
@@ -58,15 +65,24 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
         }
     }
     recorded.end(flags.frames);
-    let is_right =
-        recorded.is_right() && files.iter().all(|(_, read)| read.failure.is_none() && !read.ends_early);
+    let verdict = recorded.verdict();
+    let has_stamps = asks_for_stamps || recorded.has_stamps();
+    let is_whole = files.iter().all(|(_, read)| read.failure.is_none() && !read.ends_early);
+    let is_right = match has_stamps {
+        true => recorded.is_right() && is_whole,
+        false => verdict.completeness == Completeness::Complete && is_whole,
+    };
     if flags.json {
-        print_json(&Document::new(&files, &recorded, is_right))?;
+        print_json(&Document::new(&files, &recorded, &verdict, is_right))?;
     } else {
-        print(&text(&files, &recorded))?;
+        if !has_stamps && is_readable(&files) {
+            print(&recording::sentence(&verdict, &files))?;
+        }
+        print(&text(&flags.files, &files, &recorded, has_stamps))?;
     }
     match files.last() {
         Some((file, FileRead { failure: Some(failure), .. })) => Err(anyhow!("{} {failure}", file.display())),
+        _ if !has_stamps => Ok(exit::of_completeness(verdict.completeness)),
         _ => {
             if !is_right {
                 tell!("capbench: the recording is not right: {}", wrong(&files, &recorded));
@@ -74,6 +90,23 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
             Ok(exit::of_verification(is_right))
         }
     }
+}
+
+/// Whether all files could be read.
+fn is_readable(files: &[(&Path, FileRead)]) -> bool {
+    files.iter().all(|(_, read)| read.failure.is_none())
+}
+
+/// The files in the order of their packets. Standard input can be read only once, so with it the order is as given.
+fn in_order(files: &[PathBuf]) -> Result<Vec<&Path>> {
+    let mut ordered: Vec<_> = files.iter().map(|file| (FileOrder::default(), file.as_path())).collect();
+    if files.len() > 1 && files.iter().all(|file| file.as_os_str() != "-") {
+        for (order, file) in &mut ordered {
+            *order = FileOrder::read(capture_files::open(file)?);
+        }
+        ordered.sort_by_key(|(order, _)| *order);
+    }
+    Ok(ordered.into_iter().map(|(_, file)| file).collect())
 }
 
 /// What is wrong, in one line.
@@ -103,8 +136,11 @@ fn wrong(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
     reasons.join(", ")
 }
 
-fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
+fn text(given: &[PathBuf], files: &[(&Path, FileRead)], recorded: &Recorded, has_stamps: bool) -> String {
     let mut text = String::new();
+    if given.iter().zip(files).any(|(given, (file, _))| given != file) {
+        text.push_str("the files are read in the order of their packets:\n");
+    }
     for (file, read) in files {
         let format = read.format.map_or("of no known format", FileFormat::name);
         let end = match (&read.failure, read.ends_early) {
@@ -114,19 +150,22 @@ fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
         };
         text.push_str(&format!("{}: {format}, {} packets{end}\n", file.display(), read.frames));
     }
-    recorded.trials().iter().for_each(|trial| text.push_str(&of_trial(trial)));
     let (other, late) = (recorded.other(), recorded.late());
-    text.push_str(&format!(
-        "{} foreign, {} cut short, {} damaged, {} without their VLAN tag\n{} out of time order",
-        other.foreign, other.truncated, other.corrupt, other.untagged, late.frames
-    ));
+    if has_stamps {
+        recorded.trials().iter().for_each(|trial| text.push_str(&of_trial(trial)));
+        text.push_str(&format!(
+            "{} foreign, {} cut short, {} damaged, {} without their VLAN tag\n",
+            other.foreign, other.truncated, other.corrupt, other.untagged
+        ));
+    }
+    text.push_str(&format!("{} out of time order", late.frames));
     if late.frames > 0 {
         text.push_str(&format!(", by up to {:.6} s", late.most_ns as f64 / 1e9));
     }
     text.push('\n');
     text.push_str(&other_trials(&recorded.other_trials(), "--trial"));
     for (number, interface) in recorded.interfaces().iter().enumerate() {
-        text.push_str(&of_interface(number, interface));
+        text.push_str(&of_interface(number, interface, has_stamps));
     }
     text
 }
@@ -156,13 +195,15 @@ fn of_trial(trial: &TrialFrames) -> String {
     text
 }
 
-fn of_interface(number: usize, interface: &RecordedInterface) -> String {
+fn of_interface(number: usize, interface: &RecordedInterface, has_stamps: bool) -> String {
     let name = interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line);
-    let mut text = format!(
-        "{name}: {} packets; drop counts report {} lost packets; {} of {} gaps reported by the packet that follows",
-        interface.frames, interface.told, interface.gaps_told, interface.gaps
-    );
-    if interface.told_elsewhere > 0 {
+    let mut text =
+        format!("{name}: {} packets; drop counts report {} lost packets", interface.frames, interface.told);
+    if has_stamps {
+        let RecordedInterface { gaps_told, gaps, .. } = interface;
+        text.push_str(&format!("; {gaps_told} of {gaps} gaps reported by the packet that follows"));
+    }
+    if has_stamps && interface.told_elsewhere > 0 {
         text.push_str(&format!("; drop counts that fit no gap: {}", interface.told_elsewhere));
     }
     text.push('\n');

@@ -171,6 +171,16 @@ fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
         .success()
         .json();
         assert_eq!((&verified["right"], &verified["packets"]), (&true.into(), &2000.into()), "{rotation}");
+        // Without stamps, in the other order, and without a file in the middle.
+        let is_complete = |names: Vec<&String>| {
+            let ended = run(HOST, capbench("verify --json").args(names).current_dir(folder.path()));
+            (ended.code, ended.json()["recording"]["completeness"].clone())
+        };
+        assert_eq!(is_complete(names.iter().rev().collect()), (Some(0), "complete".into()), "{rotation}");
+        if names.len() > 2 {
+            let others = names.iter().enumerate().filter(|(at, _)| *at != 1).map(|(_, name)| name);
+            assert_eq!(is_complete(others.collect()), (Some(3), "incomplete".into()), "{rotation}");
+        }
         let last = File::read(&folder.file(names.last().unwrap()), 7, None, None);
         assert_eq!(last.last_statistics(0).accepted, Some(2000), "{rotation}");
         // The last, and one that ends before it.

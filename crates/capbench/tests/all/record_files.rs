@@ -86,6 +86,10 @@ fn root_what_a_ring_replaces_is_not_written_any_more_and_not_lost() {
         assert_eq!(ledger[key], count, "{key}: {document:#}");
     }
     assert_eq!(document["lost"], 0, "{document:#}");
+    let reversed = names.iter().rev();
+    let verified = run(HOST, capbench("verify").args(reversed).current_dir(folder.path())).success();
+    let complete = "complete from packet 5,001: 2,500 of 2,500 packets in 3 files, no gap between files";
+    assert!(verified.out.starts_with(complete), "{verified:#?}");
 }
 
 #[test]

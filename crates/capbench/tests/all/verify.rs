@@ -11,8 +11,8 @@ use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
 use capbench_record::file::{
-    ETHERNET, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts,
-    SectionDescription,
+    ETHERNET, EarlierFiles, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
+    PacketFacts, RecordingPart, SectionDescription,
 };
 use serde_json::Value;
 
@@ -183,4 +183,106 @@ fn a_compressed_file_is_read_whatever_its_name() {
     let mut verify = capbench("");
     let verified = run(HOST, verify.args(["verify", "--frames", "50"]).arg(&compressed)).success();
     assert!(verified.out.contains("50 delivered once"), "{verified:#?}");
+}
+
+/// A file of a recording of traffic without stamps: this many packets behind those of earlier files, and statistics.
+fn part(
+    before: u64,
+    packets: u64,
+    earlier_files: EarlierFiles,
+    statistics: &[InterfaceStatistics],
+) -> Vec<u8> {
+    let part = RecordingPart { began_ns: 1_764_301_940_000_000_007, packets_before: before, earlier_files };
+    let section = SectionDescription { comments: vec![part.to_string()], ..Default::default() };
+    let interfaces = [InterfaceDescription { name: Some("eth1".into()), ..Default::default() }];
+    let snap = SnapLength::EVERYTHING;
+    let encoder = Encoder::pcapng(&section, &interfaces, snap, HashAlgorithm::default()).unwrap();
+    let packet = |number: u64| Made { octets: vec![number as u8; 60], interface: 0, dropped: None };
+    let packets: Vec<_> = (before..before + packets).map(packet).collect();
+    encoded(&encoder, &packets, statistics)
+}
+
+fn at_end(statistics: InterfaceStatistics) -> InterfaceStatistics {
+    InterfaceStatistics { end_ns: Some(2_000_000_000), ..statistics }
+}
+
+/// Three files of a recording of 25,000 packets.
+fn three(earlier_files: EarlierFiles, first: u64) -> [Vec<u8>; 3] {
+    [
+        part(first, 10_000, earlier_files, &[lost(10_000, 10_000, 0)]),
+        part(first + 10_000, 10_000, earlier_files, &[lost(20_000, 20_000, 0)]),
+        part(first + 20_000, 5000, earlier_files, &[at_end(lost(25_000, 25_000, 0))]),
+    ]
+}
+
+/// The verdict of files about a recording without stamps, with the exit code.
+fn verdict(files: &[(&str, &[u8])]) -> (String, Option<i32>) {
+    let folder = Scratch::new();
+    files.iter().for_each(|(name, octets)| fs::write(folder.file(name), octets).unwrap());
+    let names: Vec<_> = files.iter().map(|(name, _)| *name).collect();
+    let output = verified(&folder, &names.join(" "));
+    let said = lossy(&output.stdout);
+    let json = verified(&folder, &format!("--json {}", names.join(" ")));
+    assert_valid_output("verify", &serde_json::from_slice(&json.stdout).unwrap());
+    assert_eq!(json.status.code(), output.status.code());
+    (said.lines().next().unwrap_or_default().into(), output.status.code())
+}
+
+#[test]
+fn a_recording_without_stamps_is_verified_by_what_its_files_say() {
+    let [a, b, c] = three(EarlierFiles::Kept, 0);
+    let [a, b, c] = [("a", &a[..]), ("b", &b[..]), ("c", &c[..])];
+    let whole = "complete: 25,000 of 25,000 packets in 3 files, no gap between files";
+    assert_eq!(verdict(&[a, b, c]), (whole.into(), Some(0)));
+    assert_eq!(verdict(&[c, a, b]), (whole.into(), Some(0)), "in any order");
+    let empty = part(10_000, 0, EarlierFiles::Kept, &[lost(10_000, 10_000, 0)]);
+    let four = whole.replace("3 files", "4 files");
+    assert_eq!(verdict(&[c, b, ("empty", &empty), a]), (four, Some(0)), "one without packets");
+    let gap = "not complete: 10,000 packets missing between a and c";
+    assert_eq!(verdict(&[c, a]), (gap.into(), Some(3)));
+    assert_eq!(verdict(&[c]), ("not complete: 20,000 packets missing before c".into(), Some(3)));
+    let no_end = "unknown whether it is complete: b has no statistics of the end: the recorder was killed, still runs, or a \
+                  later file is missing";
+    assert_eq!(verdict(&[b, a]), (no_end.into(), Some(4)));
+    let twice = "not complete: a and d overlap: a file is named twice, or was changed";
+    assert_eq!(verdict(&[a, ("d", a.1), b, c]), (twice.into(), Some(3)));
+
+    let losing = part(0, 1000, EarlierFiles::Kept, &[at_end(lost(1250, 1000, 250))]);
+    assert_eq!(
+        verdict(&[("a", &losing)]),
+        ("not complete: lost 250 of 1,250 packets (20 %)".into(), Some(3))
+    );
+    let killed = part(0, 1000, EarlierFiles::Kept, &[]);
+    let no_end = no_end.replace(": b has", ": k has");
+    assert_eq!(verdict(&[("k", &killed)]), (no_end, Some(4)));
+    let cut = verdict(&[("k", &killed[..killed.len() - 3])]);
+    assert!(cut.0.starts_with("not complete: k ends within a record") && cut.1 == Some(3), "{cut:?}");
+}
+
+#[test]
+fn a_ring_is_complete_with_all_of_its_files() {
+    let [a, b, c] = three(EarlierFiles::Ring(3), 1000);
+    let [a, b, c] = [("r0", &a[..]), ("r1", &b[..]), ("r2", &c[..])];
+    let all = "complete from packet 1,001: 25,000 of 25,000 packets in 3 files, no gap between files; the recorder removed the \
+               files before, with 1,000 packets";
+    assert_eq!(verdict(&[c, a, b]), (all.into(), Some(0)));
+    assert_eq!(verdict(&[b, c]), ("not complete: 2 of the 3 files of the ring".into(), Some(3)));
+    let one = part(1000, 7, EarlierFiles::Removed, &[at_end(lost(7, 7, 0))]);
+    let kept = "complete from packet 1,001: 7 of 7 packets in 1 file; the recorder removed the files before, with 1,000 packets";
+    assert_eq!(verdict(&[("x", &one)]), (kept.into(), Some(0)));
+}
+
+#[test]
+fn files_that_say_nothing_of_losses_are_no_answer() {
+    let packets = sequences(9, 0..5);
+    let pcap = encoded(&Encoder::pcap(ETHERNET, SnapLength::EVERYTHING), &packets, &[]);
+    let nothing = "says nothing of losses: it has no statistics with counts of them";
+    assert_eq!(verdict(&[("p", &pcap)]), (format!("unknown whether it is complete: p {nothing}"), Some(4)));
+    // Of another link type: frames without stamps.
+    let other = encoded(&Encoder::pcap(101, SnapLength::EVERYTHING), &packets, &[]);
+    assert_eq!(verdict(&[("p", &other)]), (format!("unknown whether it is complete: p {nothing}"), Some(4)));
+    let [a, b, c] = three(EarlierFiles::Kept, 0);
+    let unknown = "unknown whether it is complete: the files do not say how they follow each other";
+    let said = verdict(&[("a", &a), ("b", &b), ("c", &c), ("p", &pcap)]);
+    assert!(said.0.starts_with(unknown) && said.1 == Some(4), "{said:?}");
 }

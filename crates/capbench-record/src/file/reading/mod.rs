@@ -24,11 +24,13 @@ use std::mem::take;
 pub use record::{FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 
 use self::input::{Input, There};
-use self::octets::Order;
+pub(crate) use self::octets::Order;
 use self::pcapng::Times;
+pub(crate) use self::record::RawOptions;
 use self::ring::Ring;
 use super::FileFormat;
 use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
+use super::copying::RawBlock;
 use super::description::SectionDescription;
 use super::verbatim::{MAGIC, PADDING, RING_BLOCK};
 
@@ -54,7 +56,9 @@ pub struct CaptureReader<R> {
     used: usize,
     frames: u64,
     times: Times,
+    has_other_blocks: bool,
     left_out: LeftOut,
+    longer_than_original: u64,
     ends_early: bool,
     over: bool,
 }
@@ -108,7 +112,9 @@ impl<R: Read> CaptureReader<R> {
             used: 0,
             frames: 0,
             times: Times::Nanoseconds,
+            has_other_blocks: false,
             left_out: LeftOut::default(),
+            longer_than_original: 0,
             ends_early: false,
             over: false,
         })
@@ -118,6 +124,18 @@ impl<R: Read> CaptureReader<R> {
     /// interface. No timestamp is then rounded or out of range.
     pub fn in_units(self) -> Self {
         Self { times: Times::Units, ..self }
+    }
+
+    /// Returns pcapng blocks that are not decoded as [`Record::Other`], instead of skipping and counting them.
+    pub(crate) fn with_other_blocks(self) -> Self {
+        Self { has_other_blocks: true, ..self }
+    }
+
+    /// The pcapng block of the last returned record; `None` if the file is not pcapng.
+    pub(crate) fn block(&self) -> Option<RawBlock<'_>> {
+        let Format::Pcapng { order, is_verbatim: false } = self.format else { return None };
+        let octets = self.input.octets().get(..self.used)?;
+        RawBlock::new(order.u32(octets)?, order, octets)
     }
 
     /// The next record; `None` at the end, or after an error. Blocks that are not a [`Record`] are skipped and counted.
@@ -156,6 +174,12 @@ impl<R: Read> CaptureReader<R> {
         self.left_out
     }
 
+    /// Packets so far with more captured octets than their original length. They are cut to it; an original length of 0 becomes
+    /// the captured length.
+    pub fn longer_than_original(&self) -> u64 {
+        self.longer_than_original
+    }
+
     /// Whether the file ended within a record. Valid at the end.
     pub fn ends_early(&self) -> bool {
         self.ends_early
@@ -172,7 +196,8 @@ impl<R: Read> CaptureReader<R> {
                 return self.next_of_ring();
             }
             let Some(block) = self.find_block()? else { return Ok(None) };
-            if pcapng::is_known(block.0) {
+            let is_returned = self.has_other_blocks && self.format() == FileFormat::Pcapng;
+            if pcapng::is_known(block.0) || is_returned {
                 break block;
             }
             self.begin_ring(block)?;
@@ -187,7 +212,7 @@ impl<R: Read> CaptureReader<R> {
             }
             self.described += if kind == INTERFACE { memory } else { 0 };
         }
-        let record = match kind {
+        let mut record = match kind {
             SECTION => {
                 self.section = pcapng::section(order, body, &mut self.left_out);
                 self.interfaces.clear();
@@ -202,9 +227,13 @@ impl<R: Read> CaptureReader<R> {
             }
             STATISTICS => pcapng::statistics(order, body, &self.interfaces, self.times, &mut self.left_out)
                 .map(Record::Statistics),
+            _ if !pcapng::is_known(kind) => Some(Record::Other),
             _ => pcapng::packet(kind, order, body, &self.interfaces, self.times, &mut self.left_out)
                 .map(Record::Packet),
         };
+        if let Some(Record::Packet(packet)) = &mut record {
+            self.longer_than_original += u64::from(packet.limit_to_original());
+        }
         let Some(record) = record else {
             let what = "a block that is too short, or of an interface that does not exist";
             return Err(FileError::Damaged { frames: self.frames, what: what.into() });
@@ -233,10 +262,11 @@ impl<R: Read> CaptureReader<R> {
     fn next_of_ring(&mut self) -> Result<Option<Record<'_>>, FileError> {
         let Some(mut ring) = self.ring.take() else { return Ok(None) };
         let snap = self.interfaces.first().map_or(0, |interface| interface.snap);
-        let Some(packet) = ring.next(&mut self.input.octets_mut()[..ring.length], snap) else {
+        let Some(mut packet) = ring.next(&mut self.input.octets_mut()[..ring.length], snap) else {
             let what = "a frame outside its block of a ring";
             return Err(FileError::Damaged { frames: self.frames, what: what.into() });
         };
+        self.longer_than_original += u64::from(packet.limit_to_original());
         self.frames += 1;
         self.over = false;
         if ring.left > 0 {
@@ -306,6 +336,7 @@ impl<R: Read> CaptureReader<R> {
                     return Ok(None);
                 }
                 let captured = format.captured(self.input.octets());
+                let fcs_octets = self.interfaces.first().and_then(|only| only.description.fcs_octets);
                 let length = super::pcap::HEAD + captured as usize;
                 if length > LARGEST_RECORD {
                     return Err(self.damaged(&format!("a record of {captured} octets")));
@@ -316,7 +347,12 @@ impl<R: Read> CaptureReader<R> {
                 self.used = length;
                 self.frames += 1;
                 self.over = false;
-                Ok(format.packet(&self.input.octets()[..length]).map(Record::Packet))
+                let mut packet = format.packet(&self.input.octets()[..length]);
+                if let Some(packet) = &mut packet {
+                    packet.fcs_octets = fcs_octets;
+                    self.longer_than_original += u64::from(packet.limit_to_original());
+                }
+                Ok(packet.map(Record::Packet))
             }
         }
     }

@@ -3,21 +3,22 @@
 use super::super::blocks::END;
 
 /// The byte order of a file's numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Order {
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    #[default]
     Little,
     Big,
 }
 
 impl Order {
     #[inline]
-    pub(super) fn u16(self, octets: &[u8]) -> Option<u16> {
+    pub(in crate::file) fn u16(self, octets: &[u8]) -> Option<u16> {
         let octets = *octets.first_chunk()?;
         Some(if self == Self::Little { u16::from_le_bytes(octets) } else { u16::from_be_bytes(octets) })
     }
 
     #[inline]
-    pub(super) fn u32(self, octets: &[u8]) -> Option<u32> {
+    pub(in crate::file) fn u32(self, octets: &[u8]) -> Option<u32> {
         let octets = *octets.first_chunk()?;
         Some(if self == Self::Little { u32::from_le_bytes(octets) } else { u32::from_be_bytes(octets) })
     }
@@ -42,7 +43,7 @@ impl Order {
 
 /// The options at the end of a block's body (section 3.5). They end at their end mark, or at an option longer than the rest.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Options<'a> {
+pub(in crate::file) struct Options<'a> {
     order: Order,
     octets: &'a [u8],
 }

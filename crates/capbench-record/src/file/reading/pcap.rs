@@ -2,6 +2,7 @@
 
 use super::super::clock::Clock;
 use super::super::description::InterfaceDescription;
+use super::super::fcs;
 use super::super::pcap::{HEAD, MICROSECONDS, NANOSECONDS};
 use super::octets::Order;
 use super::record::{LeftOut, Packet, ReadInterface};
@@ -34,9 +35,9 @@ impl Format {
     /// The interface described by a complete file header.
     pub(super) fn interface(self, header: &[u8], left_out: &mut LeftOut) -> Option<ReadInterface> {
         let ([_, _, _, _, snap, link], _) = self.order.words(header)?;
-        // The upper bits contain the length of the FCS.
-        left_out.options += u64::from(link >> 16 != 0);
-        let description = InterfaceDescription::default();
+        let (fcs_octets, has_more) = fcs::of_link_word(link);
+        left_out.options += u64::from(has_more);
+        let description = InterfaceDescription { fcs_octets, ..InterfaceDescription::default() };
         Some(ReadInterface { link_type: link as u16, snap, description, clock: Clock::NANOSECONDS })
     }
 

@@ -9,9 +9,10 @@ use super::super::blocks::{
 };
 use super::super::clock::Clock;
 use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDescription};
+use super::super::fcs;
 use super::super::statistics::InterfaceStatistics;
 use super::octets::{Options, Order, text};
-use super::record::{LeftOut, Packet, PacketHash, ReadInterface};
+use super::record::{LeftOut, Packet, PacketHash, RawOptions, ReadInterface};
 
 /// Octets of a section header's body before its options.
 const SECTION_HEAD: usize = 16;
@@ -74,7 +75,10 @@ pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Op
                 description.filter = filter(order, value);
                 left_out.options += u64::from(description.filter.is_none());
             }
-            of_interface::FCS => description.fcs_octets = value.first().copied(),
+            of_interface::FCS => {
+                description.fcs_octets = value.first().and_then(|&bits| fcs::of_option(bits));
+                left_out.options += u64::from(description.fcs_octets.is_none());
+            }
             of_interface::SYSTEM => description.system = Some(text(value)),
             of_interface::TIME_OFFSET => {
                 if let Some(offset) = order.u64(value) {
@@ -127,20 +131,26 @@ pub(super) fn packet<'a>(
     };
     let [high, low, captured, original_length] = words;
     let (data, _) = rest.split_at_checked(captured as usize)?;
-    let clock = interfaces.get(interface as usize)?.clock;
+    let ReadInterface { clock, description, .. } = interfaces.get(interface as usize)?;
+    let clock = *clock;
     let mut packet = Packet {
         interface,
         data,
         original_length,
+        fcs_octets: description.fcs_octets,
         time_ns: Some(times.number(clock, joined(high, low))),
         dropped,
         ..Packet::default()
     };
-    let behind = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
-    for (code, value) in Options::new(order, behind) {
+    let octets = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
+    packet.options = RawOptions { kind, order, octets };
+    for (code, value) in packet.options.options() {
         match code {
             COMMENT => left_out.comments += 1,
-            of_packet::FLAGS => packet.flags = order.u32(value),
+            of_packet::FLAGS => {
+                packet.flags = order.u32(value);
+                packet.fcs_octets = packet.flags.and_then(fcs::of_flags).or(packet.fcs_octets);
+            }
             of_packet::HASH if packet.hash.is_none() => {
                 packet.hash = value.split_first().map(|(&algorithm, value)| PacketHash { algorithm, value });
             }
@@ -155,12 +165,10 @@ pub(super) fn packet<'a>(
 /// Decodes a simple packet block. It has no timestamp, and belongs to the section's first interface.
 fn simple<'a>(order: Order, body: &'a [u8], interfaces: &[ReadInterface]) -> Option<Packet<'a>> {
     let ([original_length], rest) = order.words(body)?;
-    let snap = match interfaces.first()?.snap {
-        0 => u32::MAX,
-        octets => octets,
-    };
+    let ReadInterface { snap, description, .. } = interfaces.first()?;
+    let snap = if *snap == 0 { u32::MAX } else { *snap };
     let data = rest.get(..original_length.min(snap) as usize)?;
-    Some(Packet { data, original_length, ..Packet::default() })
+    Some(Packet { data, original_length, fcs_octets: description.fcs_octets, ..Packet::default() })
 }
 
 /// Decodes interface statistics.

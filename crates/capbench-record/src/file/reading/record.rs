@@ -5,9 +5,11 @@ use std::io;
 use capbench_sys::packet::Frame;
 
 use super::super::clock::Clock;
+use super::super::copying::kind;
 use super::super::description::{InterfaceDescription, SectionDescription};
-use super::super::facts::{PacketFacts, flags_of, packet_type_of, status_of};
+use super::super::facts::{PacketFacts, packet_type_of, status_of};
 use super::super::statistics::InterfaceStatistics;
+use super::octets::{Options, Order};
 
 /// A record of a file. It borrows from its reader.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub enum Record<'a> {
     Packet(Packet<'a>),
     /// Counters of an interface.
     Statistics(InterfaceStatistics),
+    /// A block that is none of these: only after [`super::CaptureReader::with_other_blocks`].
+    Other,
 }
 
 /// An interface of a file.
@@ -42,8 +46,11 @@ pub struct Packet<'a> {
     pub interface: u32,
     /// Its captured octets.
     pub data: &'a [u8],
-    /// Octets on the wire. An invalid file can have fewer here than were captured.
+    /// Octets on the wire, never fewer than [`Self::data`] has.
     pub original_length: u32,
+    /// Octets of the frame check sequence at the end of the original packet, if the file states them: for the packet, else for
+    /// its interface. See [`Self::without_fcs`].
+    pub fcs_octets: Option<u8>,
     /// Nanoseconds since the epoch, or units after [`super::CaptureReader::in_units`]; absent if the record has no timestamp
     /// (simple packet blocks).
     pub time_ns: Option<u64>,
@@ -55,6 +62,24 @@ pub struct Packet<'a> {
     pub queue: Option<u32>,
     /// The first hash, if recorded.
     pub hash: Option<PacketHash<'a>>,
+    /// All of its options in the file.
+    pub(crate) options: RawOptions<'a>,
+}
+
+/// Options as they are in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RawOptions<'a> {
+    /// Type of their block.
+    pub(in crate::file) kind: u32,
+    pub(in crate::file) order: Order,
+    pub(in crate::file) octets: &'a [u8],
+}
+
+impl<'a> RawOptions<'a> {
+    /// Code and value of each.
+    pub(in crate::file) fn options(&self) -> Options<'a> {
+        Options::new(self.order, self.octets)
+    }
 }
 
 /// A hash of a frame.
@@ -67,6 +92,28 @@ pub struct PacketHash<'a> {
 }
 
 impl<'a> Packet<'a> {
+    /// The captured octets and the original length without the frame check sequence that the file states.
+    pub fn without_fcs(&self) -> (&'a [u8], u32) {
+        let original = self.original_length.saturating_sub(self.fcs_octets.unwrap_or(0).into());
+        (&self.data[..self.data.len().min(original as usize)], original)
+    }
+
+    /// Cuts captured octets behind the original length, which rules. An original length of 0 is none: it becomes the captured
+    /// one. Returns whether the two lengths contradicted each other.
+    #[inline]
+    pub(super) fn limit_to_original(&mut self) -> bool {
+        let original = self.original_length as usize;
+        if self.data.len() <= original {
+            return false;
+        }
+        if original == 0 {
+            self.original_length = self.data.len() as u32;
+        } else {
+            self.data = &self.data[..original];
+        }
+        true
+    }
+
     /// Converts it to a captured frame. A VLAN tag stays in the octets.
     pub fn frame(&self) -> Frame<'a> {
         let flags = self.flags.unwrap_or(0);
@@ -82,25 +129,10 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Number of fields (flags word, hash) that a captured frame cannot represent completely.
-    pub(crate) fn beyond_frame(&self) -> u64 {
-        let frame = self.frame();
-        let is_in_part = self.flags.unwrap_or(0) != flags_of(&frame);
-        u64::from(is_in_part) + u64::from(self.hash.is_some() && frame.hash.is_none())
-    }
-
     /// The metadata that [`Self::frame`] lacks.
     pub fn facts(&self) -> PacketFacts {
         PacketFacts { interface: self.interface, queue: self.queue, dropped: self.dropped }
     }
-}
-
-/// Block types (draft-ietf-opsawg-pcapng, sections 4.5, 4.7 and 4.8): custom blocks that may be copied, or not.
-mod kind {
-    pub(super) const NAMES: u32 = 4;
-    pub(super) const SECRETS: u32 = 10;
-    pub(super) const CUSTOM: u32 = 0x0bad;
-    pub(super) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
 }
 
 /// Counts of content that is not in any [`Record`], by kind.
@@ -122,7 +154,7 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// Counts a block of this type.
-    pub(super) fn block(&mut self, kind: u32) {
+    pub(in crate::file) fn block(&mut self, kind: u32) {
         let count = match kind {
             kind::NAMES => &mut self.names,
             kind::SECRETS => &mut self.secrets,

@@ -30,6 +30,11 @@ impl Foreign {
         padded(&[&head, value].concat())
     }
 
+    /// A custom option of the enterprise number that is for examples.
+    pub(in crate::file) fn custom(&self, code: u16, value: &[u8]) -> Vec<u8> {
+        self.option(code, &[&self.words(&[32473])[..], value].concat())
+    }
+
     pub(in crate::file) fn block(&mut self, kind: u32, body: &[u8]) -> &mut Self {
         let length = self.number::<4>(body.len().next_multiple_of(4) as u64 + 12);
         let block = [&self.number::<4>(kind.into())[..], &length, &padded(body), &length].concat();

@@ -8,6 +8,7 @@ use super::foreign::{Foreign, example, pcap_example};
 use super::{Kept, KeptPacket, Whole, packets};
 use crate::file::description::InterfaceFilter;
 use crate::file::reading::FileError;
+use crate::file::{CaptureReader, Record};
 
 #[test]
 fn every_kind_of_record_is_read_in_either_order() {
@@ -91,6 +92,56 @@ fn pcap_is_read_in_either_order_and_resolution() {
             let expected = |octets: [u8; 4]| (octets.to_vec(), 60, Some(time_ns));
             assert_eq!(seen, [expected([1, 2, 3, 4]), expected([5, 6, 7, 8])]);
         }
+    }
+}
+
+#[test]
+fn an_fcs_is_known_from_the_packet_else_from_its_interface() {
+    for big in [false, true] {
+        let mut file = Foreign::new(big);
+        let of_interface = file.option(13, &[32]);
+        file.section(&[]).interface(1, 0, &of_interface).interface(1, 0, &[]);
+        let of_packet = file.option(2, &file.number::<4>(2 << 5 | 1));
+        file.enhanced(0, 1, &[7; 64], 64, &[]).enhanced(1, 2, &[7; 64], 64, &[]);
+        file.enhanced(0, 3, &[7; 64], 64, &of_packet).enhanced(0, 4, &[7; 62], 64, &[]);
+        file.enhanced(0, 5, &[7; 64], 90, &[]).enhanced(0, 6, &[7; 3], 3, &[]);
+        let records = Whole::of(&file.octets);
+        let lengths = |packet: &KeptPacket| {
+            let (data, original) = packet.as_read().without_fcs();
+            (data.len(), original)
+        };
+        let seen: Vec<_> = packets(&records).map(lengths).collect();
+        assert_eq!(seen, [(60, 60), (64, 64), (62, 62), (60, 60), (64, 86), (0, 0)]);
+
+        let mut file = pcap_example(big, 0xa1b2_c3d4);
+        let word = Foreign::new(big).number::<4>(0x2400_0001);
+        file[20..24].copy_from_slice(&word);
+        let records = Whole::of(&file);
+        let Kept::Interface(0, interface) = &records[1] else { panic!("{records:?}") };
+        assert_eq!((interface.link_type, interface.description.fcs_octets), (1, Some(4)));
+        assert!(packets(&records).all(|packet| packet.fcs_octets == Some(4)));
+    }
+}
+
+#[test]
+fn of_two_lengths_that_contradict_each_other_the_original_one_rules() {
+    let mut pcapng = Foreign::new(false);
+    pcapng.section(&[]).interface(1, 0, &[]);
+    let mut pcap = pcap_example(false, 0xa1b2_c3d4)[..24].to_vec();
+    for original in [60, 64, 70, 0] {
+        pcapng.enhanced(0, 5, &[7; 64], original, &[]);
+        pcap.extend([&pcapng.words(&[10, 7, 64, original])[..], &[7; 64]].concat());
+    }
+    for file in [&pcapng.octets, &pcap] {
+        let mut reader = CaptureReader::new(&file[..]).unwrap();
+        let mut lengths = Vec::new();
+        while let Some(record) = reader.next_record().unwrap() {
+            if let Record::Packet(packet) = record {
+                lengths.push((packet.data.len(), packet.original_length));
+            }
+        }
+        assert_eq!(lengths, [(60, 60), (64, 64), (64, 70), (64, 64)]);
+        assert_eq!(reader.longer_than_original(), 2);
     }
 }
 
@@ -237,6 +288,7 @@ proptest! {
         hash in any::<(u8, [u8; 6])>(),
         resolution in 0u8..20,
     ) {
+        let original_length = fields.1.max(data.len() as u32);
         let file = |big| {
             let mut file = Foreign::new(big);
             let option = file.option(9, &[resolution]);
@@ -247,7 +299,7 @@ proptest! {
                 file.option(4, &file.number::<8>(fields.3)),
                 file.option(6, &file.number::<4>(fields.4.into())),
             ];
-            file.enhanced(0, fields.0, &data, fields.1, &options.concat());
+            file.enhanced(0, fields.0, &data, original_length, &options.concat());
             file.octets
         };
         let records = Whole::of(&file(false));
@@ -257,7 +309,8 @@ proptest! {
         let expected = KeptPacket {
             interface: 0,
             data,
-            original_length: fields.1,
+            original_length,
+            fcs_octets: Some((fields.2 >> 5 & 0xf) as u8).filter(|octets| *octets > 0),
             time_ns: Some(u64::try_from(ns).unwrap_or(u64::MAX)),
             dropped: Some(fields.3),
             flags: Some(fields.2),

@@ -278,7 +278,7 @@ proptest! {
             filter,
             system: text(6),
             hardware: text(0),
-            fcs_octets: numbers.1.map(|number| number as u8),
+            fcs_octets: numbers.1.map(|number| number as u8 % 32),
             comments: text(1).into_iter().chain(text(2)).collect(),
         };
         let snap = SnapLength::new(96);

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use capbench_lab::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
+use capbench_lab::recorded::{
+    Completeness, FileRead, Recorded, RecordedInterface, RecordingVerdict, TrialFrames,
+};
 use capbench_record::file::{FileFormat, InterfaceStatistics};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RANGES;
+use super::recording::words;
 use crate::status::OtherTrial;
 
 /// Version of [`Document`].
@@ -18,8 +21,11 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Document {
     /// Increases when a reader of older documents would misunderstand newer ones.
     schema_version: u32,
-    /// Whether every frame of the trials is there once and intact, and the files are whole.
+    /// Whether every frame of the trials is there once and intact, and the files are whole. If no frame has a stamp and none was
+    /// asked for: whether the recording is complete.
     right: bool,
+    /// What the files say of the recording, without stamps.
+    recording: RecordingDocument,
     /// Packets read.
     packets: u64,
     /// Packets that are not of the trials.
@@ -42,6 +48,21 @@ pub struct Document {
     trials: Vec<TrialDocument>,
     /// The interfaces of the files.
     interfaces: Vec<InterfaceDocument>,
+}
+
+/// What the files say of the recording.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RecordingDocument {
+    /// Whether it is complete: `complete`, `incomplete` or `unknown`.
+    completeness: &'static str,
+    /// Packets in the files.
+    packets: u64,
+    /// Packets that statistics or drop counts report as lost; null if the files do not say it.
+    lost: Option<u64>,
+    /// Packets of files that the recorder removed: a ring replaced them, or they were old.
+    removed: u64,
+    /// What speaks against completeness, the most important first.
+    findings: Vec<String>,
 }
 
 /// A file that was read.
@@ -89,6 +110,8 @@ struct InterfaceDocument {
     vlan_tags_missing: bool,
     /// Its packets.
     packets: u64,
+    /// Packets that are shorter than the snap length allows.
+    cut: u64,
     /// Lost packets that drop counts of its packets report.
     drops_told: u64,
     /// Gaps in the numbers of its frames.
@@ -122,11 +145,17 @@ struct StatisticsDocument {
 
 impl Document {
     /// Of the files and what they have.
-    pub fn new(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) -> Self {
+    pub fn new(
+        files: &[(&Path, FileRead)],
+        recorded: &Recorded,
+        verdict: &RecordingVerdict,
+        is_right: bool,
+    ) -> Self {
         let (other, late) = (recorded.other(), recorded.late());
         Self {
             schema_version: SCHEMA_VERSION,
             right: is_right,
+            recording: RecordingDocument::new(verdict, files),
             packets: recorded.frames(),
             foreign: other.foreign,
             of_other_trials: OtherTrial::list(&recorded.other_trials()),
@@ -138,6 +167,23 @@ impl Document {
             files: files.iter().map(|(path, read)| FileDocument::of(path, read)).collect(),
             trials: recorded.trials().iter().map(TrialDocument::of).collect(),
             interfaces: recorded.interfaces().iter().map(InterfaceDocument::of).collect(),
+        }
+    }
+}
+
+impl RecordingDocument {
+    fn new(verdict: &RecordingVerdict, files: &[(&Path, FileRead)]) -> Self {
+        let findings = verdict.findings.iter();
+        Self {
+            completeness: match verdict.completeness {
+                Completeness::Complete => "complete",
+                Completeness::Incomplete => "incomplete",
+                Completeness::Unknown => "unknown",
+            },
+            packets: verdict.packets,
+            lost: verdict.lost,
+            removed: verdict.replaced,
+            findings: findings.map(|finding| words(*finding, verdict, files)).collect(),
         }
     }
 }
@@ -180,6 +226,7 @@ impl InterfaceDocument {
             interface: interface.name.clone(),
             vlan_tags_missing: interface.lacks_vlan_tags,
             packets: interface.frames,
+            cut: interface.cut,
             drops_told: interface.told,
             gaps: interface.gaps,
             gaps_told: interface.gaps_told,
