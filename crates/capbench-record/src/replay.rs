@@ -104,6 +104,10 @@ pub struct Replay {
     pub times: Vec<u64>,
     /// Frames left out, of each kind in the order of [`Unsendable::ALL`].
     pub left_out: [u64; Unsendable::ALL.len()],
+    /// Frames whose frame check sequence is in the file. It is not sent: the interface adds its own.
+    pub without_fcs: u64,
+    /// Packets with more captured octets than their original length. They are cut to it.
+    pub longer_than_original: u64,
 }
 
 /// Why a file cannot be sent. Each message continues a sentence about the file, and numbers its frames from 1.
@@ -260,7 +264,8 @@ fn seconds(ns: u64) -> String {
 /// A file that cannot be read, or a frame that cannot be sent as it was and is not to be left out.
 pub fn read(source: impl Read, options: &ReplayOptions) -> Result<Replay, ReplayError> {
     let mut reader = CaptureReader::new(source).map_err(|source| ReplayError::Input { source, frames: 0 })?;
-    let mut reading = Reading { options, frames: None, times: Vec::new(), octets: 0, left_out: [0; 5] };
+    let mut reading =
+        Reading { options, frames: None, times: Vec::new(), octets: 0, left_out: [0; 5], without_fcs: 0 };
     // The interfaces of the section, by number.
     let mut link_types = Vec::new();
     let mut number = 0;
@@ -285,13 +290,13 @@ pub fn read(source: impl Read, options: &ReplayOptions) -> Result<Replay, Replay
             Record::Statistics(_) | Record::Other => {}
         }
     }
-    let Reading { frames, times, left_out, .. } = reading;
+    let Reading { frames, times, left_out, without_fcs, .. } = reading;
     let frames = frames.ok_or(ReplayError::Nothing)?;
     let frames = match options.layer {
         LinkLayer::Ethernet => frames,
         LinkLayer::Ip => frames.without_fcs(),
     };
-    Ok(Replay { frames, times, left_out })
+    Ok(Replay { frames, times, left_out, without_fcs, longer_than_original: reader.longer_than_original() })
 }
 
 /// The frames read so far.
@@ -302,6 +307,7 @@ struct Reading<'a> {
     /// Memory used.
     octets: u64,
     left_out: [u64; Unsendable::ALL.len()],
+    without_fcs: u64,
 }
 
 impl Reading<'_> {
@@ -310,7 +316,7 @@ impl Reading<'_> {
     }
 
     fn take(&mut self, number: u64, link_type: u16, packet: &Packet<'_>) -> Result<(), ReplayError> {
-        let (data, original) = (packet.data, packet.original_length);
+        let (data, original) = packet.without_fcs();
         if let Err((kind, error)) = self.check(number, link_type, data, original) {
             if !self.options.leave_out.contains(&kind) {
                 return Err(error);
@@ -318,6 +324,7 @@ impl Reading<'_> {
             self.left_out[kind as usize] += 1;
             return Ok(());
         }
+        self.without_fcs += u64::from(data.len() < packet.data.len());
         self.octets += (data.len() + RecordedFrames::OVERHEAD + RecordedTimes::OVERHEAD) as u64;
         if self.octets > self.options.memory.0 {
             return Err(ReplayError::Memory { memory: self.options.memory, frames: self.count() });

@@ -113,6 +113,19 @@ fn a_link_without_ethernet_sends_ip_packets_of_its_mtu() {
 }
 
 #[test]
+fn an_fcs_that_the_file_states_is_not_sent_and_the_original_length_rules() {
+    // Two words of 16 bits of FCS; the third frame is cut short, but only within its FCS.
+    let file =
+        pcap(0x4400_0001, &[(0, &[1; 64], 64), (1, &[2; 80], 64), (2, &[3; 62], 64), (3, &[4; 64], 0)]);
+    let replay = read(&file[..], &WANTED).unwrap();
+    let sent: Vec<_> = (0..4).map(|number| replay.frames.frame(number).to_vec()).collect();
+    assert_eq!(sent, [[1; 60], [2; 60], [3; 60], [4; 60]]);
+    assert_eq!((replay.without_fcs, replay.longer_than_original), (4, 2));
+    let error = refused(&pcap(0x4400_0001, &[(0, &[1; 50], 64)]), &WANTED);
+    assert!(error.contains("has 50 of the 60 octets of frame 1"), "{error}");
+}
+
+#[test]
 fn times_that_go_backwards_are_refused_raised_or_ignored() {
     let file = pcap(1, &[(9, &[0; 60], 60), (4, &[0; 60], 60), (10, &[0; 60], 60)]);
     let error = refused(&file, &WANTED);

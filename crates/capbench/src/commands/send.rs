@@ -173,8 +173,8 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     let frames = Frames::of(flags, side, layer)?;
     let (recorded, count) = (frames.recorded(), frames.count(flags));
     let schedule = frames.schedule(flags, side)?;
-    if let Some(left_out) = recorded.and_then(Loaded::left_out_in_words) {
-        tell!("capbench: {left_out}");
+    for note in recorded.map(Loaded::notes).unwrap_or_default() {
+        tell!("capbench: {note}");
     }
     if flags.dry_run {
         let words = match &frames {

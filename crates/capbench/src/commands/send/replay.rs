@@ -121,15 +121,35 @@ impl Loaded {
         format!("{file}: {} frames of up to {} bytes{times}", frames.count(), frames.largest_octets())
     }
 
+    /// A line on each kind of frames that are left out or sent shorter than they are in the file.
+    pub fn notes(&self) -> Vec<String> {
+        let Replay { without_fcs, longer_than_original, .. } = self.replay;
+        let file = self.file.display();
+        let mut notes: Vec<_> = self.left_out_in_words().into_iter().collect();
+        if without_fcs > 0 {
+            notes.push(format!(
+                "{file}: {without_fcs} frames are sent without the FCS that the file has of them: the interface adds its own"
+            ));
+        }
+        if longer_than_original > 0 {
+            notes.push(format!(
+                "{file}: {longer_than_original} frames have more captured octets than their original length; their original length \
+                 is sent"
+            ));
+        }
+        notes
+    }
+
     /// One line on the frames left out; `None` if there are none.
-    pub fn left_out_in_words(&self) -> Option<String> {
+    fn left_out_in_words(&self) -> Option<String> {
         let each = Unsendable::ALL.iter().zip(self.replay.left_out).filter(|(_, frames)| *frames > 0);
         let each: Vec<_> = each.map(|(kind, frames)| format!("{frames} {kind}")).collect();
         (!each.is_empty()).then(|| format!("{}: frames left out: {}", self.file.display(), each.join(", ")))
     }
 
     pub fn document(&self) -> ReplayDocument {
-        let [other_link, cut_short, too_short, too_long, not_ip] = self.replay.left_out;
+        let Replay { left_out, without_fcs, longer_than_original, .. } = &self.replay;
+        let [other_link, cut_short, too_short, too_long, not_ip] = *left_out;
         let file = self.file.display().to_string();
         ReplayDocument {
             file,
@@ -139,6 +159,8 @@ impl Loaded {
             too_short,
             too_long,
             not_ip,
+            without_fcs: *without_fcs,
+            longer_than_original: *longer_than_original,
         }
     }
 }
@@ -160,4 +182,8 @@ pub struct ReplayDocument {
     too_long: u64,
     /// Its frames left out because they are neither IPv4 nor IPv6, on a link without Ethernet.
     not_ip: u64,
+    /// Its frames sent without the FCS that the file has of them.
+    without_fcs: u64,
+    /// Its frames that had more captured octets than their original length, which is what is sent.
+    longer_than_original: u64,
 }
