@@ -15,7 +15,7 @@ use capbench_frames::{
     AskedRate, FlowSet, FlowSummary, FramePlan, FrameSource, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId,
     TrialId, Turn,
 };
-use capbench_host::bed::Side;
+use capbench_host::bed::{PortLock, Side};
 use capbench_lab::live::line_rate;
 use capbench_model::figures::grouped;
 use capbench_sys::host::{CpuId, LinkLayer, affinity};
@@ -170,6 +170,8 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         false => Side::for_trials(&flags.interface, flags.isolated)?,
     };
     let layer = side.layer()?;
+    // Before the file is read, which may take long. A dry run sends nothing.
+    let _lock = (!flags.dry_run).then(|| PortLock::take(side)).transpose()?;
     let frames = Frames::of(flags, side, layer)?;
     let (recorded, count) = (frames.recorded(), frames.count(flags));
     let schedule = frames.schedule(flags, side)?;

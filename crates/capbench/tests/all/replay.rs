@@ -182,3 +182,16 @@ fn root_neither_an_fcs_of_the_file_nor_octets_beyond_the_original_length_are_sen
     let expected = [&frame(0, 64, &[])[..60], &frame(1, 90, &[])[..86], &frame(2, 100, &[])[..60]];
     assert_eq!(arrived, expected);
 }
+
+#[test]
+fn root_one_command_sends_on_an_interface_at_a_time() {
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut first = Running::start(&spaces.left, capbench("send -i left --rate 1000 --duration 10min"));
+    first.wait_for("packets/s");
+    let ended = run(&spaces.left, capbench("send -i left -c 1")).ended_with(1);
+    assert!(ended.errors.contains("interface left: another controller uses it"), "{ended:?}");
+    run(&spaces.left, capbench("send -i left -c 1 --dry-run")).success();
+    first.signal("INT");
+    first.end().ended_with(130);
+    run(&spaces.left, capbench("send -i left -c 1")).success();
+}
