@@ -1,7 +1,7 @@
 //! The interface to capture from.
 
 use capbench_sys::SysError;
-use capbench_sys::host::interface::{InterfaceIndex, index_of, name_of};
+use capbench_sys::host::interface::{InterfaceIndex, LinkLayer, hardware_type, index_of, name_of};
 
 use crate::CaptureError;
 
@@ -14,6 +14,8 @@ pub struct Interface {
     pub index: InterfaceIndex,
     /// Largest network-layer packet in octets. Decides the slot size of V1 and V2 rings.
     pub mtu: u32,
+    /// What its packets begin with.
+    pub layer: LinkLayer,
 }
 
 impl Interface {
@@ -38,8 +40,15 @@ impl Interface {
     /// Looks the name up in the calling thread's namespace.
     ///
     /// # Errors
-    /// When there is no such interface.
+    /// When there is no such interface, or its packets are neither Ethernet frames nor IP packets.
     pub fn of_name(name: &str, mtu: u32) -> std::result::Result<Self, SysError> {
-        Ok(Self { name: name.into(), index: index_of(name)?, mtu })
+        let kind = hardware_type(name)?;
+        let layer = LinkLayer::of_hardware_type(kind).ok_or_else(|| {
+            SysError::argument(
+                format!("interface {name}"),
+                format!("has packets of another kind (ARPHRD {kind})"),
+            )
+        })?;
+        Ok(Self { name: name.into(), index: index_of(name)?, mtu, layer })
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_sys::host::identity;
+use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::packet::FanoutMode;
 
 use crate::{CaptureError, Interface, Result};
@@ -28,6 +29,8 @@ pub struct Method {
     pub variants: &'static [&'static str],
     /// Whether it runs a user's filter ([`CaptureOptions::filter`]).
     pub socket_filter: bool,
+    /// Whether it captures from links without Ethernet ([`LinkLayer::Ip`]).
+    pub captures_ip_packets: bool,
     /// How several of it can share the frames of an interface ([`CaptureOptions::fanout`]); `None`: they cannot.
     pub fanout: Option<Sharing>,
     /// Whether the main job runs it when the user names no method.
@@ -60,6 +63,7 @@ impl Method {
         settings: &[],
         variants: &[],
         socket_filter: false,
+        captures_ip_packets: false,
         fanout: None,
         in_default: false,
         untested: None,
@@ -77,6 +81,13 @@ impl Method {
     /// An option that the method does not know, or an invalid value.
     pub fn accepts(&self, spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
         let refuse = |reason: String| Err(CaptureError::unsupported(&self.name, &interface.name, reason));
+        if interface.layer == LinkLayer::Ip && !self.captures_ip_packets {
+            return refuse(
+                "it reads Ethernet frames, and this interface has IP packets without an Ethernet header; recv, recvmmsg, packet-v1 \
+                 to packet-v3 and libpcap read those"
+                    .into(),
+            );
+        }
         if options.filter.is_some() && !self.socket_filter {
             return refuse(
                 "it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have".into(),

@@ -1,4 +1,4 @@
-//! Frames of a capture file, in memory, in the order in which they are sent.
+//! Frames of a capture file, in memory, in the order in which they are sent. On a link without Ethernet they are IP packets.
 
 use crate::layout::VlanTag;
 use crate::units::FCS_OCTETS;
@@ -11,6 +11,8 @@ pub struct RecordedFrames {
     /// Where each frame ends in `octets`.
     ends: Vec<usize>,
     largest: FrameSize,
+    /// Octets of FCS on the link of these frames.
+    fcs_octets: u16,
 }
 
 impl RecordedFrames {
@@ -25,7 +27,14 @@ impl RecordedFrames {
     /// # Errors
     /// It is shorter than an Ethernet header, or longer than a frame can be.
     pub fn new(first: &[u8]) -> Result<Self> {
-        Ok(Self { octets: first.to_vec(), ends: vec![first.len()], largest: size(first)? })
+        let (octets, ends) = (first.to_vec(), vec![first.len()]);
+        Ok(Self { octets, ends, largest: size(first)?, fcs_octets: FCS_OCTETS })
+    }
+
+    /// The same as IP packets of a link without Ethernet: [`Self::largest_octets`] and [`Self::mean_octets`] include no FCS.
+    #[must_use]
+    pub fn without_fcs(self) -> Self {
+        Self { fcs_octets: 0, ..self }
     }
 
     /// Adds a frame.
@@ -55,9 +64,14 @@ impl RecordedFrames {
         self.largest
     }
 
-    /// Mean frame size in octets, FCS included.
+    /// Octets of the longest frame on its link.
+    pub fn largest_octets(&self) -> u64 {
+        self.largest.captured() as u64 + u64::from(self.fcs_octets)
+    }
+
+    /// Mean size of a frame in octets on its link: FCS included, if there is one.
     pub fn mean_octets(&self) -> f64 {
-        self.octets.len() as f64 / self.ends.len() as f64 + f64::from(FCS_OCTETS)
+        self.octets.len() as f64 / self.ends.len() as f64 + f64::from(self.fcs_octets)
     }
 
     /// Frame `number`, counted from 0 over all repetitions.
@@ -91,6 +105,15 @@ pub fn size(frame: &[u8]) -> Result<FrameSize> {
         least: RecordedFrames::SHORTEST as u16 + FCS_OCTETS,
         most: crate::units::LARGEST_FRAME_OCTETS,
     })
+}
+
+/// Octets of an IP packet's header, without options; `None` if it is neither IPv4 nor IPv6.
+pub fn ip_header_octets(packet: &[u8]) -> Option<usize> {
+    match packet.first()? >> 4 {
+        4 => Some(20),
+        6 => Some(40),
+        _ => None,
+    }
 }
 
 /// The MTU that a frame needs. Linux lets one tag of 802.1Q pass beyond the MTU, and no other (`packet_extra_vlan_len_allowed` of

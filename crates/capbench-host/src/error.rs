@@ -47,6 +47,14 @@ pub enum HostError {
         /// Why it cannot be used, and what to do.
         reason: String,
     },
+    /// The packets of an interface do not begin with what the request needs; `reason` says what to use instead.
+    #[error("interface {interface}: {reason}")]
+    LinkType {
+        /// The interface.
+        interface: String,
+        /// What its packets begin with, and which interfaces or commands there are.
+        reason: String,
+    },
     /// There is no such interface.
     #[error("interface {interface}: does not exist; `ip link` lists those that do")]
     NoInterface {

@@ -8,15 +8,18 @@ use std::io::Read;
 use std::str::FromStr;
 use std::time::Duration;
 
-use capbench_frames::recorded::{needed_mtu, size};
+use capbench_frames::recorded::{ip_header_octets, needed_mtu, size};
 use capbench_frames::{FrameError, MacAddress, Mtu, RecordedFrames, RecordedTimes};
 use capbench_model::units::ByteCount;
+use capbench_sys::host::LinkLayer;
 
-use crate::file::{CaptureReader, ETHERNET, FileError, Packet, Record};
+use crate::file::{CaptureReader, ETHERNET, FileError, Packet, RAW_IP, Record, link_type_name, link_type_of};
 
 /// What to read of a file, for an interface.
 #[derive(Clone, Debug)]
 pub struct ReplayOptions {
+    /// What the packets of the sending interface begin with.
+    pub layer: LinkLayer,
     /// The MTU of the sending interface.
     pub mtu: Mtu,
     /// Ends after this many frames. The rest of the file is not read.
@@ -47,19 +50,21 @@ pub enum WantedTimes {
 /// A kind of frame that an interface cannot send as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsendable {
-    /// Of a link that is not Ethernet.
+    /// Of a link of another type than the sending one.
     OtherLink,
     /// Captured only in part.
     CutShort,
-    /// Shorter than an Ethernet header.
+    /// Shorter than the header that the link needs: of Ethernet, or of IP.
     TooShort,
     /// Longer than the interface's MTU allows.
     TooLong,
+    /// Neither IPv4 nor IPv6, for a link without Ethernet.
+    NotIp,
 }
 
 impl Unsendable {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::OtherLink, Self::CutShort, Self::TooShort, Self::TooLong];
+    pub const ALL: [Self; 5] = [Self::OtherLink, Self::CutShort, Self::TooShort, Self::TooLong, Self::NotIp];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -68,6 +73,7 @@ impl Unsendable {
             Self::CutShort => "cut-short",
             Self::TooShort => "too-short",
             Self::TooLong => "too-long",
+            Self::NotIp => "not-ip",
         }
     }
 }
@@ -98,6 +104,10 @@ pub struct Replay {
     pub times: Vec<u64>,
     /// Frames left out, of each kind in the order of [`Unsendable::ALL`].
     pub left_out: [u64; Unsendable::ALL.len()],
+    /// Frames whose frame check sequence is in the file. It is not sent: the interface adds its own.
+    pub without_fcs: u64,
+    /// Packets with more captured octets than their original length. They are cut to it.
+    pub longer_than_original: u64,
 }
 
 /// Why a file cannot be sent. Each message continues a sentence about the file, and numbers its frames from 1.
@@ -119,14 +129,19 @@ pub enum ReplayError {
     Nothing,
     /// A frame of another link type.
     #[error(
-        "has frame {number} of link type {link_type}, and Ethernet is {ETHERNET}: leave such frames out with --leave-out \
-         other-link"
+        "has frame {number} of link type {link_type}, and this interface's is {}, {}: send it on a link of its type ({}), or leave \
+         such frames out with --leave-out other-link",
+        link_type_of(*.layer),
+        link_type_name(*.layer),
+        links_of(*.link_type)
     )]
     OtherLink {
         /// Its number.
         number: u64,
         /// Its link type.
         link_type: u16,
+        /// The sending interface's.
+        layer: LinkLayer,
     },
     /// A frame captured in part.
     #[error(
@@ -141,17 +156,23 @@ pub enum ReplayError {
         /// Octets on the wire.
         original: u32,
     },
-    /// A frame without an Ethernet header.
+    /// A frame without a whole header.
     #[error(
-        "has frame {number} of {octets} octets, shorter than an Ethernet header: leave such frames out with --leave-out \
-         too-short"
+        "has frame {number} of {octets} octets, shorter than an {} header: leave such frames out with --leave-out \
+         too-short",
+        header_name(*.layer)
     )]
     TooShort {
         /// Its number.
         number: u64,
         /// Its octets.
         octets: usize,
+        /// The sending interface's.
+        layer: LinkLayer,
     },
+    /// A packet that a link without Ethernet cannot send.
+    #[error("has frame {0}, which is neither IPv4 nor IPv6: leave such frames out with --leave-out not-ip")]
+    NotIp(u64),
     /// A frame beyond the MTU.
     #[error(
         "has frame {number} of {octets} octets, which needs an MTU of {needed}, but the interface has {}: raise it (ip link set \
@@ -204,6 +225,28 @@ pub enum ReplayError {
     },
 }
 
+/// Link types that Linux can send, and where.
+fn links_of(link_type: u16) -> &'static str {
+    match link_type {
+        ETHERNET => "Ethernet",
+        _ if is_raw_ip(link_type) => "tun, PPP, WireGuard, an IP tunnel",
+        _ => "capbench knows none",
+    }
+}
+
+fn header_name(layer: LinkLayer) -> &'static str {
+    match layer {
+        LinkLayer::Ethernet => "Ethernet",
+        LinkLayer::Ip => "IP",
+    }
+}
+
+/// Whether packets of a link type begin with an IP header: `LINKTYPE_RAW`, `LINKTYPE_IPV4`, `LINKTYPE_IPV6`, and 12, which some
+/// programs write for the first.
+fn is_raw_ip(link_type: u16) -> bool {
+    matches!(link_type, RAW_IP | 228 | 229 | 12)
+}
+
 fn with_count(frames: u64) -> String {
     match frames {
         0 => String::new(),
@@ -221,7 +264,8 @@ fn seconds(ns: u64) -> String {
 /// A file that cannot be read, or a frame that cannot be sent as it was and is not to be left out.
 pub fn read(source: impl Read, options: &ReplayOptions) -> Result<Replay, ReplayError> {
     let mut reader = CaptureReader::new(source).map_err(|source| ReplayError::Input { source, frames: 0 })?;
-    let mut reading = Reading { options, frames: None, times: Vec::new(), octets: 0, left_out: [0; 4] };
+    let mut reading =
+        Reading { options, frames: None, times: Vec::new(), octets: 0, left_out: [0; 5], without_fcs: 0 };
     // The interfaces of the section, by number.
     let mut link_types = Vec::new();
     let mut number = 0;
@@ -246,8 +290,13 @@ pub fn read(source: impl Read, options: &ReplayOptions) -> Result<Replay, Replay
             Record::Statistics(_) | Record::Other => {}
         }
     }
-    let Reading { frames, times, left_out, .. } = reading;
-    Ok(Replay { frames: frames.ok_or(ReplayError::Nothing)?, times, left_out })
+    let Reading { frames, times, left_out, without_fcs, .. } = reading;
+    let frames = frames.ok_or(ReplayError::Nothing)?;
+    let frames = match options.layer {
+        LinkLayer::Ethernet => frames,
+        LinkLayer::Ip => frames.without_fcs(),
+    };
+    Ok(Replay { frames, times, left_out, without_fcs, longer_than_original: reader.longer_than_original() })
 }
 
 /// The frames read so far.
@@ -258,6 +307,7 @@ struct Reading<'a> {
     /// Memory used.
     octets: u64,
     left_out: [u64; Unsendable::ALL.len()],
+    without_fcs: u64,
 }
 
 impl Reading<'_> {
@@ -266,14 +316,16 @@ impl Reading<'_> {
     }
 
     fn take(&mut self, number: u64, link_type: u16, packet: &Packet<'_>) -> Result<(), ReplayError> {
-        if let Err((kind, error)) = self.check(number, link_type, packet) {
+        let (data, original) = packet.without_fcs();
+        if let Err((kind, error)) = self.check(number, link_type, data, original) {
             if !self.options.leave_out.contains(&kind) {
                 return Err(error);
             }
             self.left_out[kind as usize] += 1;
             return Ok(());
         }
-        self.octets += (packet.data.len() + RecordedFrames::OVERHEAD + RecordedTimes::OVERHEAD) as u64;
+        self.without_fcs += u64::from(data.len() < packet.data.len());
+        self.octets += (data.len() + RecordedFrames::OVERHEAD + RecordedTimes::OVERHEAD) as u64;
         if self.octets > self.options.memory.0 {
             return Err(ReplayError::Memory { memory: self.options.memory, frames: self.count() });
         }
@@ -288,12 +340,13 @@ impl Reading<'_> {
         let too_long = |source| ReplayError::Size { number, source };
         let frames = match &mut self.frames {
             Some(frames) => {
-                frames.push(packet.data).map_err(too_long)?;
+                frames.push(data).map_err(too_long)?;
                 frames
             }
-            none => none.insert(RecordedFrames::new(packet.data).map_err(too_long)?),
+            none => none.insert(RecordedFrames::new(data).map_err(too_long)?),
         };
         let frame = frames.last_mut();
+        // Addresses are replaced on Ethernet only.
         for (address, at) in [(self.options.destination, 0), (self.options.source, 6)] {
             if let Some(MacAddress(octets)) = address {
                 frame[at..at + octets.len()].copy_from_slice(&octets);
@@ -307,28 +360,42 @@ impl Reading<'_> {
         &self,
         number: u64,
         link_type: u16,
-        packet: &Packet<'_>,
+        frame: &[u8],
+        original: u32,
     ) -> Result<(), (Unsendable, ReplayError)> {
-        let (octets, original, mtu) = (packet.data.len(), packet.original_length, self.options.mtu);
-        if link_type != ETHERNET {
-            return Err((Unsendable::OtherLink, ReplayError::OtherLink { number, link_type }));
+        let ReplayOptions { layer, mtu, .. } = *self.options;
+        let octets = frame.len();
+        let is_of_link = match layer {
+            LinkLayer::Ethernet => link_type == ETHERNET,
+            LinkLayer::Ip => is_raw_ip(link_type),
+        };
+        if !is_of_link {
+            return Err((Unsendable::OtherLink, ReplayError::OtherLink { number, link_type, layer }));
         }
         if octets < original as usize {
             let error = ReplayError::CutShort { number, captured: octets, original };
             return Err((Unsendable::CutShort, error));
         }
-        if octets < RecordedFrames::SHORTEST {
-            return Err((Unsendable::TooShort, ReplayError::TooShort { number, octets }));
+        let shortest = match layer {
+            LinkLayer::Ethernet => RecordedFrames::SHORTEST,
+            LinkLayer::Ip if octets == 0 => 1,
+            LinkLayer::Ip => {
+                ip_header_octets(frame).ok_or((Unsendable::NotIp, ReplayError::NotIp(number)))?
+            }
+        };
+        if octets < shortest {
+            return Err((Unsendable::TooShort, ReplayError::TooShort { number, octets, layer }));
         }
-        let needed = needed_mtu(packet.data);
+        let needed = match layer {
+            LinkLayer::Ethernet => needed_mtu(frame),
+            LinkLayer::Ip => octets as u32,
+        };
         if needed > mtu.0 {
             let error = ReplayError::TooLong { number, octets, needed, mtu };
             return Err((Unsendable::TooLong, error));
         }
         // An interface can have an MTU of 65,536.
-        size(packet.data)
-            .map(drop)
-            .map_err(|source| (Unsendable::TooLong, ReplayError::Size { number, source }))
+        size(frame).map(drop).map_err(|source| (Unsendable::TooLong, ReplayError::Size { number, source }))
     }
 }
 

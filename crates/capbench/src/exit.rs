@@ -514,7 +514,7 @@ pub fn kind_of(error: &LabError) -> Kind {
 fn of_host(error: &HostError) -> u8 {
     match error {
         HostError::Privilege { .. } => PRIVILEGE,
-        HostError::Unsupported { .. } => UNSUPPORTED,
+        HostError::Unsupported { .. } | HostError::LinkType { .. } => UNSUPPORTED,
         HostError::Cpu { .. } | HostError::InUse { .. } | HostError::NoInterface { .. } => USAGE,
         _ => FAILED,
     }

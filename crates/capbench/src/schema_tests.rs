@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::commands::config;
 use crate::commands::count::documents as count;
 use crate::commands::methods::document as methods;
-use crate::commands::send;
+use crate::commands::send::document as send;
 use crate::commands::verify::document as verify;
 
 /// The files, and the schema of each.

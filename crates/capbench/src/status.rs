@@ -11,6 +11,7 @@ use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_record::recording::ledger::in_a_word;
 use capbench_report::printable;
+use capbench_sys::host::LinkLayer;
 use console::Term;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,8 +23,8 @@ pub struct Figures {
     pub packets: u64,
     /// Packets per second in this second.
     pub packets_per_s: f64,
-    /// Octets per second in this second, without the FCS; `None` if no code looks at each packet.
-    pub octets_per_s: Option<f64>,
+    /// Bits per second in this second; `None` if no code looks at each packet, or links of several types have packets.
+    pub bits_per_s: Option<BitRates>,
     /// Highest fill level of the ring in this second.
     pub ring: Option<Occupancy>,
     /// Buffers that wait for the disk, and how many exist; `None` if nothing is written.
@@ -40,8 +41,8 @@ impl fmt::Display for Figures {
         if let Some((in_use, of)) = self.buffers {
             write!(f, "  buffers {in_use}/{of}")?;
         }
-        if let Some(octets_per_s) = self.octets_per_s {
-            write!(f, "  {}", BitRates::of(self.packets_per_s, octets_per_s))?;
+        if let Some(bits_per_s) = self.bits_per_s {
+            write!(f, "  {bits_per_s}")?;
         }
         Ok(())
     }
@@ -49,24 +50,52 @@ impl fmt::Display for Figures {
 
 /// Bits per second of some packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BitRates {
-    /// Of whole frames, FCS included.
-    pub layer_2: f64,
-    /// The same with preamble and gap, as the speed of a link is stated.
-    pub layer_1: f64,
+pub enum BitRates {
+    /// Of Ethernet frames.
+    Frames {
+        /// Of whole frames, FCS included.
+        layer_2: f64,
+        /// The same with preamble and gap, as the speed of a link is stated.
+        layer_1: f64,
+    },
+    /// Of IP packets on a link without Ethernet.
+    Packets {
+        /// Of the packets.
+        layer_3: f64,
+    },
 }
 
 impl BitRates {
     /// From packets per second, and their octets per second without FCS.
-    pub fn of(packets_per_s: f64, octets_per_s: f64) -> Self {
-        let layer_2 = 8.0 * (octets_per_s + packets_per_s * f64::from(FCS_OCTETS));
-        Self { layer_2, layer_1: layer_2 + 8.0 * packets_per_s * WIRE_OVERHEAD_OCTETS }
+    pub fn of(layer: LinkLayer, packets_per_s: f64, octets_per_s: f64) -> Self {
+        match layer {
+            LinkLayer::Ethernet => {
+                let layer_2 = 8.0 * (octets_per_s + packets_per_s * f64::from(FCS_OCTETS));
+                Self::Frames { layer_2, layer_1: layer_2 + 8.0 * packets_per_s * WIRE_OVERHEAD_OCTETS }
+            }
+            LinkLayer::Ip => Self::Packets { layer_3: 8.0 * octets_per_s },
+        }
+    }
+
+    /// Of whole frames, FCS included; `None` on a link without Ethernet.
+    pub fn layer_2(self) -> Option<f64> {
+        if let Self::Frames { layer_2, .. } = self { Some(layer_2) } else { None }
+    }
+
+    /// The same with preamble and gap.
+    pub fn layer_1(self) -> Option<f64> {
+        if let Self::Frames { layer_1, .. } = self { Some(layer_1) } else { None }
     }
 }
 
 impl fmt::Display for BitRates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}bit/s L2, {}bit/s L1", short(self.layer_2), short(self.layer_1))
+        match self {
+            Self::Frames { layer_2, layer_1 } => {
+                write!(f, "{}bit/s L2, {}bit/s L1", short(*layer_2), short(*layer_1))
+            }
+            Self::Packets { layer_3 } => write!(f, "{}bit/s L3", short(*layer_3)),
+        }
     }
 }
 
@@ -193,7 +222,7 @@ impl InPlace {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figures, Losses, lost, other_trials, short};
+    use super::{BitRates, Figures, LinkLayer, Losses, lost, other_trials, short};
     use capbench_capture::Occupancy;
     use capbench_model::places::Place;
 
@@ -237,7 +266,7 @@ mod tests {
         let mut figures = Figures {
             packets: 1_234_567,
             packets_per_s: 1.2e6,
-            octets_per_s: Some(72e6),
+            bits_per_s: Some(BitRates::of(LinkLayer::Ethernet, 1.2e6, 72e6)),
             ring: Occupancy::new(1u32, 8u32),
             buffers: Some((3, 64)),
             losses,

@@ -36,7 +36,7 @@ fn interrupted(measured: &BTreeSet<CpuId>) -> Option<String> {
 
 fn hit(address: &str, measured: &BTreeSet<CpuId>) -> Result<Option<String>, String> {
     let name = interface_of(address).ok_or_else(|| format!("no interface here has the address {address}"))?;
-    let side = Side::existing(&name).map_err(|error| error.to_string())?;
+    let side = Side::named(&name).map_err(|error| error.to_string())?;
     let interrupts = interface::of_side(Role::Receive, &side).facts.interrupts.unwrap_or_default();
     let received = received(&interrupts);
     if received.is_empty() {

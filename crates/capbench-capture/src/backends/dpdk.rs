@@ -214,7 +214,7 @@ fn ring(request: &Request, interface: &Interface, options: &CaptureOptions) -> R
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::interface::InterfaceIndex;
+    use capbench_sys::host::interface::{InterfaceIndex, LinkLayer};
 
     use super::*;
 
@@ -225,7 +225,12 @@ mod tests {
     }
 
     fn interface(mtu: u32) -> Interface {
-        Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu }
+        Interface {
+            name: "test".into(),
+            index: InterfaceIndex::new(1).unwrap(),
+            mtu,
+            layer: LinkLayer::Ethernet,
+        }
     }
 
     #[test]

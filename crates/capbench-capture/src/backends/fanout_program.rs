@@ -3,7 +3,7 @@
 //! It adds the two addresses, and the two ports of TCP, UDP and SCTP, so that both directions of a connection have one result, and
 //! mixes the sums. A fragment counts by its addresses only. Frames that are neither IPv4 nor IPv6 behind up to one VLAN tag go to the
 //! first member. A load beyond the frame ends it with 0. A received frame begins behind its Ethernet header, one that this host sends
-//! begins with it (`packet_rcv_fanout` and `dev_queue_xmit_nit`).
+//! begins with it (`packet_rcv_fanout` and `dev_queue_xmit_nit`). On a link without Ethernet both begin with the IP packet.
 
 use capbench_sys::packet::FilterInstruction;
 
@@ -18,9 +18,9 @@ const fn jump(code: u16, k: u32, jt: u8, jf: u8) -> FilterInstruction {
     FilterInstruction { code, jt, jf, k }
 }
 
-/// The steps, named as bpf_asm(1) does. X is the offset of the network header while addresses are read. Memory: 0 the sum of the
+/// The steps for links with `header` octets before the IP packet, named as bpf_asm(1) does. X is the offset of the network header while addresses are read. Memory: 0 the sum of the
 /// addresses, 1 the offset of the network header, 2 that of the transport header, 3 a port.
-pub(super) const BY_FLOW: [FilterInstruction; 89] = {
+pub(super) const fn by_flow(header: u32) -> [FilterInstruction; 89] {
     let (ldh_abs, ld, ldh, ldb) = (0x28, 0x40, 0x48, 0x50);
     let (ldx, st, stx, ld_mem, ldx_mem, tax, txa) = (0x01, 0x02, 0x03, 0x60, 0x61, 0x07, 0x87);
     let (add, add_x, mul, and, lsh, rsh, xor_x) = (0x04, 0x0c, 0x24, 0x54, 0x64, 0x74, 0xac);
@@ -30,7 +30,7 @@ pub(super) const BY_FLOW: [FilterInstruction; 89] = {
         step(ldh_abs, OF_KERNEL + 4), // SKF_AD_PKTTYPE
         step(ldx, 0),
         jump(jeq, 4, 0, 1), // PACKET_OUTGOING
-        step(ldx, 14),
+        step(ldx, header),
         step(stx, 1),
         step(ldh_abs, OF_KERNEL), // SKF_AD_PROTOCOL
         jump(jeq, 0x86dd, 17, 0),
@@ -111,4 +111,4 @@ pub(super) const BY_FLOW: [FilterInstruction; 89] = {
     // One more is there: frames of no network protocol that it knows go to the first member.
     assert!(at + 1 == all.len());
     all
-};
+}

@@ -194,7 +194,7 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::interface::InterfaceIndex;
+    use capbench_sys::host::interface::{InterfaceIndex, LinkLayer};
 
     use super::geometry;
     use crate::Interface;
@@ -202,7 +202,12 @@ mod tests {
     use capbench_model::units::ByteCount;
 
     fn interface(mtu: u32) -> Interface {
-        Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu }
+        Interface {
+            name: "test".into(),
+            index: InterfaceIndex::new(1).unwrap(),
+            mtu,
+            layer: LinkLayer::Ethernet,
+        }
     }
 
     #[test]

@@ -9,8 +9,9 @@ mod found;
 
 use std::time::Duration;
 
+use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::packet::{Frame, Readiness};
-use capbench_sys::pcap::{Pcap, PcapLibrary, Settings};
+use capbench_sys::pcap::{LinkType, Pcap, PcapLibrary, Settings};
 use capbench_sys::{SysError, pcap};
 use counting::Counting;
 
@@ -51,6 +52,7 @@ pub static METHOD: Method = Method {
     ],
     variants: &["libpcap+next-ex"],
     socket_filter: true,
+    captures_ip_packets: true,
     in_default: true,
     vlan_tags: VlanTags::InFrames,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
@@ -186,6 +188,7 @@ impl Libpcap {
             library(spec).map_err(|source| CaptureError::Library { method: spec.to_string(), source })?;
         let fail = |source| context.fail(source);
         let mut pcap = Pcap::open(library, &interface.name, &plan.settings).map_err(fail)?;
+        check_link_type(&pcap, interface, &context)?;
         if plan.call == Call::Loop {
             pcap.prepare_loop().map_err(fail)?;
         }
@@ -239,6 +242,25 @@ impl Libpcap {
             Call::NextEx => one_by_one(pcap, most, Pcap::read_next_ex, &mut each),
             Call::Dispatch | Call::Loop => pcap.dispatch(most, &mut each).map(|frames| frames > 0),
         })
+    }
+}
+
+/// Checks that libpcap returns a link's packets as packet sockets do: to some links without Ethernet it adds a header of its own.
+fn check_link_type(pcap: &Pcap, interface: &Interface, context: &Context) -> Result<()> {
+    if interface.layer == LinkLayer::Ethernet {
+        return Ok(());
+    }
+    match pcap.link_type().map_err(|source| context.fail(source))? {
+        LinkType::RAW => Ok(()),
+        LinkType(number) => Err(CaptureError::unsupported(
+            &METHOD.name,
+            &interface.name,
+            format!(
+                "libpcap returns this interface's packets with link type {number} instead of raw IP ({}); recv, recvmmsg and packet-v1 to \
+                 packet-v3 return raw IP",
+                LinkType::RAW.0
+            ),
+        )),
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
+use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::packet::{FanoutMode, FanoutProgram, FanoutRule, PacketSocket, Protocol, Version};
 
-use super::fanout_program::BY_FLOW;
+use super::fanout_program::by_flow;
 use crate::filter::Keep;
 use crate::method::Sharing;
 use crate::stats_socket::NOTHING;
@@ -40,6 +41,7 @@ pub(super) const SOCKET: Method = Method {
         because: None,
     }),
     socket_filter: true,
+    captures_ip_packets: true,
     in_default: true,
     vlan_tags: VlanTags::Reported,
     ..Method::BASE
@@ -124,7 +126,7 @@ pub(super) fn unbound(
     options: &CaptureOptions,
 ) -> Result<(PacketSocket, bool)> {
     let fail = |source| context.fail(source);
-    let socket = PacketSocket::open().map_err(fail)?;
+    let socket = PacketSocket::open_on(interface.layer).map_err(fail)?;
     let mut keep = Keep::from(options.direction);
     // The socket option saves the kernel a clone per outgoing frame. A filter does the same on older kernels, and for members
     // of a group, for which the kernel ignores that option.
@@ -144,7 +146,9 @@ pub(super) fn unbound(
 }
 
 /// The program of capbench.
-static OWN: FanoutProgram = FanoutProgram::Classic(Cow::Borrowed(&BY_FLOW));
+fn own_program(layer: LinkLayer) -> FanoutProgram {
+    FanoutProgram::Classic(Cow::Owned(by_flow(layer.header_octets()).to_vec()))
+}
 
 /// Binds the socket, the last step of opening: frames arrive from here on. A member also joins its group, which the result
 /// names.
@@ -172,7 +176,10 @@ pub(super) fn bind(
         None => {
             let group = socket.make_fanout(rule)?;
             if rule.mode == FanoutMode::Program {
-                socket.set_fanout_program(program.unwrap_or(&OWN))?;
+                match program {
+                    Some(program) => socket.set_fanout_program(program)?,
+                    None => socket.set_fanout_program(&own_program(interface.layer))?,
+                }
             }
             Ok(group)
         }

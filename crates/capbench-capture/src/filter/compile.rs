@@ -4,6 +4,7 @@
 //! `vlan 100` becomes a program that looks for tags in the octets, and finds none.
 
 use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
+use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::pcap::{LinkType, Pcap, PcapLibrary, Settings};
 use capbench_sys::{SysError, pcap};
 
@@ -23,7 +24,8 @@ pub enum Optimise {
     No,
 }
 
-/// Compiles expressions for one interface. Keeps a small capture open on it, which is never read.
+/// Compiles expressions for one interface. Keeps a small capture open on it, which is never read, except on links without Ethernet
+/// for which libpcap has a header of its own.
 #[derive(Debug)]
 pub struct Compiler {
     pcap: Pcap,
@@ -55,6 +57,15 @@ impl Compiler {
         let fail = |source| failed(&interface.name, source);
         let pcap = Pcap::open(library, &interface.name, &settings).map_err(fail)?;
         let link_type: LinkType = pcap.link_type().map_err(fail)?;
+        if interface.layer == LinkLayer::Ip {
+            if link_type == LinkType::RAW {
+                return Ok(Self { pcap, netmask });
+            }
+            // Where libpcap adds its own header, its program fits the packets of a packet socket only if compiled for raw IP. Such
+            // links have no VLAN tags.
+            let pcap = Pcap::dead(self::library()?, LinkType::RAW, snap.octets()).map_err(fail)?;
+            return Ok(Self { pcap, netmask });
+        }
         if link_type.is_cooked() {
             return Err(CaptureError::Unsupported {
                 method: WHAT.into(),

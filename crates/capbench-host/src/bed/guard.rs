@@ -3,10 +3,12 @@
 
 use std::net::IpAddr;
 
+use capbench_sys::host::interface::LinkLayer;
+
 use crate::links::{Link, Links};
 use crate::{HostError, Result};
 
-/// The interface `name`, if test traffic may be sent on it.
+/// The interface `name`, if test traffic may be sent on it. Says nothing about the type of its link.
 pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
     let link = present_and_up(links, name)?;
     if !link.carrier {
@@ -31,6 +33,32 @@ pub(super) fn unused(links: &Links, link: &Link) -> Result<()> {
     match objection(&addresses, default) {
         Some(why) => Err(HostError::InUse { interface: link.name.clone(), why }),
         None => Ok(()),
+    }
+}
+
+/// What the packets of an interface begin with: the one place that decides which links capbench works with.
+pub(super) fn layer(interface: &str, hardware_type: u16) -> Result<LinkLayer> {
+    LinkLayer::of_hardware_type(hardware_type).ok_or_else(|| {
+        let reason = format!(
+            "has packets of another kind (ARPHRD {hardware_type}); capbench captures and sends Ethernet frames, and the IP packets of \
+             tun, PPP, WireGuard and IP tunnels"
+        );
+        HostError::LinkType { interface: interface.into(), reason }
+    })
+}
+
+/// Checks that an interface has Ethernet frames.
+pub(super) fn ethernet(link: &Link) -> Result<()> {
+    match layer(&link.name, link.hardware_type)? {
+        LinkLayer::Ethernet => Ok(()),
+        LinkLayer::Ip => {
+            let reason = format!(
+                "has IP packets without an Ethernet header (ARPHRD {}), and this command sends or expects Ethernet frames; name an \
+                 Ethernet interface. On this one record, count, why and `send --replay` of a file with link type RAW work",
+                link.hardware_type
+            );
+            Err(HostError::LinkType { interface: link.name.clone(), reason })
+        }
     }
 }
 
@@ -61,6 +89,14 @@ fn refused(interface: &str, reason: &str) -> HostError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_without_ethernet_are_distinguished_from_unknown_links() {
+        assert_eq!(layer("eth0", 1).unwrap(), LinkLayer::Ethernet);
+        assert_eq!(layer("tun0", 65_534).unwrap(), LinkLayer::Ip);
+        let error = layer("can0", 280).unwrap_err().to_string();
+        assert!(error.starts_with("interface can0: has packets of another kind (ARPHRD 280)"), "{error}");
+    }
 
     #[test]
     fn a_default_route_or_an_address_is_an_objection() {

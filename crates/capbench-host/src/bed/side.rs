@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::host::{InterfaceIndex, NetNamespace};
 
 use crate::Result;
@@ -16,22 +17,25 @@ pub struct Side {
     links: Arc<Links>,
     index: InterfaceIndex,
     name: Arc<str>,
+    hardware_type: u16,
     mtu: u32,
     mac: Option<[u8; 6]>,
 }
 
 impl Side {
     pub(super) fn new(namespace: Arc<NetNamespace>, links: Arc<Links>, link: Link) -> Self {
-        Self { namespace, links, index: link.index, name: link.name.into(), mtu: link.mtu, mac: link.mac }
+        let Link { index, hardware_type, mtu, mac, .. } = link;
+        Self { namespace, links, index, name: link.name.into(), hardware_type, mtu, mac }
     }
 
     /// An interface of the calling thread's network namespace, for receiving only. No guard is applied.
     ///
     /// # Errors
-    /// It does not exist or is down.
+    /// It does not exist or is down, or its packets are neither Ethernet frames nor IP packets.
     pub fn existing(name: &str) -> Result<Self> {
         let links = Arc::new(Links::of_current_namespace()?);
         let link = super::guard::present_and_up(&links, name)?;
+        super::guard::layer(name, link.hardware_type)?;
         Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
     }
 
@@ -61,12 +65,28 @@ impl Side {
     /// An interface of the calling thread's network namespace, for a trial's frames. Changes no setting.
     ///
     /// # Errors
-    /// It does not exist, is down or has no carrier. Without `isolated`, also if it has an address or carries a default route:
-    /// RFC 6815 requires that test traffic stays out of networks in use.
+    /// It does not exist, is down or has no carrier, or its packets are not Ethernet frames. Without `isolated`, also if it has an
+    /// address or carries a default route: RFC 6815 requires that test traffic stays out of networks in use.
     pub fn for_trials(name: &str, isolated: bool) -> Result<Self> {
+        let (links, link) = Self::guarded(name, isolated)?;
+        super::guard::ethernet(&link)?;
+        Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
+    }
+
+    /// The same for recorded packets: also an interface with IP packets instead of Ethernet frames.
+    ///
+    /// # Errors
+    /// As [`Side::for_trials`], for links of other types.
+    pub fn for_recorded_packets(name: &str, isolated: bool) -> Result<Self> {
+        let (links, link) = Self::guarded(name, isolated)?;
+        super::guard::layer(name, link.hardware_type)?;
+        Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
+    }
+
+    fn guarded(name: &str, isolated: bool) -> Result<(Arc<Links>, Link)> {
         let links = Arc::new(Links::of_current_namespace()?);
         let link = super::guard::check(&links, name, isolated)?;
-        Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
+        Ok((links, link))
     }
 
     /// The network namespace. A thread must be in it to open a socket there; see [`Side::run`].
@@ -82,6 +102,14 @@ impl Side {
     /// The name of the interface within the namespace.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its packets begin with.
+    ///
+    /// # Errors
+    /// Its link has another type, which only an interface of [`Side::named`] can have.
+    pub fn layer(&self) -> Result<LinkLayer> {
+        super::guard::layer(&self.name, self.hardware_type)
     }
 
     /// Largest payload of an Ethernet frame in bytes, at the time when the bed was made.

@@ -63,6 +63,8 @@ pub struct Link {
     pub index: InterfaceIndex,
     /// Its name.
     pub name: String,
+    /// Its type, `ARPHRD_*` of linux/if_arp.h: what its packets begin with.
+    pub hardware_type: u16,
     /// Largest payload of an Ethernet frame in bytes.
     pub mtu: u32,
     /// Its Ethernet address; `None` without one of 6 bytes.
@@ -111,6 +113,7 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
     Some(Link {
         index,
         name: String::from_utf8_lossy(name.split(|byte| *byte == 0).next()?).into_owned(),
+        hardware_type: u16_at(body, 2)?,
         mtu: u32_at(attribute(attributes, IFLA_MTU)?, 0)?,
         mac: attribute(attributes, IFLA_ADDRESS).and_then(|address| address.try_into().ok()),
         up: flags & IFF_UP != 0,

@@ -22,7 +22,7 @@ use capbench_model::members::Members;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_sys::host::ethtool::receive_queues;
-use capbench_sys::host::{CpuId, affinity};
+use capbench_sys::host::{CpuId, LinkLayer, affinity};
 
 use super::ends::ReceiveEnd;
 use super::far_end;
@@ -417,8 +417,9 @@ impl Drop for OpenCapture {
     }
 }
 
+// Sides of trials have Ethernet frames.
 fn interface(side: &Side) -> Interface {
-    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
+    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu(), layer: LinkLayer::Ethernet }
 }
 
 /// The pattern of each stream's loss, with the facts about the trial's end that the record of its frames lacks. A stream whose

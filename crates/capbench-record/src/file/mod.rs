@@ -50,6 +50,7 @@ pub use statistics::{Booking, InterfaceStatistics, LostAt};
 use std::path::Path;
 
 use capbench_model::units::{ByteCount, SnapLength};
+use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::packet::Frame;
 
 pub(crate) use self::pcapng::encode_with_options;
@@ -94,6 +95,25 @@ impl FileFormat {
 /// `LINKTYPE_ETHERNET` (draft-ietf-opsawg-pcaplinktype).
 pub const ETHERNET: u16 = 1;
 
+/// `LINKTYPE_RAW`: packets that begin with the header of IPv4 or IPv6.
+pub const RAW_IP: u16 = 101;
+
+/// The link type of packets that begin so.
+pub const fn link_type_of(layer: LinkLayer) -> u16 {
+    match layer {
+        LinkLayer::Ethernet => ETHERNET,
+        LinkLayer::Ip => RAW_IP,
+    }
+}
+
+/// The link type of packets that begin so, as tcpdump prints it.
+pub const fn link_type_name(layer: LinkLayer) -> &'static str {
+    match layer {
+        LinkLayer::Ethernet => "EN10MB (Ethernet)",
+        LinkLayer::Ip => "RAW (Raw IP)",
+    }
+}
+
 /// Octets that hold any record of any encoder: the minimum size of a buffer.
 pub const LEAST_BUFFER: usize = 512 << 10;
 
@@ -133,9 +153,22 @@ impl Encoder {
         snap: SnapLength,
         hash: HashAlgorithm,
     ) -> Result<Self> {
+        Self::pcapng_of_links(section, interfaces.iter().map(|interface| (ETHERNET, interface)), snap, hash)
+    }
+
+    /// The same, for interfaces with these link types.
+    ///
+    /// # Errors
+    /// If a text is longer than the format allows.
+    pub fn pcapng_of_links<'i>(
+        section: &SectionDescription,
+        interfaces: impl IntoIterator<Item = (u16, &'i InterfaceDescription)>,
+        snap: SnapLength,
+        hash: HashAlgorithm,
+    ) -> Result<Self> {
         let mut header = section.block()?;
-        for interface in interfaces {
-            header.extend(interface.block(ETHERNET, snap, Clock::NANOSECONDS)?);
+        for (link_type, interface) in interfaces {
+            header.extend(interface.block(link_type, snap, Clock::NANOSECONDS)?);
         }
         Ok(Self {
             records: Records::Pcapng { hash_code: hash.code(), written_flags: u32::MAX },

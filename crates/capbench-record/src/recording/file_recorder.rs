@@ -15,8 +15,8 @@ use super::link::LinkCounts;
 use super::plan::Plan;
 use crate::error::Result;
 use crate::file::{
-    Booking, ETHERNET, EarlierFiles, Encoder, FileFormat, HashAlgorithm, InterfaceDescription,
-    InterfaceStatistics, LostAt, PacketFacts, RecordingPart, check_buffer, verbatim,
+    Booking, EarlierFiles, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics,
+    LostAt, PacketFacts, RecordingPart, check_buffer, link_type_of, verbatim,
 };
 use crate::writing::{EncodeRecord, FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
@@ -151,11 +151,21 @@ impl FileRecorder {
         descriptions: &[InterfaceDescription],
         boards: &[(Arc<InterfaceBoard>, Vec<Arc<CaptureBoard>>)],
     ) -> Result<Self> {
-        let pcapng = || Encoder::pcapng(&plan.section, descriptions, plan.snap_length, plan.hash);
+        let link_types = plan.sources.iter().map(|source| link_type_of(source.interface.layer));
         let encoder = match plan.format {
-            FileFormat::Pcapng => pcapng()?.without_flags_of_received(),
-            FileFormat::Verbatim => pcapng()?.verbatim(),
-            FileFormat::Pcap => Encoder::pcap(ETHERNET, plan.snap_length),
+            // All sources have the same link type: the plan was checked.
+            FileFormat::Pcap => {
+                Encoder::pcap(link_type_of(plan.sources[0].interface.layer), plan.snap_length)
+            }
+            FileFormat::Pcapng | FileFormat::Verbatim => {
+                let interfaces = link_types.zip(descriptions);
+                Encoder::pcapng_of_links(&plan.section, interfaces, plan.snap_length, plan.hash)?
+            }
+        };
+        let encoder = match plan.format {
+            FileFormat::Pcapng => encoder.without_flags_of_received(),
+            FileFormat::Verbatim => encoder.verbatim(),
+            FileFormat::Pcap => encoder,
         };
         check_buffer(plan.write.buffer, &encoder)?;
         let now = realtime_ns();

@@ -9,7 +9,7 @@ use capbench_sys::host::CpuId;
 
 use crate::error::{RecordError, Result};
 use crate::file::reading::LARGEST_RECORD;
-use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
+use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription, link_type_name};
 use crate::worker_pool::{self, WhenFull};
 use crate::writing::WriteOptions;
 
@@ -110,10 +110,29 @@ impl Plan {
                 ));
             }
         }
-        if self.format == FileFormat::Verbatim {
-            self.check_verbatim()?;
+        match self.format {
+            FileFormat::Pcapng => Ok(()),
+            FileFormat::Verbatim => self.check_verbatim(),
+            FileFormat::Pcap => self.check_pcap(),
         }
-        Ok(())
+    }
+
+    /// # Errors
+    /// [`RecordError::Option`]: interfaces of different link types, of which the format stores only one.
+    fn check_pcap(&self) -> Result<()> {
+        let first = &self.sources[0].interface;
+        let differs = |source: &&Source| source.interface.layer != first.layer;
+        let Some(Source { interface: other, .. }) = self.sources.iter().find(differs) else { return Ok(()) };
+        let words =
+            |interface: &Interface| format!("{} has {}", interface.name, link_type_name(interface.layer));
+        Err(RecordError::Option {
+            option: "--format pcap",
+            reason: format!(
+                "it has one link type for all packets; {}, {}: record pcapng, or each to its own file",
+                words(first),
+                words(other)
+            ),
+        })
     }
 
     /// # Errors

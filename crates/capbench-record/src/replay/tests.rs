@@ -1,6 +1,7 @@
 use super::*;
 
 const WANTED: ReplayOptions = ReplayOptions {
+    layer: LinkLayer::Ethernet,
     mtu: Mtu(1500),
     most_frames: u64::MAX,
     memory: ByteCount(u64::MAX),
@@ -28,8 +29,8 @@ fn refused(file: &[u8], options: &ReplayOptions) -> String {
 #[test]
 fn frames_and_times_are_those_of_the_file() {
     let file = pcap(1, &[(5, &[1; 60], 60), (5, &[2; 1514], 1514), (9, &[3; 14], 14)]);
-    let Replay { frames, times, left_out } = read(&file[..], &WANTED).unwrap();
-    assert_eq!((frames.count(), times, left_out), (3, vec![5000, 5000, 9000], [0; 4]));
+    let Replay { frames, times, left_out, .. } = read(&file[..], &WANTED).unwrap();
+    assert_eq!((frames.count(), times, left_out), (3, vec![5000, 5000, 9000], [0; 5]));
     for (number, frame) in [&[1; 60][..], &[2; 1514], &[3; 14]].into_iter().enumerate() {
         assert_eq!(frames.frame(number as u64), frame);
     }
@@ -69,11 +70,59 @@ fn frames_that_cannot_be_sent_are_refused_by_number_or_left_out_by_kind() {
     assert!("others".parse::<Unsendable>().unwrap_err().contains("cut-short"));
     let file = pcap(1, &[(3, &[1; 1515], 1515), (2, &[1; 60], 60), (4, &[1; 1600], 1600), (5, &[2; 60], 60)]);
     let replay = read(&file[..], &ReplayOptions { leave_out: vec![Unsendable::TooLong], ..WANTED }).unwrap();
-    assert_eq!((replay.frames.count(), replay.times, replay.left_out), (2, vec![2000, 5000], [0, 0, 0, 2]));
+    assert_eq!(
+        (replay.frames.count(), replay.times, replay.left_out),
+        (2, vec![2000, 5000], [0, 0, 0, 2, 0])
+    );
     // The MTU of a loopback interface allows more than any frame has.
     let error =
         refused(&pcap(1, &[(0, &[0; 65_532], 65_532)]), &ReplayOptions { mtu: Mtu(65_536), ..WANTED });
     assert!(error.contains("frame 1: frame size 65536 is not allowed"), "{error}");
+}
+
+#[test]
+fn a_link_without_ethernet_sends_ip_packets_of_its_mtu() {
+    let packet = |version: u8, octets: usize| [vec![version << 4], vec![0; octets - 1]].concat();
+    let options = |leave_out| ReplayOptions { layer: LinkLayer::Ip, leave_out, ..WANTED };
+    for (kind, link_type, packet, words) in [
+        (
+            Unsendable::OtherLink,
+            1,
+            packet(4, 60),
+            "frame 1 of link type 1, and this interface's is 101, RAW (Raw IP)",
+        ),
+        (Unsendable::TooShort, 101, packet(4, 19), "frame 1 of 19 octets, shorter than an IP header"),
+        (Unsendable::TooShort, 229, packet(6, 39), "frame 1 of 39 octets, shorter than an IP header"),
+        (Unsendable::TooLong, 228, packet(4, 1501), "frame 1 of 1501 octets, which needs an MTU of 1501"),
+        (Unsendable::NotIp, 101, packet(5, 60), "frame 1, which is neither IPv4 nor IPv6"),
+    ] {
+        let file = pcap(link_type, &[(0, &packet, packet.len())]);
+        let error = refused(&file, &options(vec![]));
+        assert!(error.contains(words) && error.contains(&format!("--leave-out {kind}")), "{error}");
+        assert!(refused(&file, &options(vec![kind])).contains("no frame to send"));
+    }
+    for link_type in [101, 228, 12] {
+        let (first, second) = (packet(4, 20), packet(4, 1500));
+        let file = pcap(link_type, &[(0, &first, 20), (1, &second, 1500)]);
+        let frames = read(&file[..], &options(vec![])).unwrap().frames;
+        assert_eq!(
+            (frames.frame(1), frames.mean_octets(), frames.largest_octets()),
+            (&second[..], 760.0, 1500)
+        );
+    }
+}
+
+#[test]
+fn an_fcs_that_the_file_states_is_not_sent_and_the_original_length_rules() {
+    // Two words of 16 bits of FCS; the third frame is cut short, but only within its FCS.
+    let file =
+        pcap(0x4400_0001, &[(0, &[1; 64], 64), (1, &[2; 80], 64), (2, &[3; 62], 64), (3, &[4; 64], 0)]);
+    let replay = read(&file[..], &WANTED).unwrap();
+    let sent: Vec<_> = (0..4).map(|number| replay.frames.frame(number).to_vec()).collect();
+    assert_eq!(sent, [[1; 60], [2; 60], [3; 60], [4; 60]]);
+    assert_eq!((replay.without_fcs, replay.longer_than_original), (4, 2));
+    let error = refused(&pcap(0x4400_0001, &[(0, &[1; 50], 64)]), &WANTED);
+    assert!(error.contains("has 50 of the 60 octets of frame 1"), "{error}");
 }
 
 #[test]

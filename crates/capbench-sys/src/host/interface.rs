@@ -107,9 +107,47 @@ pub fn hardware_type(name: &str) -> Result<u16> {
     Ok(hardware(name)?.sa_family)
 }
 
-/// Whether a packet socket delivers packets of this link type as Ethernet frames: Ethernet, and the loopback interface.
-pub const fn is_ethernet(hardware_type: u16) -> bool {
-    matches!(hardware_type, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK)
+/// What the packets of an interface begin with, where capbench knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkLayer {
+    /// An Ethernet header.
+    Ethernet,
+    /// The header of IPv4 or IPv6: there is no link-layer header, or it differs from device to device and the kernel removes it.
+    Ip,
+}
+
+impl LinkLayer {
+    /// By the type of link, `ARPHRD_*` of linux/if_arp.h; `None` for other links.
+    ///
+    /// A packet socket of type SOCK_RAW shows some of the links without Ethernet with a header and some without: PPP devices of some
+    /// drivers, GRE tunnels without a fixed end. One of type SOCK_DGRAM shows the IP packet of each.
+    pub const fn of_hardware_type(hardware_type: u16) -> Option<Self> {
+        /// `ARPHRD_RAWIP`: modems. The crate libc lacks this and the next.
+        const RAW_IP: u16 = 519;
+        /// `ARPHRD_IP6GRE`.
+        const IPV6_GRE: u16 = 823;
+        match hardware_type {
+            libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some(Self::Ethernet),
+            // NONE: tun and WireGuard; TUNNEL, TUNNEL6 and SIT: IP in IP.
+            libc::ARPHRD_NONE
+            | RAW_IP
+            | libc::ARPHRD_PPP
+            | libc::ARPHRD_TUNNEL
+            | libc::ARPHRD_TUNNEL6
+            | libc::ARPHRD_SIT
+            | libc::ARPHRD_IPGRE
+            | IPV6_GRE => Some(Self::Ip),
+            _ => None,
+        }
+    }
+
+    /// Octets of the link-layer header without tags.
+    pub const fn header_octets(self) -> u32 {
+        match self {
+            Self::Ethernet => 14,
+            Self::Ip => 0,
+        }
+    }
 }
 
 fn hardware(name: &str) -> Result<libc::sockaddr> {
@@ -200,6 +238,8 @@ mod tests {
         assert_eq!(hardware_address("lo").unwrap(), [0; 6]);
         assert_eq!(hardware_address("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
         assert_eq!(hardware_type("lo").unwrap(), libc::ARPHRD_LOOPBACK);
-        assert!(is_ethernet(libc::ARPHRD_LOOPBACK) && !is_ethernet(libc::ARPHRD_NONE));
+        let layers = [libc::ARPHRD_LOOPBACK, libc::ARPHRD_NONE, libc::ARPHRD_PPP, libc::ARPHRD_CAN];
+        let expected = [Some(LinkLayer::Ethernet), Some(LinkLayer::Ip), Some(LinkLayer::Ip), None];
+        assert_eq!(layers.map(LinkLayer::of_hardware_type), expected);
     }
 }

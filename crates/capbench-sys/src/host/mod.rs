@@ -31,7 +31,7 @@ pub mod wait;
 pub use affinity::CpuId;
 pub use capability::{Capability, CapabilitySet};
 pub use folder::Folder;
-pub use interface::InterfaceIndex;
+pub use interface::{InterfaceIndex, LinkLayer};
 pub use namespace::NetNamespace;
 pub use process::ProcessId;
 pub use sysfs::SysfsView;

@@ -6,7 +6,8 @@ const TP_STATUS_GSO_TCP: u32 = 1 << 8;
 /// A frame for the application: the bytes, borrowed until their batch is dropped, and the kernel's metadata.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// The captured bytes from the destination MAC address on, without FCS and without a VLAN tag that was removed.
+    /// The captured bytes from the destination MAC address on, without FCS and without a VLAN tag that was removed; on a link without
+    /// Ethernet from the IP header on.
     pub data: &'a [u8],
     /// Octets of the frame in the kernel, without FCS and without a removed VLAN tag.
     pub wire_length: u32,

@@ -35,6 +35,6 @@ pub use frame::{Frame, PacketType, VlanTag};
 pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
-pub use send_vector::{SendVector, Sent};
+pub use send_vector::{PacketDestination, SendVector, Sent};
 pub use socket::{FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version};
 pub use transmit_ring::{Kick, Prefix, TransmitRing};

@@ -4,12 +4,13 @@
 //! lost it (`packet_snd` in net/packet/af_packet.c, after `dev_queue_xmit` or the driver refused it).
 
 use std::io::Error;
-use std::mem::zeroed;
+use std::mem::{offset_of, zeroed};
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
 use super::socket::PacketSocket;
 use crate::error::{Result, SysError};
+use crate::host::interface::InterfaceIndex;
 
 /// The result of a send call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,36 @@ pub enum Sent {
     Refused,
 }
 
+/// Where an IP packet goes on a link without Ethernet (packet(7)): an interface, and the protocol, which the kernel cannot read from
+/// a link-layer header.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct PacketAddress {
+    address: libc::sockaddr_ll,
+    /// The kernel refuses an address shorter than its link's (`MAX_ADDR_LEN`, 32 octets).
+    longest: [u8; 24],
+}
+
+const _: () = assert!(size_of::<PacketAddress>() >= offset_of!(libc::sockaddr_ll, sll_addr) + 32);
+
+impl PacketAddress {
+    fn new(interface: InterfaceIndex) -> Self {
+        // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_ifindex = interface.as_int();
+        Self { address, longest: [0; 24] }
+    }
+
+    /// Sets the protocol by the version in the first octet of an IP packet.
+    #[inline]
+    fn set_protocol(&mut self, packet: &[u8]) {
+        let is_ipv6 = packet.first().is_some_and(|octet| octet >> 4 == 6);
+        let protocol = if is_ipv6 { libc::ETH_P_IPV6 } else { libc::ETH_P_IP };
+        self.address.sll_protocol = (protocol as u16).to_be();
+    }
+}
+
 /// Buffers for a number of frames, all allocated here; sending allocates nothing.
 #[derive(Debug)]
 pub struct SendVector {
@@ -27,6 +58,8 @@ pub struct SendVector {
     bytes: Vec<u8>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
+    /// One for each buffer on a link without Ethernet; else none.
+    addresses: Vec<PacketAddress>,
 }
 
 // SAFETY: the pointers in `vectors` and `headers` lead into the heap buffers of the same value, which move with it and
@@ -45,7 +78,15 @@ impl SendVector {
             bytes: vec![0; frames * room],
             vectors: vec![empty; frames],
             headers: vec![header; frames],
+            addresses: Vec::new(),
         }
+    }
+
+    /// The same for IP packets on a link without Ethernet.
+    pub fn of_packets(packets: usize, room: usize, interface: InterfaceIndex) -> Self {
+        let vector = Self::new(packets, room);
+        let addresses = vec![PacketAddress::new(interface); vector.frames()];
+        Self { addresses, ..vector }
     }
 
     /// Number of buffers.
@@ -98,6 +139,14 @@ impl SendVector {
     /// before a buffer was last borrowed must not be used any more.
     fn prepare(&mut self, range: Range<usize>) -> libc::c_uint {
         let count = range.len();
+        if !self.addresses.is_empty() {
+            for at in range.clone() {
+                let (address, header) = (&mut self.addresses[at], &mut self.headers[at].msg_hdr);
+                address.set_protocol(&self.bytes[at * self.room..]);
+                header.msg_name = (&raw mut *address).cast();
+                header.msg_namelen = size_of::<PacketAddress>() as libc::socklen_t;
+            }
+        }
         let buffers = self.bytes.chunks_exact_mut(self.room).skip(range.start);
         let parts = self.vectors[range.clone()].iter_mut().zip(&mut self.headers[range]).zip(buffers);
         for ((vector, header), buffer) in parts {
@@ -127,6 +176,37 @@ impl PacketSocket {
     }
 }
 
+/// Sends IP packets on a link without Ethernet, one a call.
+#[derive(Debug)]
+pub struct PacketDestination(PacketAddress);
+
+impl PacketDestination {
+    /// The interface.
+    pub fn new(interface: InterfaceIndex) -> Self {
+        Self(PacketAddress::new(interface))
+    }
+
+    /// Sends one packet by sendto(2).
+    ///
+    /// # Errors
+    /// As [`PacketSocket::send_frame`].
+    #[inline]
+    pub fn send(&mut self, socket: &PacketSocket, packet: &[u8]) -> Result<Sent> {
+        self.0.set_protocol(packet);
+        let (address, length) = ((&raw const self.0).cast(), size_of::<PacketAddress>() as libc::socklen_t);
+        loop {
+            // SAFETY: pointers and lengths describe a live slice and a live address, which sendto(2) only reads.
+            let code = unsafe {
+                let fd = socket.as_fd().as_raw_fd();
+                libc::sendto(fd, packet.as_ptr().cast(), packet.len(), 0, address, length)
+            };
+            if let Some(sent) = outcome(code.min(1), "sendto on a packet socket")? {
+                return Ok(sent);
+            }
+        }
+    }
+}
+
 /// The meaning of a return code; `None` after a signal, when the call is to be made again.
 #[inline]
 fn outcome(code: isize, what: &str) -> Result<Option<Sent>> {
@@ -142,7 +222,7 @@ fn outcome(code: isize, what: &str) -> Result<Option<Sent>> {
 
 #[cfg(test)]
 mod tests {
-    use super::SendVector;
+    use super::{InterfaceIndex, SendVector};
 
     #[test]
     fn headers_lead_to_their_own_buffers_after_a_move() {
@@ -156,6 +236,24 @@ mod tests {
         assert_eq!(vector.vectors[2].iov_base.cast_const().cast(), &raw const vector.bytes[256]);
         assert_eq!(vector.vectors.iter().map(|v| v.iov_len).collect::<Vec<_>>(), [60, 61, 3, 128]);
         assert!(vector.headers[0].msg_hdr.msg_iov.is_null(), "outside the range");
+    }
+
+    #[test]
+    fn each_ip_packet_has_the_protocol_of_its_version() {
+        let interface = InterfaceIndex::new(7).unwrap();
+        let mut vector = SendVector::of_packets(3, 64, interface);
+        for (index, version) in [4, 6, 4].into_iter().enumerate() {
+            vector.slot(index)[0] = version << 4;
+        }
+        vector.set_lengths(&[40; 3]);
+        vector.prepare(1..3);
+        assert!(vector.headers[0].msg_hdr.msg_name.is_null(), "outside the range");
+        let protocols = [libc::ETH_P_IPV6, libc::ETH_P_IP].map(|protocol| (protocol as u16).to_be());
+        assert_eq!([1, 2].map(|at: usize| vector.addresses[at].address.sll_protocol), protocols);
+        let name = vector.headers[2].msg_hdr.msg_name.cast_const().cast();
+        assert_eq!(name, &raw const vector.addresses[2]);
+        assert_eq!(vector.headers[2].msg_hdr.msg_namelen, 44);
+        assert_eq!(vector.addresses[2].address.sll_ifindex, 7);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::frame_ring::FrameRing;
 use super::geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 use super::transmit_ring::{Prefix, TransmitRing};
 use crate::error::{Result, check, named};
-use crate::host::interface::InterfaceIndex;
+use crate::host::interface::{InterfaceIndex, LinkLayer};
 use crate::host::wait;
 use crate::memory::Mapping;
 use crate::socket_option::{self, *};
@@ -78,7 +78,7 @@ pub enum FlowHashes {
     None,
 }
 
-/// An AF_PACKET socket of type SOCK_RAW.
+/// An AF_PACKET socket of type SOCK_RAW, or of type SOCK_DGRAM for links without Ethernet.
 #[derive(Debug)]
 pub struct PacketSocket {
     fd: OwnedFd,
@@ -96,8 +96,20 @@ impl PacketSocket {
     /// # Errors
     /// `EPERM` without CAP_NET_RAW in the namespace's user namespace.
     pub fn open() -> Result<Self> {
-        let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, None);
-        Ok(Self { fd: named(fd, || "socket(AF_PACKET, SOCK_RAW)".into())? })
+        Self::open_on(LinkLayer::Ethernet)
+    }
+
+    /// Opens a socket for interfaces of this kind. On a link without Ethernet its packets are IP packets in both directions.
+    ///
+    /// # Errors
+    /// As [`PacketSocket::open`].
+    pub fn open_on(layer: LinkLayer) -> Result<Self> {
+        let (kind, name) = match layer {
+            LinkLayer::Ethernet => (SocketType::RAW, "SOCK_RAW"),
+            LinkLayer::Ip => (SocketType::DGRAM, "SOCK_DGRAM"),
+        };
+        let fd = socket_with(AddressFamily::PACKET, kind, SocketFlags::CLOEXEC, None);
+        Ok(Self { fd: named(fd, || format!("socket(AF_PACKET, {name})"))? })
     }
 
     /// The socket behind a descriptor, which is one of type SOCK_RAW, with its settings.

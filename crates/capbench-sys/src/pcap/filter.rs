@@ -21,6 +21,8 @@ pub struct LinkType(pub i32);
 impl LinkType {
     /// `DLT_EN10MB`: an Ethernet header.
     pub const ETHERNET: Self = Self(1);
+    /// `DLT_RAW` as on Linux: an IP header.
+    pub const RAW: Self = Self(12);
 
     /// Whether libpcap adds its own header to packets (`DLT_LINUX_SLL`, `DLT_LINUX_SLL2`), which packets of a packet socket
     /// lack.

@@ -75,6 +75,7 @@ function_table! {
         pcap_breakloop: unsafe extern "C" fn(*mut Opaque),
     }
     optional {
+        pcap_open_dead: unsafe extern "C" fn(c_int, c_int) -> *mut Opaque,
         pcap_set_immediate_mode: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
         pcap_set_tstamp_precision: unsafe extern "C" fn(*mut Opaque, c_int) -> c_int,
         pcap_compile: unsafe extern "C" fn(*mut Opaque, *mut RawProgram, *const c_char, c_int, u32) -> c_int,

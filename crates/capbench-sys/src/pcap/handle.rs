@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use super::engine::{self, Engine};
+use super::filter::LinkType;
 use super::functions::{
     ERROR, ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NANOSECONDS, Opaque, WARNING,
 };
@@ -95,6 +96,40 @@ impl Drop for Pcap {
 }
 
 impl Pcap {
+    /// A handle of no interface, to compile expressions for packets of a link type (pcap_open_dead(3PCAP)).
+    ///
+    /// # Errors
+    /// The library has no such function, or has no memory.
+    pub fn dead(library: PcapLibrary, link_type: LinkType, snap_length: u32) -> Result<Self> {
+        const WHAT: &str = "pcap_open_dead";
+        let Some(open) = library.functions.pcap_open_dead else {
+            return Err(broken(library.name(), WHAT, "this library has no such function"));
+        };
+        let snap_length = c_int::try_from(snap_length).unwrap_or(c_int::MAX);
+        // SAFETY: the function only takes two numbers.
+        let handle = unsafe { open(link_type.0, snap_length) };
+        match NonNull::new(handle) {
+            Some(handle) => Ok(Self::of_handle(handle, library)),
+            None => Err(broken(library.name(), WHAT, "it gave no handle")),
+        }
+    }
+
+    /// From here on dropping it closes the handle.
+    fn of_handle(handle: NonNull<Opaque>, library: PcapLibrary) -> Self {
+        Self {
+            handle,
+            current: None,
+            copy: Vec::new(),
+            ticker: None,
+            unit_ns: 1000,
+            known_text: None,
+            is_blocking: true,
+            engine: Engine::Hidden,
+            warning: None,
+            library,
+        }
+    }
+
     /// Opens a capture on an interface in the calling thread's network namespace, with time stamps in nanoseconds if the
     /// library supports them. It does not block: [`Pcap::wait`] does.
     ///
@@ -110,19 +145,7 @@ impl Pcap {
         let Some(handle) = NonNull::new(handle) else {
             return Err(broken(library.name(), "pcap_create", &reason(text(message.as_ptr()))));
         };
-        // From here on dropping it closes the handle.
-        let mut pcap = Self {
-            handle,
-            current: None,
-            copy: Vec::new(),
-            ticker: None,
-            unit_ns: 1000,
-            known_text: None,
-            is_blocking: true,
-            engine: Engine::Hidden,
-            warning: None,
-            library,
-        };
+        let mut pcap = Self::of_handle(handle, library);
         pcap.set(settings)?;
         pcap.activate()?;
         if settings.direction != Direction::Both {

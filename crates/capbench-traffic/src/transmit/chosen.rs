@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 
 use capbench_frames::stamp::StreamId;
 use capbench_sys::dpdk::DeviceName;
+use capbench_sys::host::LinkLayer;
 
 use super::{METHODS, Opener, TransmitConfig, TransmitMethod};
 use crate::{Result, TrafficError};
@@ -31,8 +32,12 @@ impl Chosen {
     /// Opens what its threads share on an interface. The rest is opened for each thread.
     ///
     /// # Errors
-    /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
+    /// A refused setting, no privilege (CAP_NET_RAW), no such interface, or a link whose packets it does not send.
     pub fn open(&self, config: &TransmitConfig) -> Result<Opener> {
+        if config.layer == LinkLayer::Ip && !self.method.sends_ip_packets {
+            let reason = "sends Ethernet frames, and this link has IP packets without an Ethernet header; sendmmsg and sendto send those";
+            return Err(TrafficError::unsupported(self.to_string(), reason));
+        }
         let qdisc_bypass = config.qdisc_bypass && !self.through_qdisc;
         (self.method.open)(&TransmitConfig {
             qdisc_bypass,

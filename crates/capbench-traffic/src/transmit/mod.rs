@@ -20,7 +20,7 @@ use capbench_frames::head::HEAD_ROOM;
 use capbench_frames::units::FrameSize;
 use capbench_sys::SysError;
 use capbench_sys::dpdk::DeviceName;
-use capbench_sys::host::InterfaceIndex;
+use capbench_sys::host::{InterfaceIndex, LinkLayer};
 use capbench_sys::packet::{PacketSocket, Protocol};
 
 use crate::transmission::{Finish, MOST_BATCH, SubmitCounts};
@@ -126,6 +126,8 @@ impl Refusals {
 pub struct TransmitConfig {
     /// The sending interface.
     pub interface: InterfaceIndex,
+    /// What the frames begin with: without Ethernet they are IP packets.
+    pub layer: LinkLayer,
     /// Number of threads that send together. Methods that choose a transmit queue give each thread its own.
     pub threads: NonZeroU16,
     /// The device of DPDK that sends; `None`: the default one. Only of `dpdk-tx`.
@@ -167,6 +169,7 @@ impl TransmitConfig {
         let largest = frames.largest();
         Self {
             interface,
+            layer: LinkLayer::Ethernet,
             threads: NonZeroU16::MIN,
             device: None,
             largest,
@@ -203,7 +206,7 @@ impl TransmitConfig {
 
     /// A configured but unbound socket for sending, and the send buffer that the kernel granted.
     fn socket(&self) -> Result<(PacketSocket, u32)> {
-        let socket = PacketSocket::open()?;
+        let socket = PacketSocket::open_on(self.layer)?;
         socket.set_qdisc_bypass(self.qdisc_bypass)?;
         let granted = socket.set_send_buffer(self.send_buffer_bytes)?;
         Ok((socket, granted))
@@ -282,6 +285,8 @@ pub struct TransmitMethod {
     pub takes_qdisc: bool,
     /// Whether it supports a device of DPDK after its name, as in `dpdk-tx:net_af_xdp`.
     pub takes_device: bool,
+    /// Whether it sends IP packets on links without Ethernet ([`LinkLayer::Ip`]). It has to report the protocol of each to the kernel.
+    pub sends_ip_packets: bool,
     /// Opens what its threads share on an interface with this configuration. The rest is opened for each thread.
     ///
     /// # Errors
@@ -325,6 +330,7 @@ pub const METHODS: &[TransmitMethod] = &[
         summary: "AF_PACKET transmit ring (PACKET_TX_RING, TPACKET_V2), small frames copied, large ones attached",
         takes_qdisc: true,
         takes_device: false,
+        sends_ip_packets: false,
         open: |config| each(config, PacketTx::open),
         supported: packet_sockets,
         needs_far_napi: false,
@@ -334,6 +340,7 @@ pub const METHODS: &[TransmitMethod] = &[
         summary: "AF_XDP transmit ring in copy mode: frames of up to 4100 octets, no BPF program needed",
         takes_qdisc: false,
         takes_device: false,
+        sends_ip_packets: false,
         open: |config| each(config, AfXdpTx::open),
         supported: AfXdpTx::supported,
         needs_far_napi: false,
@@ -343,6 +350,7 @@ pub const METHODS: &[TransmitMethod] = &[
         summary: "AF_PACKET socket, sendmmsg(2): many frames a call",
         takes_qdisc: true,
         takes_device: false,
+        sends_ip_packets: true,
         open: |config| each(config, Sendmmsg::open),
         supported: packet_sockets,
         needs_far_napi: false,
@@ -352,6 +360,7 @@ pub const METHODS: &[TransmitMethod] = &[
         summary: "AF_PACKET socket, send(2): one frame a call",
         takes_qdisc: true,
         takes_device: false,
+        sends_ip_packets: true,
         open: |config| each(config, Sendto::open),
         supported: packet_sockets,
         needs_far_napi: false,
@@ -361,6 +370,7 @@ pub const METHODS: &[TransmitMethod] = &[
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
         takes_qdisc: false,
         takes_device: false,
+        sends_ip_packets: false,
         #[cfg(feature = "bpf")]
         open: xdp_live::open,
         #[cfg(feature = "bpf")]
@@ -376,6 +386,7 @@ pub const METHODS: &[TransmitMethod] = &[
         summary: "a port of DPDK: its driver net_af_packet over the interface, or dpdk-tx:PCI-ADDRESS",
         takes_qdisc: true,
         takes_device: true,
+        sends_ip_packets: false,
         #[cfg(feature = "dpdk")]
         open: dpdk_tx::open,
         #[cfg(feature = "dpdk")]

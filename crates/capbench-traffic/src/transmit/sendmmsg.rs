@@ -1,5 +1,6 @@
 //! `sendmmsg`: many frames per system call, copied by the kernel.
 
+use capbench_sys::host::LinkLayer;
 use capbench_sys::packet::{PacketSocket, SendVector, Sent};
 
 use super::{Finish, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
@@ -26,7 +27,10 @@ impl Sendmmsg {
             copied_up_to: None,
             in_flight: config.in_flight(send_buffer_bytes),
         };
-        let vector = SendVector::new(batch, config.slot_octets());
+        let vector = match config.layer {
+            LinkLayer::Ethernet => SendVector::new(batch, config.slot_octets()),
+            LinkLayer::Ip => SendVector::of_packets(batch, config.slot_octets(), config.interface),
+        };
         Ok(Opened {
             sender: Box::new(Self { socket, vector, refusals: Refusals::new(config.refusal) }),
             facts,

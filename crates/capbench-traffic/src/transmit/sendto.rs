@@ -1,6 +1,7 @@
 //! `sendto`: one system call per frame, as in `dain-2004` and in every simple tool.
 
-use capbench_sys::packet::{PacketSocket, Sent};
+use capbench_sys::host::LinkLayer;
+use capbench_sys::packet::{PacketDestination, PacketSocket, Sent};
 
 use super::{Finish, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
 use crate::Result;
@@ -10,6 +11,8 @@ use crate::Result;
 pub struct Sendto {
     socket: PacketSocket,
     slot: Box<[u8]>,
+    /// Where IP packets go on a link without Ethernet.
+    destination: Option<PacketDestination>,
     refusals: Refusals,
 }
 
@@ -26,7 +29,9 @@ impl Sendto {
             in_flight: config.in_flight(send_buffer_bytes),
         };
         let slot = vec![0; config.slot_octets()].into();
-        Ok(Opened { sender: Box::new(Self { socket, slot, refusals: Refusals::new(config.refusal) }), facts })
+        let destination = (config.layer == LinkLayer::Ip).then(|| PacketDestination::new(config.interface));
+        let refusals = Refusals::new(config.refusal);
+        Ok(Opened { sender: Box::new(Self { socket, slot, destination, refusals }), facts })
     }
 }
 
@@ -46,7 +51,12 @@ impl Transmit for Sendto {
         let mut counts = SubmitCounts::default();
         let Some(&length) = lengths.first() else { return Ok(counts) };
         loop {
-            match self.socket.send_frame(&self.slot[..usize::from(length)])? {
+            let frame = &self.slot[..usize::from(length)];
+            let sent = match &mut self.destination {
+                None => self.socket.send_frame(frame)?,
+                Some(destination) => destination.send(&self.socket, frame)?,
+            };
+            match sent {
                 Sent::Frames(_) => {
                     counts.accepted = 1;
                     break;

@@ -20,11 +20,11 @@ use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
 use capbench_model::units::SnapLength;
-use capbench_sys::host::CpuId;
+use capbench_sys::host::{CpuId, LinkLayer};
 use clap::Args;
 
 use self::lines::{Lines, Totals};
-use crate::exit::{self, Exit, Usage};
+use crate::exit::{self, Exit, Unsupported, Usage};
 use crate::flag_values::positive_duration;
 use crate::flags::{CaptureFlags, FULL_BLOCKS, FilterFlags, LayoutFlags, MembersFlags, cpus, own_method};
 use crate::metrics::{Exporter, MetricsFlags};
@@ -98,7 +98,11 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let cpus = cpus_of(flags)?;
     let stop = Stop::install()?;
     let signals = Signals::install()?;
-    let interface = interface(&side);
+    let interface = interface(&side)?;
+    if flags.verify.is_some() && interface.layer == LinkLayer::Ip {
+        let why = "has IP packets without an Ethernet header, and the frames of `send` that --verify expects have one";
+        return Err(Unsupported(format!("--verify: {} {why}", interface.name)).into());
+    }
     let filters = filters(flags, &method, &interface, &mut options)?;
     if classifier.is_none() && filters.need_no_octets() && row.options.contains(&"--snaplen") {
         let packed = flags.capture.options_of_packed_ring(row, Some(FULL_BLOCKS));
@@ -116,7 +120,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
         exporter,
         stop: stop.clone(),
         signals,
-        lines: Lines::new(flags.json, counting.filters.names(), flags.frames),
+        lines: Lines::new(flags, counting.filters.names(), interface.layer),
         start: Instant::now(),
         last: Totals::default(),
         next_look: Duration::ZERO,

@@ -1,5 +1,6 @@
 //! `capbench send`: sends generated frames, flows of a packet file, or frames of a capture file, and accounts for every frame.
 
+pub mod document;
 mod packet;
 mod replay;
 
@@ -10,23 +11,21 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_frames::units::FCS_OCTETS;
 use capbench_frames::{
-    AskedRate, FlowSet, FlowSummary, FramePlan, FrameSource, LatenessSummary, Mtu, Pps, Schedule, Sizes,
-    StreamId, TrialId, Turn,
+    AskedRate, FlowSet, FlowSummary, FramePlan, FrameSource, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId,
+    TrialId, Turn,
 };
-use capbench_host::bed::{Bed, Side};
+use capbench_host::bed::{PortLock, Side};
 use capbench_lab::live::line_rate;
 use capbench_model::figures::grouped;
-use capbench_sys::host::{CpuId, affinity, clock};
+use capbench_sys::host::{CpuId, LinkLayer, affinity};
 use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig};
 use clap::Args;
-use schemars::JsonSchema;
-use serde::Serialize;
 
+use self::document::{Document, ThreadDocument, as_text, fcs_octets};
 use self::packet::PacketFlags;
-use self::replay::{Loaded, ReplayDocument, ReplayFlags};
+use self::replay::{Loaded, ReplayFlags};
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
 use crate::flags::{LayoutFlags, threads, transmit, transmit_by};
@@ -84,9 +83,9 @@ pub struct SendFlags {
     #[arg(long)]
     json: bool,
     /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx, xdp-live or dpdk-tx; with +qdisc behind it, one of the first
-    /// three goes through the queueing discipline
-    #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
-    transmit: String,
+    /// three goes through the queueing discipline [default: packet-tx; on a link without Ethernet sendmmsg]
+    #[arg(long, value_name = "METHOD", value_parser = transmit)]
+    transmit: Option<String>,
     #[command(flatten)]
     layout: LayoutFlags,
     #[command(flatten)]
@@ -103,13 +102,13 @@ enum Frames {
 }
 
 impl Frames {
-    fn of(flags: &SendFlags, side: &Side) -> Result<Self> {
+    fn of(flags: &SendFlags, side: &Side, layer: LinkLayer) -> Result<Self> {
         let mtu = Mtu(side.mtu());
         if let Some(set) = flags.packet.load(flags, mtu, line_rate::bits_per_second(side)?)? {
             return Ok(Self::Flows(set));
         }
         let own_times = flags.rate.is_none() && flags.wait_loop.is_none();
-        let loaded = flags.replay.load(mtu, flags.layout.dst_mac, flags.count, own_times)?;
+        let loaded = flags.replay.load(layer, mtu, flags.layout.dst_mac, flags.count, own_times)?;
         loaded.map_or_else(|| Ok(Self::Generated(plan(flags, mtu)?)), |loaded| Ok(Self::Recorded(loaded)))
     }
 
@@ -159,9 +158,6 @@ impl Frames {
 /// Unsent frames worth up to this much time come from rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
 
-/// Version of [`Document`].
-pub const SCHEMA_VERSION: u32 = 1;
-
 /// Time for several threads to reach their loops before the first frame.
 const HEAD_START: Duration = Duration::from_millis(2);
 
@@ -169,13 +165,18 @@ const HEAD_START: Duration = Duration::from_millis(2);
 const SECOND: Duration = Duration::from_secs(1);
 
 pub fn run(flags: &SendFlags) -> Result<Exit> {
-    let bed = Bed::real(&flags.interface, &flags.interface, flags.isolated)?;
-    let side = bed.transmit_side();
-    let frames = Frames::of(flags, side)?;
+    let side = &match flags.replay.is_given() {
+        true => Side::for_recorded_packets(&flags.interface, flags.isolated)?,
+        false => Side::for_trials(&flags.interface, flags.isolated)?,
+    };
+    let layer = side.layer()?;
+    // Before the file is read, which may take long. A dry run sends nothing.
+    let _lock = (!flags.dry_run).then(|| PortLock::take(side)).transpose()?;
+    let frames = Frames::of(flags, side, layer)?;
     let (recorded, count) = (frames.recorded(), frames.count(flags));
     let schedule = frames.schedule(flags, side)?;
-    if let Some(left_out) = recorded.and_then(Loaded::left_out_in_words) {
-        tell!("capbench: {left_out}");
+    for note in recorded.map(Loaded::notes).unwrap_or_default() {
+        tell!("capbench: {note}");
     }
     if flags.dry_run {
         let words = match &frames {
@@ -186,14 +187,14 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let stop = Stop::install()?;
-    let threads = sent(flags, side, frames.source(), count, &schedule, &stop)?;
+    let threads = sent(flags, side, layer, frames.source(), count, &schedule, &stop)?;
     let each: Vec<_> = threads.iter().map(ThreadDocument::new).collect();
     let reports = threads.into_iter().map(|thread| thread.report);
     let report = reports.reduce(SendReport::plus).expect("one thread or more sends");
     let flows = frames.flows();
     match flags.json {
-        true => print_json(&Document::new(&report, each, flows, recorded))?,
-        false => print(&as_text(&report, &each, &flows))?,
+        true => print_json(&Document::new(&report, layer, each, flows, recorded))?,
+        false => print(&as_text(&report, layer, &each, &flows))?,
     }
     if let Some(failure) = report.failure {
         // Print the account of the sent frames first.
@@ -235,14 +236,20 @@ fn cpus(flags: &SendFlags, threads: NonZeroU16) -> Result<Vec<Option<CpuId>>> {
 fn sent(
     flags: &SendFlags,
     side: &Side,
+    layer: LinkLayer,
     frames: FrameSource<'_>,
     count: Option<u64>,
     schedule: &Schedule,
     stop: &Stop,
 ) -> Result<Vec<Thread>> {
-    let method = transmit_by(&flags.transmit, flags.threads)?;
+    let usual = match layer {
+        LinkLayer::Ethernet => "packet-tx",
+        LinkLayer::Ip => "sendmmsg",
+    };
+    let method = transmit_by(flags.transmit.as_deref().unwrap_or(usual), flags.threads)?;
     let (stop, cpus) = (stop.flag(), cpus(flags, method.threads)?);
-    let config = TransmitConfig::for_frames(side.index(), frames, Refusal::Repeat);
+    let config =
+        TransmitConfig { layer, ..TransmitConfig::for_frames(side.index(), frames, Refusal::Repeat) };
     let open = method.open(&config)?;
     let opened = (0..method.threads.get()).map(&*open).collect::<capbench_traffic::Result<Vec<_>>>()?;
     let progress: Vec<AtomicU64> = cpus.iter().map(|_| AtomicU64::default()).collect();
@@ -273,7 +280,7 @@ fn sent(
         let threads: Vec<_> = threads.collect();
         drop(ended);
         if !flags.json {
-            print_progress(&progress, frames.mean_octets(), end);
+            print_progress(&progress, layer, frames.mean_octets(), end);
         }
         let joined = |thread: ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -282,15 +289,15 @@ fn sent(
     })
 }
 
-/// Prints a line per second until no other end of `end` is left. `mean_octets` is that of a frame, FCS included.
-fn print_progress(progress: &[AtomicU64], mean_octets: f64, end: Receiver<()>) {
+/// Prints a line per second until no other end of `end` is left. `mean_octets` is that of a frame, with its FCS.
+fn print_progress(progress: &[AtomicU64], layer: LinkLayer, mean_octets: f64, end: Receiver<()>) {
     let (start, mut before) = (Instant::now(), (0, 0.0));
     let mut next = SECOND;
     while end.recv_timeout(next.saturating_sub(start.elapsed())) == Err(RecvTimeoutError::Timeout) {
         let sent = progress.iter().map(|sent| sent.load(Ordering::Relaxed)).sum();
         let seconds = start.elapsed().as_secs_f64();
         let per_s = (sent - before.0) as f64 / (seconds - before.1);
-        let rates = BitRates::of(per_s, per_s * (mean_octets - f64::from(FCS_OCTETS)));
+        let rates = BitRates::of(layer, per_s, per_s * (mean_octets - f64::from(fcs_octets(layer))));
         let line = format!("{seconds:8.3} s  {sent:>12} packets  {per_s:>12.0} packets/s  {rates}\n");
         // The result shows that nobody reads any more.
         if print(&line).is_err() {
@@ -310,6 +317,10 @@ fn rate_of_frames(flags: &SendFlags, frames: FrameSource<'_>, side: &Side) -> Re
         Some(AskedRate::Maximum) => return Ok(None),
         Some(AskedRate::Stated(rate)) => rate,
     };
+    if matches!(rate, StatedRate::Layer1(_) | StatedRate::OfLine(_)) && side.layer()? == LinkLayer::Ip {
+        let why = "preamble and gap, or a share of the line, are of Ethernet; state packets per second, or bits per second of packets";
+        return Err(Usage(format!("--rate: {}: {why}", side.name())).into());
+    }
     let rate = rate.of_frames(frames.mean_octets(), line_rate::bits_per_second(side)?);
     Ok(Some(rate.map_err(|error| Usage(format!("--rate: {}: {error}", side.name())))?))
 }
@@ -346,157 +357,4 @@ fn describe(schedule: &Schedule, frames: Option<u64>, duration: Option<Duration>
     let limits = [frames.map(|frames| format!("{frames} frames")), duration.map(|time| format!("{time:?}"))];
     let limits: Vec<_> = limits.into_iter().flatten().collect();
     if limits.is_empty() { rate } else { format!("{rate} for {}", limits.join(" or ")) }
-}
-
-/// Frames per second from the first frame to the last: one interval fewer than frames.
-fn rate(report: &SendReport) -> f64 {
-    report.frames.sent.saturating_sub(1) as f64 / report.elapsed.as_secs_f64().max(1e-9)
-}
-
-/// Bits per second at that rate, with the mean size of the frames sent.
-fn bits(report: &SendReport) -> BitRates {
-    let mean_octets = report.octets as f64 / report.frames.sent.max(1) as f64;
-    BitRates::of(rate(report), rate(report) * (mean_octets - f64::from(FCS_OCTETS)))
-}
-
-fn as_text(report: &SendReport, threads: &[ThreadDocument], flows: &[FlowSummary]) -> String {
-    let mut text = format!(
-        "{} packets sent in {:.6} s, {} packets/s, {}; {} intended, {} unsent\n",
-        report.frames.sent,
-        report.elapsed.as_secs_f64(),
-        grouped(rate(report)),
-        bits(report),
-        report.frames.intended,
-        report.frames.unsent
-    );
-    if report.frames.refused_lost + report.frames.refused_repeated + report.frames.in_flight > 0 {
-        text.push_str(&format!(
-            "{} refused and lost, {} refused and sent again, {} left in the transmit ring\n",
-            report.frames.refused_lost, report.frames.refused_repeated, report.frames.in_flight
-        ));
-    }
-    if let Some(lateness) = report.lateness.summary() {
-        text.push_str(&format!(
-            "lateness against the plan: p50 {} ns, p99 {} ns, max {} ns\n",
-            lateness.p50_ns, lateness.p99_ns, lateness.max_ns
-        ));
-    }
-    for thread in threads.iter().filter(|_| threads.len() > 1) {
-        let cpu = thread.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
-        let (sent, rate) = (thread.sent, grouped(thread.offered_pps));
-        text.push_str(&format!("stream {}{cpu}: {sent} packets, {rate} packets/s\n", thread.stream));
-    }
-    text.extend(flows.iter().map(|flow| format!("{flow}\n")));
-    text
-}
-
-/// The result as data: what `send --json` prints. `docs/send.schema.json` is its schema.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Document {
-    /// Increases when a reader of older documents would misunderstand newer ones.
-    schema_version: u32,
-    /// Wall-clock time at the end, in nanoseconds since 1970.
-    unix_ns: u64,
-    /// The same moment by CLOCK_MONOTONIC, in nanoseconds.
-    monotonic_ns: u64,
-    /// Frames to send by the schedule until the end.
-    intended: u64,
-    /// Frames sent.
-    sent: u64,
-    /// Frames that the kernel accepted.
-    accepted: u64,
-    /// Frames that the kernel refused after it had accepted them: they count as lost.
-    refused_lost: u64,
-    /// Refused frames that were sent again.
-    refused_repeated: u64,
-    /// Intended frames that were not sent.
-    unsent: u64,
-    /// Frames still in the transmit ring at the end.
-    in_flight: u64,
-    /// Octets of the frames sent, FCS included.
-    octets: u64,
-    /// Seconds from the first frame to the last.
-    elapsed_s: f64,
-    /// Frames per second.
-    offered_pps: f64,
-    /// Bits per second of the frames, FCS included.
-    offered_bits_per_s_layer_2: f64,
-    /// The same with preamble and gap.
-    offered_bits_per_s_layer_1: f64,
-    /// How late frames were against the plan; null without a plan.
-    lateness: Option<LatenessSummary>,
-    /// What ended the sending early; null if nothing did.
-    failure: Option<String>,
-    /// What each thread sent.
-    threads: Vec<ThreadDocument>,
-    /// The flows of the packet file; absent without one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    flows: Vec<FlowSummary>,
-    /// The capture file whose frames were sent; absent for generated frames.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    replay: Option<ReplayDocument>,
-}
-
-/// What one thread sent.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ThreadDocument {
-    /// The stream in the stamps of its frames.
-    stream: u8,
-    /// Its CPU; null: wherever the kernel let it run.
-    cpu: Option<u32>,
-    /// Frames sent.
-    sent: u64,
-    /// Its frames of the schedule that were not sent.
-    unsent: u64,
-    /// Frames per second.
-    offered_pps: f64,
-    /// How late its frames were against the plan; null without a plan.
-    lateness: Option<LatenessSummary>,
-}
-
-impl ThreadDocument {
-    fn new(thread: &Thread) -> Self {
-        let Thread { stream, cpu, report } = thread;
-        Self {
-            stream: stream.0,
-            cpu: cpu.map(CpuId::number),
-            sent: report.frames.sent,
-            unsent: report.frames.unsent,
-            offered_pps: rate(report),
-            lateness: report.lateness.summary(),
-        }
-    }
-}
-
-impl Document {
-    fn new(
-        report: &SendReport,
-        threads: Vec<ThreadDocument>,
-        flows: Vec<FlowSummary>,
-        recorded: Option<&Loaded>,
-    ) -> Self {
-        let rates = bits(report);
-        Self {
-            schema_version: SCHEMA_VERSION,
-            unix_ns: clock::realtime_ns(),
-            monotonic_ns: clock::monotonic_ns(),
-            intended: report.frames.intended,
-            sent: report.frames.sent,
-            accepted: report.frames.accepted,
-            refused_lost: report.frames.refused_lost,
-            refused_repeated: report.frames.refused_repeated,
-            unsent: report.frames.unsent,
-            in_flight: report.frames.in_flight,
-            octets: report.octets,
-            elapsed_s: report.elapsed.as_secs_f64(),
-            offered_pps: rate(report),
-            offered_bits_per_s_layer_2: rates.layer_2,
-            offered_bits_per_s_layer_1: rates.layer_1,
-            lateness: report.lateness.summary(),
-            failure: report.failure.as_ref().map(ToString::to_string),
-            threads,
-            flows,
-            replay: recorded.map(Loaded::document),
-        }
-    }
 }

@@ -15,14 +15,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::{CaptureError, Interface, METHODS};
-use capbench_host::links::Links;
+use capbench_host::bed::Side;
+use capbench_host::links::{Link, Links};
 use capbench_lab::programs::Programs;
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::options::CaptureOptions;
 use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::recording::{Opened, Plan, Source};
 use capbench_record::writing::WriteOptions;
-use capbench_sys::host::interface::{hardware_type, is_ethernet};
+use capbench_sys::host::interface::LinkLayer;
 use clap::Args;
 
 use super::Wanted;
@@ -109,7 +110,7 @@ pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if question.extcap_interfaces {
-        print(&(grammar::version() + &grammar::interfaces(&ethernet_interfaces()?)))?;
+        print(&(grammar::version() + &grammar::interfaces(&capturable_interfaces()?)))?;
         return Ok(Exit::Done);
     }
     let Some(called) = &question.extcap_interface else {
@@ -127,14 +128,14 @@ pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
         Usage(format!("--extcap-interface {called}: --extcap-interfaces lists them, as capbench-IF"))
     })?;
     if question.extcap_dlts {
-        print(grammar::dlts())?;
+        print(&grammar::dlts(Side::named(name)?.layer()?))?;
     } else if question.extcap_config {
         print(&grammar::config(&runnable()))?;
     } else if let (true, Some(fifo)) = (question.capture, &question.fifo) {
         let stop = Stop::install()?;
         return capture_to(fifo, &stop, || source(flags, name));
     } else if let Some(filter) = &question.extcap_capture_filter {
-        return verify(filter, &super::interface(&super::side(name)?));
+        return verify(filter, &super::interface(&Side::existing(name)?)?);
     } else {
         let steps = "--extcap-dlts, --extcap-config, --extcap-capture-filter or --capture";
         return Err(Usage(format!("--extcap-interface {called}: give {steps}, too")).into());
@@ -154,12 +155,11 @@ pub(crate) fn understand(flags: &ExtcapFlags) {
     std::hint::black_box((filter.is_some(), name, flags.capture.options(), flags.capture.direction));
 }
 
-/// Interfaces of this namespace whose packets are Ethernet frames, up or down.
-fn ethernet_interfaces() -> Result<Vec<String>> {
+/// Interfaces of this namespace whose packets capbench can capture, up or down.
+fn capturable_interfaces() -> Result<Vec<String>> {
     let links = Links::of_current_namespace()?.all()?;
-    // An interface that disappeared meanwhile is skipped.
-    let has_frames = |name: &String| hardware_type(name).is_ok_and(is_ethernet);
-    Ok(links.into_iter().map(|link| link.name).filter(has_frames).collect())
+    let is_capturable = |link: &Link| LinkLayer::of_hardware_type(link.hardware_type).is_some();
+    Ok(links.into_iter().filter(is_capturable).map(|link| link.name).collect())
 }
 
 /// What to capture.

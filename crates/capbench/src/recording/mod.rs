@@ -30,9 +30,8 @@ use capbench_record::file::{InterfaceDescription, InterfaceFilter, SectionDescri
 use capbench_record::recording::{Session, Source};
 use capbench_sys::host::ethtool::{self, Offload};
 use capbench_sys::host::filesystem::open_pipe;
-use capbench_sys::host::interface::{hardware_type, is_ethernet};
 
-use crate::exit::{Unsupported, Usage};
+use crate::exit::Usage;
 use crate::flags::own_method;
 use crate::signals::Stop;
 
@@ -54,22 +53,10 @@ pub fn method(text: &str) -> Result<MethodSpec> {
     Ok(spec)
 }
 
-/// An interface of this network namespace whose packets are Ethernet frames.
-pub fn side(name: &str) -> Result<Side> {
-    let side = Side::existing(name)?;
-    let kind = hardware_type(name)?;
-    if !is_ethernet(kind) {
-        let reason = format!(
-            "{name} has packets of another kind (ARPHRD {kind}), and capbench writes Ethernet frames"
-        );
-        return Err(Unsupported(reason).into());
-    }
-    Ok(side)
-}
-
-/// The interface in the form that methods need.
-pub fn interface(side: &Side) -> Interface {
-    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
+/// An interface of this network namespace in the form that methods need.
+pub fn interface(side: &Side) -> Result<Interface> {
+    let (name, index, mtu) = (side.name().into(), side.index(), side.mtu());
+    Ok(Interface { name, index, mtu, layer: side.layer()? })
 }
 
 /// How to record an interface.
@@ -91,8 +78,8 @@ pub struct Wanted<'w> {
 impl Wanted<'_> {
     /// The source of one interface, with the filter compiled for it.
     pub fn on(&self, name: &str) -> Result<Source> {
-        let side = side(name)?;
-        let interface = interface(&side);
+        let side = Side::existing(name)?;
+        let interface = interface(&side)?;
         let mut options = self.options.clone();
         options.fanout = options.fanout.as_ref().map(Fanout::another);
         options.direction = self.direction.map_or_else(|| usual_direction(self.method, &interface), Ok)?;

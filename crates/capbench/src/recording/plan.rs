@@ -7,7 +7,7 @@ use anyhow::Result;
 use capbench_capture::methods;
 use capbench_lab::programs::Programs;
 use capbench_model::method_spec::MethodSpec;
-use capbench_record::file::{FileFormat, HashAlgorithm};
+use capbench_record::file::{FileFormat, HashAlgorithm, link_type_name};
 use capbench_record::recording::{Plan, Source, Workers};
 use capbench_record::worker_pool::{self, WhenFull};
 use capbench_record::writing::{Retention, Rotation, WriteOptions};
@@ -172,6 +172,15 @@ pub fn workers_in_words(plan: &worker_pool::Plan) -> String {
     )
 }
 
+/// The link types of the interfaces: one name, or a name for each interface if they differ.
+fn link_types(plan: &Plan) -> String {
+    let names: Vec<_> = plan.sources.iter().map(|source| link_type_name(source.interface.layer)).collect();
+    match &names[..] {
+        [first, others @ ..] if others.iter().all(|other| other == first) => (*first).into(),
+        _ => names.join(", "),
+    }
+}
+
 /// The interfaces and methods, for the first line.
 pub fn in_words(plan: &Plan) -> String {
     let names: Vec<_> = plan.sources.iter().map(|source| source.interface.name.as_str()).collect();
@@ -181,8 +190,9 @@ pub fn in_words(plan: &Plan) -> String {
         several => format!(" by {several} captures each"),
     };
     format!(
-        "{}{members}, method {method}, link-type EN10MB (Ethernet), snapshot length {} bytes, {} to {}",
+        "{}{members}, method {method}, link-type {}, snapshot length {} bytes, {} to {}",
         names.join(", "),
+        link_types(plan),
         plan.snap_length.octets(),
         plan.format.name(),
         if plan.write.is_standard_output() {

@@ -7,9 +7,10 @@ use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
+use capbench_sys::host::LinkLayer;
 use console::Term;
 
-use crate::status::{Figures, InPlace, Losses, word};
+use crate::status::{BitRates, Figures, InPlace, Losses, word};
 
 /// Share of a ring in use (0 to 1) from which on a warning is printed.
 const NEARLY_FULL: f64 = 0.75;
@@ -17,6 +18,8 @@ const NEARLY_FULL: f64 = 0.75;
 /// What was reported last.
 pub struct Status {
     line: Option<InPlace>,
+    /// What the packets of all interfaces begin with; `None` if they differ.
+    layer: Option<LinkLayer>,
     before: Totals,
     at: Instant,
     writer: WriterCounts,
@@ -46,9 +49,11 @@ impl Totals {
 }
 
 impl Status {
-    pub fn new(session: &Session) -> Self {
+    /// `layers` are those of the recorded interfaces.
+    pub fn new(session: &Session, layers: &[LinkLayer]) -> Self {
         Self {
             line: InPlace::on(Term::stderr()),
+            layer: layers.first().copied().filter(|first| layers.iter().all(|layer| layer == first)),
             before: Totals::default(),
             at: Instant::now(),
             // A retention failure of the start is still to be reported.
@@ -73,7 +78,10 @@ impl Status {
             let figures = Figures {
                 packets: now.packets,
                 packets_per_s: rate(now.packets, self.before.packets),
-                octets_per_s: now.octets.map(|octets| rate(octets, self.before.octets.unwrap_or(0))),
+                bits_per_s: now.octets.zip(self.layer).map(|(octets, layer)| {
+                    let octets_per_s = rate(octets, self.before.octets.unwrap_or(0));
+                    BitRates::of(layer, rate(now.packets, self.before.packets), octets_per_s)
+                }),
                 ring: Occupancy::fullest(account.interfaces.iter().map(|interface| interface.fill)),
                 buffers: Some((account.writer.in_use, account.writer.pool)),
                 losses: losses(&account),

@@ -10,10 +10,13 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 use capbench_capture::filter::Listing;
 use capbench_capture::{VlanTags, methods};
+use capbench_host::bed::Side;
+use capbench_record::file::link_type_name;
 use capbench_record::recording::document::Document;
 use capbench_record::recording::ledger::loss_ratio;
 use capbench_record::recording::{Account, End, Finished, Opened, Session};
 use capbench_record::writing::{CONFINED, WriteOptions};
+use capbench_sys::host::LinkLayer;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
@@ -73,6 +76,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
     let pool = opened.worker_pool();
     let write = opened.plan().write.clone();
+    let layers: Vec<_> = opened.plan().sources.iter().map(|source| source.interface.layer).collect();
     let session = opened.start()?;
     drop(pipe);
     tell!("capbench: listening on {what}");
@@ -98,7 +102,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if let Some(exporter) = &mut exporter {
         exporter.serve(&pinned)?;
     }
-    watch(flags, &session, &stop, &signals, exporter.as_mut());
+    watch(flags, &session, &layers, &stop, &signals, exporter.as_mut());
     close(flags, &stop, session.finish(), folder, &write)
 }
 
@@ -177,12 +181,13 @@ fn reader(path: &Path, flags: &RecordFlags, stop: &Stop) -> Result<Option<File>>
 fn watch(
     flags: &RecordFlags,
     session: &Session,
+    layers: &[LinkLayer],
     stop: &Stop,
     signals: &Signals,
     mut exporter: Option<&mut Exporter>,
 ) {
     let start = Instant::now();
-    let mut status = progress::Status::new(session);
+    let mut status = progress::Status::new(session, layers);
     let mut asked = None;
     super::drive(session, stop, |is_second| {
         if flags.duration.is_some_and(|duration| start.elapsed() >= duration) {
@@ -267,14 +272,14 @@ fn list_interfaces() -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// `-L`: all methods deliver Ethernet frames.
+/// `-L`: all methods deliver packets of one link type, that of the interface.
 fn list_link_types(interfaces: &[String]) -> Result<Exit> {
     if interfaces.is_empty() {
         return Err(Usage("-i: link types of which interface? -D lists them".into()).into());
     }
     for name in interfaces {
-        super::side(name)?;
-        print(&format!("Data link types for {name}:\n  EN10MB (Ethernet)\n"))?;
+        let link_type = link_type_name(Side::existing(name)?.layer()?);
+        print(&format!("Data link types for {name}:\n  {link_type}\n"))?;
     }
     Ok(Exit::Done)
 }
@@ -287,7 +292,7 @@ fn list_program(flags: &RecordFlags) -> Result<Exit> {
     let Some(text) = flags.filter.text()? else {
         return Err(Usage("-d: no filter was given".into()).into());
     };
-    let interface = super::interface(&super::side(name)?);
+    let interface = super::interface(&Side::existing(name)?)?;
     let snap = flags.capture.options().snap_length;
     let filter = text.compile(&interface, snap, flags.filter.optimise())?;
     if let Some(listing) = Listing::of_count(flags.dump) {

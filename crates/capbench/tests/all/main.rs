@@ -21,6 +21,7 @@ mod foreign_folders;
 mod generate;
 mod generators;
 mod hostile;
+mod ip_links;
 mod libpcap;
 mod memory_limits;
 #[cfg(feature = "metrics")]

@@ -155,3 +155,43 @@ fn root_frames_left_out_are_counted_and_files_without_others_refused() {
     assert_eq!((&report["sent"], &report["replay"]["too_long"]), (&2.into(), &1.into()), "{report}");
     assert_eq!(replay("--leave-out too-long --rate max --loops 3 -c 5").success().json()["sent"], 5);
 }
+
+#[test]
+fn root_neither_an_fcs_of_the_file_nor_octets_beyond_the_original_length_are_sent() {
+    let Some((folder, spaces)) = test_bed() else { return };
+    // The link-type word says that each packet ends with 4 octets of FCS. The third has more octets than its original length.
+    let mut file =
+        pcap(&[(0, frame(0, 64, &[])), (1000, frame(1, 90, &[])), (2000, frame(2, 100, &[]))], false);
+    file[20..24].copy_from_slice(&0x4400_0001_u32.to_le_bytes());
+    let third = file.len() - 100;
+    file[third - 4..third].copy_from_slice(&64_u32.to_le_bytes());
+    let (sent, arrived) = (folder.file("sent.pcap"), folder.file("arrived.pcap"));
+    fs::write(&sent, &file).unwrap();
+    let mut tcpdump = Running::start(&spaces.right, program("tcpdump -i right -U -Z root -w").arg(&arrived));
+    tcpdump.wait_for("listening on right");
+    let ended = run(&spaces.left, capbench("send -i left --json --replay").arg(&sent)).success();
+    for words in ["3 frames are sent without the FCS", "1 frames have more captured octets"] {
+        assert!(ended.errors.contains(words), "{words}: {}", ended.errors);
+    }
+    let replay = &ended.json()["replay"];
+    assert_eq!((&replay["without_fcs"], &replay["longer_than_original"]), (&3.into(), &1.into()), "{replay}");
+    eventually("tcpdump has written every frame", || frames(&arrived).len() >= 3);
+    tcpdump.signal("INT");
+    tcpdump.end().success();
+    let arrived: Vec<_> = frames(&arrived).into_iter().map(|(_, octets)| octets).collect();
+    let expected = [&frame(0, 64, &[])[..60], &frame(1, 90, &[])[..86], &frame(2, 100, &[])[..60]];
+    assert_eq!(arrived, expected);
+}
+
+#[test]
+fn root_one_command_sends_on_an_interface_at_a_time() {
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut first = Running::start(&spaces.left, capbench("send -i left --rate 1000 --duration 10min"));
+    first.wait_for("packets/s");
+    let ended = run(&spaces.left, capbench("send -i left -c 1")).ended_with(1);
+    assert!(ended.errors.contains("interface left: another controller uses it"), "{ended:?}");
+    run(&spaces.left, capbench("send -i left -c 1 --dry-run")).success();
+    first.signal("INT");
+    first.end().ended_with(130);
+    run(&spaces.left, capbench("send -i left -c 1")).success();
+}

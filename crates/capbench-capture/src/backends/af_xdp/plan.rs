@@ -163,12 +163,17 @@ fn chunk_size(interface: &Interface, options: &CaptureOptions) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::interface::InterfaceIndex;
+    use capbench_sys::host::interface::{InterfaceIndex, LinkLayer};
 
     use super::*;
 
     fn plan(spec: &str, mtu: u32, options: &CaptureOptions) -> Result<Plan> {
-        let interface = Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu };
+        let interface = Interface {
+            name: "test".into(),
+            index: InterfaceIndex::new(1).unwrap(),
+            mtu,
+            layer: LinkLayer::Ethernet,
+        };
         Plan::new(&spec.parse().unwrap(), &interface, options)
     }
 

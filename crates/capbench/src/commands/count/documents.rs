@@ -38,10 +38,10 @@ pub struct Interval {
     pub octets: u64,
     /// Packets per second.
     pub packets_per_s: f64,
-    /// Bits per second of the frames, FCS included.
-    pub bits_per_s_layer_2: f64,
+    /// Bits per second of the frames, FCS included; null on a link without Ethernet.
+    pub bits_per_s_layer_2: Option<f64>,
     /// The same with preamble and gap.
-    pub bits_per_s_layer_1: f64,
+    pub bits_per_s_layer_1: Option<f64>,
     /// The packets of each --each filter, and last of none of them; empty without --each.
     pub each: Vec<OfFilter>,
     /// The packets of each of several captures that share them (--members); empty if there is one.
@@ -104,10 +104,10 @@ pub struct OfFilter {
     octets: u64,
     /// Packets per second.
     packets_per_s: f64,
-    /// Bits per second of the frames, FCS included.
-    bits_per_s_layer_2: f64,
+    /// Bits per second of the frames, FCS included; null on a link without Ethernet.
+    bits_per_s_layer_2: Option<f64>,
     /// The same with preamble and gap.
-    bits_per_s_layer_1: f64,
+    bits_per_s_layer_1: Option<f64>,
 }
 
 /// Packets of one of several captures.
@@ -172,15 +172,14 @@ pub struct CountedInKernel {
 
 impl OfFilter {
     /// The packets that pass this filter in a time.
-    pub fn new(filter: Option<String>, sum: Sum, seconds: f64) -> Self {
-        let rates = BitRates::of(sum.packets as f64 / seconds, sum.octets as f64 / seconds);
+    pub fn new(filter: Option<String>, sum: Sum, rates: BitRates, seconds: f64) -> Self {
         Self {
             filter,
             packets: sum.packets,
             octets: sum.octets,
             packets_per_s: sum.packets as f64 / seconds,
-            bits_per_s_layer_2: rates.layer_2,
-            bits_per_s_layer_1: rates.layer_1,
+            bits_per_s_layer_2: rates.layer_2(),
+            bits_per_s_layer_1: rates.layer_1(),
         }
     }
 }

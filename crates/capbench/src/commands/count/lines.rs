@@ -4,9 +4,11 @@ use anyhow::Result;
 use capbench_capture::Occupancy;
 use capbench_lab::counting::{Part, Seen, Sum};
 use capbench_model::counters::Counters;
+use capbench_sys::host::LinkLayer;
 use capbench_sys::host::clock;
 use console::Term;
 
+use super::CountFlags;
 use super::documents::{self, Document, Interval, LostAt, OfFilter, OfMember, SCHEMA_VERSION, Verified};
 use crate::output::{print, print_json_line};
 use crate::status::{BitRates, Figures, InPlace, Losses, OtherTrial, lost, other_trials, word};
@@ -30,6 +32,8 @@ pub struct Lines {
     each: Vec<String>,
     /// Frames that were sent, if the user knows.
     sent: Option<u64>,
+    /// What the packets begin with.
+    layer: LinkLayer,
     last: Totals,
     /// Highest fill level since the last line.
     fill: Option<Occupancy>,
@@ -38,12 +42,13 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn new(json: bool, mut each: Vec<String>, sent: Option<u64>) -> Self {
+    pub fn new(flags: &CountFlags, mut each: Vec<String>, layer: LinkLayer) -> Self {
+        let CountFlags { json, frames: sent, .. } = *flags;
         let in_place = if json { None } else { InPlace::on(Term::stdout()) };
         if !each.is_empty() {
             each.push("none of these".into());
         }
-        Self { json, in_place, each, sent, last: Totals::default(), fill: None, fullest: None }
+        Self { json, in_place, each, sent, layer, last: Totals::default(), fill: None, fullest: None }
     }
 
     /// Notes a fill level.
@@ -67,13 +72,14 @@ impl Lines {
         let members: Vec<_> =
             now.members.iter().zip(before).map(|(now, before)| now.since(&before)).collect();
         let fill = self.fill.take();
+        let rates = self.rates(new.all, seconds);
         let written = if self.json {
             print_json_line(&self.line_document(now.seconds, &new, members, seconds, fill))
         } else if let Some(line) = &mut self.in_place {
             let figures = Figures {
                 packets: now.whole.all.packets,
                 packets_per_s: new.all.packets as f64 / seconds,
-                octets_per_s: Some(new.all.octets as f64 / seconds),
+                bits_per_s: Some(rates),
                 ring: fill,
                 buffers: None,
                 losses: Losses::of(&now.whole.counters),
@@ -88,14 +94,14 @@ impl Lines {
             let mut text = format!(
                 "{:8.3} s  {}  {:>8} dropped  ring {}{places}\n",
                 now.seconds,
-                sum_in_words(new.all, seconds),
+                sum_in_words(self.layer, new.all, seconds),
                 word(new.counters.dropped()),
                 word(fill),
             );
             for (name, sum) in self.each.iter().zip(&new.each) {
-                text += &format!("{:10}  {}  {name}\n", "", sum_in_words(*sum, seconds));
+                text += &format!("{:10}  {}  {name}\n", "", sum_in_words(self.layer, *sum, seconds));
             }
-            print(&(text + &members_in_words(&members, seconds)))
+            print(&(text + &members_in_words(self.layer, &members, seconds)))
         };
         self.last = now;
         written
@@ -110,7 +116,7 @@ impl Lines {
         fill: Option<Occupancy>,
     ) -> Document {
         let Part { all, each, counters, .. } = new;
-        let rates = BitRates::of(all.packets as f64 / seconds, all.octets as f64 / seconds);
+        let rates = self.rates(*all, seconds);
         Document::Interval(Interval {
             schema_version: SCHEMA_VERSION,
             time_s,
@@ -119,8 +125,8 @@ impl Lines {
             packets: all.packets,
             octets: all.octets,
             packets_per_s: all.packets as f64 / seconds,
-            bits_per_s_layer_2: rates.layer_2,
-            bits_per_s_layer_1: rates.layer_1,
+            bits_per_s_layer_2: rates.layer_2(),
+            bits_per_s_layer_1: rates.layer_1(),
             each: self.of_each(each, seconds),
             members: OfMember::list(&members),
             dropped: counters.dropped(),
@@ -132,7 +138,10 @@ impl Lines {
     fn of_each(&self, each: &[Sum], seconds: f64) -> Vec<OfFilter> {
         let filters = self.each.len().saturating_sub(1);
         let filter = |place: usize| (place < filters).then(|| self.each[place].clone());
-        each.iter().enumerate().map(|(place, sum)| OfFilter::new(filter(place), *sum, seconds)).collect()
+        each.iter()
+            .enumerate()
+            .map(|(place, sum)| OfFilter::new(filter(place), *sum, self.rates(*sum, seconds), seconds))
+            .collect()
     }
 
     /// Prints the totals so far on standard error when a signal asks for them.
@@ -193,6 +202,10 @@ impl Lines {
         (of.saturating_sub(delivered), of)
     }
 
+    fn rates(&self, sum: Sum, seconds: f64) -> BitRates {
+        BitRates::of(self.layer, sum.packets as f64 / seconds, sum.octets as f64 / seconds)
+    }
+
     /// tcpdump's three lines first, because scripts read them, then the rest.
     fn totals(&self, end: &Totals, seen: Option<&Seen>) -> String {
         let Totals { whole: Part { all, each, filtered, counters, cpu_ns }, members, seconds } = end;
@@ -207,7 +220,7 @@ impl Lines {
             word(counters.accepted),
             word(counters.dropped()),
             all.octets,
-            BitRates::of(all.packets as f64 / seconds, all.octets as f64 / seconds),
+            self.rates(*all, seconds),
             *cpu_ns as f64 / 1e9,
             Losses::of(counters),
             word(self.fullest),
@@ -216,9 +229,9 @@ impl Lines {
             lines += &format!("{filtered} packets left out by the filter\n");
         }
         for (name, sum) in self.each.iter().zip(each) {
-            lines += &format!("{}  {name}\n", sum_in_words(*sum, seconds));
+            lines += &format!("{}  {name}\n", sum_in_words(self.layer, *sum, seconds));
         }
-        lines += &members_in_words(members, seconds);
+        lines += &members_in_words(self.layer, members, seconds);
         lines + &seen.map_or_else(String::new, |seen| self.verified(seen))
     }
 
@@ -249,19 +262,19 @@ impl Lines {
 }
 
 /// A line for each of several threads.
-fn members_in_words(members: &[Part], seconds: f64) -> String {
+fn members_in_words(layer: LinkLayer, members: &[Part], seconds: f64) -> String {
     let several = if members.len() > 1 { members } else { &[] };
     let line = |(nth, Part { all, counters, .. }): (usize, &Part)| {
         let dropped = word(counters.dropped());
-        format!("{:10}  {}  {dropped:>8} dropped  member {nth}\n", "", sum_in_words(*all, seconds))
+        format!("{:10}  {}  {dropped:>8} dropped  member {nth}\n", "", sum_in_words(layer, *all, seconds))
     };
     several.iter().enumerate().map(line).collect()
 }
 
 /// Packets with their bytes and rates, in columns.
-fn sum_in_words(sum: Sum, seconds: f64) -> String {
+fn sum_in_words(layer: LinkLayer, sum: Sum, seconds: f64) -> String {
     let per_second = sum.packets as f64 / seconds;
-    let rates = BitRates::of(per_second, sum.octets as f64 / seconds).to_string();
+    let rates = BitRates::of(layer, per_second, sum.octets as f64 / seconds).to_string();
     format!(
         "{:>10} packets  {per_second:>12.0} packets/s  {:>12} bytes  {rates:>32}",
         sum.packets, sum.octets

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use capbench_frames::{MacAddress, Mtu, RecordedTimes, Schedule, Speed};
 use capbench_model::units::ByteCount;
 use capbench_record::replay::{self, Replay, ReplayOptions, Unsendable, WantedTimes};
-use capbench_sys::host::memory;
+use capbench_sys::host::{LinkLayer, memory};
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,7 +32,8 @@ pub struct ReplayFlags {
     /// Send the file this many times, with its mean interval in between [default: 1]
     #[arg(long, value_name = "N", requires = "file")]
     loops: Option<NonZeroU64>,
-    /// Leave out frames that cannot be sent as they were: other-link, cut-short, too-short, too-long [default: refuse the file]
+    /// Leave out frames that cannot be sent as they were: other-link, cut-short, too-short, too-long, not-ip [default: refuse
+    /// the file]
     #[arg(long, value_name = "KINDS", requires = "file", value_delimiter = ',')]
     leave_out: Vec<Unsendable>,
     /// Send frames whose time is before that of the frame in front of them right after that one [default: refuse the file]
@@ -55,16 +56,27 @@ pub struct Loaded {
 }
 
 impl ReplayFlags {
+    /// Whether a file is to be sent.
+    pub fn is_given(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Reads the file, if there is one. `count` is that of `--count`; `own_times`: nothing else says when to send.
     pub fn load(
         &self,
+        layer: LinkLayer,
         mtu: Mtu,
         destination: Option<MacAddress>,
         count: Option<u64>,
         own_times: bool,
     ) -> Result<Option<Loaded>> {
         let Some(file) = &self.file else { return Ok(None) };
+        if layer == LinkLayer::Ip && (destination.is_some() || self.src_mac.is_some()) {
+            let why = "this interface has IP packets without Ethernet addresses; leave the flag out";
+            return Err(Usage(format!("--dst-mac, --src-mac: {why}")).into());
+        }
         let options = ReplayOptions {
+            layer,
             mtu,
             most_frames: count.unwrap_or(u64::MAX),
             memory: ByteCount(memory::available()?.bytes / 2),
@@ -106,18 +118,38 @@ impl Loaded {
             Some(_) => format!(", over {:.6} s", self.span_s),
             None => String::new(),
         };
-        format!("{file}: {} frames of up to {} bytes{times}", frames.count(), frames.largest())
+        format!("{file}: {} frames of up to {} bytes{times}", frames.count(), frames.largest_octets())
+    }
+
+    /// A line on each kind of frames that are left out or sent shorter than they are in the file.
+    pub fn notes(&self) -> Vec<String> {
+        let Replay { without_fcs, longer_than_original, .. } = self.replay;
+        let file = self.file.display();
+        let mut notes: Vec<_> = self.left_out_in_words().into_iter().collect();
+        if without_fcs > 0 {
+            notes.push(format!(
+                "{file}: {without_fcs} frames are sent without the FCS that the file has of them: the interface adds its own"
+            ));
+        }
+        if longer_than_original > 0 {
+            notes.push(format!(
+                "{file}: {longer_than_original} frames have more captured octets than their original length; their original length \
+                 is sent"
+            ));
+        }
+        notes
     }
 
     /// One line on the frames left out; `None` if there are none.
-    pub fn left_out_in_words(&self) -> Option<String> {
+    fn left_out_in_words(&self) -> Option<String> {
         let each = Unsendable::ALL.iter().zip(self.replay.left_out).filter(|(_, frames)| *frames > 0);
         let each: Vec<_> = each.map(|(kind, frames)| format!("{frames} {kind}")).collect();
         (!each.is_empty()).then(|| format!("{}: frames left out: {}", self.file.display(), each.join(", ")))
     }
 
     pub fn document(&self) -> ReplayDocument {
-        let [other_link, cut_short, too_short, too_long] = self.replay.left_out;
+        let Replay { left_out, without_fcs, longer_than_original, .. } = &self.replay;
+        let [other_link, cut_short, too_short, too_long, not_ip] = *left_out;
         let file = self.file.display().to_string();
         ReplayDocument {
             file,
@@ -126,6 +158,9 @@ impl Loaded {
             cut_short,
             too_short,
             too_long,
+            not_ip,
+            without_fcs: *without_fcs,
+            longer_than_original: *longer_than_original,
         }
     }
 }
@@ -137,12 +172,18 @@ pub struct ReplayDocument {
     file: String,
     /// Its frames that are sent in each loop.
     frames: u64,
-    /// Its frames left out because their link is not Ethernet.
+    /// Its frames left out because their link has another type than the sending one.
     other_link: u64,
     /// Its frames left out because they were captured in part.
     cut_short: u64,
-    /// Its frames left out because they are shorter than an Ethernet header.
+    /// Its frames left out because they are shorter than the header of Ethernet, or of IP on a link without Ethernet.
     too_short: u64,
     /// Its frames left out because they are longer than the MTU allows.
     too_long: u64,
+    /// Its frames left out because they are neither IPv4 nor IPv6, on a link without Ethernet.
+    not_ip: u64,
+    /// Its frames sent without the FCS that the file has of them.
+    without_fcs: u64,
+    /// Its frames that had more captured octets than their original length, which is what is sent.
+    longer_than_original: u64,
 }

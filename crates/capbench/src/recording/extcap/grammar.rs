@@ -5,6 +5,9 @@ use std::fmt::Write;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::SnapLength;
 
+use capbench_sys::host::interface::LinkLayer;
+use capbench_sys::pcap::LinkType;
+
 use super::DEFAULT_METHOD;
 
 /// Prefix of interface names. Wireshark lists the interfaces themselves under their own names.
@@ -31,9 +34,13 @@ pub fn host_interface(called: &str) -> Option<&str> {
     called.strip_prefix(PREFIX).filter(|name| !name.is_empty())
 }
 
-/// The only link type: `LINKTYPE_ETHERNET`.
-pub fn dlts() -> &'static str {
-    "dlt {number=1}{name=EN10MB}{display=Ethernet}\n"
+/// The only link type of an interface, by its `DLT_*`: Wireshark compiles filters for it.
+pub fn dlts(layer: LinkLayer) -> String {
+    let (LinkType(number), name, display) = match layer {
+        LinkLayer::Ethernet => (LinkType::ETHERNET, "EN10MB", "Ethernet"),
+        LinkLayer::Ip => (LinkType::RAW, "RAW", "Raw IP"),
+    };
+    format!("dlt {{number={number}}}{{name={name}}}{{display={display}}}\n")
 }
 
 /// The options, with the available methods and their descriptions.
