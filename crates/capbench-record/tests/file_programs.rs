@@ -6,10 +6,12 @@ use std::process::Command;
 
 use capbench_capture::{Frame, PacketType, VlanTag};
 use capbench_model::units::SnapLength;
+use capbench_record::convert::{Converted, OutputLimit, convert};
 use capbench_record::file::{
     Booking, CaptureReader, ETHERNET, Encoder, FileFormat, HashAlgorithm, InterfaceDescription,
     InterfaceFilter, InterfaceStatistics, LEAST_BUFFER, LostAt, PacketFacts, Record, SectionDescription,
 };
+use capbench_record::writing::WriteOptions;
 use capbench_testing::{missing, scratch_file};
 
 /// 2023-11-14 22:13:20 UTC, and a bit.
@@ -268,6 +270,45 @@ fn a_snap_length_holds_with_the_tag_put_back() {
     for file in [pcapng.path(), pcap.path()] {
         let Some(lines) = fields(file, &["frame.len", "frame.cap_len"]) else { return };
         assert_eq!(lines, ["60,60", "65,62", "62,62", "67,62", "1514,62", "9004,62"]);
+    }
+}
+
+/// A pcap file with this snap length and link-type word, and packets of these lengths.
+fn pcap_of(snap: u32, link: u32, lengths: &[usize]) -> Vec<u8> {
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+    let mut file = words(&[0xa1b2_c3d4, 4 << 16 | 2, 0, 0, snap, link]);
+    for &length in lengths {
+        let mut octets = vec![7; length];
+        octets[..14].copy_from_slice(&self::octets(0)[..14]);
+        file.extend(words(&[1_700_000_000, 5, length as u32, length as u32]));
+        file.extend(octets);
+    }
+    file
+}
+
+fn converted(file: &[u8], format: FileFormat, written: &Path) {
+    let mut counts = Converted::default();
+    convert(file, format, &WriteOptions::new(written), OutputLimit::None, &mut counts).unwrap();
+}
+
+#[test]
+fn others_read_what_a_conversion_corrected_and_kept() {
+    let folder = capbench_testing::Scratch::new();
+    for name in ["out.pcap", "out.pcapng"] {
+        let format = FileFormat::of_name(Path::new(name)).unwrap();
+        let written = folder.file(name);
+        // Two packets are longer than the snap length that the header states.
+        converted(&pcap_of(100, 1, &[60, 500, 90, 200]), format, &written);
+        let Some(mut tcpdump) = program("tcpdump", "tcpdump") else { return };
+        let shown = output(tcpdump.args(["-nn", "-e", "-t", "-xx", "-r"]).arg(&written));
+        let octets = shown.matches("0707").count() * 2;
+        assert!((60 + 500 + 90 + 200 - 4 * 16..850).contains(&octets), "{name}: {octets}: {shown}");
+        // A link-type word with an FCS of two words.
+        converted(&pcap_of(65535, 0x2400_0001, &[64]), format, &written);
+        let Some(lines) = fields(&written, &["frame.len", "eth.fcs"]) else { return };
+        if format == FileFormat::Pcapng {
+            assert_eq!(lines, ["64,0x07070707"], "{name}");
+        }
     }
 }
 

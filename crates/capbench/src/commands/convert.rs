@@ -61,7 +61,7 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let done = convert(source, format, &options, limit, &mut converted);
     let Converted { packets, dropped, without_time, finer_times, longer_than_original, left_out, ends_early } =
         converted;
-    tell!("capbench: {packets} packets converted");
+    tell!("capbench: {} converted", several(packets, "packet"));
     if dropped > 0 && format == FileFormat::Pcap {
         tell!("capbench: {name} reports {dropped} lost packets; pcap has no field for them");
     }
@@ -77,10 +77,8 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
         );
     }
     if longer_than_original > 0 {
-        tell!(
-            "capbench: {longer_than_original} packets of {name} have more captured octets than their original length, and are \
-             cut to it"
-        );
+        let packets = several(longer_than_original, "packet");
+        tell!("capbench: cut to the original length, which the captured length exceeds: {packets} of {name}");
     }
     if left_out != LeftOut::default() {
         tell!("capbench: left out of {name}: {}", listed(left_out));
@@ -96,6 +94,10 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
             Ok(Exit::Done)
         }
     }
+}
+
+fn several(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Records that were left out, by kind.

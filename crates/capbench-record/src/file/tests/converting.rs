@@ -318,16 +318,7 @@ fn what_cannot_be_corrected_states_the_largest_snap_length() {
 
 #[test]
 fn an_fcs_length_stays_known_in_either_format() {
-    let fcs = |file: &[u8]| {
-        Whole::of(file)
-            .iter()
-            .map(|record| match record {
-                Kept::Packet(packet) => packet.fcs_octets,
-                _ => None,
-            })
-            .last()
-            .unwrap()
-    };
+    let fcs = |file: &[u8]| packets(&Whole::of(file)).last().unwrap().fcs_octets;
     let mut pcap = super::pcap_example(true, 0xa1b2_c3d4);
     pcap[20] = 0x24;
     let mut pcapng = Foreign::new(true);
