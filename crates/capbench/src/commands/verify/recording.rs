@@ -52,7 +52,7 @@ pub(super) fn words(finding: Finding, verdict: &RecordingVerdict, files: &[(&Pat
             format!("{} and {} overlap: a file is named twice, or was changed", name(before), name(behind))
         }
         Finding::MissingOfRing { files, of } => {
-            format!("{} of the {of} files of the ring", several(files as u64, "file"))
+            format!("{files} of the {of} files of the ring")
         }
         Finding::EndsEarly { file } => format!("{} ends within a record", name(file)),
         Finding::NoEnd { file } => format!(
