@@ -1,5 +1,6 @@
 //! The interface to capture from.
 
+use capbench_model::options::CaptureOptions;
 use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceIndex, index_of, name_of};
 
@@ -12,11 +13,28 @@ pub struct Interface {
     pub name: String,
     /// Its index.
     pub index: InterfaceIndex,
-    /// Largest network-layer packet in octets. Decides the slot size of V1 and V2 rings.
+    /// Largest network-layer packet in octets.
     pub mtu: u32,
+    /// Longest frame that a packet socket gets from it, in octets without FCS. Offloads make it longer than the MTU. Decides the
+    /// sizes of slots, blocks and buffers.
+    pub largest_frame: u32,
 }
 
+/// Octets of an Ethernet header with up to two tags.
+const HEADER: u32 = 14 + 2 * 4;
+
 impl Interface {
+    /// An interface whose frames are no longer than its MTU allows.
+    pub fn new(name: &str, index: InterfaceIndex, mtu: u32) -> Self {
+        Self { name: name.into(), index, mtu, largest_frame: mtu.saturating_add(HEADER) }
+    }
+
+    /// The same interface, with frames of up to so many octets.
+    #[must_use]
+    pub fn with_largest_frame(self, octets: u32) -> Self {
+        Self { largest_frame: octets, ..self }
+    }
+
     /// Whether the interface no longer exists in the calling thread's namespace.
     pub fn is_gone(&self) -> bool {
         const ENODEV: i32 = 19;
@@ -35,11 +53,16 @@ impl Interface {
         }
     }
 
-    /// Looks the name up in the calling thread's namespace.
+    /// The longest frame that a capture with these options keeps: no longer than its snap length.
+    pub fn longest_kept(&self, options: &CaptureOptions) -> u64 {
+        self.largest_frame.min(options.snap_length.octets()).into()
+    }
+
+    /// Looks the name up in the calling thread's namespace. Its frames are no longer than its MTU allows.
     ///
     /// # Errors
     /// When there is no such interface.
     pub fn of_name(name: &str, mtu: u32) -> std::result::Result<Self, SysError> {
-        Ok(Self { name: name.into(), index: index_of(name)?, mtu })
+        Ok(Self::new(name, index_of(name)?, mtu))
     }
 }

@@ -61,7 +61,7 @@ impl Port {
 
     /// The interface in the form that captures need.
     pub fn interface(&self) -> Interface {
-        Interface { name: self.side.name().into(), index: self.side.index(), mtu: self.side.mtu() }
+        Interface::new(self.side.name(), self.side.index(), self.side.mtu())
     }
 
     /// What of the settings of layer 1 is not as the configuration has it: nothing is changed.

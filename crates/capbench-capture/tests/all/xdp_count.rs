@@ -215,7 +215,7 @@ fn root_a_driver_that_cannot_at_this_mtu_says_so() {
 
 #[test]
 fn impossible_requests_are_refused_before_opening() {
-    let interface = Interface { name: "right".into(), index: index_of("lo").unwrap(), mtu: 1500 };
+    let interface = Interface::new("right", index_of("lo").unwrap(), 1500);
     let check = |method: &str, options: &CaptureOptions| {
         let spec: MethodSpec = method.parse().unwrap();
         (methods::find(&spec).unwrap().check)(&spec, &interface, options).map_err(|error| error.to_string())

@@ -28,7 +28,7 @@ impl Account {
         let thread = thread::spawn(move || {
             place.inside(|| {
                 let side = Side::named(&interface).unwrap();
-                let interface = Interface { name: interface, index: side.index(), mtu: side.mtu() };
+                let interface = Interface::new(&interface, side.index(), side.mtu());
                 let options = CaptureOptions {
                     snap_length: SnapLength::new(14),
                     flow_hashes: false,

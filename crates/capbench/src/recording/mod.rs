@@ -8,6 +8,7 @@ pub mod ledger;
 mod plan;
 mod progress;
 pub mod record;
+mod slots;
 
 use std::fs::File;
 use std::io;
@@ -21,6 +22,7 @@ use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
 use capbench_capture::{Filter, Interface};
 use capbench_host::bed::Side;
+use capbench_host::largest_frame::LargestFrame;
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::{Delivery, MethodSpec};
@@ -67,9 +69,9 @@ pub fn side(name: &str) -> Result<Side> {
     Ok(side)
 }
 
-/// The interface in the form that methods need.
+/// The interface in the form that filters need.
 pub fn interface(side: &Side) -> Interface {
-    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
+    Interface::new(side.name(), side.index(), side.mtu())
 }
 
 /// How to record an interface.
@@ -100,6 +102,8 @@ impl Wanted<'_> {
             Some(text) => Some(text.compile(&interface, options.snap_length, self.optimise)?),
             None => None,
         };
+        let largest = LargestFrame::of_interface(&side, options.direction)?;
+        let interface = interface.with_largest_frame(largest.octets);
         options.flow_hashes = self.flow_hashes || has_flow_hashes(&interface);
         let description = description(&interface, side.mac(), options.filter.as_ref());
         Ok(Source { interface, method: self.method.clone(), options, members: self.members, description })

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn plan(spec: &str, mtu: u32, options: &CaptureOptions) -> Result<Plan> {
-        let interface = Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu };
+        let interface = Interface::new("test", InterfaceIndex::new(1).unwrap(), mtu);
         Plan::new(&spec.parse().unwrap(), &interface, options)
     }
 
