@@ -142,7 +142,7 @@ fn unknown(name: &str) -> CaptureError {
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::interface::{InterfaceIndex, LinkLayer};
+    use capbench_sys::host::interface::InterfaceIndex;
     use capbench_sys::packet::FanoutMode;
 
     use super::{METHODS, find, of_members};
@@ -160,12 +160,7 @@ mod tests {
 
     #[test]
     fn members_are_refused_where_they_cannot_be_before_anything_is_opened() {
-        let interface = Interface {
-            name: "test".into(),
-            index: InterfaceIndex::new(1).unwrap(),
-            mtu: 1500,
-            layer: LinkLayer::Ethernet,
-        };
+        let interface = Interface::new("test", InterfaceIndex::new(1).unwrap(), 1500);
         let plain = CaptureOptions::default();
         let shared = CaptureOptions { fanout: Some(Fanout::new(FanoutMode::Hash)), ..plain.clone() };
         let members = |options: &CaptureOptions, members| {

@@ -32,6 +32,29 @@ fn ring_within(options: &CaptureOptions, available: capbench_sys::Result<Availab
     }
 }
 
+/// How many blocks or slots every ring has, where the largest frame allows it. The kernel fills one while the application reads
+/// others: a ring of few of them loses frames although most of its memory is free.
+pub const LEAST_PARTS: u64 = 8;
+
+/// What is said of a ring with too few blocks or slots (`parts`, of `octets` octets each).
+pub fn too_few(parts: u64, octets: u64, name: &str) -> Option<String> {
+    (parts < LEAST_PARTS).then(|| {
+        format!(
+            "its ring has {parts} {name} of {}, and loses frames while most of it is free: --ring {} has {LEAST_PARTS}",
+            ByteCount(octets),
+            ByteCount(octets * LEAST_PARTS)
+        )
+    })
+}
+
+/// What is said of slots, blocks or buffers whose `room` does not hold the longest frame, of `longest` octets. `remedy` makes them
+/// larger.
+pub fn too_small(room: u64, longest: u64, name: &str, remedy: &str) -> Option<String> {
+    (room < longest).then(|| {
+        format!("frames longer than {room} octets are cut: {name} hold no more, and frames of {longest} can come; {remedy}")
+    })
+}
+
 /// The retire timeout in milliseconds, the kernel's unit.
 ///
 /// # Errors

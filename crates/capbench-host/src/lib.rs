@@ -10,6 +10,7 @@ mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod host_id;
+pub mod largest_frame;
 pub mod links;
 pub mod time_service;
 pub mod tracer;

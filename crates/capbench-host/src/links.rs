@@ -140,6 +140,11 @@ impl Links {
     /// The network namespace of the other end of an interface, as [`NetNamespace::inode`] identifies it. `None`: this process cannot
     /// see that namespace, or it is the interface's own.
     pub fn namespace_of(&self, tie: Tie) -> Option<u64> {
+        self.visible_namespace_of(tie).map(|namespace| namespace.inode())
+    }
+
+    /// The same, to enter it.
+    pub fn visible_namespace_of(&self, tie: Tie) -> Option<NetNamespace> {
         let wanted = tie.namespace?;
         let is_it = |namespace: &NetNamespace| {
             let mut message = NsidMessage::default();
@@ -147,7 +152,7 @@ impl Links {
             let answers = self.exchange().request(RouteNetlinkMessage::GetNsId(message), 0).ok();
             answers.is_some_and(|answers| answers.iter().find_map(message::namespace_id) == Some(wanted))
         };
-        NetNamespace::visible().iter().find(|namespace| is_it(namespace)).map(NetNamespace::inode)
+        NetNamespace::visible().into_iter().find(is_it)
     }
 
     /// Every IPv4 and IPv6 address of the interface `index`.

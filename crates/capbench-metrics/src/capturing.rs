@@ -23,6 +23,10 @@ pub struct Recorded {
     pub frames: u64,
     /// Octets of the packets that were captured; absent if no code looks at each packet.
     pub octets: Option<u64>,
+    /// Frames that are shorter in files than their length and the snap length allow.
+    pub cut: u64,
+    /// Their octets that are in no file.
+    pub cut_octets: u64,
     /// Frames that could not be written.
     pub refused: u64,
 }
@@ -93,6 +97,8 @@ impl Capturing {
         if let Some(octets) = recorded.octets {
             self.metrics.raise(Family::RecordedBytes, self.labels(), octets);
         }
+        self.metrics.raise(Family::Cut, self.labels(), recorded.cut);
+        self.metrics.raise(Family::CutBytes, self.labels(), recorded.cut_octets);
         self.metrics.raise(Family::Refused, self.labels(), recorded.refused);
         if recorded.frames > self.written.unwrap_or(0) {
             self.written = Some(recorded.frames);
@@ -121,8 +127,9 @@ mod tests {
                 ring: Some(ring),
             });
         }
-        capturing.note_recorded(Recorded { frames: 34, octets: Some(2040), refused: 1 }, 1.5e9);
-        capturing.note_recorded(Recorded { frames: 34, octets: Some(2040), refused: 1 }, 1.6e9);
+        let recorded = Recorded { frames: 34, octets: Some(2040), cut: 3, cut_octets: 90, refused: 1 };
+        capturing.note_recorded(recorded, 1.5e9);
+        capturing.note_recorded(recorded, 1.6e9);
         let text = metrics.text(Form::Prometheus);
         for line in [
             "capbench_received_frames_total{interface=\"eth0\"} 40",
@@ -134,6 +141,8 @@ mod tests {
             "capbench_ring_used_ratio_bucket{le=\"+Inf\",interface=\"eth0\"} 3",
             "capbench_ring_used_ratio_count{interface=\"eth0\"} 3",
             "capbench_recorded_frames_total{interface=\"eth0\"} 34",
+            "capbench_cut_frames_total{interface=\"eth0\"} 3",
+            "capbench_cut_bytes_total{interface=\"eth0\"} 90",
             "capbench_recorder_last_write_timestamp_seconds{interface=\"eth0\"} 1500000000",
         ] {
             assert!(text.lines().any(|known| known.starts_with(line)), "{line}: {text}");

@@ -69,6 +69,10 @@ families! {
         "Frames written to files";
     RecordedBytes "capbench_recorded_bytes_total" Counter INTERFACE,
         "Octets of the packets captured for files";
+    Cut "capbench_cut_frames_total" Counter INTERFACE,
+        "Frames that are shorter in files than their length and the snap length allow";
+    CutBytes "capbench_cut_bytes_total" Counter INTERFACE,
+        "Octets of cut frames that are in no file";
     Refused "capbench_refused_frames_total" Counter INTERFACE,
         "Frames that were not written because the output was too slow or failed";
     LastWrite "capbench_recorder_last_write_timestamp_seconds" Gauge INTERFACE,

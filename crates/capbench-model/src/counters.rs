@@ -43,14 +43,6 @@ impl Counters {
         Self { accepted, losses: vec![loss], without: ONE_RING_WITHOUT.to_vec(), raw }
     }
 
-    /// The name of the raw counter of [`Counters::cut`].
-    pub const CUT: &'static str = "cut";
-
-    /// Frames captured shorter than the snap length allows. `None` for methods that do not count them.
-    pub fn cut(&self) -> Option<u64> {
-        self.raw(Self::CUT)
-    }
-
     /// Frames lost at a place, if the method knows.
     pub fn lost_at(&self, place: Place) -> Option<u64> {
         self.losses.iter().find(|loss| loss.place == place)?.count

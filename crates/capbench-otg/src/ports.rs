@@ -4,7 +4,6 @@ use capbench_capture::Interface;
 use capbench_host::bed::{PortLock, Side};
 use capbench_host::links::LinkStats;
 use capbench_lab::live::line_rate;
-use capbench_sys::host::LinkLayer;
 
 use crate::error::{OtgError, Result};
 use crate::messages::InterfaceCounts;
@@ -62,12 +61,7 @@ impl Port {
 
     /// The interface in the form that captures need. A port has Ethernet frames.
     pub fn interface(&self) -> Interface {
-        Interface {
-            name: self.side.name().into(),
-            index: self.side.index(),
-            mtu: self.side.mtu(),
-            layer: LinkLayer::Ethernet,
-        }
+        Interface::new(self.side.name(), self.side.index(), self.side.mtu())
     }
 
     /// What of the settings of layer 1 is not as the configuration has it: nothing is changed.

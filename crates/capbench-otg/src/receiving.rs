@@ -251,7 +251,7 @@ mod tests {
     use capbench_capture::Batch;
     use capbench_model::counters::{Counters, WaitCounts};
     use capbench_model::running::{Engine, Running, TimeSource};
-    use capbench_sys::host::{InterfaceIndex, LinkLayer};
+    use capbench_sys::host::InterfaceIndex;
 
     use super::*;
 
@@ -309,7 +309,7 @@ mod tests {
             let shared = Shared { routes, board: board.into(), ends };
             // The loopback interface of every namespace.
             let index = InterfaceIndex::new(1).unwrap();
-            let interface = Interface { name: "lo".into(), index, mtu: 65_536, layer: LinkLayer::Ethernet };
+            let interface = Interface::new("lo", index, 65_536);
             let running = Running::described("failing", Engine::default(), String::new(), TimeSource::None);
             let capture = Failing { failures, reads: MOST_FAILURES + 1, shared: &shared, running };
             let (opened, _is_open) = mpsc::channel();

@@ -23,7 +23,6 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
-use capbench_sys::host::LinkLayer;
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, Frame, FrameGeometry, FrameVersion, PacketType};
 use capbench_sys::xdp::stand_in::{QueueSizes, ReceiveKernel};
@@ -232,12 +231,7 @@ fn root_alone_no_method_allocates_while_it_receives() {
     let Some(()) = privileges() else { return };
     let bed = Bed::virtual_pair(&BedOptions::default()).unwrap();
     let (transmit, receive) = (bed.transmit_side().clone(), bed.receive_side());
-    let interface = Interface {
-        name: receive.name().into(),
-        index: receive.index(),
-        mtu: receive.mtu(),
-        layer: LinkLayer::Ethernet,
-    };
+    let interface = Interface::new(receive.name(), receive.index(), receive.mtu());
     let options = CaptureOptions { ring: ByteCount(128 << 20), ..CaptureOptions::default() };
     let rows = METHODS.iter().filter(|method| method.in_default).map(|method| method.name);
     // libpcap has more than one way to return frames.

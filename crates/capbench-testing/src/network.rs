@@ -101,6 +101,9 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// No packet is longer than the usual MTU, so that rings of slots have many of them.
+const NOT_LONGER: &str = "gso_max_size 1500 gro_max_size 1500";
+
 /// Two network namespaces and a silent veth pair between them: no addresses, no ARP, no IPv6.
 pub struct Namespaces {
     /// Has the interface `left`.
@@ -137,8 +140,8 @@ impl Namespaces {
     pub fn add_pairs(&self, count: u32) {
         for number in 1..=count {
             let (left, right) = (format!("left{number}"), format!("right{number}"));
-            let peer = format!("peer name {right} netns {}", self.right.path());
-            self.left.ip(&format!("link add name {left} type veth {peer}"));
+            let peer = format!("peer name {right} {NOT_LONGER} netns {}", self.right.path());
+            self.left.ip(&format!("link add name {left} {NOT_LONGER} type veth {peer}"));
             self.left.set_up(&left);
             self.right.set_up(&right);
             self.right.wait_for_carrier(&right);
@@ -185,7 +188,7 @@ impl Place {
         let [left, right] = [LEFT_MAC, RIGHT_MAC].map(text);
         let queues = format!("numtxqueues {queues} numrxqueues {queues}");
         self.ip(&format!(
-            "link add name left address {left} {queues} type veth peer name right address {right} {queues}{peer}"
+            "link add name left address {left} {NOT_LONGER} {queues} type veth peer name right address {right} {NOT_LONGER} {queues}{peer}"
         ));
     }
 

@@ -174,8 +174,13 @@ impl Exporter {
                 lost: lost.chain([(Place::Writer, Some(output.lost()))]).collect(),
                 ring: interface.fill.map(Occupancy::share),
             };
-            let recorded =
-                Recorded { frames: output.written, octets: interface.octets, refused: output.lost() };
+            let recorded = Recorded {
+                frames: output.written,
+                octets: interface.octets,
+                cut: interface.cut,
+                cut_octets: interface.cut_octets,
+                refused: output.lost(),
+            };
             let capturing = self.capture(name);
             capturing.note_window(&totals);
             capturing.note_recorded(recorded, unix_s());

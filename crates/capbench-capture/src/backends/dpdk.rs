@@ -22,6 +22,7 @@ use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Method, SettingInfo, Sharing, VlanTags};
+use crate::ring_memory;
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
@@ -162,11 +163,25 @@ struct Ring {
     locked: Option<u64>,
 }
 
+/// What is said of slots of `net_af_packet` that do not hold the longest frame. The driver reports the length of what is in the slot
+/// as that of the frame, so that nobody can count what it cut.
+#[cfg_attr(not(feature = "dpdk"), allow(dead_code, reason = "without DPDK no ring is opened"))]
+fn cut_unseen(frame: u16, interface: &Interface) -> Option<String> {
+    let room = u64::from(frame).saturating_sub(frame_slots::SLOT_HEAD);
+    let remedy = format!(
+        "net_af_packet does not report it: switch offloads off (ethtool -K {} gro off lro off, of a veth tso at its peer)",
+        interface.name
+    );
+    ring_memory::too_small(room, interface.largest_frame.into(), "slots", &remedy)
+}
+
 /// The ring's sizes: from the flags, as for `packet-v2`, unless the driver's arguments set them. The driver also creates a
 /// transmit ring of the same size.
 fn ring(request: &Request, interface: &Interface, options: &CaptureOptions) -> Result<Ring> {
     // Without its headroom, a buffer for a slot has to be below 64 KiB.
     const LARGEST: u64 = 65_535 - 128;
+    // The largest power of two below it, for packets that offloads have joined.
+    const MOST_JOINED: u64 = 32 << 10;
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let own = ["blocksz", "framesz", "framecnt"];
     if own.iter().any(|key| request.argument(key).is_some()) {
@@ -178,7 +193,9 @@ fn ring(request: &Request, interface: &Interface, options: &CaptureOptions) -> R
         };
     }
     // The driver requires that slots fill blocks evenly. Header, address and alignment take 80 octets of a slot.
-    let slot = (80 + u64::from(interface.mtu)).next_power_of_two().max(2048);
+    let usual = (80 + u64::from(interface.mtu)).next_power_of_two().max(2048);
+    let longest = (frame_slots::SLOT_HEAD + u64::from(interface.largest_frame)).next_power_of_two();
+    let slot = usual.max(longest.min(MOST_JOINED));
     let frame = options.frame.unwrap_or(ByteCount(slot));
     let geometry =
         frame_slots::geometry(interface, &CaptureOptions { frame: Some(frame), ..options.clone() })?;
@@ -214,7 +231,7 @@ fn ring(request: &Request, interface: &Interface, options: &CaptureOptions) -> R
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::interface::{InterfaceIndex, LinkLayer};
+    use capbench_sys::host::interface::InterfaceIndex;
 
     use super::*;
 
@@ -225,12 +242,7 @@ mod tests {
     }
 
     fn interface(mtu: u32) -> Interface {
-        Interface {
-            name: "test".into(),
-            index: InterfaceIndex::new(1).unwrap(),
-            mtu,
-            layer: LinkLayer::Ethernet,
-        }
+        Interface::new("test", InterfaceIndex::new(1).unwrap(), mtu)
     }
 
     #[test]
@@ -263,6 +275,10 @@ mod tests {
         let usual = ring("dpdk", 1500, &options).unwrap();
         assert_eq!(usual.arguments, "blocksz=1048576,framesz=2048,framecnt=32768");
         assert_eq!(ring("dpdk", 9000, &options).unwrap().frame, 16_384);
+        let joined = interface(1500).with_largest_frame(65_558);
+        let frame = super::ring(&request("dpdk").unwrap(), &joined, &options).unwrap().frame;
+        assert!(frame == 32_768 && cut_unseen(frame, &joined).unwrap().contains("longer than 32702 octets"));
+        assert_eq!(cut_unseen(2048, &interface(1500)), None);
         let chosen = ring("dpdk+devargs=framesz=4096;blocksz=8192", 1500, &options).unwrap();
         assert_eq!(chosen, Ring { arguments: String::new(), frame: 4096, locked: None });
         assert!(ring("dpdk+devargs=framesz=x", 1500, &options).unwrap_err().starts_with("+devargs"));

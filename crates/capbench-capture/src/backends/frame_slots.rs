@@ -17,6 +17,7 @@ use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::units::ByteCount;
 
 /// The row of `packet-v1`.
 pub static PACKET_V1: Method = Method {
@@ -79,6 +80,11 @@ impl FrameSlots {
         let ring = socket.receive_frames(geometry, version).map_err(fail)?;
         let group = bind(&context, &socket, interface, options)?;
         let batch = BATCH.min(geometry.frames().div_ceil(4));
+        let (slots, slot) = (geometry.frames(), u64::from(geometry.frame_size()));
+        let (room, longest) = (slot.saturating_sub(SLOT_HEAD), interface.longest_kept(options));
+        let remedy = format!("--frame {} holds them", ByteCount(slot_for(longest)));
+        let cuts = ring_memory::too_small(room, longest, "slots", &remedy);
+        let few = ring_memory::too_few(slots.into(), slot, "slots");
         Ok(Self {
             socket,
             ring,
@@ -90,6 +96,7 @@ impl FrameSlots {
             running: Running {
                 vlan_metadata: version == FrameVersion::V2,
                 filtered,
+                shortfalls: cuts.into_iter().chain(few).collect(),
                 ..Running::new(
                     method,
                     Engine::new("AF_PACKET ring", iter::once(format!("TPACKET_{version:?}")).chain(group)),
@@ -165,14 +172,21 @@ impl Batch for Slots<'_> {
     }
 }
 
-/// The ring's sizes: as many slots as fit into the requested memory. Slots hold the interface's largest frame unless the user
-/// sets their size.
+/// Octets of a slot in front of an Ethernet frame: its header, its address and their alignment, which put the network layer at 80
+/// (tpacket_rcv).
+pub(super) const SLOT_HEAD: u64 = 80 - 14;
+
+/// The slot for frames of up to so many octets. A multiple of 1 KiB is customary.
+pub fn slot_for(longest: u64) -> u64 {
+    (SLOT_HEAD + longest).next_multiple_of(1024)
+}
+
+/// The ring's sizes: as many slots as fit into the requested memory. Slots hold the interface's largest frame, or as much of it as
+/// the snap length keeps, unless the user sets their size.
 pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let ring = ring_memory::checked_ring(options)?.0;
-    // Header, address and alignment take 80 octets before the network layer; a multiple of 1 KiB is customary.
-    let largest = (80 + u64::from(interface.mtu)).next_multiple_of(1024);
-    let frame = options.frame.map_or(largest, |frame| frame.0);
+    let frame = options.frame.map_or_else(|| slot_for(interface.longest_kept(options)), |frame| frame.0);
     let block = options.block.0.min(ring).max(frame.next_power_of_two().max(4096));
     let (Ok(frame), Ok(block)) = (u32::try_from(frame), u32::try_from(block)) else {
         return refuse("--frame", "slots and blocks are below 4 GiB".into());
@@ -184,7 +198,13 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
         return refuse("--ring", "more than 4294967295 slots".into());
     };
     if ring < u64::from(frame) {
-        return refuse("--ring", format!("{} hold no slot of {frame} bytes", options.ring));
+        return refuse(
+            "--ring",
+            format!(
+                "{} hold no slot of {frame} bytes; smaller slots (--frame, --snaplen) cut frames of up to {} octets",
+                options.ring, interface.largest_frame
+            ),
+        );
     }
     match FrameGeometry::new(frame, slots, block) {
         Ok(geometry) => Ok(geometry),
@@ -194,20 +214,15 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::interface::{InterfaceIndex, LinkLayer};
+    use capbench_sys::host::interface::InterfaceIndex;
 
     use super::geometry;
     use crate::Interface;
     use capbench_model::options::CaptureOptions;
-    use capbench_model::units::ByteCount;
+    use capbench_model::units::{ByteCount, SnapLength};
 
     fn interface(mtu: u32) -> Interface {
-        Interface {
-            name: "test".into(),
-            index: InterfaceIndex::new(1).unwrap(),
-            mtu,
-            layer: LinkLayer::Ethernet,
-        }
+        Interface::new("test", InterfaceIndex::new(1).unwrap(), mtu)
     }
 
     #[test]
@@ -216,6 +231,14 @@ mod tests {
         assert_eq!(geometry(&interface(1500), &options).unwrap().frame_size(), 2048);
         assert_eq!(geometry(&interface(1500), &options).unwrap().frames(), 32768);
         assert_eq!(geometry(&interface(9000), &options).unwrap().frame_size(), 9216);
+        let slot = |octets, snap| {
+            let options = CaptureOptions { snap_length: SnapLength::new(snap), ..CaptureOptions::default() };
+            geometry(&interface(1500).with_largest_frame(octets), &options).unwrap().frame_size()
+        };
+        // Joined segments, also longer than 64 KiB; what a snap length leaves of them; what no file can have.
+        assert_eq!((slot(65_558, 0), slot(130_022, 0)), (66_560, 130_048));
+        assert_eq!((slot(65_558, 96), slot(65_558, 2000)), (1024, 3072));
+        assert_eq!(slot(524_302, 0), 263_168);
     }
 
     #[test]

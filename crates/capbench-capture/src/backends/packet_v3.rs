@@ -30,7 +30,9 @@ pub static METHOD: Method = Method {
         "--direction",
     ],
     variants: &["packet-v3+spin"],
-    check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
+    check: |spec, interface, options| {
+        Polling::parse(spec, options).and_then(|_| geometry(interface, options)).map(drop)
+    },
     supported: |_| probe(Some(Version::V3)),
     ..SOCKET
 };
@@ -57,7 +59,12 @@ impl PacketV3 {
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
         let fail = |source| context.fail(source);
-        let geometry = geometry(options)?;
+        let geometry = geometry(interface, options)?;
+        let block = u64::from(geometry.block_size());
+        let (room, longest) = (block.saturating_sub(BLOCK_HEAD), interface.longest_kept(options));
+        let remedy = format!("--block {} holds them", ByteCount(block_for(longest)));
+        let cuts = ring_memory::too_small(room, longest, "blocks", &remedy);
+        let few = ring_memory::too_few(geometry.blocks().into(), block, "blocks");
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
         let hashes = if options.flow_hashes { FlowHashes::Filled } else { FlowHashes::None };
@@ -74,6 +81,7 @@ impl PacketV3 {
                 holds: options.retire_timeout,
                 vlan_metadata: true,
                 filtered,
+                shortfalls: cuts.into_iter().chain(few).collect(),
                 ..Running::new(
                     METHOD.name,
                     Engine::new("AF_PACKET ring", iter::once("TPACKET_V3".into()).chain(group)),
@@ -207,11 +215,25 @@ impl Batch for Block {
     }
 }
 
-/// As many blocks as fit into the requested memory. A ring smaller than a block becomes one block.
-fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
+/// Octets of a block in front of a lone frame, and behind it: the block's header, those of the frame, alignment (tpacket_rcv, and
+/// `BLK_PLUS_PRIV` of af_packet.c).
+const BLOCK_HEAD: u64 = 144;
+/// The kernel allocates blocks in pages.
+const PAGE: u64 = 4096;
+
+/// The smallest block for frames of up to so many octets. The kernel's memory for a block is a power of two.
+fn block_for(longest: u64) -> u64 {
+    (BLOCK_HEAD + longest).next_power_of_two().max(PAGE)
+}
+
+/// As many blocks as fit into the requested memory. Blocks get smaller where the ring would have fewer than eight, down to what the
+/// interface's largest frame needs. A ring smaller than a block becomes one block.
+fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<BlockGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let ring = ring_memory::checked_ring(options)?.0;
-    let block = options.block.0.min(ring);
+    let part = ring / ring_memory::LEAST_PARTS;
+    let part = if part < PAGE { PAGE } else { 1 << part.ilog2() };
+    let block = options.block.0.min(part.max(block_for(interface.longest_kept(options)))).min(ring);
     let (Ok(block), Ok(blocks)) = (u32::try_from(block), u32::try_from(ring / block)) else {
         return refuse("--ring or --block", "blocks are below 4 GiB, and there are up to 65535".into());
     };
@@ -225,21 +247,50 @@ fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
 mod tests {
     use std::time::Duration;
 
+    use capbench_sys::host::interface::InterfaceIndex;
+
     use super::geometry;
+    use crate::Interface;
     use capbench_model::options::CaptureOptions;
     use capbench_model::units::ByteCount;
 
     #[test]
     fn blocks_fill_the_ring() {
-        let ring = geometry(&CaptureOptions::default()).unwrap();
+        let interface = Interface::new("test", InterfaceIndex::new(1).unwrap(), 1500);
+        let ring = geometry(&interface, &CaptureOptions::default()).unwrap();
         assert_eq!((ring.blocks(), ring.block_size(), ring.retire_timeout_ms()), (64, 1 << 20, 10));
         let small = CaptureOptions { ring: ByteCount(8192), ..CaptureOptions::default() };
-        assert_eq!(geometry(&small).unwrap().blocks(), 1);
+        assert_eq!(geometry(&interface, &small).unwrap().blocks(), 2);
+    }
+
+    #[test]
+    fn a_ring_has_eight_blocks_unless_the_largest_frame_needs_more_room() {
+        let sizes = |ring: u64, largest: u32, block: u64| {
+            let interface = Interface::new("test", InterfaceIndex::new(1).unwrap(), 1500);
+            let options = CaptureOptions {
+                ring: ByteCount(ring),
+                block: ByteCount(block),
+                ..CaptureOptions::default()
+            };
+            let ring = geometry(&interface.with_largest_frame(largest), &options).unwrap();
+            (ring.blocks(), ring.block_size())
+        };
+        let (mib, joined) = (1 << 20, 65_558);
+        assert_eq!(sizes(64 * mib, joined, mib), (64, 1 << 20));
+        assert_eq!(sizes(mib, joined, mib), (8, 128 << 10));
+        assert_eq!(sizes(mib, 1522, mib), (8, 128 << 10));
+        assert_eq!(sizes(3 * mib, 1522, mib), (12, 256 << 10));
+        assert_eq!(sizes(mib, 130_022, mib), (4, 256 << 10));
+        assert_eq!(sizes(256 << 10, joined, mib), (2, 128 << 10));
+        assert_eq!(sizes(256 << 10, 1522, mib), (8, 32 << 10));
+        assert_eq!(sizes(64 << 10, joined, mib), (1, 64 << 10), "the capture says that frames are cut");
+        assert_eq!(sizes(mib, joined, 4096), (256, 4096), "as the user asked");
     }
 
     #[test]
     fn impossible_options_are_named() {
-        let text = |options: CaptureOptions| geometry(&options).unwrap_err().to_string();
+        let interface = Interface::new("test", InterfaceIndex::new(1).unwrap(), 1500);
+        let text = |options: CaptureOptions| geometry(&interface, &options).unwrap_err().to_string();
         let base = CaptureOptions::default;
         assert!(text(CaptureOptions { block: ByteCount(1000), ..base() }).contains("multiple of the page"));
         assert!(

@@ -249,7 +249,7 @@ impl Capture for PfRingSocket {
             ("recv".into(), counts.received),
             ("drop".into(), counts.dropped),
             ("shunt".into(), counts.shunted),
-            (Counters::CUT.into(), counts.cut),
+            ("cut".into(), counts.cut),
         ];
         raw.extend(counts.queued.map(|queued| ("queued".into(), queued.into())));
         // `recv` counts packets read out of the ring. Packets waiting in it are added.

@@ -36,9 +36,10 @@ pub static RECVMMSG: Method = Method {
 /// Frames per call of `recvmmsg`: enough to amortise the call's cost, few enough to stay in the first-level cache.
 const MANY: usize = 64;
 
-/// Largest frame of a receive buffer: 64 KiB, as receive offloads produce. The odd 192 bytes keep neighbouring buffers out of
-/// the same cache sets.
-const LARGEST: usize = 65_536 + 192;
+/// Least room of a receive buffer: 64 KiB, as receive offloads produce. The odd 192 bytes keep neighbouring buffers out of the
+/// same cache sets.
+const LEAST_ROOM: usize = 65_536 + ODD;
+const ODD: usize = 192;
 
 /// Frames copied out of a socket's queue.
 #[derive(Debug)]
@@ -121,7 +122,8 @@ impl Recv {
         socket.set_auxiliary_data().map_err(fail)?;
         socket.set_timestamps().map_err(fail)?;
         let group = bind(&context, &socket, interface, options)?;
-        let room = LARGEST.min(options.snap_length.octets() as usize);
+        let room = LEAST_ROOM.max(interface.largest_frame as usize + ODD);
+        let room = room.min(options.snap_length.octets() as usize);
         Ok(Self {
             reader: Reader { socket, vector: ReceiveVector::new(frames, room), frames },
             packing: Packing::new(options, frames, room),

@@ -10,7 +10,7 @@ use capbench_model::direction::Direction;
 use capbench_model::mark::{FrameMark, MaskedOctet, Tally};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_sys::host::interface::{LinkLayer, index_of};
+use capbench_sys::host::interface::index_of;
 use capbench_testing::network::{Namespaces, eventually, privileges};
 
 const MODES: [&str; 2] = ["xdp-count", "xdp-count+generic"];
@@ -215,12 +215,7 @@ fn root_a_driver_that_cannot_at_this_mtu_says_so() {
 
 #[test]
 fn impossible_requests_are_refused_before_opening() {
-    let interface = Interface {
-        name: "right".into(),
-        index: index_of("lo").unwrap(),
-        mtu: 1500,
-        layer: LinkLayer::Ethernet,
-    };
+    let interface = Interface::new("right", index_of("lo").unwrap(), 1500);
     let check = |method: &str, options: &CaptureOptions| {
         let spec: MethodSpec = method.parse().unwrap();
         (methods::find(&spec).unwrap().check)(&spec, &interface, options).map_err(|error| error.to_string())

@@ -38,8 +38,10 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_STATS64: u16 = 23;
 const IFLA_PROMISCUITY: u16 = 30;
 const IFLA_LINK_NETNSID: u16 = 37;
+const IFLA_GSO_MAX_SIZE: u16 = 41;
 const IFLA_XDP: u16 = 43;
 const IFLA_GRO_MAX_SIZE: u16 = 58;
+const IFLA_GSO_IPV4_MAX_SIZE: u16 = 63;
 const IFLA_GRO_IPV4_MAX_SIZE: u16 = 64;
 
 // linux/if_addr.h
@@ -86,6 +88,9 @@ pub struct Link {
     /// Size limit of a packet that GRO joins, in octets (IFLA_GRO_MAX_SIZE since Linux 5.19, IFLA_GRO_IPV4_MAX_SIZE since 6.3,
     /// the larger one); `None` if the kernel does not report it.
     pub gro_most: Option<u32>,
+    /// Size limit of a packet that the interface takes unsegmented, in octets (IFLA_GSO_MAX_SIZE, and IFLA_GSO_IPV4_MAX_SIZE since
+    /// Linux 6.3, the larger one); `None` if the kernel does not report it.
+    pub gso_most: Option<u32>,
     /// The interface tied to it: the peer of a veth.
     pub tied_to: Option<Tie>,
     /// How an XDP program is attached; `None` if the kernel does not report it.
@@ -125,10 +130,8 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
             .and_then(|info| attribute(info, IFLA_INFO_KIND))
             .map(|kind| String::from_utf8_lossy(kind).trim_end_matches('\0').to_owned()),
         promiscuity: attribute(attributes, IFLA_PROMISCUITY).and_then(|count| u32_at(count, 0)),
-        gro_most: [IFLA_GRO_MAX_SIZE, IFLA_GRO_IPV4_MAX_SIZE]
-            .into_iter()
-            .filter_map(|which| u32_at(attribute(attributes, which)?, 0))
-            .max(),
+        gro_most: larger_of(attributes, [IFLA_GRO_MAX_SIZE, IFLA_GRO_IPV4_MAX_SIZE]),
+        gso_most: larger_of(attributes, [IFLA_GSO_MAX_SIZE, IFLA_GSO_IPV4_MAX_SIZE]),
         tied_to: attribute(attributes, IFLA_LINK)
             .and_then(|index| u32_at(index, 0))
             .and_then(InterfaceIndex::new)
@@ -136,6 +139,11 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
         xdp: attribute(attributes, IFLA_XDP).and_then(XdpAttachment::parse),
         stats: attribute(attributes, IFLA_STATS64).and_then(LinkStats::parse),
     })
+}
+
+/// The larger of two numbers, or the one that is there.
+fn larger_of(attributes: &[u8], kinds: [u16; 2]) -> Option<u32> {
+    kinds.into_iter().filter_map(|kind| u32_at(attribute(attributes, kind)?, 0)).max()
 }
 
 fn netns_id(attributes: &[u8]) -> Option<i32> {
@@ -239,13 +247,15 @@ mod tests {
             nla(IFLA_LINK, &7u32.to_ne_bytes()),
             nla(IFLA_GRO_MAX_SIZE, &131_072u32.to_ne_bytes()),
             nla(IFLA_GRO_IPV4_MAX_SIZE, &65_536u32.to_ne_bytes()),
+            nla(IFLA_GSO_MAX_SIZE, &65_536u32.to_ne_bytes()),
+            nla(IFLA_GSO_IPV4_MAX_SIZE, &130_000u32.to_ne_bytes()),
             nla(IFLA_LINK_NETNSID, &2u32.to_ne_bytes()),
             // Nested attributes may carry NLA_F_NESTED.
             nla(IFLA_XDP | 0x8000, &nla(2, &[2])),
         ]);
         let link = link(&answer).unwrap();
         assert_eq!((link.index.number(), link.name.as_str(), link.mtu), (5, "veth0", 1500));
-        assert_eq!(link.gro_most, Some(131_072));
+        assert_eq!((link.gro_most, link.gso_most), (Some(131_072), Some(130_000)));
         assert_eq!(link.mac, Some([2, 0, 0, 0, 0, 1]));
         assert!(link.up && link.carrier && link.no_arp && !link.promiscuous);
         let peer = Tie { index: InterfaceIndex::new(7).unwrap(), namespace: Some(2) };

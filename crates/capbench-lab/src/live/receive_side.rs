@@ -13,6 +13,7 @@ use capbench_host::accounts::cpu::tick_ns;
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::softnet::{SoftnetSnapshot, longest_backlog};
 use capbench_host::bed::{Guarded, Moderated, Side};
+use capbench_host::largest_frame::LargestFrame;
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::laboratory::Setup;
@@ -22,7 +23,7 @@ use capbench_model::members::Members;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_sys::host::ethtool::receive_queues;
-use capbench_sys::host::{CpuId, LinkLayer, affinity};
+use capbench_sys::host::{CpuId, affinity};
 
 use super::ends::ReceiveEnd;
 use super::far_end;
@@ -52,6 +53,8 @@ fn group_of(members: Option<Members>) -> Option<Fanout> {
 pub struct ReceiveSide {
     host: Host,
     side: Side,
+    /// As captures need it.
+    interface: Interface,
     asked: PrepareReceiving,
     subject: Subject,
     plan: FramePlan,
@@ -98,17 +101,16 @@ impl ReceiveSide {
     pub fn prepare(asked: PrepareReceiving, subject: Subject, side: &Side, host: &Host) -> Result<Self> {
         let setup = &asked.setup;
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
+        let interface = side.run(|| interface(side, asked.is_virtual, &setup.capture))??;
         // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
         match &subject {
             Subject::Capture { spec, method, members } => {
                 side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
                 let options = CaptureOptions { fanout: group_of(*members), ..setup.capture.clone() };
-                side.run(|| method.accepts(spec, &interface(side), &options))?.map_err(
-                    |error| match error {
-                        CaptureError::Unsupported { reason, .. } => unsupported(reason),
-                        other => other.into(),
-                    },
-                )?;
+                side.run(|| method.accepts(spec, &interface, &options))?.map_err(|error| match error {
+                    CaptureError::Unsupported { reason, .. } => unsupported(reason),
+                    other => other.into(),
+                })?;
             }
             Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
         }
@@ -127,6 +129,7 @@ impl ReceiveSide {
         Ok(Self {
             host: host.clone(),
             side: side.clone(),
+            interface,
             subject,
             plan,
             cpus,
@@ -220,14 +223,13 @@ impl ReceiveSide {
     ) -> Worker<Order, Outcome> {
         // When the user stops a soak, frames already sent are still received: only the generator stops early.
         let stop = if arm.stays_open { Arc::default() } else { Arc::clone(&self.host.stop) };
-        let (subject, side) = (self.subject.clone(), self.side.clone());
+        let (subject, side, interface) = (self.subject.clone(), self.side.clone(), self.interface.clone());
         let streams = self.streams();
         let samples = sample_frames(&self.plan, arm.trial);
         let expected = programs::Expected::of(arm.load, arm.duration, self.plan.sizes().mean_octets());
         let (calibration, is_held) = (self.host.calibration.clone(), arm.stays_open);
         let work = move |orders: Receiver<Order>, done: SyncSender<Outcome>| {
             affinity::pin_current_thread(cpu)?;
-            let interface = interface(&side);
             let queue = queue_size(&setup, &side)?;
             let spec = match &subject {
                 Subject::Capture { spec, .. } => spec,
@@ -417,9 +419,15 @@ impl Drop for OpenCapture {
     }
 }
 
-// Sides of trials have Ethernet frames.
-fn interface(side: &Side) -> Interface {
-    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu(), layer: LinkLayer::Ethernet }
+/// The interface as captures need it, in the calling thread's namespace. On capbench's own link all frames are its own, and no
+/// longer than the MTU.
+fn interface(side: &Side, is_virtual: bool, options: &CaptureOptions) -> Result<Interface> {
+    let interface = Interface::new(side.name(), side.index(), side.mtu());
+    if is_virtual {
+        return Ok(interface);
+    }
+    let largest = LargestFrame::of_interface(side, options.direction)?;
+    Ok(interface.with_largest_frame(largest.octets))
 }
 
 /// The pattern of each stream's loss, with the facts about the trial's end that the record of its frames lacks. A stream whose

@@ -76,18 +76,13 @@ mod tests {
     use capbench_capture::Interface;
     use capbench_model::options::CaptureOptions;
     use capbench_model::units::ByteCount;
-    use capbench_sys::host::{InterfaceIndex, LinkLayer};
+    use capbench_sys::host::InterfaceIndex;
 
     use super::{Values, check, has};
 
     #[test]
     fn placeholders_are_filled_wherever_they_stand() {
-        let interface = Interface {
-            name: "eth7".into(),
-            index: InterfaceIndex::new(3).unwrap(),
-            mtu: 1500,
-            layer: LinkLayer::Ethernet,
-        };
+        let interface = Interface::new("eth7", InterfaceIndex::new(3).unwrap(), 1500);
         let options = CaptureOptions { ring: ByteCount((1 << 20) + 1), ..CaptureOptions::default() };
         let values = Values::new(&interface, &options, Path::new("/d"), Path::new("/d/f"));
         for (argument, filled) in [

@@ -12,7 +12,6 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
 use capbench_model::units::SnapLength;
-use capbench_sys::host::LinkLayer;
 use capbench_testing::network::Place;
 
 /// A count of all frames of an interface, as `capbench count` makes it.
@@ -29,12 +28,7 @@ impl Account {
         let thread = thread::spawn(move || {
             place.inside(|| {
                 let side = Side::named(&interface).unwrap();
-                let interface = Interface {
-                    name: interface,
-                    index: side.index(),
-                    mtu: side.mtu(),
-                    layer: LinkLayer::Ethernet,
-                };
+                let interface = Interface::new(&interface, side.index(), side.mtu());
                 let options = CaptureOptions {
                     snap_length: SnapLength::new(14),
                     flow_hashes: false,

@@ -8,6 +8,7 @@
 //! | `fcs` | the length of the frame check sequence that a file states |
 //! | [`clock`] | units of an interface's timestamps |
 //! | `recording_part` | which part of a recording a file is |
+//! | [`lengths`] | lengths of packets in the file and on the wire, and octets that the file does not have |
 //! | `tagging` | puts back the VLAN tag that the kernel removed from a frame |
 //! | `blocks` | constants of the pcapng format, and a builder for blocks that are not performance-critical |
 //! | `copying` | copies pcapng blocks and options into another file |
@@ -28,6 +29,7 @@ pub mod facts;
 mod fcs;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
+pub mod lengths;
 mod pcap;
 mod pcapng;
 pub mod reading;
@@ -43,6 +45,7 @@ pub use compressed::Decompressed;
 pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 pub use facts::{HashAlgorithm, PacketFacts};
 use facts::{REMARKABLE, flags_of};
+pub use lengths::{LengthCounts, Lengths};
 pub use reading::{CaptureReader, FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 pub use recording_part::{EarlierFiles, RecordingPart};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};
@@ -262,6 +265,31 @@ impl Encoder {
                 Some(record.len())
             }
         }
+    }
+
+    /// The lengths in the record that [`Encoder::encode`] makes of this frame.
+    #[inline(always)]
+    pub fn lengths(&self, frame: &Frame<'_>) -> Lengths {
+        let copy = FrameCopy::new(frame, self.snap.octets() as usize);
+        Lengths { captured: copy.captured as u32, original: copy.original }
+    }
+
+    /// The lengths in a packet's record; `None` if it is shorter than a record.
+    #[inline]
+    pub fn lengths_in(&self, record: &[u8]) -> Option<Lengths> {
+        let at = match self.records {
+            Records::Pcapng { .. } => pcapng::CAPTURED,
+            Records::Pcap => pcap::CAPTURED,
+        };
+        let [a, b, c, d, e, f, g, h] = *record.get(at..)?.first_chunk()?;
+        let (captured, original) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        Some(Lengths { captured, original })
+    }
+
+    /// The snap length of its files.
+    #[inline]
+    pub fn snap_length(&self) -> SnapLength {
+        self.snap
     }
 
     /// Encodes a record of an interface's counters; `None` if the format has no such record.

@@ -11,6 +11,8 @@ pub(super) const NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub(super) const MICROSECONDS: u32 = 0xa1b2_c3d4;
 /// Octets of a record's header.
 pub(super) const HEAD: usize = 16;
+/// Offset of the captured length; the original length follows.
+pub(super) const CAPTURED: usize = 8;
 
 /// Octets of the largest record at a snap length.
 pub(super) const fn largest_record(snap: SnapLength) -> usize {

@@ -13,8 +13,8 @@ use super::{Extent, SnapLength};
 const HEAD: usize = 28;
 /// Offset of the block's total length.
 const LENGTH: usize = 4;
-/// Offset of the captured length.
-const CAPTURED: usize = 20;
+/// Offset of the captured length; the original length follows.
+pub(super) const CAPTURED: usize = 20;
 /// Octets of the trailing length.
 const TAIL: usize = 4;
 /// Octets of `epb_flags`, including its header of 4.

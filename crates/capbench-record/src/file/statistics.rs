@@ -9,6 +9,7 @@ use std::fmt::Write;
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 
+use super::LengthCounts;
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
 /// Counters of an interface since its capture began: an interface statistics block. All are monotonic. An absent counter is
@@ -104,6 +105,13 @@ impl InterfaceStatistics {
         self.comments.push(comment);
     }
 
+    /// Notes the packets that are in the file shorter than the snap length allows, replacing an earlier note. The format has no
+    /// counter for them.
+    pub fn note_cut(&mut self, lengths: &LengthCounts) {
+        self.comments.retain(|comment| !comment.starts_with(CUT));
+        self.comments.push(format!("{CUT} packets {}, octets {}", lengths.cut_packets, lengths.cut));
+    }
+
     /// Adds a place in capbench to the booked losses.
     pub fn book_own(&mut self, place: &str, count: u64) {
         let lost = format!("{place}{OWN}{count}");
@@ -142,6 +150,8 @@ impl InterfaceStatistics {
 
 /// Prefix of the comment about losses.
 const LOST: &str = "lost:";
+/// Prefix of the comment about packets that were cut.
+const CUT: &str = "cut:";
 /// Separator between a place in capbench and its count.
 const OWN: &str = " (ours) ";
 

@@ -55,11 +55,15 @@ pub struct InterfaceAccount {
     pub past_end: u64,
     /// What became of the frames that were passed to the output.
     pub output: PacketCounts,
-    /// Frames captured shorter than the snap length allows; absent if the method does not count them.
-    pub cut: Option<u64>,
+    /// Of the frames passed to the output, those that are shorter in the file than their length and the snap length allow.
+    pub cut: u64,
+    /// The octets of those that are not in the file.
+    pub cut_octets: u64,
     /// Octets of the frames passed to the output, without FCS; absent if the recorder did not look at single frames (verbatim
     /// files).
     pub octets: Option<u64>,
+    /// Those of `octets` that are behind the snap length that the user asked for, and so not in the file.
+    pub snapped_octets: Option<u64>,
     /// Occupancy of its fullest capture, in the last full second and since; absent if the method cannot report it.
     pub fill: Option<Occupancy>,
     /// Its highest occupancy since the beginning.
@@ -109,7 +113,7 @@ impl InterfaceAccount {
         self.delivered.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
     }
 
-    /// All wanted frames that are in no file, or in a file that may not be on the disk, as far as known. Frames in files that the
+    /// All wanted frames that never were in a file, or in one that may not be on the disk, as far as known. Frames in files that the
     /// ring of files replaced, or that retention removed, do not count.
     pub fn lost(&self) -> u64 {
         self.lost_by_stack().unwrap_or(0)
@@ -123,6 +127,12 @@ impl InterfaceAccount {
     pub fn missing(&self) -> u64 {
         let unexplained = self.unexplained().and_then(|count| u64::try_from(count).ok());
         self.lost() + unexplained.filter(|_| self.was_shut).unwrap_or(0)
+    }
+
+    /// Frames that never were in a file on the disk, or not whole in it. No frame counts twice.
+    pub fn missing_or_cut(&self) -> u64 {
+        let whole = self.output.written + self.output.overwritten + self.output.deleted;
+        self.missing() + self.cut.min(whole)
     }
 
     /// Whether the number of missing frames is known.
@@ -156,7 +166,7 @@ impl InterfaceAccount {
 }
 
 impl Account {
-    /// Wanted frames of all interfaces that are in no file, as far as known.
+    /// Wanted frames of all interfaces that never were in a file, as far as known.
     pub fn lost(&self) -> u64 {
         self.interfaces.iter().map(InterfaceAccount::lost).sum()
     }

@@ -8,6 +8,7 @@ use capbench_model::counters::{Counters, Loss};
 use capbench_sys::host::clock::realtime_ns;
 
 use super::link::LinkCounts;
+use crate::file::LengthCounts;
 
 /// Requests of the thread that watches the recording.
 #[derive(Debug, Default)]
@@ -261,12 +262,33 @@ pub(super) struct InterfaceBoard {
     pub(super) filtered: AtomicU64,
     /// Frames that arrived after the end of the recording.
     pub(super) past: AtomicU64,
-    /// Octets of the frames passed to the output, as on the wire without FCS.
-    pub(super) octets: AtomicU64,
+    /// Lengths of the frames passed to the output; of verbatim files, of those recorded one by one.
+    original: AtomicU64,
+    snapped: AtomicU64,
+    cut: AtomicU64,
+    cut_packets: AtomicU64,
     /// Lost frames recorded in the file as drop counts.
     pub(super) reported: AtomicU64,
     /// Lost frames that are not in the file, because no later frame of the interface came.
     pub(super) pending_drops: AtomicU64,
+}
+
+impl InterfaceBoard {
+    pub(super) fn set_lengths(&self, lengths: &LengthCounts) {
+        self.original.store(lengths.original, Relaxed);
+        self.snapped.store(lengths.snapped, Relaxed);
+        self.cut.store(lengths.cut, Relaxed);
+        self.cut_packets.store(lengths.cut_packets, Relaxed);
+    }
+
+    pub(super) fn lengths(&self) -> LengthCounts {
+        LengthCounts {
+            original: self.original.load(Relaxed),
+            snapped: self.snapped.load(Relaxed),
+            cut: self.cut.load(Relaxed),
+            cut_packets: self.cut_packets.load(Relaxed),
+        }
+    }
 }
 
 #[cfg(test)]

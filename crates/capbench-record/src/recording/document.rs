@@ -5,7 +5,7 @@ use capbench_sys::host::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ledger::{loss_ratio, missing, rows_of};
+use super::ledger::{loss_ratio, missing, removed, removed_ratio, rows_of};
 use super::{Account, End, InterfaceAccount};
 
 /// Version of [`Document`].
@@ -30,10 +30,16 @@ pub struct Document {
     written: u64,
     /// Packets lost at a known place.
     lost: u64,
-    /// Packets that are in no file: lost at a known place, or unexplained.
+    /// Packets that never were in a file on the disk: lost at a known place, or unexplained.
     missing: u64,
-    /// `missing` as a share of the accepted packets and those lost before the method: 1 is all. `--max-loss` limits it.
+    /// Packets passed to the writer that are shorter in the file than their length and the snap length allow.
+    cut: u64,
+    /// `missing` and `cut` as a share of the accepted packets and those lost before the method: 1 is all. `--max-loss` limits it.
     loss_ratio: f64,
+    /// Packets in files that the ring (-W) replaced, or that --keep-files or --keep-free removed. They are not lost.
+    removed: u64,
+    /// `removed` as a share of the same packets as `loss_ratio`.
+    removed_ratio: f64,
     /// Number of files.
     files: u64,
     /// Octets of the files before compression.
@@ -134,10 +140,15 @@ struct InterfaceDocument {
     in_hand: i64,
     /// Packets accepted that are neither read nor lost at a known place; null if a count is unknown.
     unexplained: Option<i64>,
-    /// Packets read that are longer than a slot of the ring; null if there is no such limit.
-    cut: Option<u64>,
-    /// Octets of the packets read, without FCS; null for verbatim files.
+    /// Packets passed to the writer that are shorter in the file than their length and the snap length allow.
+    cut: u64,
+    /// Their octets that are not in the file.
+    cut_octets: u64,
+    /// Octets of the packets passed to the writer, on the wire without FCS; null for verbatim files. In the file are these less
+    /// `cut_octets` and `snapped_octets`.
     octets: Option<u64>,
+    /// Octets behind the snap length that was asked for; null for verbatim files.
+    snapped_octets: Option<u64>,
     /// Fill level of the ring in the last second, as a part of 1.
     ring_fill: Option<f64>,
     /// Highest fill level of the ring, as a part of 1.
@@ -186,7 +197,10 @@ impl Document {
             written: account.written(),
             lost: account.lost(),
             missing: missing(account),
+            cut: account.interfaces.iter().map(|interface| interface.cut).sum(),
             loss_ratio: loss_ratio(account),
+            removed: removed(account),
+            removed_ratio: removed_ratio(account),
             files: account.writer.files,
             bytes: account.writer.bytes,
             stored_bytes: account.writer.stored_bytes,
@@ -234,7 +248,9 @@ impl InterfaceDocument {
             in_hand: interface.in_hand(),
             unexplained: interface.unexplained(),
             cut: interface.cut,
+            cut_octets: interface.cut_octets,
             octets: interface.octets,
+            snapped_octets: interface.snapped_octets,
             ring_fill: interface.fill.map(Occupancy::share),
             ring_fullest: interface.fullest.map(Occupancy::share),
             drops_told: interface.reported,

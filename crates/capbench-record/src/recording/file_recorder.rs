@@ -16,7 +16,7 @@ use super::plan::Plan;
 use crate::error::Result;
 use crate::file::{
     Booking, EarlierFiles, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics,
-    LostAt, PacketFacts, RecordingPart, check_buffer, link_type_of, verbatim,
+    LengthCounts, Lengths, LostAt, PacketFacts, RecordingPart, check_buffer, link_type_of, verbatim,
 };
 use crate::writing::{EncodeRecord, FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
@@ -25,7 +25,7 @@ use crate::writing::{EncodeRecord, FileEnds, NoRoom, Origin, Output, Recorded, W
 struct Ends {
     encoder: Encoder,
     statistics: Vec<InterfaceStatistics>,
-    captures: Vec<Vec<Arc<CaptureBoard>>>,
+    boards: Vec<(Arc<InterfaceBoard>, Vec<Arc<CaptureBoard>>)>,
     /// Absent while the first file is being opened.
     gauge: Option<WriterGauge>,
     /// Whether there are worker queues, which can lose frames.
@@ -56,9 +56,9 @@ impl FileEnds for Ends {
 
 impl Ends {
     fn take_statistics(&mut self) {
-        let Self { captures, gauge, statistics, has_workers, end_ns, .. } = self;
+        let Self { boards, gauge, statistics, has_workers, end_ns, .. } = self;
         let written = gauge.as_ref().map(WriterGauge::read).unwrap_or_default();
-        for (number, (captures, statistics)) in captures.iter().zip(statistics).enumerate() {
+        for (number, ((board, captures), statistics)) in boards.iter().zip(statistics).enumerate() {
             let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
             let counters = Counters::sum(readings.iter().map(|reading| &reading.counters));
             let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
@@ -90,6 +90,7 @@ impl Ends {
                 None => readings.iter().map(|reading| reading.delivered).sum(),
             });
             statistics.book(&losses);
+            statistics.note_cut(&board.lengths());
         }
     }
 }
@@ -100,7 +101,8 @@ struct InterfaceState {
     /// Drops that its next frame reports.
     pending_drops: u64,
     reported: u64,
-    octets: u64,
+    /// Of the packets passed to the output.
+    lengths: LengthCounts,
     past: u64,
 }
 
@@ -178,7 +180,7 @@ impl FileRecorder {
         let mut ends = Ends {
             encoder: encoder.clone(),
             statistics: statistics.collect(),
-            captures: boards.iter().map(|(_, captures)| captures.clone()).collect(),
+            boards: boards.to_vec(),
             gauge: None,
             has_workers: plan.workers.is_some(),
             end_ns: None,
@@ -233,7 +235,8 @@ impl FileRecorder {
 
     #[inline(always)]
     pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
-        self.put(interface, frame, |encoder, dropped| FrameToEncode {
+        let lengths = self.encoder.lengths(frame);
+        self.put(interface, frame.time_ns, lengths, |encoder, dropped| FrameToEncode {
             encoder,
             frame,
             facts: PacketFacts { interface, queue, dropped },
@@ -243,7 +246,8 @@ impl FileRecorder {
     /// Records a frame whose octets are its record, encoded by [`FileRecorder::encoder`] without a drop count.
     #[inline]
     pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
-        self.put(interface, frame, |encoder, dropped| {
+        let lengths = self.encoder.lengths_in(frame.data).unwrap_or_default();
+        self.put(interface, frame.time_ns, lengths, |encoder, dropped| {
             move |room: &mut [u8]| match dropped {
                 Some(dropped) => encoder.with_drop_count(frame.data, dropped, room),
                 None => {
@@ -259,7 +263,8 @@ impl FileRecorder {
     fn put<'a, R: EncodeRecord>(
         &'a mut self,
         interface: u32,
-        frame: &Frame<'_>,
+        time_ns: u64,
+        lengths: Lengths,
         record: impl FnOnce(&'a Encoder, Option<u64>) -> R,
     ) {
         let Self { encoder, ends, output, interfaces, has_ended, .. } = self;
@@ -270,12 +275,12 @@ impl FileRecorder {
         }
         let pending_drops = state.pending_drops;
         let dropped = (pending_drops > 0).then_some(pending_drops);
-        let origin = Origin { interface, time_ns: frame.time_ns };
+        let origin = Origin { interface, time_ns };
         match output.packet(origin, ends, record(encoder, dropped)) {
             Ok(()) => {
                 state.reported += pending_drops;
                 state.pending_drops = 0;
-                state.octets += u64::from(frame.wire_length);
+                state.lengths.add(lengths, encoder.snap_length());
                 ends.left -= 1;
             }
             Err(refusal) => *has_ended |= state.refused(refusal, output),
@@ -283,7 +288,9 @@ impl FileRecorder {
     }
 
     /// Records a ring block straight from the ring; all its frames belong to interface 0.
-    /// Errors: The block, if it cannot be in the file as a whole: the caller then records its frames one by one.
+    /// Errors: The block, if it cannot be in the file as a whole: the caller then records its frames one by one. So it is with a
+    /// frame that the kernel cut because it is longer than a block: it fills its block to the last octet (tpacket_rcv). The frames
+    /// of blocks recorded here are as long as the filter left them.
     pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
         let frames = block.len() as u64;
         if frames > self.ends.left {
@@ -348,10 +355,10 @@ impl FileRecorder {
 
     /// Publishes the counts of this thread on the board.
     pub(super) fn publish(&self) {
-        for InterfaceState { board, pending_drops, reported, octets, past, .. } in &self.interfaces {
+        for InterfaceState { board, pending_drops, reported, lengths, past } in &self.interfaces {
             board.pending_drops.store(*pending_drops, Relaxed);
             board.reported.store(*reported, Relaxed);
-            board.octets.store(*octets, Relaxed);
+            board.set_lengths(lengths);
             board.past.store(*past, Relaxed);
         }
     }

@@ -1,4 +1,4 @@
-//! The ledger of a recording: a row for each place, and what is in no file.
+//! The ledger of a recording: a row for each place, and what is lost.
 
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
@@ -56,20 +56,37 @@ pub fn rows_of(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
     }
     let rest = if waiting.is_some() { Some(0) } else { rest };
     rows.push(row("unexplained", rest, "accepted less lost before capbench less read"));
-    if let Some(cut) = interface.cut {
-        let source = "of those read, packets longer than a slot of the ring; their end is missing";
-        rows.push(row("cut", number(cut), source));
-    }
+    let source = format!(
+        "packets passed to the writer that are shorter than their length and -s allow; {} of their octets are missing",
+        interface.cut_octets
+    );
+    rows.push(row("cut", number(interface.cut), &source));
     rows
 }
 
-/// Share of the packets that are in no file, as far as known. 1 is all packets that were accepted or lost before the method.
+/// Share of the packets that never were in a file or are cut in it, as far as known. 1 is all packets that were accepted or lost
+/// before the method.
 pub fn loss_ratio(account: &Account) -> f64 {
-    let expected = expected(account);
-    if expected == 0 { 0.0 } else { missing(account) as f64 / expected as f64 }
+    share(account, account.interfaces.iter().map(InterfaceAccount::missing_or_cut).sum())
 }
 
-/// Packets that are in no file: lost at a known place, or unexplained.
+/// Packets that were in files which a ring of files replaced, or which were removed as old. The user asked for that: they are not
+/// lost.
+pub fn removed(account: &Account) -> u64 {
+    account.interfaces.iter().map(|interface| interface.output.overwritten + interface.output.deleted).sum()
+}
+
+/// Share of the packets that were in such files.
+pub fn removed_ratio(account: &Account) -> f64 {
+    share(account, removed(account))
+}
+
+fn share(account: &Account, packets: u64) -> f64 {
+    let expected = expected(account);
+    if expected == 0 { 0.0 } else { packets as f64 / expected as f64 }
+}
+
+/// Packets that never were in a file on the disk: lost at a known place, or unexplained.
 pub fn missing(account: &Account) -> u64 {
     account.interfaces.iter().map(InterfaceAccount::missing).sum()
 }
@@ -77,7 +94,8 @@ pub fn missing(account: &Account) -> u64 {
 /// Packets that were accepted, or lost before the method.
 pub fn expected(account: &Account) -> u64 {
     let of = |interface: &InterfaceAccount| {
-        interface.accepted.unwrap_or(interface.delivered) + interface.lost_by_stack().unwrap_or(0)
+        let read_or_lost = interface.delivered + interface.lost_by_kernel().unwrap_or(0);
+        interface.accepted.unwrap_or(read_or_lost) + interface.lost_by_stack().unwrap_or(0)
     };
     account.interfaces.iter().map(of).sum()
 }
@@ -90,7 +108,27 @@ pub fn in_a_word(place: Place) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing::PacketCounts;
+    use std::time::Duration;
+
+    use crate::writing::{PacketCounts, WriterCounts};
+
+    #[test]
+    fn a_share_is_of_what_was_read_and_lost_where_nothing_else_is_counted() {
+        let uncounted = InterfaceAccount {
+            losses: vec![Loss { place: Place::Ring, count: Some(48), source: "".into() }],
+            delivered: 4,
+            output: PacketCounts { written: 4, ..PacketCounts::default() },
+            ..InterfaceAccount::default()
+        };
+        let account = Account {
+            interfaces: vec![uncounted],
+            began_ns: 0,
+            time: Duration::ZERO,
+            writer: WriterCounts::default(),
+            merge: None,
+        };
+        assert_eq!((expected(&account), loss_ratio(&account)), (52, 48.0 / 52.0));
+    }
 
     #[test]
     fn packets_that_wait_in_the_ring_are_unexplained_only_at_the_end() {

@@ -12,7 +12,7 @@ use capbench_capture::method::Method;
 use capbench_capture::pool::BUFFER_OCTETS;
 use capbench_model::counters::LossMark;
 use capbench_model::options::CaptureOptions;
-use capbench_model::units::ByteCount;
+use capbench_model::running::RingGeometry;
 use capbench_sys::packet::Frame;
 
 use super::board::{CaptureBoard, HandledRequests, InterfaceBoard, Requests};
@@ -88,8 +88,12 @@ impl SeekableBatch for BatchWithLosses {
 
 /// How many batches a capture can deliver before it needs one back.
 pub(super) fn batches_of<C: Capture>(capture: &mut C, options: &CaptureOptions) -> u32 {
-    let batch = if capture.packing().is_some() { ByteCount(BUFFER_OCTETS as u64) } else { options.block };
-    u32::try_from(options.ring.0 / batch.0.max(1)).unwrap_or(u32::MAX).max(2)
+    let are_packed = capture.packing().is_some();
+    let batches = match capture.running().ring {
+        RingGeometry::Blocks { blocks, .. } if !are_packed => u64::from(blocks),
+        _ => options.ring.0 / BUFFER_OCTETS as u64,
+    };
+    u32::try_from(batches).unwrap_or(u32::MAX).max(2)
 }
 
 /// The merge's plan for an open capture of this method.

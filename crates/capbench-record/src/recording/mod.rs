@@ -17,7 +17,7 @@
 //! | `link` | the interface's counters |
 //! | `unreached` | frames that the interface received and the socket never got |
 //! | [`account`] | what became of every packet |
-//! | [`ledger`] | the same as rows, and what is in no file |
+//! | [`ledger`] | the same as rows, and what is lost |
 //! | [`document`] | the same as data, for `record --json` |
 //!
 //! Which frame gets a drop count:

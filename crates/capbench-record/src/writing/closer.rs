@@ -67,6 +67,10 @@ struct State {
     /// A file whose writeback should start.
     dirty: Option<Arc<File>>,
     failure: Option<Failure>,
+    /// Whether the writer has a file open.
+    has_open_file: bool,
+    /// Whether it has opened one since the last sweep.
+    has_begun: bool,
     is_closing: bool,
     /// The thread has panicked.
     is_gone: bool,
@@ -110,6 +114,15 @@ impl Closer {
     pub(super) fn complete(&self, file: Complete) {
         let mut state = self.shared.wait_while(|state| !state.is_gone && state.waiting.len() >= MOST_WAITING);
         state.waiting.push_back(file);
+        state.has_open_file = false;
+        drop(state);
+        self.shared.work.notify_one();
+    }
+
+    /// Notes that the writer has opened a file, which counts among those that are kept.
+    pub(super) fn begin(&self) {
+        let mut state = self.shared.lock();
+        (state.has_open_file, state.has_begun) = (true, true);
         drop(state);
         self.shared.work.notify_one();
     }
@@ -165,8 +178,10 @@ struct Worker {
 enum Task {
     Complete(Complete),
     WriteBack(Arc<File>),
-    /// Check whether old files must be removed.
-    Sweep,
+    /// Check whether old files must be removed, because a file was opened or some time has passed.
+    Sweep {
+        has_begun: bool,
+    },
     End,
 }
 
@@ -201,7 +216,12 @@ impl Worker {
                     // If this fails, the sync of the file fails, too, and reports the error.
                     let _ = filesystem::begin_write_back(file.as_fd());
                 }
-                Task::Sweep => self.sweep(),
+                Task::Sweep { has_begun } => {
+                    if let Some(keeper) = self.keeper.as_mut().filter(|_| has_begun) {
+                        keeper.note_new_file();
+                    }
+                    self.sweep();
+                }
                 Task::End => return,
             }
         }
@@ -217,8 +237,9 @@ impl Worker {
                 return Task::Complete(file);
             }
             let left = self.keeper.as_ref().map(|_| keeper::INTERVAL.saturating_sub(self.swept.elapsed()));
-            if left == Some(Duration::ZERO) && !state.is_closing {
-                return Task::Sweep;
+            let has_begun = std::mem::take(&mut state.has_begun);
+            if left.is_some() && !state.is_closing && (has_begun || left == Some(Duration::ZERO)) {
+                return Task::Sweep { has_begun };
             }
             match (state.dirty.take(), left) {
                 (Some(file), _) => return Task::WriteBack(file),
@@ -284,7 +305,8 @@ impl Worker {
     fn sweep(&mut self) {
         if let Some(keeper) = &mut self.keeper {
             if keeper.is_due() {
-                self.gauge.retained(keeper.sweep(&self.gauge).err().map(|error| error.to_string()));
+                let open = u64::from(self.shared.lock().has_open_file);
+                self.gauge.retained(keeper.sweep(&self.gauge, open).err().map(|error| error.to_string()));
             }
             self.swept = Instant::now();
         }

@@ -73,11 +73,16 @@ impl Keeper {
         }
     }
 
-    /// Removes files above the limits, and counts them. It keeps the newest file, which may be the only one at the end of a
+    /// Notes that a file was opened, which counts among the others.
+    pub(super) fn note_new_file(&mut self) {
+        self.state = State::NewFile;
+    }
+
+    /// Removes files above the limits, and counts them; `open` files are being written. It keeps the newest file, which may be the only one at the end of a
     /// recording.
     /// Errors: Why the folder could not be read, or the first file not be removed, or that removal cannot free enough space.
-    pub(super) fn sweep(&mut self, gauge: &Gauge) -> io::Result<()> {
-        let swept = self.remove_oldest(gauge);
+    pub(super) fn sweep(&mut self, gauge: &Gauge, open: u64) -> io::Result<()> {
+        let swept = self.remove_oldest(gauge, open);
         self.state = if swept.is_ok() { State::Kept } else { State::Failed(Instant::now()) };
         swept
     }
@@ -99,12 +104,12 @@ impl Keeper {
         })
     }
 
-    fn remove_oldest(&mut self, gauge: &Gauge) -> io::Result<()> {
+    fn remove_oldest(&mut self, gauge: &Gauge, open: u64) -> io::Result<()> {
         let mut files = self.files()?;
         let there: HashSet<&OsStr> = files.iter().map(|file| file.name.as_os_str()).collect();
         self.completed.retain(|name, _| there.contains(name.as_os_str()));
         let (retention, room) = (self.retention, self.room()?);
-        retention.remove_oldest(&mut files, room, |file| self.remove(file, gauge))
+        retention.remove_oldest(&mut files, open, room, |file| self.remove(file, gauge))
     }
 
     fn remove(&mut self, file: &OwnFile, gauge: &Gauge) -> io::Result<()> {
@@ -236,7 +241,7 @@ mod tests {
         keeper.add(&folder.join("eth0-104.pcapng"), &[0, 0], true);
         let gauge = Gauge::new(2, 8, true);
         [[7, 5], [1, 1]].iter().for_each(|packets| gauge.written(packets));
-        keeper.sweep(&gauge).unwrap();
+        keeper.sweep(&gauge, 1).unwrap();
         let left = [
             "eth0-1.pcapng",
             "eth0-100.pcapng.ledger.json",
@@ -255,7 +260,7 @@ mod tests {
         let of =
             |interface: usize| (counts.interfaces[interface].written, counts.interfaces[interface].deleted);
         assert_eq!([of(0), of(1)], [(1, 7), (1, 5)]);
-        keeper.sweep(&gauge).unwrap();
+        keeper.sweep(&gauge, 1).unwrap();
         assert_eq!(names(folder), left);
     }
 
@@ -270,7 +275,7 @@ mod tests {
         keeper.add(&scratch.path().join("eth0-100.pcapng"), &[1], true);
         let gauge = Gauge::new(1, 8, true);
         gauge.written(&[2]);
-        keeper.sweep(&gauge).unwrap();
+        keeper.sweep(&gauge, 1).unwrap();
         assert_eq!(names(scratch.path()), ["eth0-100.pcapng"]);
         assert_eq!(gauge.read().packets().deleted, 1);
     }
@@ -283,14 +288,14 @@ mod tests {
         let mut enough =
             keeper(scratch.path(), Retention { files: Some(5), free: Some(FreeSpace::Percent(0)) });
         assert!(enough.is_due(), "at the start");
-        enough.sweep(&gauge).unwrap();
+        enough.sweep(&gauge, 1).unwrap();
         assert!(!enough.is_due());
         enough.add(&scratch.path().join("eth0-101.pcapng"), &[1], true);
         assert!(enough.is_due(), "there is one more file");
-        enough.sweep(&gauge).unwrap();
+        enough.sweep(&gauge, 1).unwrap();
         enough.retention.free = Some(FreeSpace::Bytes(ByteCount(u64::MAX)));
         assert!(enough.is_due(), "free space is lacking");
-        enough.sweep(&gauge).unwrap_err();
+        enough.sweep(&gauge, 1).unwrap_err();
         assert!(!enough.is_due(), "nothing could be removed just now");
         enough.state = State::Failed(Instant::now().checked_sub(RETRY).unwrap());
         assert!(enough.is_due());
@@ -302,7 +307,7 @@ mod tests {
         make(scratch.path(), "eth0-100.pcapng", 100);
         let mut keeper = keeper(scratch.path(), Retention { files: Some(1), free: None });
         keeper.user += 1;
-        keeper.sweep(&Gauge::new(1, 8, true)).unwrap();
+        keeper.sweep(&Gauge::new(1, 8, true), 1).unwrap();
         assert_eq!(names(scratch.path()), ["eth0-100.pcapng"]);
     }
 
@@ -314,7 +319,7 @@ mod tests {
         make(scratch.path(), "other", 100);
         let free = Some(FreeSpace::Bytes(ByteCount(u64::MAX)));
         let mut keeper = keeper(scratch.path(), Retention { files: None, free });
-        let error = keeper.sweep(&Gauge::new(1, 8, true)).unwrap_err();
+        let error = keeper.sweep(&Gauge::new(1, 8, true), 1).unwrap_err();
         assert!(error.to_string().contains("--keep-free"), "{error}");
         assert_eq!(names(scratch.path()), ["eth0-100.pcapng", "eth0-101.pcapng", "other"]);
     }

@@ -1,5 +1,6 @@
 //! Names of a recording's files, by the rules of tcpdump(8).
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -11,9 +12,6 @@ use crate::error::{RecordError, Result};
 
 /// Suffix of a compressed file's name.
 pub(super) const COMPRESSED: &[u8] = b".zst";
-
-/// Seconds after which fields of a pattern repeat: %M, %H, %a.
-const PERIODS: [u32; 3] = [3600, 86_400, 7 * 86_400];
 
 #[derive(Clone, Debug)]
 pub(super) struct FileNames {
@@ -82,23 +80,55 @@ impl FileNames {
         pattern
     }
 
-    /// Seconds after which a name repeats, if a file begins every `interval` seconds from this second on; `None` if no checked
-    /// name repeats.
+    /// Seconds after which the first name repeats, if a file begins every `interval` seconds from this second on; `None` if none
+    /// repeats within ten years or 50,000 names that could be alike.
     pub(super) fn repeat_after(&self, second: i64, interval: u32) -> Option<u32> {
-        /// Intervals to check.
-        const LOOKED_AT: i64 = 64;
-        let repeats = |from: i64, after: u32| {
-            let name = self.path(from, 0).ok();
-            name.is_some() && name == self.path(from.saturating_add(after.into()), 0).ok()
-        };
-        let begins = (0..LOOKED_AT).map(|number| second.saturating_add(number * i64::from(interval)));
-        if begins.into_iter().any(|begin| repeats(begin, interval)) {
-            return Some(interval);
+        const NAMES: i64 = 50_000;
+        const TEN_YEARS: i64 = 10 * 366 * 86_400;
+        let conversions = conversions(self.stem.as_bytes());
+        // Seconds since 1970 never repeat.
+        if conversions.contains(&b's') {
+            return None;
         }
-        PERIODS
-            .into_iter()
-            .find(|&period| period > interval && period % interval == 0 && repeats(second, period))
+        let step = least_step(&conversions, interval);
+        let mut seen = HashMap::new();
+        for number in 0..NAMES.min(TEN_YEARS / step + 1) {
+            let begin = second.checked_add(number.checked_mul(step)?)?;
+            if let Some(before) = seen.insert(self.path(begin, 0).ok()?, begin) {
+                return u32::try_from(begin - before).ok();
+            }
+        }
+        None
     }
+}
+
+/// The conversions of a pattern of strftime(3), without flags, widths and modifiers.
+fn conversions(pattern: &[u8]) -> Vec<u8> {
+    let mut found = Vec::new();
+    let mut rest = pattern.iter();
+    while rest.any(|byte| *byte == b'%') {
+        let is_prefix = |byte: &&u8| b"-_^#EO+".contains(*byte) || byte.is_ascii_digit();
+        found.extend(rest.find(|byte| !is_prefix(byte)));
+    }
+    found
+}
+
+/// The seconds between two files that can have the same name: a multiple of the interval, and of the cycle of each field that
+/// repeats at whole cycles only. Seconds always do; minutes do where the files begin whole minutes apart, and so on.
+fn least_step(conversions: &[u8], interval: u32) -> i64 {
+    const FIELDS: [(&[u8], i64, i64); 3] = [(b"STrc", 1, 60), (b"MTRrc", 60, 3600), (b"HkTRc", 3600, 86_400)];
+    let mut step = i64::from(interval.max(1));
+    for (names, unit, cycle) in FIELDS {
+        let is_there = conversions.iter().any(|conversion| names.contains(conversion));
+        if is_there && step % unit == 0 {
+            step = step / greatest_common_divisor(step, cycle) * cycle;
+        }
+    }
+    step
+}
+
+fn greatest_common_divisor(one: i64, other: i64) -> i64 {
+    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
 }
 
 #[cfg(test)]
@@ -150,6 +180,20 @@ mod tests {
         assert_eq!(after("%a-%H.pcap", 3600), Some(7 * 86_400));
         assert_eq!(after("%Y-%m-%dT%H-%M-%S.pcap", 1), None);
         assert_eq!(after("%s.pcap", 1), None);
+        // A minute is no multiple of 7 s: the same second comes again after seven minutes, and so on.
+        assert_eq!(after("%S.pcap", 2), Some(60));
+        assert_eq!(after("%S.pcap", 7), Some(420));
+        assert_eq!(after("%M%S.pcap", 7), Some(7 * 3600));
+        for day in ["%H%M%S.pcap", "%T.pcap", "%-H-%OM-%2S.pcap"] {
+            assert_eq!((after(day, 1), after(day, 7)), (Some(86_400), Some(7 * 86_400)), "{day}");
+        }
+        assert_eq!(after("%I%M%S.pcap", 1), Some(43_200), "twice a day");
+        // Hours of the day of files every 5000 s: the first two alike are 17 files apart, 85,000 s.
+        assert_eq!(after("%H.pcap", 5000), Some(85_000));
+        assert_eq!(after("%d-%H%M%S.pcap", 1), Some(30 * 86_400), "from the 9th of September 2001 on");
+        assert_eq!(after("%j-%H%M%S.pcap", 1), Some(365 * 86_400));
+        assert_eq!(after("%%S.pcap", 60), Some(60), "no conversion");
+        assert_eq!(after("%y%j-%H.pcap", 3600), None, "not within ten years");
     }
 
     #[test]

@@ -103,6 +103,17 @@ impl WriteOptions {
         self.names().repeat_after(second, interval)
     }
 
+    /// The flags by which files with packets of this recording are replaced or removed; `None` if all files stay.
+    pub fn removes_files_by(&self) -> Option<&'static str> {
+        if self.rotation.is_ring() {
+            Some("-W")
+        } else if !self.retention.is_nothing() {
+            Some("--keep-files and --keep-free")
+        } else {
+            None
+        }
+    }
+
     /// The first existing file of an earlier recording that this one will replace, if files are numbered without an interval.
     pub fn first_replaced(&self) -> Option<PathBuf> {
         self.names().first_replaced(self.rotation.files)

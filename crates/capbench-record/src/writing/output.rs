@@ -418,7 +418,8 @@ fn keeper(options: &WriteOptions, gauge: &Gauge) -> Result<Option<Keeper>> {
         .map_err(Failure::of("remove old files in the folder of", &options.path))
         .map_err(Failure::into_error)?;
     // As later: the recording continues, and its status reports the failure.
-    gauge.retained(keeper.sweep(gauge).err().map(|error| error.to_string()));
+    // The first file follows.
+    gauge.retained(keeper.sweep(gauge, 1).err().map(|error| error.to_string()));
     Ok(Some(keeper))
 }
 

@@ -70,7 +70,7 @@ impl Retention {
         self.free.map_or(0, |free| free.bytes_of(room.total))
     }
 
-    /// Calls `remove` for the oldest files while a limit is exceeded, counting one more file for the one being written. Never
+    /// Calls `remove` for the oldest files while a limit is exceeded. Those that are being written, `open`, count, too. Never
     /// removes the newest file. Files of earlier runs are older than those of this run, even if the clock was set back.
     ///
     /// A file that cannot be removed does not count for any limit; the next one is tried. If all files together do not free
@@ -79,6 +79,7 @@ impl Retention {
     pub(super) fn remove_oldest(
         &self,
         files: &mut [OwnFile],
+        open: u64,
         room: Room,
         mut remove: impl FnMut(&OwnFile) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -88,7 +89,7 @@ impl Retention {
         let removable = &files[..files.len().saturating_sub(1)];
         let most = self.files.unwrap_or(u64::MAX);
         let wanted = self.wanted(room);
-        let (mut count, mut free) = (files.len() as u64 + 1, room.free);
+        let (mut count, mut free) = (files.len() as u64 + open, room.free);
         let mut reachable = removable.iter().fold(free, |sum, file| sum.saturating_add(file.bytes));
         let mut failure = None;
         for file in removable {
@@ -126,7 +127,7 @@ mod tests {
     /// The names of the files that go, where `stuck` cannot be removed; and what is said.
     fn goes(retention: Retention, files: &mut [OwnFile], free: u64, stuck: &str) -> (Vec<String>, String) {
         let mut gone = Vec::new();
-        let done = retention.remove_oldest(files, Room { total: 1000, free }, |file| {
+        let done = retention.remove_oldest(files, 1, Room { total: 1000, free }, |file| {
             if file.name == stuck {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
@@ -199,13 +200,14 @@ mod tests {
             most in proptest::option::of(1_u64..20),
             percent in proptest::option::of(0_u8..=100),
             free in 0_u64..5000,
+            open in 0_u64..2,
         ) {
             let of = |(number, &(bytes, second)): (usize, &(u64, u64))| file(number as u64, bytes, second);
             let mut files: Vec<_> = sizes.iter().enumerate().map(of).collect();
             let retention = Retention { files: most, free: percent.map(FreeSpace::Percent) };
             let room = Room { total: 10_000, free };
             let mut count = 0;
-            let done = retention.remove_oldest(&mut files, room, |_| {
+            let done = retention.remove_oldest(&mut files, open, room, |_| {
                 count += 1;
                 Ok(())
             });
@@ -213,7 +215,7 @@ mod tests {
             let wanted = percent.map_or(0, |percent| u64::from(percent) * 100);
             let freed = |count: usize| free + files[..count].iter().map(|file| file.bytes).sum::<u64>();
             let removable = files.len().saturating_sub(1);
-            let is_few = |count: usize| most.is_none_or(|most| ((files.len() - count) as u64) < most);
+            let is_few = |count: usize| most.is_none_or(|most| (files.len() - count) as u64 + open <= most);
             let is_free = |count: usize| freed(count) >= wanted;
             let is_reachable = is_free(removable);
             prop_assert_eq!(done.is_ok(), is_reachable);

@@ -155,6 +155,7 @@ impl Writer {
         }
         let current = self.current.insert(Current::open(path, opener, &cut.header, gauge.interfaces())?);
         gauge.file_begun(&current.path);
+        closer.begin();
         current.report(gauge);
         Ok(())
     }

@@ -77,7 +77,8 @@ pub struct RecordFlags {
     /// One JSON document about all packets at the end, on standard output (on standard error with -w -)
     #[arg(long)]
     pub json: bool,
-    /// Share of the accepted packets that may be lost, such as 1e-6 or 0.1%; more ends with exit code 3
+    /// Share of the accepted packets that may be lost or cut, such as 1e-6 or 0.1%; more ends with exit code 3. Packets of files
+    /// that -W replaces or --keep-files and --keep-free remove are not lost
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub max_loss: Option<f64>,
     #[command(flatten)]
@@ -117,7 +118,7 @@ pub struct OutputFlags {
     /// As for dumpcap, when to begin a new file: duration:SECONDS, packets:N or filesize:KB; files:N is a ring of N files
     #[arg(short = 'b', long, value_name = "CONDITION", value_parser = dumpcap::condition)]
     pub ring_buffer: Vec<Condition>,
-    /// Keep up to this many files: the oldest of this recording are removed, those of earlier runs included
+    /// Keep up to this many files, the open one included: the oldest of this recording are removed, those of earlier runs included
     #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u64).range(1..))]
     pub keep_files: Option<u64>,
     /// Keep this much of the disk free, such as 20GiB or 10%: the oldest files of this recording are removed, those of earlier

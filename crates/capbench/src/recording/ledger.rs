@@ -59,7 +59,7 @@ fn times(count: u64) -> String {
     if count == 1 { "once".into() } else { format!("{count} times") }
 }
 
-/// How many packets are in no file, and where they were lost.
+/// How many packets are lost, where, and how many are cut in the file.
 pub fn losses_in_words(account: &Account) -> String {
     let place = |interface: &InterfaceAccount, place: &str, count: u64| {
         (count > 0).then(|| format!("{}: {place} {count}", interface.name))
@@ -75,7 +75,19 @@ pub fn losses_in_words(account: &Account) -> String {
             .collect()
     };
     let places: Vec<_> = account.interfaces.iter().flat_map(of_interface).collect();
-    format!("{} of {} packets are in no file ({})", missing(account), expected(account), places.join(", "))
+    let (missing, expected) = (missing(account), expected(account));
+    let cut: u64 = account.interfaces.iter().map(|interface| interface.cut).sum();
+    let octets: u64 = account.interfaces.iter().map(|interface| interface.cut_octets).sum();
+    match (missing, cut) {
+        (_, 0) => format!("{missing} of {expected} packets are lost ({})", places.join(", ")),
+        (0, _) => {
+            format!("{cut} of {expected} packets are cut in the file: {octets} octets of them are missing")
+        }
+        _ => format!(
+            "{missing} of {expected} packets are lost ({}), and {cut} are cut: {octets} octets of them are missing",
+            places.join(", ")
+        ),
+    }
 }
 
 /// The ledger of every interface of a running or ended recording.
@@ -203,9 +215,31 @@ mod tests {
         assert_eq!(loss_ratio(&account), 442.0 / 2000.0);
         assert_eq!(
             losses_in_words(&account),
-            "442 of 2000 packets are in no file (a: stack 427, a: ring 3, a: unexplained 12)"
+            "442 of 2000 packets are lost (a: stack 427, a: ring 3, a: unexplained 12)"
         );
         assert_eq!(unknown_losses(&account), None);
+    }
+
+    #[test]
+    fn packets_that_are_cut_count_as_lost_for_the_limit() {
+        let cut = InterfaceAccount {
+            cut: 171,
+            cut_octets: 10_140_000,
+            ..interface("a", 243, &[(Place::Ring, Some(0))], 243)
+        };
+        let whole = account(vec![cut.clone()]);
+        assert_eq!((loss_ratio(&whole), missing(&whole)), (171.0 / 243.0, 0));
+        assert_eq!(
+            losses_in_words(&whole),
+            "171 of 243 packets are cut in the file: 10140000 octets of them are missing"
+        );
+        assert!(text(&whole, false).contains("10140000 of their octets are missing"));
+        let output = PacketCounts { written: 100, unwritten: 143, ..PacketCounts::default() };
+        let both = account(vec![InterfaceAccount { output, ..cut }]);
+        assert_eq!(loss_ratio(&both), 1.0, "a lost packet does not count again");
+        assert!(
+            losses_in_words(&both).contains("143 of 243 packets are lost (a: writer 143), and 171 are cut")
+        );
     }
 
     #[test]

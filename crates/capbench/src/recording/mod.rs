@@ -8,6 +8,7 @@ pub mod ledger;
 mod plan;
 mod progress;
 pub mod record;
+mod slots;
 
 use std::fs::File;
 use std::io;
@@ -21,6 +22,7 @@ use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
 use capbench_capture::{Filter, Interface};
 use capbench_host::bed::Side;
+use capbench_host::largest_frame::LargestFrame;
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::{Delivery, MethodSpec};
@@ -53,10 +55,9 @@ pub fn method(text: &str) -> Result<MethodSpec> {
     Ok(spec)
 }
 
-/// An interface of this network namespace in the form that methods need.
+/// An interface of this network namespace, whose frames are no longer than its MTU allows.
 pub fn interface(side: &Side) -> Result<Interface> {
-    let (name, index, mtu) = (side.name().into(), side.index(), side.mtu());
-    Ok(Interface { name, index, mtu, layer: side.layer()? })
+    Ok(Interface::new(side.name(), side.index(), side.mtu()).with_layer(side.layer()?))
 }
 
 /// How to record an interface.
@@ -87,6 +88,8 @@ impl Wanted<'_> {
             Some(text) => Some(text.compile(&interface, options.snap_length, self.optimise)?),
             None => None,
         };
+        let largest = LargestFrame::of_interface(&side, options.direction)?;
+        let interface = interface.with_largest_frame(largest.octets);
         options.flow_hashes = self.flow_hashes || has_flow_hashes(&interface);
         let description = description(&interface, side.mac(), options.filter.as_ref());
         Ok(Source { interface, method: self.method.clone(), options, members: self.members, description })

@@ -110,6 +110,16 @@ fn group(name: &str) -> Result<u32> {
     Ok(found.ok_or_else(|| Usage(format!("--group {name}: there is no such group")))?)
 }
 
+/// Says at the start of a recording with `--max-loss` which packets without a file are not lost.
+pub fn explain_limit(max_loss: Option<f64>, write: &WriteOptions) {
+    if let (Some(limit), Some(flags)) = (max_loss, write.removes_files_by()) {
+        tell!(
+            "capbench: --max-loss {limit}: packets in files that are replaced or removed by {flags} were recorded and do not count as \
+             lost; the account has their number"
+        );
+    }
+}
+
 /// Warns at the start if names of a pattern repeat, or numbered files replace those of an earlier recording.
 pub fn warn_of_names(write: &WriteOptions) {
     if let Some(file) = write.first_replaced() {

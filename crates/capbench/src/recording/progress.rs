@@ -15,6 +15,15 @@ use crate::status::{BitRates, Figures, InPlace, Losses, word};
 /// Share of a ring in use (0 to 1) from which on a warning is printed.
 const NEARLY_FULL: f64 = 0.75;
 
+/// What makes room for longer packets; `None` for methods whose buffers capbench does not choose.
+fn cut_remedy(method: &str) -> Option<&'static str> {
+    match method.split(['+', ':']).next()? {
+        "packet-v1" | "packet-v2" => Some("; a larger --frame holds them"),
+        "packet-v3" => Some("; a larger --block holds them"),
+        _ => None,
+    }
+}
+
 /// What was reported last.
 pub struct Status {
     line: Option<InPlace>,
@@ -29,6 +38,8 @@ pub struct Status {
     downs: Vec<(u64, bool)>,
     /// Whether a nearly full ring of the interface was reported.
     were_full: Vec<bool>,
+    /// Whether cut packets of the interface were reported.
+    were_cut: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -61,6 +72,7 @@ impl Status {
             was_behind: false,
             downs: Vec::new(),
             were_full: Vec::new(),
+            were_cut: Vec::new(),
         }
     }
 
@@ -71,6 +83,7 @@ impl Status {
         self.show_deleted(&writer);
         self.show_links(&account);
         self.warn_of_fills(&account);
+        self.warn_of_cuts(&account);
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
         let now = Totals::of(&account);
         if let Some(line) = &mut self.line {
@@ -147,6 +160,22 @@ impl Status {
                 ));
             }
             self.were_full[at] = is_full;
+        }
+    }
+
+    /// Warns once of packets that are longer than the method can deliver.
+    fn warn_of_cuts(&mut self, account: &Account) {
+        self.were_cut.resize(account.interfaces.len(), false);
+        for (at, InterfaceAccount { name, method, cut, cut_octets, .. }) in
+            account.interfaces.iter().enumerate()
+        {
+            if *cut > 0 && !self.were_cut[at] {
+                self.were_cut[at] = true;
+                self.tell(&format!(
+                    "{cut} packets of {name} are cut: {method} had no room for {cut_octets} octets of them{}",
+                    cut_remedy(method).unwrap_or_default()
+                ));
+            }
         }
     }
 

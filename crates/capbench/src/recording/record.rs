@@ -22,7 +22,7 @@ use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
 
 pub use super::flags::RecordFlags;
-use super::{ledger, plan, progress};
+use super::{ledger, plan, progress, slots};
 use crate::exit::{self, Exit, Usage};
 use crate::metrics::Exporter;
 use crate::output::{self, print};
@@ -60,7 +60,9 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let signals = Signals::install()?;
     let what = plan::in_words(&plan);
+    let largest = slots::largest_frames(&plan)?;
     plan::warn_of_names(&plan.write);
+    plan::explain_limit(flags.max_loss, &plan.write);
     let file = file.unwrap_or(Path::new("-"));
     let is_pipe = fs::metadata(file).is_ok_and(|found| found.file_type().is_fifo());
     let pipe = if is_pipe { reader(file, flags, &stop)? } else { None };
@@ -73,7 +75,8 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     for note in plan::left_out(opened.plan()) {
         tell!("capbench: {note}");
     }
-    let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
+    let running: Vec<_> = opened.running().map(|(source, running)| (source, running.clone())).collect();
+    let sources = opened.plan().sources.clone();
     let pool = opened.worker_pool();
     let write = opened.plan().write.clone();
     let layers: Vec<_> = opened.plan().sources.iter().map(|source| source.interface.layer).collect();
@@ -83,8 +86,12 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if let Some(pool) = pool {
         tell!("capbench: {}", plan::workers_in_words(&pool));
     }
-    for running in &running {
+    for (source, running) in &running {
         tell!("capbench: {}: {}; {}", running.method, running.engine, running.ring);
+        let capbench_record::recording::Source { interface, options, .. } = &sources[*source];
+        if let Some(line) = slots::in_words(interface, options, &largest[*source], running) {
+            tell!("capbench: {line}");
+        }
         if !running.shortfalls.is_empty() {
             tell!("capbench: {}", running.shortfalls.join("; "));
         }

@@ -40,6 +40,7 @@ mod record_accounts;
 mod record_ends;
 mod record_files;
 mod record_losses;
+mod record_octets;
 mod record_ports;
 mod record_refusals;
 mod record_retention;

@@ -124,7 +124,7 @@ fn root_frames_that_came_while_an_interface_went_up_are_lost_in_the_stack() {
         );
         assert_eq!(ended.code, Some(if lost > 0 { 3 } else { 0 }), "{method}: {ended:#?}");
         let reason = format!(
-            "--max-loss 0: {lost} of {} packets are in no file (right: stack {lost})",
+            "--max-loss 0: {lost} of {} packets are lost (right: stack {lost})",
             count("accepted") + lost
         );
         assert_eq!(ended.errors.contains(&reason), lost > 0, "{method}: {ended:#?}");

@@ -55,7 +55,7 @@ fn root_flags_that_contradict_each_other_are_refused() {
         ("no --format verbatim --method packet-v2", ["packet-v2 has no blocks", "give --method packet-v3"]),
         ("no --format verbatim --fanout lb --members 2", ["it is for one capture", ""]),
         ("no --format verbatim --block 32MiB --ring 64MiB", ["blocks can have up to 16MiB", ""]),
-        ("no --ring 4MiB --workers 2", ["--workers: ", "--ring"]),
+        ("no --ring 16KiB --workers 2", ["--workers: ", "--ring"]),
         ("no --ring 16MiB --workers 1 --worker-queue 15", ["--worker-queue: ", "--ring"]),
         ("a.pcapng --keep-files 3", ["give -G or -C", ""]),
         ("a.pcapng -C 1 -W 3 --keep-files 3", ["no -W", ""]),

@@ -163,17 +163,12 @@ fn chunk_size(interface: &Interface, options: &CaptureOptions) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use capbench_sys::host::interface::{InterfaceIndex, LinkLayer};
+    use capbench_sys::host::interface::InterfaceIndex;
 
     use super::*;
 
     fn plan(spec: &str, mtu: u32, options: &CaptureOptions) -> Result<Plan> {
-        let interface = Interface {
-            name: "test".into(),
-            index: InterfaceIndex::new(1).unwrap(),
-            mtu,
-            layer: LinkLayer::Ethernet,
-        };
+        let interface = Interface::new("test", InterfaceIndex::new(1).unwrap(), mtu);
         Plan::new(&spec.parse().unwrap(), &interface, options)
     }
 

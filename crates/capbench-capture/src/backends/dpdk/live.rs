@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
-use capbench_sys::dpdk::{Burst, DriverSockets, Port, eal};
+use capbench_sys::dpdk::{Burst, DeviceName, DriverSockets, Port, eal};
 use capbench_sys::packet::Frame;
 use capbench_sys::xdp::XdpStatistics;
 
@@ -21,7 +21,7 @@ use super::super::addressee::addressee;
 use super::super::presence::Presence;
 use super::losses::{of_hardware, of_queues, of_xdp};
 use super::shared::Shared;
-use super::{METHOD, Request, check};
+use super::{METHOD, Request, check, cut_unseen, ring};
 use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result};
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::fanout::Fanout;
@@ -76,8 +76,13 @@ impl Dpdk {
         let fanout = options.fanout.as_ref();
         let shared = fanout.map_or_else(|| open().map(Arc::new), |fanout| fanout.owned(open))?;
         let port = shared.next_queues(spec, fanout, &context)?;
+        let mut running = running(&port, &shared, fanout).map_err(|source| context.fail(source))?;
+        if request.device == DeviceName::AfPacket {
+            let frame = ring(&request, interface, options)?.frame;
+            running.shortfalls.extend(cut_unseen(frame, interface));
+        }
         Ok(Self {
-            running: running(&port, &shared, fanout).map_err(|source| context.fail(source))?,
+            running,
             port,
             _shared: shared,
             below: request.device.is_virtual().then(|| Presence::of(interface)),

@@ -55,7 +55,6 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
     interface.received = link.received;
     interface.accepted = counters.accepted;
-    interface.cut = counters.cut();
     interface.losses = counters.losses;
     if !interface.losses.iter().any(|loss| loss.place == Place::Link) {
         let source = LinkCounts::MISSED.into();
@@ -76,6 +75,8 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
         let is_here = |(port, (source, _)): (usize, &(usize, _))| (*source == number).then_some(port);
         let ports: Vec<_> = session.captures.iter().enumerate().filter_map(is_here).collect();
         let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
+        let lengths = lane.lengths();
+        let knows_each_length = session.plan.format != FileFormat::Verbatim;
         let mut interface = InterfaceAccount {
             name: source.interface.name.clone(),
             method: source.method.to_string(),
@@ -85,7 +86,10 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
             filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
             past_end: lane.past.load(Relaxed),
             output: written.interfaces.get(number).copied().unwrap_or_default(),
-            octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
+            cut: lengths.cut_packets,
+            cut_octets: lengths.cut,
+            octets: knows_each_length.then_some(lengths.original),
+            snapped_octets: knows_each_length.then_some(lengths.snapped),
             fill: Occupancy::fullest(captures.iter().map(|capture| capture.fills().lately())),
             fullest: Occupancy::fullest(captures.iter().map(|capture| capture.fills().ever())),
             reported: (session.plan.format != FileFormat::Pcap).then(|| lane.reported.load(Relaxed)),

@@ -169,6 +169,25 @@ fn a_file_that_gets_another_name_at_the_end_is_the_newest_of_the_recording() {
 }
 
 #[test]
+fn as_many_files_are_kept_as_asked_also_when_none_is_open_any_more() {
+    for files in 1..6 {
+        let folder = Scratch::new();
+        let mut options = WriteOptions::new(folder.file("f-%s.pcap"));
+        options.rotation.seconds = Some(1);
+        (options.retention.files, options.interfaces) = (Some(files), 2);
+        let mut output = Output::open(&options, read_record, 0, &mut FakeEnds).unwrap();
+        for second in 0..6 {
+            put(&mut output, second, 30, u64::from(second) * 1_000_000_000).unwrap();
+        }
+        let packets = output.finish(&mut FakeEnds).counts.packets();
+        let left = fs::read_dir(folder.path()).unwrap();
+        let left =
+            left.filter(|entry| !entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
+        assert_eq!((left.count() as u64, packets.written, packets.deleted), (files, files, 6 - files));
+    }
+}
+
+#[test]
 fn a_start_at_which_old_files_cannot_be_removed_goes_on_and_says_why() {
     let folder = Scratch::new();
     fs::write(folder.file("f-0.pcap"), "old").unwrap();
