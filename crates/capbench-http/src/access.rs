@@ -176,7 +176,10 @@ impl Access {
 
     /// The folders of all files that it reads, which a confined process must still be able to read.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        self.seen.iter().map(|(path, _)| path.parent().unwrap_or(Path::new("/")).into()).collect()
+        let named = self.seen.iter().map(|(path, _)| path.clone());
+        // A certificate is often a link to the newest one.
+        let targets = self.seen.iter().filter_map(|(path, _)| fs::canonicalize(path).ok());
+        named.chain(targets).map(|path| path.parent().unwrap_or(Path::new("/")).into()).collect()
     }
 }
 

@@ -21,7 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{timeout, timeout_at};
@@ -166,16 +166,34 @@ async fn accept(
             continue;
         };
         tokio::spawn(async move {
-            match timeout(PATIENCE, connections.place(entry)).await {
+            let granted = either(timeout(PATIENCE, connections.place(entry)), gone(&stream)).await;
+            match granted {
                 // A client that leaves, or is too slow, is no failure of ours.
-                Ok(Some(place)) => connection(stream, client, place, rules, answers).await,
-                Ok(None) | Err(_) => {
+                None => {}
+                Some(Ok(Some(place))) => connection(stream, client, place, rules, answers).await,
+                Some(Ok(None) | Err(_)) => {
                     connections.note_refused(client.ip());
                     refuse(stream, rules, refusals).await;
                 }
             }
         });
     }
+}
+
+/// Waits until a client has left, also if it has sent something before.
+async fn gone(stream: &TcpStream) {
+    // Nothing else wakes it: the connection has no interest in urgent data.
+    while stream.ready(Interest::PRIORITY).await.is_ok_and(|ready| !ready.is_read_closed()) {}
+}
+
+/// Waits for a result, up to the end of something else.
+async fn either<T>(result: impl Future<Output = T>, end: impl Future<Output = ()>) -> Option<T> {
+    let (mut result, mut end) = (pin!(result), pin!(end));
+    poll_fn(|context| match result.as_mut().poll(context) {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending => end.as_mut().poll(context).map(|()| None),
+    })
+    .await
 }
 
 /// Ends connections whose places others wait for, and reports it.
@@ -243,12 +261,7 @@ async fn connection(
             }
         }
     };
-    let (mut served, mut ended) = (pin!(served), pin!(place.ended()));
-    let either = poll_fn(|context| {
-        let is_over = served.as_mut().poll(context).is_ready() || ended.as_mut().poll(context).is_ready();
-        if is_over { Poll::Ready(()) } else { Poll::Pending }
-    });
-    either.await;
+    either(served, place.ended()).await;
 }
 
 /// The client of a connection.

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Duration;
 
 use base64::Engine;
@@ -17,44 +16,8 @@ use capbench_http::{
 use capbench_testing::Scratch;
 use capbench_testing::http::{ask, connect};
 use capbench_testing::network::{eventually, privileges};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-
-/// A certificate authority of a test.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    fn new() -> Self {
-        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Self(CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    /// A certificate and its key, in PEM.
-    fn issue(&self, name: &str) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let certificate =
-            CertificateParams::new(vec![name.into()]).unwrap().signed_by(&key, &self.0).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    /// A client that trusts it, with a certificate in PEM or without one.
-    fn client(&self, certificate: Option<&(String, String)>) -> ClientConfig {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.0.der().clone()).unwrap();
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots);
-        let Some((certificate, key)) = certificate else { return builder.with_no_client_auth() };
-        let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
-        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
-        builder.with_client_auth_cert(chain, key).unwrap()
-    }
-}
+use capbench_testing::tls::{self, Authority, write_for_owner};
+use rustls::ClientConfig;
 
 /// Answers with the length of the body that it reads, up to this many octets.
 #[derive(Clone)]
@@ -100,9 +63,7 @@ fn get(address: SocketAddr, headers: &str) -> String {
 
 /// The same over TLS.
 fn get_by_tls(address: SocketAddr, client: ClientConfig) -> std::io::Result<String> {
-    let name = ServerName::try_from("localhost").unwrap();
-    let connection = ClientConnection::new(Arc::new(client), name).unwrap();
-    ask(StreamOwned::new(connection, connect(address)), "GET / HTTP/1.1\r\nHost: localhost")
+    ask(tls::over(connect(address), client), "GET / HTTP/1.1\r\nHost: localhost")
 }
 
 const COUNT: &str = "\n0 octets\n";
@@ -220,25 +181,8 @@ impl Answer for Long {
     }
 }
 
-/// Writes a file that only its owner can read.
-fn write_for_owner(path: &Path, content: &str) {
-    fs::write(path, content).unwrap();
-    set_mode(path, 0o600);
-}
-
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-}
-
-/// A web configuration with certificates in its folder.
-fn configured(folder: &Scratch, authority: &Authority, more: &str) -> PathBuf {
-    let (certificate, key) = authority.issue("localhost");
-    for (name, content) in [("server.crt", certificate), ("server.key", key), ("ca.crt", authority.0.pem())] {
-        write_for_owner(&folder.file(name), &content);
-    }
-    let text = format!("tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n{more}");
-    fs::write(folder.file("web.yml"), text).unwrap();
-    folder.file("web.yml")
 }
 
 #[test]
@@ -246,7 +190,7 @@ fn over_tls_a_client_needs_the_certificate_that_the_file_asks_for() {
     let (folder, authority) = (Scratch::new(), Authority::new());
     let more =
         "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n  min_version: TLS13\n";
-    let address = serve(Some(&configured(&folder, &authority, more)));
+    let address = serve(Some(&authority.web_config(&folder, more)));
     let own = authority.issue("prometheus");
     let answer = get_by_tls(address, authority.client(Some(&own))).unwrap();
     assert!(answer.contains(COUNT), "{answer}");
@@ -262,7 +206,7 @@ fn over_tls_a_client_needs_the_certificate_that_the_file_asks_for() {
 #[test]
 fn a_renewed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
     let (folder, authority) = (Scratch::new(), Authority::new());
-    let address = serve(Some(&configured(&folder, &authority, "")));
+    let address = serve(Some(&authority.web_config(&folder, "")));
     assert!(get_by_tls(address, authority.client(None)).unwrap().contains(COUNT));
     fs::write(folder.file("server.crt"), "broken").unwrap();
     assert!(
@@ -270,7 +214,7 @@ fn a_renewed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
         "the old one is still used"
     );
     let next = Authority::new();
-    configured(&folder, &next, "");
+    next.web_config(&folder, "");
     assert!(get_by_tls(address, next.client(None)).unwrap().contains(COUNT));
     assert!(get_by_tls(address, authority.client(None)).is_err(), "the old authority did not sign it");
 }
@@ -333,7 +277,7 @@ fn a_reload_that_drops_a_protection_is_refused_while_another_one_remains() {
     let hash = bcrypt::hash("secret", 4).unwrap();
     let users = format!("basic_auth_users:\n  alice: {hash}\n");
     let clients = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n";
-    let address = serve(Some(&configured(&folder, &authority, &format!("{clients}{users}"))));
+    let address = serve(Some(&authority.web_config(&folder, &format!("{clients}{users}"))));
     let text = fs::read_to_string(folder.file("web.yml")).unwrap();
     fs::write(folder.file("web.yml"), text.replace(clients, "")).unwrap();
     let answer = get_by_tls(address, authority.client(None));
@@ -345,7 +289,7 @@ fn a_reload_that_drops_a_protection_is_refused_while_another_one_remains() {
 #[test]
 fn a_key_that_others_can_read_or_write_is_refused() {
     let (folder, authority) = (Scratch::new(), Authority::new());
-    let config = configured(&folder, &authority, "");
+    let config = authority.web_config(&folder, "");
     for (mode, words) in [(0o644, "may be read by everybody"), (0o666, "may be written by everybody")] {
         set_mode(&folder.file("server.key"), mode);
         let error = open(Protection::WebConfig(config.clone())).unwrap_err().to_string();
@@ -359,7 +303,7 @@ fn a_key_that_others_can_read_or_write_is_refused() {
 fn root_a_web_configuration_of_another_user_is_refused() {
     let Some(()) = privileges() else { return };
     let (folder, authority) = (Scratch::new(), Authority::new());
-    let config = configured(&folder, &authority, "");
+    let config = authority.web_config(&folder, "");
     // What the configuration names is under the same rule.
     for name in ["web.yml", "ca.crt", "server.crt"] {
         chown(folder.file(name), Some(4711), None).unwrap();
@@ -390,7 +334,7 @@ fn a_wrong_configuration_is_refused_at_the_start() {
 #[test]
 fn files_named_by_flags_do_what_a_web_configuration_does() {
     let (folder, authority) = (Scratch::new(), Authority::new());
-    configured(&folder, &authority, "");
+    authority.web_config(&folder, "");
     let file = |name: &str| folder.file(name);
     let tls = |client_authority| Protection::Tls {
         flag: "--tls-cert",
@@ -446,7 +390,7 @@ fn our_client_shows_its_certificate_and_password_and_checks_the_servers() {
     let more = format!(
         "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\nbasic_auth_users:\n  alice: {hash}\n"
     );
-    let address = serve(Some(&configured(&folder, &authority, &more)));
+    let address = serve(Some(&authority.web_config(&folder, &more)));
     let (certificate, key) = authority.issue("client");
     for (name, content) in [("own.crt", certificate), ("own.key", key), ("password", "secret\n".into())] {
         write_for_owner(&folder.file(name), &content);
