@@ -13,6 +13,7 @@ use clap::Args;
 use crate::built;
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::positive_duration;
+use crate::privileges::keep_for_agent;
 
 #[derive(Args, Clone, Debug)]
 pub struct AgentFlags {
@@ -49,6 +50,11 @@ pub fn run(flags: &AgentFlags) -> Result<Exit> {
     let rules = Rules { allowed: allow, isolated, max_rate, max_duration };
     let environment = Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
     let spool = Spool::of_user().map_err(|error| error.to_string());
+    // Programs that its owner allows, and DPDK, open files of their own, and may need any privilege.
+    let starts_programs = rules.allowed.iter().any(|allowed| matches!(allowed, Allowed::Program(_)));
+    if !starts_programs && !cfg!(feature = "dpdk") {
+        keep_for_agent(spool.as_ref().ok().map(Spool::path))?;
+    }
     let agent = Agent::new(rules, environment, exit::kind_of).with_spool(spool);
     agent.with_waits(Waits::of_this_build()).serve(stdin(), stdout())?;
     Ok(Exit::Done)

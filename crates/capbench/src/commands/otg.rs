@@ -14,6 +14,7 @@ use clap::Args;
 
 use crate::exit::{Exit, Usage};
 use crate::flag_values::positive_duration;
+use crate::privileges::keep_for_ports;
 use crate::signals::Stop;
 
 #[derive(Args, Clone, Debug)]
@@ -62,7 +63,9 @@ pub fn run(flags: &OtgFlags) -> Result<Exit> {
         capture_folder: flags.capture_dir.clone().unwrap_or_else(std::env::temp_dir),
     };
     if flags.agent {
+        let folder = options.capture_folder.clone();
         let agent = Agent::new(options).map_err(of_flags)?;
+        keep_for_ports(&flags.ports, &folder, Vec::new())?;
         let stop = Stop::calling(agent.end())?;
         agent.serve(stdin(), stdout())?;
         return Ok(if stop.is_wanted() { Exit::Stopped(stop.signal()) } else { Exit::Done });
@@ -75,6 +78,9 @@ pub fn run(flags: &OtgFlags) -> Result<Exit> {
     // The main thread waits for it.
     let stop = Stop::calling(move || signalled.send(()).unwrap_or_default())?;
     let (address, scheme) = (port.address(), if port.has_tls() { "https" } else { "http" });
+    if let Some(reason) = keep_for_ports(&flags.ports, &options.capture_folder, port.folders())? {
+        tell!("capbench: not confined to its files: {reason}");
+    }
     let server = Server::start(port, options, |words| tell!("capbench: {words}")).map_err(of_flags)?;
     if let Some(address) = address {
         tell!("capbench: OTG at {scheme}://{address}, ports {}", flags.ports.join(", "));
