@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_agent::server::{Agent, Allowed, Rules, Spool};
 use capbench_agent::waits::Waits;
-use capbench_frames::{Pps, StatedRate};
+use capbench_frames::Pps;
 use capbench_model::environment::Environment;
 use clap::Args;
 
 use crate::built;
 use crate::exit::{self, Exit, Usage};
-use crate::flag_values::positive_duration;
+use crate::flag_values::{frames_per_second, positive_duration};
 use crate::privileges::keep_for_agent;
 
 #[derive(Args, Clone, Debug)]
@@ -29,16 +29,6 @@ pub struct AgentFlags {
     /// Longest trial that the controller may run
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     max_duration: Option<Duration>,
-}
-
-/// Reads a rate in frames per second. The controller chooses the frame size, so bits per second would be no limit of frames.
-fn frames_per_second(text: &str) -> Result<Pps, String> {
-    match text.parse().map_err(|error: capbench_frames::FrameError| error.to_string())? {
-        StatedRate::Frames(rate) => Ok(rate),
-        _ => Err(format!(
-            "\"{text}\" depends on the frame size, which the controller chooses; write frames per second, such as 20M"
-        )),
-    }
 }
 
 pub fn run(flags: &AgentFlags) -> Result<Exit> {
