@@ -215,11 +215,12 @@ async fn keep_order(flag: &'static str, connections: Connections, report: Report
 
 /// Tells a client that too many connections are there, if it can be told without TLS.
 async fn refuse(stream: TcpStream, rules: Arc<Rules>, refusals: Arc<Semaphore>) {
-    let Ok(_few) = refusals.try_acquire() else { return };
     if rules.tls.is_some() {
         return;
     }
+    let Ok(_few) = refusals.try_acquire() else { return };
     let tell = async {
+        stream.writable().await?;
         // It fits into the empty buffer of the connection.
         stream.try_write(BUSY)?;
         let stream = stream.into_std()?;
