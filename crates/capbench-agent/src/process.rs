@@ -15,6 +15,9 @@ use crate::{AgentError, Result};
 /// How long the command may take to end after its input was closed.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// The same if the user waits for this process.
+const SHORT_FAREWELL: Duration = Duration::from_secs(1);
+
 /// How long the end of standard error is awaited after the command's.
 const COMPLAINTS: Duration = Duration::from_secs(1);
 
@@ -76,9 +79,9 @@ impl Process {
         Ok((Self { child, complaints, reader_of_complaints }, input, output))
     }
 
-    /// Waits for its end, for a while. Its input is closed.
-    pub fn end(&mut self) -> Ended {
-        let status = self.wait();
+    /// Waits for its end, for a while: a short one if the user waits. Its input is closed.
+    pub fn end(&mut self, is_awaited_by_user: bool) -> Ended {
+        let status = self.wait(if is_awaited_by_user { SHORT_FAREWELL } else { FAREWELL });
         // A process that the command started may hold its standard error open for longer.
         let until = Instant::now() + COMPLAINTS;
         while status.is_some()
@@ -104,9 +107,9 @@ impl Process {
         let _ = self.child.wait();
     }
 
-    fn wait(&mut self) -> Option<ExitStatus> {
+    fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
-        while begun.elapsed() < FAREWELL {
+        while begun.elapsed() < patience {
             match self.child.try_wait() {
                 Ok(Some(status)) => return Some(status),
                 Ok(None) => std::thread::sleep(TICK),
@@ -120,7 +123,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.wait();
+        self.wait(FAREWELL);
     }
 }
 

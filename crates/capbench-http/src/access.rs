@@ -1,10 +1,12 @@
 //! Who may ask: TLS certificates and passwords, read again when their files have changed.
 
-use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, Metadata};
+use std::hash::BuildHasher;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -13,6 +15,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 use crate::error::{HttpError, Result};
@@ -81,19 +84,32 @@ pub(crate) struct Rules {
     pub(crate) tls: Option<TlsAcceptorOf>,
     /// Absent: everybody may ask.
     pub(crate) users: Option<Users>,
-    /// Whether clients need a certificate.
-    verifies_clients: bool,
+    /// Which certificates clients need.
+    client_auth: ClientAuth,
+    /// The oldest allowed version of TLS.
+    min_version: TlsVersion,
 }
 
 impl Rules {
     /// Whether clients must show who they are.
     pub(crate) fn names_clients(&self) -> bool {
-        self.verifies_clients || self.users.is_some()
+        self.client_auth == ClientAuth::RequireAndVerifyClientCert || self.users.is_some()
     }
 
-    /// Whether it is open to clients to whom `before` is closed: a file that is written anew is empty for a moment.
-    fn is_weaker_than(&self, before: &Self) -> bool {
-        before.tls.is_some() && self.tls.is_none() || before.names_clients() && !self.names_clients()
+    /// Whether everybody may ask, without TLS.
+    pub(crate) fn is_open(&self) -> bool {
+        self.tls.is_none() && self.users.is_none()
+    }
+
+    /// Which protection it has no more; `None`: it has each that `before` has. A file that is written anew is empty for a moment.
+    fn weakness(&self, before: &Self) -> Option<&'static str> {
+        let lost = [
+            (before.tls.is_some() && self.tls.is_none(), "it has no TLS any more"),
+            (self.client_auth < before.client_auth, "clients would no longer need their certificates"),
+            (self.min_version < before.min_version, "it allows an older version of TLS"),
+            (before.users.is_some() && self.users.is_none(), "it asks for no password any more"),
+        ];
+        lost.into_iter().find_map(|(is_lost, words)| is_lost.then_some(words))
     }
 }
 
@@ -139,11 +155,11 @@ impl Access {
     /// `report` once a change.
     pub(crate) fn rules(&mut self, report: impl Fn(&HttpError)) -> Arc<Rules> {
         if self.seen.iter().any(|(path, seen)| look(path) != *seen) {
-            let weaker = |(rules, seen): (Rules, _)| match &self.protection {
-                Protection::WebConfig(file) if rules.is_weaker_than(&self.rules) => Err(HttpError::Config {
+            let weaker = |(rules, seen): (Rules, _)| match (&self.protection, rules.weakness(&self.rules)) {
+                (Protection::WebConfig(file), Some(weakness)) => Err(HttpError::Config {
                     flag: web_config::FLAG,
                     path: file.clone(),
-                    reason: "it protects less than before; start the server again if that is wanted".into(),
+                    reason: format!("{weakness}; start the server again if that is wanted"),
                 }),
                 _ => Ok((rules, seen)),
             };
@@ -160,7 +176,10 @@ impl Access {
 
     /// The folders of all files that it reads, which a confined process must still be able to read.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        self.seen.iter().map(|(path, _)| path.parent().unwrap_or(Path::new("/")).into()).collect()
+        let named = self.seen.iter().map(|(path, _)| path.clone());
+        // A certificate is often a link to the newest one.
+        let targets = self.seen.iter().filter_map(|(path, _)| fs::canonicalize(path).ok());
+        named.chain(targets).map(|path| path.parent().unwrap_or(Path::new("/")).into()).collect()
     }
 }
 
@@ -176,14 +195,10 @@ fn read(protection: &Protection) -> Result<(Rules, Vec<(PathBuf, Seen)>)> {
     let mut seen: Vec<_> = file.iter().map(|file| (file.to_path_buf(), before)).collect();
     seen.extend(config.files().map(|path| (path.to_path_buf(), look(path))));
     let tls = config.tls_server_config.as_ref().map(|tls| acceptor(tls, protection.flag())).transpose()?;
-    let users = (!config.basic_auth_users.is_empty()).then(|| Users {
-        hashes: config.basic_auth_users.into_iter().collect(),
-        known: HashSet::new().into(),
-    });
-    let mut tls_config = config.tls_server_config.iter();
-    let verifies_clients =
-        tls_config.any(|tls| tls.client_auth_type == ClientAuth::RequireAndVerifyClientCert);
-    Ok((Rules { tls, users, verifies_clients }, seen))
+    let users = (!config.basic_auth_users.is_empty()).then(|| Users::new(config.basic_auth_users));
+    let (client_auth, min_version) =
+        config.tls_server_config.map(|tls| (tls.client_auth_type, tls.min_version)).unwrap_or_default();
+    Ok((Rules { tls, users, client_auth, min_version }, seen))
 }
 
 fn acceptor(tls: &TlsServerConfig, flag: &'static str) -> Result<TlsAcceptorOf> {
@@ -225,28 +240,58 @@ fn acceptor(tls: &TlsServerConfig, flag: &'static str) -> Result<TlsAcceptorOf> 
 pub(crate) struct Users {
     hashes: Vec<(String, String)>,
     /// Digests of credentials that were right: bcrypt is slow on purpose, and a scraper comes every few seconds.
-    known: std::sync::Mutex<HashSet<[u8; 32]>>,
+    known: Mutex<HashSet<[u8; 32]>>,
+    /// Chooses the hash for a name that is no user's.
+    stand_ins: RandomState,
 }
 
-/// The hash of no password: an unknown user takes as long as a wrong password.
-const NOBODY: &str = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi";
+/// Passwords that are checked at the same time. Others wait for their turn.
+static CHECKS: Semaphore = Semaphore::const_new(1);
 
 impl Users {
-    /// Whether the value of an Authorization header is that of a user (RFC 7617).
-    pub(crate) fn may_ask(&self, authorization: Option<&[u8]>) -> bool {
+    /// At least one, with the hashes of their passwords.
+    fn new(hashes: BTreeMap<String, String>) -> Self {
+        Self { hashes: hashes.into_iter().collect(), known: Mutex::default(), stand_ins: RandomState::new() }
+    }
+
+    /// Whether the value of an Authorization header is that of a user (RFC 7617). A password that is not known yet is checked in a
+    /// thread of its own: other connections go on.
+    pub(crate) async fn may_ask(&self, authorization: Option<&[u8]>) -> bool {
         let Some(credentials) = authorization.and_then(credentials) else { return false };
         let digest: [u8; 32] = Sha256::digest(&credentials).into();
-        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if known.contains(&digest) {
+        if self.known().contains(&digest) {
             return true;
         }
         let Some((user, password)) = credentials.split_once(':') else { return false };
-        let hash = self.hashes.iter().find(|(known, _)| known == user).map(|(_, hash)| hash.as_str());
-        let is_right = bcrypt::verify(password, hash.unwrap_or(NOBODY)).unwrap_or(false) && hash.is_some();
+        let (hash, is_user) = self.hash_for(user);
+        let (hash, password) = (hash.to_owned(), password.to_owned());
+        let Ok(turn) = CHECKS.acquire().await else { return false };
+        // Another connection may have had the same password meanwhile.
+        if self.known().contains(&digest) {
+            return true;
+        }
+        let check = move || {
+            let _turn = turn;
+            bcrypt::verify(password, &hash).unwrap_or(false)
+        };
+        let is_right = tokio::task::spawn_blocking(check).await.unwrap_or(false) && is_user;
         if is_right {
-            known.insert(digest);
+            self.known().insert(digest);
         }
         is_right
+    }
+
+    /// The hash of a user, and otherwise that of one of the users: a name that is no user's takes as long as one that is.
+    fn hash_for(&self, name: &str) -> (&str, bool) {
+        if let Some((_, hash)) = self.hashes.iter().find(|(known, _)| known == name) {
+            return (hash, true);
+        }
+        let at = self.stand_ins.hash_one(name) % self.hashes.len() as u64;
+        (&self.hashes[at as usize].1, false)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashSet<[u8; 32]>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -261,21 +306,65 @@ fn credentials(value: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn users(cost: u32) -> Users {
+        let hash = |password| bcrypt::hash(password, cost).unwrap();
+        Users::new([("alice".into(), hash("secret")), ("carol".into(), hash("other"))].into())
+    }
+
     #[test]
     fn only_a_users_own_password_is_right() {
-        let hash = bcrypt::hash("secret", 4).unwrap();
-        let users = Users { hashes: vec![("alice".into(), hash)], known: HashSet::new().into() };
+        let users = users(4);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let may_ask = |value: Option<&[u8]>| runtime.block_on(users.may_ask(value));
         let header = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
         for (text, is_right) in [
             ("alice:secret", true),
             ("alice:secret", true),
             ("alice:Secret", false),
             ("bob:secret", false),
+            ("bob:other", false),
+            ("carol:other", true),
             ("alice", false),
             ("", false),
         ] {
-            assert_eq!(users.may_ask(Some(header(text).as_bytes())), is_right, "{text}");
+            assert_eq!(may_ask(Some(header(text).as_bytes())), is_right, "{text}");
         }
-        assert!(!users.may_ask(None) && !users.may_ask(Some(b"Bearer x")) && !users.may_ask(Some(b"\xff")));
+        assert!(!may_ask(None) && !may_ask(Some(b"Bearer x")) && !may_ask(Some(b"\xff")));
+    }
+
+    /// The cost of a hash is the time of its check.
+    #[test]
+    fn an_unknown_name_costs_what_a_user_costs() {
+        let users = users(5);
+        for name in ["bob", "dave", "", "alice "] {
+            let (hash, is_user) = users.hash_for(name);
+            assert!(!is_user && hash.starts_with("$2b$05$"), "{name}: {hash}");
+        }
+    }
+
+    #[test]
+    fn each_protection_is_compared() {
+        let all = "tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: \
+                   RequireAndVerifyClientCert, min_version: TLS13}\nbasic_auth_users: {alice: HASH}\n";
+        let rules = |text: &str| {
+            let hash = "$2b$04$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi";
+            let config = WebConfig::parse(&text.replace("HASH", hash), Path::new("/")).unwrap();
+            let users = (!config.basic_auth_users.is_empty()).then(|| Users::new(config.basic_auth_users));
+            let tls = config.tls_server_config.unwrap();
+            Rules { tls: None, users, client_auth: tls.client_auth_type, min_version: tls.min_version }
+        };
+        let before = rules(all);
+        let weakness = |from: &str, to: &str| rules(&all.replace(from, to)).weakness(&before);
+        assert_eq!(weakness("", ""), None);
+        assert_eq!(weakness("alice", "bob"), None);
+        for (from, to, words) in [
+            ("RequireAndVerifyClientCert", "VerifyClientCertIfGiven", "certificates"),
+            ("client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert, ", "", "certificates"),
+            (", min_version: TLS13", "", "older version of TLS"),
+            ("basic_auth_users: {alice: HASH}", "", "password"),
+        ] {
+            assert!(weakness(from, to).unwrap().contains(words), "{from}");
+            assert_eq!(before.weakness(&rules(&all.replace(from, to))), None);
+        }
     }
 }

@@ -51,6 +51,9 @@ impl Client {
             // The file says what is used; the environment is that of other programs.
             .proxy(None)
             .http_status_as_error(false)
+            // A server that the user has not named gets neither requests nor passwords.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
             .user_agent(concat!("capbench/", env!("CARGO_PKG_VERSION")))
             .build()
             .new_agent();

@@ -2,15 +2,15 @@
 //!
 //! A key that this client does not support is refused with its name.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use capbench_sys::host::Trust;
 use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
 use ureq::tls::PrivateKey;
 
 use crate::error::{HttpError, Result};
-use crate::pem::{self, certificates};
+use crate::pem::{self, MOST_OCTETS, certificates, unreadable};
 use crate::web_config::first_line;
 
 /// The file's content. Paths are relative to the folder of the file.
@@ -65,8 +65,7 @@ impl HttpConfig {
     /// # Errors
     /// It cannot be read, or has a mistake.
     pub fn read(flag: &'static str, path: &Path) -> Result<Self> {
-        let text =
-            fs::read_to_string(path).map_err(|source| HttpError::File { flag, path: path.into(), source })?;
+        let text = Trust::for_settings().read_text(path, MOST_OCTETS).map_err(unreadable(flag, path))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&text, folder).map_err(|reason| HttpError::Config { flag, path: path.into(), reason })
     }
@@ -103,7 +102,7 @@ impl HttpConfig {
         let Self { basic_auth, tls_config: TlsConfig { ca_file, cert_file, key_file, .. } } = self;
         let own = cert_file.as_ref().zip(key_file.as_ref());
         let own = own.map(|(chain, key)| {
-            let octets = pem::read("key_file", key)?;
+            let octets = pem::read_secret("key_file", key)?;
             let own = PrivateKey::from_pem(&octets);
             let own = own.map_err(|error| pem::wrong("key_file", key, error.to_string()))?;
             Ok((certificates("cert_file", chain)?, own))
@@ -120,8 +119,8 @@ impl BasicAuth {
     fn read(&self) -> Result<(String, String)> {
         let flag = "password_file";
         let of_file = self.password_file.as_ref().map(|path| {
-            let text = fs::read_to_string(path);
-            text.map_err(|source| HttpError::File { flag, path: path.clone(), source })
+            let octets = pem::read_secret(flag, path)?;
+            String::from_utf8(octets).map_err(|error| pem::wrong(flag, path, error.utf8_error().to_string()))
         });
         let password = of_file.transpose()?.map(|text| text.trim().to_owned());
         Ok((self.username.clone(), password.or(self.password.clone()).unwrap_or_default()))

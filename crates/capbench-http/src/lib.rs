@@ -3,6 +3,9 @@
 //! | file | content |
 //! |---|---|
 //! | [`server`] | the port, bounded in connections, size and time |
+//! | `connections` | who has a place, who waits for one, and who loses it |
+//! | `progress` | notes when a client reads its answer |
+//! | `host_name` | whether a request names this host |
 //! | [`access`] | certificates and passwords, read again when their files change |
 //! | `web_config` | Prometheus' web configuration file |
 //! | [`client`] | a client: one request after another |
@@ -13,11 +16,14 @@
 
 pub mod access;
 pub mod client;
+mod connections;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod host_name;
 pub mod http_config;
 mod pem;
+mod progress;
 pub mod server;
 mod web_config;
 

@@ -3,12 +3,13 @@
 //! A key that this server does not support is refused with its name: a setting that has no effect would be a hole.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use capbench_sys::host::Trust;
 use serde::Deserialize;
 
 use crate::error::{HttpError, Result};
+use crate::pem::{MOST_OCTETS, unreadable};
 
 /// The file's content. Paths are relative to the folder of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -52,8 +53,8 @@ impl TlsServerConfig {
     }
 }
 
-/// Which certificates clients must have. Go's two kinds that ask for a certificate and do not verify it are not supported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Which certificates clients must have, the weakest first. Go's two kinds that ask for a certificate and do not verify it are not supported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Deserialize)]
 pub(crate) enum ClientAuth {
     #[default]
     NoClientCert,
@@ -62,7 +63,7 @@ pub(crate) enum ClientAuth {
 }
 
 /// The oldest allowed version of TLS. rustls has no older one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Deserialize)]
 pub(crate) enum TlsVersion {
     #[default]
     TLS12,
@@ -78,11 +79,7 @@ const MOST_COST: u32 = 14;
 impl WebConfig {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|source| HttpError::File {
-            flag: FLAG,
-            path: path.into(),
-            source,
-        })?;
+        let text = Trust::for_settings().read_text(path, MOST_OCTETS).map_err(unreadable(FLAG, path))?;
         Self::parse(&text, path.parent().unwrap_or(Path::new(""))).map_err(|reason| HttpError::Config {
             flag: FLAG,
             path: path.into(),

@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -15,45 +15,9 @@ use capbench_http::{
 };
 use capbench_testing::Scratch;
 use capbench_testing::http::{ask, connect};
-use capbench_testing::network::eventually;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-
-/// A certificate authority of a test.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    fn new() -> Self {
-        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Self(CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    /// A certificate and its key, in PEM.
-    fn issue(&self, name: &str) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let certificate =
-            CertificateParams::new(vec![name.into()]).unwrap().signed_by(&key, &self.0).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    /// A client that trusts it, with a certificate in PEM or without one.
-    fn client(&self, certificate: Option<&(String, String)>) -> ClientConfig {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.0.der().clone()).unwrap();
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots);
-        let Some((certificate, key)) = certificate else { return builder.with_no_client_auth() };
-        let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
-        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
-        builder.with_client_auth_cert(chain, key).unwrap()
-    }
-}
+use capbench_testing::network::{eventually, privileges};
+use capbench_testing::tls::{self, Authority, write_for_owner};
+use rustls::ClientConfig;
 
 /// Answers with the length of the body that it reads, up to this many octets.
 #[derive(Clone)]
@@ -80,21 +44,26 @@ fn serve(web_config: Option<&Path>) -> SocketAddr {
 }
 
 fn serve_with(protection: Protection) -> SocketAddr {
-    let port = open(protection).unwrap();
+    serve_port(open(protection).unwrap(), Echo)
+}
+
+fn serve_answers(answers: impl Answer) -> SocketAddr {
+    serve_port(open(Protection::None).unwrap(), answers)
+}
+
+fn serve_port(port: Port, answers: impl Answer) -> SocketAddr {
     let address = port.address().unwrap();
-    port.serve(Echo, &[], |words| eprintln!("{words}")).unwrap();
+    port.serve(answers, &[], |words| eprintln!("{words}")).unwrap();
     address
 }
 
 fn get(address: SocketAddr, headers: &str) -> String {
-    ask(connect(address), &format!("GET / HTTP/1.1\r\nHost: x{headers}")).unwrap()
+    ask(connect(address), &format!("GET / HTTP/1.1\r\nHost: localhost{headers}")).unwrap()
 }
 
 /// The same over TLS.
 fn get_by_tls(address: SocketAddr, client: ClientConfig) -> std::io::Result<String> {
-    let name = ServerName::try_from("localhost").unwrap();
-    let connection = ClientConnection::new(Arc::new(client), name).unwrap();
-    ask(StreamOwned::new(connection, connect(address)), "GET / HTTP/1.1\r\nHost: localhost")
+    ask(tls::over(connect(address), client), "GET / HTTP/1.1\r\nHost: localhost")
 }
 
 const COUNT: &str = "\n0 octets\n";
@@ -109,8 +78,9 @@ fn a_body_is_read_up_to_the_limit() {
     let address = serve(None);
     let post = |octets: usize, sent: usize| {
         let mut stream = connect(address);
-        let head =
-            format!("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {octets}\r\n\r\n");
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {octets}\r\n\r\n"
+        );
         stream.write_all(format!("{head}{}", "a".repeat(sent)).as_bytes()).unwrap();
         let mut answer = String::new();
         let _ = stream.read_to_string(&mut answer);
@@ -148,30 +118,71 @@ fn a_slow_client_delays_nobody_and_is_cut_off() {
     assert!(!String::from_utf8_lossy(&answer).contains("200 OK"));
 }
 
+/// More than can be served for one client, fewer than are refused.
+const MANY: usize = 40;
+
 #[test]
-fn connections_beyond_the_limit_are_closed() {
+fn connections_that_only_stand_there_lock_nobody_out() {
     let address = serve(None);
-    let begin = Instant::now();
-    // They wait for requests, so one more is closed at once.
-    let held: Vec<_> = (0..32).map(|_| connect(address)).collect();
-    let mut further = connect(address);
-    assert!(matches!(further.read(&mut [0]), Ok(0) | Err(_)));
-    assert!(begin.elapsed() < Duration::from_secs(9), "not by the time-out");
-    drop(held);
-    eventually("there is room again", || {
-        ask(connect(address), "GET / HTTP/1.1\r\nHost: x").is_ok_and(|answer| answer.contains(COUNT))
+    let mut held: Vec<_> = (0..MANY).map(|_| connect(address)).collect();
+    // Half of them have begun a request.
+    for half in &mut held[..MANY / 2] {
+        half.write_all(b"GET / HTTP/1.1\r\nHo").unwrap();
+    }
+    for _ in 0..2 {
+        assert!(get(address, "").contains(COUNT), "this client has the same address");
+    }
+}
+
+#[test]
+fn a_client_with_too_many_connections_is_told_so() {
+    let address = serve(None);
+    let mut held = Vec::new();
+    eventually("one is refused", || {
+        held.extend((0..MANY + 10).map(|_| connect(address)));
+        let answer = ask(connect(address), "GET / HTTP/1.1\r\nHost: localhost").unwrap_or_default();
+        answer.starts_with("HTTP/1.1 503 ") && answer.ends_with("\r\n\r\nToo many connections\n")
     });
 }
 
-/// A web configuration with certificates in its folder.
-fn configured(folder: &Scratch, authority: &Authority, more: &str) -> PathBuf {
-    let (certificate, key) = authority.issue("localhost");
-    for (name, content) in [("server.crt", certificate), ("server.key", key), ("ca.crt", authority.0.pem())] {
-        fs::write(folder.file(name), content).unwrap();
+#[test]
+fn a_client_that_does_not_read_its_answer_loses_its_place() {
+    let address = serve_answers(Long);
+    let greedy: Vec<_> = (0..MANY)
+        .map(|_| {
+            let mut stream = connect(address);
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+            stream
+        })
+        .collect();
+    let answer = ask(connect(address), "GET / HTTP/1.1\r\nHost: localhost").unwrap();
+    assert!(answer.len() > LONG, "{} octets", answer.len());
+    drop(greedy);
+}
+
+#[test]
+fn a_page_under_a_name_of_its_own_reads_nothing() {
+    let address = serve(None);
+    for (host, status) in [("rebind.example:8443", 421), ("localhost:1", 200), ("[::1]", 200)] {
+        let answer = ask(connect(address), &format!("GET / HTTP/1.1\r\nHost: {host}")).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
     }
-    let text = format!("tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n{more}");
-    fs::write(folder.file("web.yml"), text).unwrap();
-    folder.file("web.yml")
+}
+
+/// Answers with more than the buffers of a connection have.
+#[derive(Clone)]
+struct Long;
+
+const LONG: usize = 32 << 20;
+
+impl Answer for Long {
+    async fn answer(&self, _: Request<Incoming>) -> Response<Full<Bytes>> {
+        text(StatusCode::OK, "a".repeat(LONG))
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 #[test]
@@ -179,7 +190,7 @@ fn over_tls_a_client_needs_the_certificate_that_the_file_asks_for() {
     let (folder, authority) = (Scratch::new(), Authority::new());
     let more =
         "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n  min_version: TLS13\n";
-    let address = serve(Some(&configured(&folder, &authority, more)));
+    let address = serve(Some(&authority.web_config(&folder, more)));
     let own = authority.issue("prometheus");
     let answer = get_by_tls(address, authority.client(Some(&own))).unwrap();
     assert!(answer.contains(COUNT), "{answer}");
@@ -188,14 +199,14 @@ fn over_tls_a_client_needs_the_certificate_that_the_file_asks_for() {
         let answer = get_by_tls(address, authority.client(certificate));
         assert!(answer.as_ref().map_or(true, String::is_empty), "{answer:?}");
     }
-    let plain = ask(connect(address), "GET / HTTP/1.1\r\nHost: x");
+    let plain = ask(connect(address), "GET / HTTP/1.1\r\nHost: localhost");
     assert!(!plain.unwrap_or_default().contains("200 OK"), "without TLS nothing is served");
 }
 
 #[test]
 fn a_renewed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
     let (folder, authority) = (Scratch::new(), Authority::new());
-    let address = serve(Some(&configured(&folder, &authority, "")));
+    let address = serve(Some(&authority.web_config(&folder, "")));
     assert!(get_by_tls(address, authority.client(None)).unwrap().contains(COUNT));
     fs::write(folder.file("server.crt"), "broken").unwrap();
     assert!(
@@ -203,7 +214,7 @@ fn a_renewed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
         "the old one is still used"
     );
     let next = Authority::new();
-    configured(&folder, &next, "");
+    next.web_config(&folder, "");
     assert!(get_by_tls(address, next.client(None)).unwrap().contains(COUNT));
     assert!(get_by_tls(address, authority.client(None)).is_err(), "the old authority did not sign it");
 }
@@ -229,6 +240,85 @@ fn a_password_is_asked_for() {
 }
 
 #[test]
+fn wrong_passwords_delay_nobody_whose_password_is_known() {
+    let folder = Scratch::new();
+    let file = folder.file("web.yml");
+    // Each check takes a second or more.
+    let hash = bcrypt::hash("secret", 12).unwrap();
+    fs::write(&file, format!("basic_auth_users:\n  alice: {hash}\n")).unwrap();
+    let address = serve(Some(Path::new(&file)));
+    let header = |text: &str| format!("\r\nAuthorization: Basic {}", BASE64_STANDARD.encode(text));
+    let right = header("alice:secret");
+    assert!(get(address, &right).contains(COUNT));
+    let wrong: Vec<_> = ["alice", "bob"].into_iter().cycle().take(12).collect();
+    let mut wrong: Vec<_> = wrong
+        .into_iter()
+        .map(|user| {
+            let mut stream = connect(address);
+            let head = format!("GET / HTTP/1.1\r\nHost: localhost{}\r\n\r\n", header(&format!("{user}:no")));
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    assert!(get(address, &right).contains(COUNT));
+    let last = wrong.last_mut().unwrap();
+    last.set_nonblocking(true).unwrap();
+    let unanswered = last.read(&mut [0]);
+    assert!(unanswered.is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "it was asked before");
+    // A refusal ends the connection.
+    let mut answer = String::new();
+    wrong[0].read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 401 ") && answer.contains("connection: close"), "{answer}");
+}
+
+#[test]
+fn a_reload_that_drops_a_protection_is_refused_while_another_one_remains() {
+    let (folder, authority) = (Scratch::new(), Authority::new());
+    let hash = bcrypt::hash("secret", 4).unwrap();
+    let users = format!("basic_auth_users:\n  alice: {hash}\n");
+    let clients = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n";
+    let address = serve(Some(&authority.web_config(&folder, &format!("{clients}{users}"))));
+    let text = fs::read_to_string(folder.file("web.yml")).unwrap();
+    fs::write(folder.file("web.yml"), text.replace(clients, "")).unwrap();
+    let answer = get_by_tls(address, authority.client(None));
+    assert!(answer.as_ref().map_or(true, String::is_empty), "a certificate is still needed: {answer:?}");
+    let own = authority.issue("client");
+    assert!(get_by_tls(address, authority.client(Some(&own))).unwrap().starts_with("HTTP/1.1 401 "));
+}
+
+#[test]
+fn a_key_that_others_can_read_or_write_is_refused() {
+    let (folder, authority) = (Scratch::new(), Authority::new());
+    let config = authority.web_config(&folder, "");
+    for (mode, words) in [(0o644, "may be read by everybody"), (0o666, "may be written by everybody")] {
+        set_mode(&folder.file("server.key"), mode);
+        let error = open(Protection::WebConfig(config.clone())).unwrap_err().to_string();
+        assert!(error.contains("server.key") && error.contains(words), "{error}");
+    }
+    set_mode(&folder.file("server.key"), 0o640);
+    open(Protection::WebConfig(config)).unwrap();
+}
+
+#[test]
+fn root_a_web_configuration_of_another_user_is_refused() {
+    let Some(()) = privileges() else { return };
+    let (folder, authority) = (Scratch::new(), Authority::new());
+    let config = authority.web_config(&folder, "");
+    // What the configuration names is under the same rule.
+    for name in ["web.yml", "ca.crt", "server.crt"] {
+        chown(folder.file(name), Some(4711), None).unwrap();
+        let more = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n";
+        let text = fs::read_to_string(&config).unwrap();
+        if name == "ca.crt" {
+            fs::write(&config, format!("{text}{more}")).unwrap();
+        }
+        let error = open(Protection::WebConfig(config.clone())).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("belongs to user 4711"), "{error}");
+        chown(folder.file(name), Some(0), None).unwrap();
+    }
+}
+
+#[test]
 fn a_wrong_configuration_is_refused_at_the_start() {
     let folder = Scratch::new();
     let file = folder.file("web.yml");
@@ -244,7 +334,7 @@ fn a_wrong_configuration_is_refused_at_the_start() {
 #[test]
 fn files_named_by_flags_do_what_a_web_configuration_does() {
     let (folder, authority) = (Scratch::new(), Authority::new());
-    configured(&folder, &authority, "");
+    authority.web_config(&folder, "");
     let file = |name: &str| folder.file(name);
     let tls = |client_authority| Protection::Tls {
         flag: "--tls-cert",
@@ -260,6 +350,27 @@ fn files_named_by_flags_do_what_a_web_configuration_does() {
     assert!(refused.as_ref().map_or(true, String::is_empty), "{refused:?}");
     fs::remove_file(file("server.key")).unwrap();
     assert!(open(tls(None)).unwrap_err().to_string().starts_with("--tls-cert: cannot read "));
+}
+
+/// Sends whoever asks to another server.
+#[derive(Clone)]
+struct Elsewhere(SocketAddr);
+
+impl Answer for Elsewhere {
+    async fn answer(&self, _: Request<Incoming>) -> Response<Full<Bytes>> {
+        let mut response = text(StatusCode::TEMPORARY_REDIRECT, String::new());
+        let location = format!("http://{}/", self.0).parse().unwrap();
+        response.headers_mut().insert("location", location);
+        response
+    }
+}
+
+#[test]
+fn our_client_follows_no_redirect() {
+    let address = serve_answers(Elsewhere(serve(None)));
+    let client = Client::new(&HttpConfig::default(), Duration::from_secs(60)).unwrap();
+    assert_eq!(client.post(&format!("http://{address}/"), b"{}").unwrap().status, 307);
+    assert_eq!(client.get(&format!("http://{address}/")).unwrap().status, 307);
 }
 
 /// What our own client says of a server with this HTTP configuration file.
@@ -279,10 +390,10 @@ fn our_client_shows_its_certificate_and_password_and_checks_the_servers() {
     let more = format!(
         "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\nbasic_auth_users:\n  alice: {hash}\n"
     );
-    let address = serve(Some(&configured(&folder, &authority, &more)));
+    let address = serve(Some(&authority.web_config(&folder, &more)));
     let (certificate, key) = authority.issue("client");
     for (name, content) in [("own.crt", certificate), ("own.key", key), ("password", "secret\n".into())] {
-        fs::write(folder.file(name), content).unwrap();
+        write_for_owner(&folder.file(name), &content);
     }
     let own = "cert_file: own.crt, key_file: own.key";
     let user = "basic_auth: {username: alice, password_file: password}";

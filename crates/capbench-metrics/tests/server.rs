@@ -12,7 +12,7 @@ fn the_form_depends_on_the_client_and_only_the_metrics_are_there_to_read() {
     let address = port.address().unwrap();
     port.serve(metrics, &[], |words| eprintln!("{words}")).unwrap();
     let ask = |head: &str| ask(connect(address), head).unwrap();
-    let get = |headers: &str| ask(&format!("GET /metrics HTTP/1.1\r\nHost: x{headers}"));
+    let get = |headers: &str| ask(&format!("GET /metrics HTTP/1.1\r\nHost: localhost{headers}"));
 
     let count = "\ncapbench_received_frames_total{interface=\"eth0\"} 7\n";
     let plain = get("");
@@ -28,7 +28,7 @@ fn the_form_depends_on_the_client_and_only_the_metrics_are_there_to_read() {
     assert!(open.contains(count) && open.ends_with("# EOF\n"), "{open}");
 
     let status = |head: &str| ask(head).lines().next().unwrap().to_string();
-    assert_eq!(status("GET / HTTP/1.1\r\nHost: x"), "HTTP/1.1 404 Not Found");
-    assert_eq!(status("POST /metrics HTTP/1.1\r\nHost: x"), "HTTP/1.1 405 Method Not Allowed");
-    assert_eq!(status("HEAD /metrics HTTP/1.1\r\nHost: x"), "HTTP/1.1 200 OK");
+    assert_eq!(status("GET / HTTP/1.1\r\nHost: localhost"), "HTTP/1.1 404 Not Found");
+    assert_eq!(status("POST /metrics HTTP/1.1\r\nHost: localhost"), "HTTP/1.1 405 Method Not Allowed");
+    assert_eq!(status("HEAD /metrics HTTP/1.1\r\nHost: localhost"), "HTTP/1.1 200 OK");
 }

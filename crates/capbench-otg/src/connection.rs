@@ -106,7 +106,7 @@ impl Connection {
             self.process.kill();
             return format!("no answer within {PATIENCE:?}");
         };
-        let Ended { status, complaint } = self.process.end();
+        let Ended { status, complaint } = self.process.end(false);
         let status = status.map_or(String::new(), |status| format!(" ({status})"));
         let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
         format!("{ended}{status}{complaint}")

@@ -3,7 +3,7 @@
 //! A session asks an engine, in this process or in another one, by the requests of `messages`. The end of an engine ends all that
 //! it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -141,14 +141,18 @@ impl Engine {
             }
             Request::Fetch(request) => return port.fetch(&request),
             Request::Plan { flows, memory_elsewhere } => {
-                let memory = port.plan(flows, memory_elsewhere)?;
+                let memory = port.plan(flows, memory_elsewhere, &options.allowed)?;
                 return Ok(Answered::Now(Answer::Planned { memory }));
             }
             Request::Adopt => {
                 port.warnings.append(&mut port.plan_warnings);
                 port.flows.extend(port.planned.drain(..));
             }
-            Request::Prepare { flows, trial } => port.prepare(&flows, trial)?,
+            Request::Prepare { flows, trial } => {
+                port.look();
+                port.check_rate(&flows, &options.allowed)?;
+                port.prepare(&flows, trial)?;
+            }
             Request::Discard => port.prepared = None,
             Request::End { flows } => port.end(&flows)?,
             Request::Clear => port.clear()?,
@@ -201,7 +205,7 @@ impl OpenPort {
     }
 
     /// Returns the octets of memory that all flows need then.
-    fn plan(&mut self, flows: Vec<PlannedFlow>, memory_elsewhere: usize) -> Result<usize> {
+    fn plan(&mut self, flows: Vec<PlannedFlow>, memory_elsewhere: usize, allowed: &Allowed) -> Result<usize> {
         (self.planned, self.plan_warnings) = (Vec::new(), Vec::new());
         let numbers: Vec<_> = flows.iter().map(|flow| flow.number).collect();
         let kept = self.flows.iter().filter(|(number, _)| !numbers.contains(number));
@@ -210,11 +214,27 @@ impl OpenPort {
             let config: FlowConfig = model::of_value(&flow)?;
             let left = FlowPlan::memory_left_by(memory.saturating_add(memory_elsewhere));
             let plan = FlowPlan::new(&config, &self.port, stream, left, &path)?;
+            if let Some(why) = allowed.refuses_rate(plan.rate.get()) {
+                return Err(OtgError::invalid(&format!("{path}.rate"), why));
+            }
             memory += plan.memory;
             self.plan_warnings.extend(plan.warning(&path));
             self.planned.push((number, (config.name, plan)));
         }
         Ok(memory)
+    }
+
+    /// Refuses flows whose rates, with those of the flows that are sent, are above the highest one.
+    fn check_rate(&self, flows: &[usize], allowed: &Allowed) -> Result<()> {
+        let sent: BTreeSet<_> =
+            self.runs.iter().flat_map(Run::flows_sent).chain(flows.iter().copied()).collect();
+        let rates = sent.iter().filter_map(|flow| self.flows.get(flow)).map(|(_, plan)| plan.rate.get());
+        match allowed.refuses_rate(rates.sum()) {
+            Some(why) => {
+                Err(OtgError::Conflict(format!("port {}: all flows together: {why}", self.port.name)))
+            }
+            None => Ok(()),
+        }
     }
 
     fn prepare(&mut self, flows: &[usize], trial: TrialId) -> Result<()> {

@@ -34,6 +34,8 @@ pub struct FlowPlan {
     /// Its frames; with a trailer by which receivers count them, if it has metrics.
     pub frames: Arc<StackPlan>,
     pub schedule: Schedule,
+    /// Its rate; of bursts, while one is sent.
+    pub rate: Pps,
     /// It stops after so many frames, or this time; absent: at a stop.
     pub most: Option<u64>,
     pub duration: Option<Duration>,
@@ -98,7 +100,7 @@ impl FlowPlan {
             _ => 0,
         };
         let memory = frames.memory() + times;
-        Ok(Self { frames: frames.into(), schedule, most, duration, delay, memory })
+        Ok(Self { frames: frames.into(), schedule, rate, most, duration, delay, memory })
     }
 
     /// Octets of memory that are left if other flows, of all ports, need so many.

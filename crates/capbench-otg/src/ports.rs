@@ -1,6 +1,7 @@
 //! Ports: the interfaces that clients may use, and those of the configuration.
 
 use capbench_capture::Interface;
+use capbench_frames::Pps;
 use capbench_host::bed::{PortLock, Side};
 use capbench_host::links::LinkStats;
 use capbench_lab::live::line_rate;
@@ -16,9 +17,19 @@ pub struct Allowed {
     pub interfaces: Vec<String>,
     /// Whether nothing but tests is on their links, though they have addresses or a default route.
     pub isolated: bool,
+    /// Highest rate of all flows of a port; `None`: any.
+    pub max_rate: Option<Pps>,
 }
 
 impl Allowed {
+    /// Why a port may not send at this rate; `None`: it may.
+    pub fn refuses_rate(&self, frames_per_second: f64) -> Option<String> {
+        let most = self.max_rate.map(Pps::get).filter(|most| frames_per_second > *most)?;
+        Some(format!(
+            "{frames_per_second} frames/s are above {most}, the most that a port may send (--max-rate)"
+        ))
+    }
+
     /// Refuses another location than these. The request has it at `path`.
     pub fn check(&self, location: &str, path: &str) -> Result<()> {
         if self.interfaces.iter().any(|allowed| allowed == location) {

@@ -171,6 +171,12 @@ impl Run {
             && self.flows.iter().any(|flow| flow.over_since.is_none() && !flows.contains(&flow.number))
     }
 
+    /// The flows that are sent or paused.
+    pub fn flows_sent(&self) -> impl Iterator<Item = usize> {
+        let live = self.flows.iter().filter(|flow| self.is_live() && flow.over_since.is_none());
+        live.map(|flow| flow.number)
+    }
+
     /// Whether one of these flows is sent, or its thread runs for no other.
     pub fn awaits(&self, flows: &[usize]) -> bool {
         let is_sent = |flow: &RunFlow| flow.over_since.is_none() && flows.contains(&flow.number);

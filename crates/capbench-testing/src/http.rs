@@ -61,7 +61,7 @@ impl Answer {
 /// The connection fails, or the answer is no HTTP.
 pub fn exchange(mut stream: impl Read + Write, method: &str, path: &str, body: &str) -> Answer {
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
         body.len()
     );
     stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();

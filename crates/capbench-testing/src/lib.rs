@@ -8,6 +8,7 @@
 //! - [`network`]: network namespaces, and the programs that work in them
 //! - [`schema`]: the schemas of types, held against the files in `docs/`
 //! - [`scratch`]: folders that tests write into
+//! - `tls`: a certificate authority, what it signs, and a client (feature `tls`)
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,8 @@ pub mod schema;
 pub mod scratch;
 pub mod skip;
 pub mod stacks;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 pub use corpus::replay;
 pub use load::HostLoad;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use capbench_frames::{Pps, StatedRate};
+
 /// Longer than any measurement, and short enough for every time that is computed from it.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
@@ -32,6 +34,16 @@ pub fn share(text: &str) -> Result<f64, String> {
     let share = number.parse::<f64>().ok().map(|number| number / unit);
     let refuse = || format!("\"{text}\" is no share below 1; write for example 0, 1e-6 or 5%");
     share.filter(|share| (0.0..1.0).contains(share)).ok_or_else(refuse)
+}
+
+/// Reads a rate in frames per second. The other side chooses the frame size, so bits per second would be no limit of frames.
+pub fn frames_per_second(text: &str) -> Result<Pps, String> {
+    match text.parse().map_err(|error: capbench_frames::FrameError| error.to_string())? {
+        StatedRate::Frames(rate) => Ok(rate),
+        _ => Err(format!(
+            "\"{text}\" depends on the frame size, which the other side chooses; write frames per second, such as 20M"
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -82,6 +82,22 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// Who can read the counters of a port that other hosts reach, if it does not protect them.
+fn openness(port: &Port) -> Option<String> {
+    let address = port.address().filter(|address| !address.ip().to_canonical().is_loopback())?;
+    let what = match (port.names_clients(), port.has_tls()) {
+        (true, true) => return None,
+        (false, true) => "everybody who reaches it can read the counters",
+        (true, false) => "passwords and counters are sent without encryption",
+        (false, false) => {
+            "everybody who reaches it can read the counters, and they are sent without encryption"
+        }
+    };
+    Some(format!(
+        "--metrics {address}: {what}; give --web-config with TLS and users, or an address of this host alone"
+    ))
+}
+
 /// How often the file is written, at most.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -112,6 +128,9 @@ impl Exporter {
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
         let protection = flags.web_config.clone().map_or(Protection::None, Protection::WebConfig);
         let port = flags.metrics.map(|address| Port::open("--metrics", address, protection)).transpose()?;
+        if let Some(words) = port.as_ref().and_then(openness) {
+            tell!("capbench: {words}");
+        }
         let textfile = folder.as_ref().map(|folder| Textfile::open(folder, command, interface, &metrics));
         Ok(Some(Self {
             reads: port.as_ref().map(Port::folders).unwrap_or_default(),

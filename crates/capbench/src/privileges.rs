@@ -11,7 +11,11 @@
 //! | CAP_DAC_OVERRIDE | `record`; `--textfile` | new files in a folder where the user may not write without it |
 //! | CAP_CHOWN | `record` with `--group` of which the user is no member | the group of each new file |
 //!
+//! `otg` and `agent`, which open interfaces while they run: `listening`.
+//!
 //! With `-Z` nothing is kept. A capability that the process did not have is never added.
+
+mod listening;
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +30,10 @@ use capbench_sys::host::identity::{self, Identity};
 use capbench_sys::host::local_time::format_local;
 use capbench_sys::host::{SysfsView, privileges};
 use capbench_why::{Sampler, Tracing, Watch};
+
+pub use listening::keep_for_agent;
+#[cfg(feature = "otg")]
+pub use listening::keep_for_ports;
 
 /// Paths that `record` still reads: counters, free memory, and the time zone.
 const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];
@@ -175,6 +183,7 @@ pub fn keep_and_confine(
         folders: folders.chain(files.folders.iter().cloned()).collect(),
         files: file.into_iter().collect(),
         read: read.chain(files.read.iter().cloned()).collect(),
+        ..Allowed::default()
     };
     // The C library reads the time zone once.
     format_local("%Y".as_ref(), 0)?;

@@ -55,10 +55,10 @@ impl Channel {
         self.events.recv_timeout(patience)
     }
 
-    /// Closes the agent's input and waits for its end, for a while.
-    pub(super) fn end(&mut self) -> Ended {
+    /// Closes the agent's input and waits for its end, for a while: a short one if the user waits.
+    pub(super) fn end(&mut self, is_awaited_by_user: bool) -> Ended {
         self.close();
-        self.process.end()
+        self.process.end(is_awaited_by_user)
     }
 
     fn close(&mut self) {

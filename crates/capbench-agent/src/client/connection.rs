@@ -28,6 +28,9 @@ const LONGEST_DELAY: Duration = Duration::from_millis(250);
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(20);
 
+/// How long an answer may take when the user wants to stop: the agent ends sending and receiving early.
+const LAST_ANSWER: Duration = Duration::from_secs(5);
+
 /// How an agent is started.
 #[derive(Clone, Debug)]
 pub struct Start {
@@ -261,13 +264,23 @@ impl Connection {
     /// The agent refuses, is gone, or does not answer in time.
     pub fn answer<A: DeserializeOwned>(&mut self, begun: Begun, patience: Duration) -> Result<A> {
         let Begun { id, call } = begun;
-        let deadline = Instant::now() + patience;
+        let (mut deadline, mut is_last) = (Instant::now() + patience, false);
         let between = self.start.waits.between_signs_of_life();
-        let too_late = || format!("no answer to {call} within {patience:?}");
+        let too_late = |is_last| match is_last {
+            true => format!(
+                "no answer to {call} within {:?} after the user wanted to stop",
+                patience.min(LAST_ANSWER)
+            ),
+            false => format!("no answer to {call} within {patience:?}"),
+        };
         loop {
             // Neither a new agent nor one that waits for the lost one has anything to end early.
             if self.start.interrupt.is_stopped() && matches!(call, "hello" | "report") {
                 return Err(self.lost("the user wants to stop"));
+            }
+            if self.start.interrupt.is_stopped() && !is_last {
+                is_last = true;
+                deadline = deadline.min(Instant::now() + LAST_ANSWER);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             // While frames are sent, nobody shows life.
@@ -289,7 +302,7 @@ impl Connection {
                     return Err(self.lost(&format!("the answer to {call} is no agent's: {error}")));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(self.lost(&too_late()));
+                    return Err(self.lost(&too_late(is_last)));
                 }
             };
             let answer: Answer = serde_json::from_slice(&octets).map_err(|error| self.odd(call, &error))?;
@@ -297,7 +310,7 @@ impl Connection {
             if answer.id.is_some_and(|answered| answered < id) {
                 // Nor does it make the controller wait for longer, however many there are.
                 if left.is_zero() {
-                    return Err(self.lost(&too_late()));
+                    return Err(self.lost(&too_late(is_last)));
                 }
                 continue;
             }
@@ -327,7 +340,7 @@ impl Connection {
     /// The connection is over: says why, as far as the agent's command said it.
     fn lost(&mut self, what: &str) -> AgentError {
         self.is_lost = true;
-        let Ended { status, complaint } = self.channel.end();
+        let Ended { status, complaint } = self.channel.end(self.start.interrupt.is_stopped());
         let status_text = status.map_or(String::new(), |status| format!(" ({status})"));
         let complaint_text = if complaint.is_empty() { String::new() } else { format!(": {complaint}") };
         AgentError::Lost {

@@ -30,6 +30,11 @@ const FILE_MODE: u32 = 0o600;
 pub struct Spool(Folder);
 
 impl Spool {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     /// The folder of the effective user; created if it is missing.
     ///
     /// # Errors

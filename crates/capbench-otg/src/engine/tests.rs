@@ -23,7 +23,7 @@ impl Pair {
         let folder = Scratch::new();
         let engine = |interface: &str| {
             let mut engine = Engine::new(Options {
-                allowed: Allowed { interfaces: vec![interface.into()], isolated: false },
+                allowed: Allowed { interfaces: vec![interface.into()], isolated: false, max_rate: None },
                 lease: Duration::from_secs(600),
                 capture_size: ByteCount(1 << 20),
                 capture_folder: folder.path().into(),

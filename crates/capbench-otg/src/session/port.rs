@@ -79,6 +79,9 @@ impl ConfiguredPort {
             if options.allowed.isolated {
                 words.push("--isolated".into());
             }
+            if let Some(rate) = options.allowed.max_rate {
+                words.extend(["--max-rate".into(), rate.get().to_string()]);
+            }
             words.extend(["--capture-size".into(), options.capture_size.0.to_string()]);
             Place::Elsewhere(Connection::start(location, &words, path)?)
         };

@@ -138,7 +138,7 @@ fn serve(
     lease: Duration,
 ) -> (Server, SocketAddr) {
     let options = Options {
-        allowed: Allowed { interfaces: interfaces.collect(), isolated: false },
+        allowed: Allowed { interfaces: interfaces.collect(), isolated: false, max_rate: None },
         lease,
         capture_size: ByteCount(16 << 20),
         capture_folder: PathBuf::from(folder.path()),

@@ -464,15 +464,14 @@ fn root_a_name_that_is_there_twice_and_a_page_in_a_browser_are_refused() {
         let (status, why) = lab.refused("POST", path, &body);
         assert_eq!((status, why.contains("twice")), (400, true), "{path}: {why}");
     }
-    let head = "POST /config HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n";
+    let head = "POST /config HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n";
     for header in ["Content-Type: text/plain", "Content-Type: application/json\r\nOrigin: http://page"] {
         let text = lab.place.inside(|| ask(connect_from(CLIENT, lab.address), &format!("{head}{header}")));
         let answer = Answer::read(text.unwrap().as_bytes());
         assert_answer("POST", "/config", &answer);
         assert_eq!(answer.status, 415, "{header}: {answer:?}");
     }
-    let long =
-        "POST /config HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 16777217";
+    let long = "POST /config HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777217";
     let text = lab.place.inside(|| ask(connect_from(CLIENT, lab.address), long));
     let answer = Answer::read(text.unwrap().as_bytes());
     let why = String::from_utf8_lossy(&answer.body).into_owned();

@@ -38,6 +38,8 @@ capabilities! {
     NetAdmin = 12, "CAP_NET_ADMIN";
     /// Open packet sockets.
     NetRaw = 13, "CAP_NET_RAW";
+    /// Lock memory beyond the limit of the user.
+    IpcLock = 14, "CAP_IPC_LOCK";
     /// See open files of other users' processes.
     SysPtrace = 19, "CAP_SYS_PTRACE";
     /// Make and enter namespaces, mount.

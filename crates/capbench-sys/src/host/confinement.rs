@@ -37,10 +37,14 @@ pub fn kernel_has_landlock() -> bool {
 pub struct Allowed {
     /// Folders in which it may create, read, write, rename and remove files, at any depth.
     pub folders: Vec<PathBuf>,
+    /// The same, and it may create and remove folders and sockets there.
+    pub trees: Vec<PathBuf>,
     /// Files that it may read and write: pipes, devices, and existing files.
     pub files: Vec<PathBuf>,
     /// Folders and files that it may read; missing ones are ignored.
     pub read: Vec<PathBuf>,
+    /// Folders and files that it may read, and start as programs; missing ones are ignored.
+    pub programs: Vec<PathBuf>,
 }
 
 /// Rules ready to be enforced.
@@ -61,6 +65,10 @@ impl Confinement {
         for folder in &allowed.folders {
             rules = rules.add_rule(PathBeneath::new(open(folder)?, write)).map_err(failed)?;
         }
+        let make = write | make_bitflags!(AccessFs::{MakeDir | RemoveDir | MakeSock});
+        for folder in &allowed.trees {
+            rules = rules.add_rule(PathBeneath::new(open(folder)?, make)).map_err(failed)?;
+        }
         for file in &allowed.files {
             let rights = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
             let place = open(file)?;
@@ -70,8 +78,11 @@ impl Confinement {
             }
             rules = rules.add_rule(PathBeneath::new(place, rights)).map_err(failed)?;
         }
-        for path in allowed.read.iter().filter(|path| path.exists()) {
-            let rights = if path.is_dir() { read } else { AccessFs::ReadFile.into() };
+        let start = [(&allowed.read, read), (&allowed.programs, read | AccessFs::Execute)];
+        let readable =
+            start.into_iter().flat_map(|(paths, rights)| paths.iter().map(move |path| (path, rights)));
+        for (path, rights) in readable.filter(|(path, _)| path.exists()) {
+            let rights = if path.is_dir() { rights } else { rights & AccessFs::from_file(RIGHTS) };
             rules = rules.add_rule(PathBeneath::new(open(path)?, rights)).map_err(failed)?;
         }
         if let Some(view) = sysfs {
@@ -136,7 +147,7 @@ mod tests {
     fn a_confined_thread_opens_nothing_elsewhere() {
         let folder = capbench_testing::Scratch::new();
         let (inside, outside) = (folder.join("inside"), folder.join("outside"));
-        for made in [&inside, &inside.join("deep"), &outside] {
+        for made in [&inside, &inside.join("deep"), &outside, &outside.join("tree")] {
             fs::create_dir(made).unwrap();
         }
         fs::write(outside.join("secret"), "x").unwrap();
@@ -144,7 +155,9 @@ mod tests {
         let allowed = Allowed {
             folders: vec![inside.clone()],
             files: vec![outside.join("pipe")],
+            trees: vec![outside.join("tree")],
             read: vec!["/proc".into(), "/no/such/folder".into()],
+            programs: ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"].map(Into::into).to_vec(),
         };
         let refused = |done: std::io::Result<()>| done.is_err_and(|error| error.kind() == PermissionDenied);
         confined(&allowed, || {
@@ -161,6 +174,10 @@ mod tests {
             assert!(refused(fs::remove_file(outside.join("secret"))));
             assert!(refused(fs::rename(inside.join("a"), outside.join("a"))));
             assert!(refused(fs::create_dir(inside.join("folder"))));
+            fs::create_dir(outside.join("tree/folder")).unwrap();
+            fs::write(outside.join("tree/folder/a"), "packets").unwrap();
+            fs::remove_dir_all(outside.join("tree/folder")).unwrap();
+            assert!(std::process::Command::new("true").status().unwrap().success());
             assert!(refused(File::open("/etc/passwd").map(drop)));
         });
         assert!(fs::read(outside.join("secret")).is_ok(), "other threads are not confined");

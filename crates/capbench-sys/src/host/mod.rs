@@ -1,6 +1,6 @@
 //! Threads, processes, CPUs, clocks, file systems, namespaces and interfaces. One file per subject.
 //!
-//! This module keeps no state. Calls act on the calling thread or its network namespace. A namespace belongs to a thread, not
+//! This module keeps no state, but for the view of `sysfs` that a process may keep. Calls act on the calling thread or its network namespace. A namespace belongs to a thread, not
 //! to a process, so a test bed can use several at once.
 
 pub mod affinity;

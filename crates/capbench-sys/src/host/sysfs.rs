@@ -7,10 +7,12 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
+use super::namespace::NetNamespace;
 use crate::error::named;
 use crate::{Result, SysError};
 
@@ -20,12 +22,38 @@ pub struct SysfsView {
     root: OwnedFd,
 }
 
+/// The view of a process that gives up CAP_SYS_ADMIN, and the inode of its namespace.
+static KEPT: OnceLock<(u64, SysfsView)> = OnceLock::new();
+
 impl SysfsView {
+    /// Keeps a view of the calling thread's current network namespace until the process ends: from then on,
+    /// [`SysfsView::of_current_namespace`] needs no privilege there.
+    ///
+    /// # Errors
+    /// As for [`SysfsView::of_current_namespace`].
+    pub fn keep_of_current_namespace() -> Result<&'static Self> {
+        let namespace = NetNamespace::current()?;
+        if KEPT.get().is_none() {
+            let view = Self::of_current_namespace()?;
+            // Another thread may have been faster.
+            let _ = KEPT.set((namespace.inode(), view));
+        }
+        match KEPT.get() {
+            Some((inode, view)) if *inode == namespace.inode() => Ok(view),
+            _ => Err(SysError::argument("sysfs", "the process keeps a view of another network namespace")),
+        }
+    }
+
     /// A view of the calling thread's current network namespace; it stays with that namespace.
     ///
     /// # Errors
     /// `EPERM` without CAP_SYS_ADMIN over the mount and the network namespace, or in a container with a partly hidden `/sys`.
     pub fn of_current_namespace() -> Result<Self> {
+        if let Some((inode, kept)) = KEPT.get()
+            && NetNamespace::current()?.inode() == *inode
+        {
+            return Ok(Self { root: named(kept.root.try_clone(), || "dup(sysfs)".into())? });
+        }
         let context = named(fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC), || "fsopen(sysfs)".into())?;
         named(fsconfig_create(&context), || "fsconfig(sysfs, create)".into())?;
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID

@@ -6,13 +6,14 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_agent::server::{Agent, Allowed, Rules, Spool};
 use capbench_agent::waits::Waits;
-use capbench_frames::{Pps, StatedRate};
+use capbench_frames::Pps;
 use capbench_model::environment::Environment;
 use clap::Args;
 
 use crate::built;
 use crate::exit::{self, Exit, Usage};
-use crate::flag_values::positive_duration;
+use crate::flag_values::{frames_per_second, positive_duration};
+use crate::privileges::keep_for_agent;
 
 #[derive(Args, Clone, Debug)]
 pub struct AgentFlags {
@@ -30,16 +31,6 @@ pub struct AgentFlags {
     max_duration: Option<Duration>,
 }
 
-/// Reads a rate in frames per second. The controller chooses the frame size, so bits per second would be no limit of frames.
-fn frames_per_second(text: &str) -> Result<Pps, String> {
-    match text.parse().map_err(|error: capbench_frames::FrameError| error.to_string())? {
-        StatedRate::Frames(rate) => Ok(rate),
-        _ => Err(format!(
-            "\"{text}\" depends on the frame size, which the controller chooses; write frames per second, such as 20M"
-        )),
-    }
-}
-
 pub fn run(flags: &AgentFlags) -> Result<Exit> {
     if stdin().is_terminal() {
         let why = "agent: its input is a terminal; capbench starts agents itself: --tx ssh:HOST/IF, see docs/two-hosts.md";
@@ -49,6 +40,11 @@ pub fn run(flags: &AgentFlags) -> Result<Exit> {
     let rules = Rules { allowed: allow, isolated, max_rate, max_duration };
     let environment = Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
     let spool = Spool::of_user().map_err(|error| error.to_string());
+    // Programs that its owner allows, and DPDK, open files of their own, and may need any privilege.
+    let starts_programs = rules.allowed.iter().any(|allowed| matches!(allowed, Allowed::Program(_)));
+    if !starts_programs && !cfg!(feature = "dpdk") {
+        keep_for_agent(spool.as_ref().ok().map(Spool::path))?;
+    }
     let agent = Agent::new(rules, environment, exit::kind_of).with_spool(spool);
     agent.with_waits(Waits::of_this_build()).serve(stdin(), stdout())?;
     Ok(Exit::Done)

@@ -7,13 +7,15 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_frames::Pps;
 use capbench_http::{Port, Protection};
 use capbench_model::units::ByteCount;
 use capbench_otg::{Agent, Allowed, Options, OtgError, Server};
 use clap::Args;
 
 use crate::exit::{Exit, Usage};
-use crate::flag_values::positive_duration;
+use crate::flag_values::{frames_per_second, positive_duration};
+use crate::privileges::keep_for_ports;
 use crate::signals::Stop;
 
 #[derive(Args, Clone, Debug)]
@@ -31,6 +33,9 @@ pub struct OtgFlags {
     /// Stop flows and captures when their client sends no request for so long
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = positive_duration)]
     lease: Duration,
+    /// Highest rate that clients may send on a port, in frames per second
+    #[arg(long, value_name = "RATE", value_parser = frames_per_second)]
+    max_rate: Option<Pps>,
     /// Nothing but tests is on the links of the interfaces, though they have addresses or a default route
     #[arg(long)]
     isolated: bool,
@@ -56,13 +61,19 @@ pub struct OtgFlags {
 
 pub fn run(flags: &OtgFlags) -> Result<Exit> {
     let options = Options {
-        allowed: Allowed { interfaces: flags.ports.clone(), isolated: flags.isolated },
+        allowed: Allowed {
+            interfaces: flags.ports.clone(),
+            isolated: flags.isolated,
+            max_rate: flags.max_rate,
+        },
         lease: flags.lease,
         capture_size: flags.capture_size,
         capture_folder: flags.capture_dir.clone().unwrap_or_else(std::env::temp_dir),
     };
     if flags.agent {
+        let folder = options.capture_folder.clone();
         let agent = Agent::new(options).map_err(of_flags)?;
+        keep_for_ports(&flags.ports, &folder, Vec::new())?;
         let stop = Stop::calling(agent.end())?;
         agent.serve(stdin(), stdout())?;
         return Ok(if stop.is_wanted() { Exit::Stopped(stop.signal()) } else { Exit::Done });
@@ -75,6 +86,9 @@ pub fn run(flags: &OtgFlags) -> Result<Exit> {
     // The main thread waits for it.
     let stop = Stop::calling(move || signalled.send(()).unwrap_or_default())?;
     let (address, scheme) = (port.address(), if port.has_tls() { "https" } else { "http" });
+    if let Some(reason) = keep_for_ports(&flags.ports, &options.capture_folder, port.folders())? {
+        tell!("capbench: not confined to its files: {reason}");
+    }
     let server = Server::start(port, options, |words| tell!("capbench: {words}")).map_err(of_flags)?;
     if let Some(address) = address {
         tell!("capbench: OTG at {scheme}://{address}, ports {}", flags.ports.join(", "));

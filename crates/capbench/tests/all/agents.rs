@@ -119,7 +119,7 @@ pub fn count(value: &Value, key: &str) -> u64 {
 
 /// What holds in every trial between agents, whatever was lost.
 pub fn check(trial: &Value) {
-    let generators = trial["generators"].as_array().unwrap();
+    let generators = trial["generators"].as_array().unwrap_or_else(|| panic!("generators: {trial:#}"));
     assert_eq!(generators.len(), 1, "{trial:#}");
     for key in ["intended", "sent"] {
         assert_eq!(count(&generators[0], key), count(trial, key), "{key}: {trial:#}");

@@ -165,6 +165,26 @@ fn root_alone_a_user_who_stops_while_a_report_is_awaited_keeps_the_trials_before
 }
 
 #[test]
+fn root_a_user_who_stops_waits_only_seconds_for_an_agent_that_hangs() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let before = hosts.received();
+    let mut command = bench(&out, &ends(&hosts), "--repeats 0 --duration 600s");
+    // The controller would wait for minutes.
+    command.env_remove(WAITS_NAME);
+    let running = Running::start(HOST, command);
+    hosts.wait_until_sending(before);
+    hosts.agents("dut").into_iter().for_each(|pid| signal(pid, "STOP"));
+    let stopped = Instant::now();
+    running.signal("INT");
+    let ended = running.end();
+    // 5 s for the answer and 1 s for the end of the agent.
+    assert!(stopped.elapsed() < Duration::from_secs(25), "{:?}: {ended:#?}", stopped.elapsed());
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    hosts.wait_until_left();
+}
+
+#[test]
 fn root_alone_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
     let Some(out) = scratch_of_root() else { return };
     let (hosts, link) = (Hosts::make(), Link::make());

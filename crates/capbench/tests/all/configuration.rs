@@ -143,6 +143,12 @@ fn root_settings_that_others_can_write_are_refused_for_root_alone() {
     for part in ["lab.toml may be written by everybody", "only settings that root alone can write"] {
         assert!(refused.errors.contains(part), "{refused:#?}");
     }
+    // In a sticky folder, a file of any user would stop root's commands.
+    fs::set_permissions(home.0.file("capbench/lab.toml"), PermissionsExt::from_mode(0o644)).unwrap();
+    fs::set_permissions(home.0.file("capbench"), PermissionsExt::from_mode(0o1777)).unwrap();
+    let refused = home.run("bench --dry-run");
+    assert_eq!(refused.code, Some(2), "{refused:#?}");
+    assert!(refused.errors.contains("capbench may be written by everybody"), "{refused:#?}");
     // The user's own matter.
     let home_of_all = Scratch::of_nobody();
     fs::create_dir(home_of_all.file("capbench")).unwrap();

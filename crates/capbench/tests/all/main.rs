@@ -4,6 +4,8 @@
 mod runs;
 mod support;
 
+#[cfg(all(feature = "otg", feature = "metrics"))]
+mod abusive_clients;
 mod agents;
 mod agents_hostile;
 mod agents_lost;

@@ -209,3 +209,17 @@ fn without_a_place_to_export_to_flags_of_metrics_are_refused() {
     }
     assert!(!Path::new("/no/such/folder").exists());
 }
+
+#[test]
+fn root_counters_that_other_hosts_can_read_are_said_to_be_open() {
+    let Some((_, spaces)) = test_bed() else { return };
+    for (address, is_open) in [("0.0.0.0:9873", true), ("127.0.0.1:9873", false)] {
+        let mut command = capbench("count -i right --metrics");
+        let mut running = Running::start(&spaces.right, command.arg(address));
+        running.wait_for("metrics at ");
+        running.signal("INT");
+        let ended = running.end();
+        let words = "--metrics 0.0.0.0:9873: everybody who reaches it can read the counters, and they are sent without encryption";
+        assert_eq!(ended.errors.contains(words), is_open, "{ended:?}");
+    }
+}

@@ -60,3 +60,37 @@ fn root_an_interface_that_does_not_exist_is_named_at_the_start() {
     let ended = run(&place, capbench("otg --port left --port nosuch --listen 127.0.0.1:0"));
     assert!(ended.code != Some(0) && ended.errors.contains("--port nosuch: "), "{ended:?}");
 }
+
+#[test]
+fn root_a_port_sends_no_more_than_the_highest_rate() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    place.ip("link set lo up");
+    let mut server = Running::start(&place, capbench("otg --port left --port right --max-rate 5k"));
+    server.wait_for("OTG at ");
+    let flow = |name: &str, pps: u32| {
+        let port = json!({"tx_name": "tx", "rx_names": ["rx"]});
+        json!({"name": name, "tx_rx": {"port": port}, "rate": {"choice": "pps", "pps": pps}})
+    };
+    let config = |flows: &[serde_json::Value]| {
+        let ports = json!([{"name": "tx", "location": "left"}, {"name": "rx", "location": "right"}]);
+        post(&place, "/config", &json!({"ports": ports, "flows": flows}))
+    };
+    let (status, why) = config(&[flow("f", 5001)]);
+    assert!(status == 400 && why.contains("flows[0].rate: 5001 frames/s are above 5000"), "{why}");
+    assert_eq!(config(&[flow("f", 3000), flow("g", 2500), flow("h", 2000)]).0, 200);
+    let start = |names: &[&str]| {
+        let transmit = json!({"state": "start", "flow_names": names});
+        let traffic = json!({"choice": "flow_transmit", "flow_transmit": transmit});
+        post(&place, "/control/state", &json!({"choice": "traffic", "traffic": traffic}))
+    };
+    let (status, why) = start(&[]);
+    assert!(status == 409 && why.contains("port tx: all flows together: 7500 frames/s"), "{why}");
+    assert_eq!(start(&["f"]).0, 200);
+    // What is sent already counts, and a flow that is started again counts once.
+    let (status, why) = start(&["g"]);
+    assert!(status == 409 && why.contains("5500 frames/s are above 5000"), "{why}");
+    assert_eq!(start(&["f", "h"]).0, 200);
+    server.signal("INT");
+    server.end();
+}

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::process::Stdio;
 
 use crate::support::{
-    File, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program,
-    run, send, test_bed,
+    File, HOST, NOBODY, Namespaces, Place, Recording, Running, Scratch, capbench, eventually, privileges,
+    program, run, send, test_bed,
 };
 use capbench_sys::host::capability::{Capability, CapabilitySet, Sets};
 use capbench_sys::host::confinement::kernel_has_landlock;
@@ -280,4 +281,93 @@ fn root_count_and_why_keep_only_the_capabilities_that_they_use() {
         let ended = running.end();
         assert!(matches!(ended.code, Some(0)), "{arguments}: {ended:?}");
     }
+}
+
+/// A command that waits for its controller, and what holds its input open.
+struct Waiting(std::process::Child);
+
+impl Waiting {
+    fn start(place: &Place, arguments: &str) -> Self {
+        let mut command = capbench(arguments);
+        Self(place.spawn(command.stdin(Stdio::piped()).stdout(Stdio::null())))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        // The end of its input ends it.
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_until_kept(pid: u32, kept: &[Capability]) {
+    eventually("it has given up what it does not use", || {
+        let has_kept = |sets: Sets| sets.permitted == CapabilitySet::of(kept);
+        threads(pid).into_iter().all(|(_, sets, has_no_new_privs)| has_no_new_privs && has_kept(sets))
+    });
+    assert_kept(pid, kept);
+}
+
+#[test]
+fn root_otg_and_agent_keep_only_the_capabilities_that_they_use() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    place.ip("link set lo up");
+    let of_agent = &[
+        Capability::NetAdmin,
+        Capability::NetRaw,
+        Capability::IpcLock,
+        Capability::Syslog,
+        Capability::Perfmon,
+        Capability::Bpf,
+    ];
+    let of_ports = &[Capability::NetAdmin, Capability::NetRaw];
+    let waiting: [(&str, &[Capability]); 2] =
+        [("agent --allow send:left", of_agent), ("otg --agent --port left", of_ports)];
+    for (arguments, kept) in waiting {
+        let waiting = Waiting::start(&place, arguments);
+        wait_until_kept(waiting.0.id(), kept);
+    }
+    let elsewhere = &[Capability::NetAdmin, Capability::NetRaw, Capability::SysAdmin];
+    let servers: [(&str, &[Capability], bool); 2] = [
+        ("otg --port left --port right", of_ports, true),
+        ("otg --port left --port netns:nosuch/right", elsewhere, false),
+    ];
+    for (arguments, kept, is_confined) in servers {
+        let mut server = Running::start(&place, capbench("").args(arguments.split(' ')));
+        server.wait_for("OTG at ");
+        wait_until_kept(server.pid(), kept);
+        server.signal("INT");
+        let ended = server.end();
+        if kernel_has_landlock() {
+            assert_eq!(ended.errors.contains("not confined"), !is_confined, "{arguments}: {ended:?}");
+        }
+    }
+}
+
+/// The server reads certificates anew when they change: also then, nothing outside the folders that it began with.
+#[test]
+fn root_a_server_of_otg_reads_nothing_outside_its_folders() {
+    if privileges().is_none() || !has_landlock() {
+        return;
+    }
+    let (place, folder, outside) = (Place::with_pair(), Scratch::new(), Scratch::new());
+    place.ip("link set lo up");
+    let (config, secret) = (folder.file("web.yml"), outside.file("web.yml"));
+    let users = "basic_auth_users:\n  alice: $2b$04$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi\n";
+    fs::write(&config, users).unwrap();
+    fs::write(&secret, users).unwrap();
+    // Without the flag, captures are in the folder of temporary files, with the other folder of this test.
+    fs::create_dir(folder.file("captures")).unwrap();
+    let mut command = capbench("otg --port left --web-config");
+    command.arg(&config).arg("--capture-dir").arg(folder.file("captures"));
+    let mut server = Running::start(&place, &mut command);
+    server.wait_for("OTG at ");
+    fs::remove_file(&config).unwrap();
+    std::os::unix::fs::symlink(&secret, &config).unwrap();
+    place.inside(|| drop(std::net::TcpStream::connect("127.0.0.1:8443").unwrap()));
+    server.wait_for("Permission denied (os error 13); the rules before stay in force");
+    server.signal("INT");
+    server.end();
 }

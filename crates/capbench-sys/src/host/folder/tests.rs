@@ -140,6 +140,37 @@ fn a_folder_that_others_may_write_is_not_trusted() {
 }
 
 #[test]
+fn root_a_file_is_opened_by_links_that_no_other_user_controls() {
+    let Some(()) = capbench_testing::network::privileges() else { return };
+    let scratch = Scratch::new();
+    let base = scratch.path();
+    let [live, archive, theirs] = ["live", "archive", "theirs"].map(|folder| base.join(folder));
+    [&live, &archive, &theirs].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    fs::write(archive.join("f1"), "text").unwrap();
+    symlink("../archive/f1", live.join("f")).unwrap();
+    let trust = Trust::root();
+    assert_eq!(trust.read_text(&live.join("f"), 4).unwrap(), "text");
+    assert_eq!(trust.read(&live.join("f"), 3).unwrap_err().kind(), ErrorKind::InvalidData);
+    let refused = |path: &Path| trust.open(path).unwrap_err().to_string();
+    // Whoever controls the folder of a link chooses its target, though that is a file of root.
+    symlink("../archive/f1", theirs.join("f")).unwrap();
+    chown(&theirs, Some(STRANGER), None).unwrap();
+    assert!(refused(&theirs.join("f")).ends_with(&format!("/theirs belongs to user {STRANGER}")));
+    symlink("loop", base.join("loop")).unwrap();
+    assert_eq!(trust.open(&base.join("loop")).unwrap_err().raw_os_error(), Some(libc::ELOOP));
+    for (mode, words) in [(0o604, "may be read by everybody"), (0o602, "may be written by everybody")] {
+        set_mode(&archive.join("f1"), mode);
+        let error = Trust::read_secret(&live.join("f"), 4).unwrap_err().to_string();
+        assert!(error.ends_with(words), "{error}");
+    }
+    set_mode(&archive.join("f1"), 0o640);
+    assert_eq!(Trust::read_secret(&live.join("f"), 4).unwrap(), b"text");
+    chown(archive.join("f1"), Some(STRANGER), None).unwrap();
+    assert!(refused(&live.join("f")).ends_with(&format!("/f1 belongs to user {STRANGER}")));
+    assert!(Trust::everybody().open(&theirs.join("f")).is_ok());
+}
+
+#[test]
 fn root_files_of_other_users_are_not_trusted() {
     let Some(()) = capbench_testing::network::privileges() else { return };
     let scratch = Scratch::new();
