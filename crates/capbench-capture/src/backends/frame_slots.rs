@@ -236,7 +236,7 @@ mod tests {
             geometry(&interface(1500).with_largest_frame(octets), &options).unwrap().frame_size()
         };
         // Joined segments, also longer than 64 KiB; what a snap length leaves of them; what no file can have.
-        assert_eq!((slot(65_558, 0), slot(130_022, 0)), (66_560, 130_048));
+        assert_eq!((slot(65_558, 0), slot(130_022, 0)), (66_560, 131_072));
         assert_eq!((slot(65_558, 96), slot(65_558, 2000)), (1024, 3072));
         assert_eq!(slot(524_302, 0), 263_168);
     }

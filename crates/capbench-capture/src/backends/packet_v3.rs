@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(sizes(mib, joined, mib), (8, 128 << 10));
         assert_eq!(sizes(mib, 1522, mib), (8, 128 << 10));
         assert_eq!(sizes(3 * mib, 1522, mib), (12, 256 << 10));
-        assert_eq!(sizes(mib, 130_022, mib), (4, 256 << 10));
+        assert_eq!(sizes(mib, 140_022, mib), (4, 256 << 10));
         assert_eq!(sizes(256 << 10, joined, mib), (2, 128 << 10));
         assert_eq!(sizes(256 << 10, 1522, mib), (8, 32 << 10));
         assert_eq!(sizes(64 << 10, joined, mib), (1, 64 << 10), "the capture says that frames are cut");

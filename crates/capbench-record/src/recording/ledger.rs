@@ -128,6 +128,12 @@ mod tests {
             merge: None,
         };
         assert_eq!((expected(&account), loss_ratio(&account)), (52, 48.0 / 52.0));
+        // What the user asked to have removed was recorded.
+        let mut ring = account;
+        ring.interfaces[0].losses[0].count = Some(0);
+        ring.interfaces[0].output =
+            PacketCounts { written: 1, overwritten: 2, deleted: 1, ..Default::default() };
+        assert_eq!((loss_ratio(&ring), removed(&ring), removed_ratio(&ring)), (0.0, 3, 0.75));
     }
 
     #[test]
