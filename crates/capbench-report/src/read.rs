@@ -15,16 +15,31 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::results::{Results, SCHEMA_VERSION};
+use capbench_model::bounded_json::{self, Budget};
 use capbench_model::running::CaptureFacts;
 use capbench_plan::soak::segment;
+use serde::de::DeserializeOwned;
 
 use crate::error::{ReportError, Result};
 
 /// The name of the file in a run's directory.
 const FILE: &str = "results.json";
 
-/// Size limit of a file in octets, far above runs of days. Reading needs up to about 20 times as much memory.
+/// Size limit of a file in octets, far above runs of days.
 const MOST_OCTETS: u64 = 1 << 30;
+
+/// Memory of what is read of a text, as a multiple of its length.
+const MEMORY: usize = 12;
+
+/// What reading this text may take.
+fn memory(text: &[u8]) -> Budget {
+    Budget::times(MEMORY, text)
+}
+
+/// Reads a text, unless it takes more memory than results of its length do.
+pub(crate) fn within_memory<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    bounded_json::within(text, &memory(text))
+}
 
 /// Saved results, and problems found while reading them.
 #[derive(Clone, Debug)]
@@ -110,7 +125,7 @@ pub fn parse(text: &[u8], file: &Path) -> Result<Run> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ReportError::Empty(file.into()));
     }
-    let (mut results, mut warnings) = match serde_json::from_slice::<Results>(text) {
+    let (mut results, mut warnings) = match within_memory::<Results>(text) {
         Ok(results) if results.schema_version == SCHEMA_VERSION => (results, Vec::new()),
         // A second pass finds out which of many reasons it is.
         _ => salvage::read(text, file)?,

@@ -153,7 +153,7 @@ impl RunDirectory {
         let read =
             folder.open_file(OsStr::new(RESULTS), &trust).and_then(|mut file| file.read_to_end(&mut text));
         read.map_err(failed)?;
-        let results: Results = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+        let results: Results = crate::read::within_memory(&text).map_err(|error| failed(error.into()))?;
         if results.schema_version != SCHEMA_VERSION {
             let reason = format!(
                 "its schema_version is {}, and this version of capbench writes {SCHEMA_VERSION}",

@@ -14,7 +14,8 @@ use capbench_frames::stamp::TrialId;
 use capbench_sys::host::{Folder, Trust, identity};
 use sha2::{Digest, Sha256};
 
-use crate::message::Reported;
+use crate::framing::MOST_OCTETS;
+use crate::message::{Reported, read};
 
 /// No controller tries to reconnect for so long. Older reports are removed.
 const STALE: Duration = Duration::from_secs(600);
@@ -78,9 +79,9 @@ impl Spool {
             opened => opened?,
         };
         let mut octets = Vec::new();
-        file.read_to_end(&mut octets)?;
+        file.by_ref().take(MOST_OCTETS as u64).read_to_end(&mut octets)?;
         self.0.remove(&name)?;
-        let report: Reported = serde_json::from_slice(&octets)?;
+        let report: Reported = read(&octets)?;
         Ok(Some(report).filter(|report| Some(report.trial) == trial))
     }
 
