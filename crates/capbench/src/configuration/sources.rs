@@ -2,10 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use capbench_sys::host::folder::Folder;
+use capbench_sys::host::text_file;
 use capbench_sys::host::trust::Trust;
 
 use super::settable::PREFIX;
@@ -13,8 +14,6 @@ use crate::exit::Usage;
 
 /// The host's settings.
 const HOST: &str = "/etc/capbench";
-/// Octets that a file may have.
-const LONGEST: u64 = 1 << 20;
 
 /// Where settings are looked for.
 #[derive(Clone, Debug, Default)]
@@ -91,12 +90,7 @@ fn text(path: &Path) -> io::Result<String> {
     let trust = Trust::for_settings();
     let target = fs::canonicalize(path)?;
     let (folder, name) = Folder::of_file(&target, &trust)?;
-    let mut text = String::new();
-    let file = folder.open_file(name, &trust)?;
-    if file.take(LONGEST + 1).read_to_string(&mut text)? as u64 > LONGEST {
-        return Err(io::Error::new(ErrorKind::InvalidData, format!("it is longer than {LONGEST} octets")));
-    }
-    Ok(text)
+    text_file::text(folder.open_file(name, &trust)?, text_file::LONGEST)
 }
 
 fn refusal(path: &Path, error: &io::Error) -> Usage {
