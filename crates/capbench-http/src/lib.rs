@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | [`server`] | the port, bounded in connections, size and time |
+//! | `answer_body` | the body of an answer, whole or in parts |
 //! | [`access`] | certificates and passwords, read again when their files change |
 //! | `web_config` | Prometheus' web configuration file |
 //! | [`client`] | a client: one request after another |
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+mod answer_body;
 pub mod client;
 mod error;
 pub mod http_config;
@@ -20,11 +22,11 @@ pub mod server;
 mod web_config;
 
 pub use access::Protection;
+pub use answer_body::{AnswerBody, Parts};
 pub use client::{Client, Reply};
 pub use error::{HttpError, Result};
 pub use http_config::HttpConfig;
 pub use server::{Answer, Port, Report, body, text};
 
-pub use http_body_util::Full;
-pub use hyper::body::{Bytes, Incoming};
+pub use hyper::body::{Body, Bytes, Incoming};
 pub use hyper::{Method, Request, Response, StatusCode, header};

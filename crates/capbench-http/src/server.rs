@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use capbench_sys::host::{CpuId, affinity};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
@@ -23,6 +23,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::access::{Access, Protection, Rules};
+use crate::answer_body::AnswerBody;
 use crate::error::{HttpError, Result};
 
 /// Connections at the same time. A further one is closed at once.
@@ -49,7 +50,7 @@ pub type Report = fn(&str);
 /// Answers requests of clients that may ask. A clone for each connection.
 pub trait Answer: Clone + Send + Sync + 'static {
     /// Answers a request. Its body is read by [`body`], or not at all. Among its extensions is the client's [`SocketAddr`].
-    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
+    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<AnswerBody>> + Send;
 }
 
 /// An open port, with the rules of who may ask.
@@ -190,7 +191,7 @@ async fn requests(
     }
 }
 
-fn unauthorized() -> Response<Full<Bytes>> {
+fn unauthorized() -> Response<AnswerBody> {
     let mut refusal = text(StatusCode::UNAUTHORIZED, "Unauthorized\n".into());
     let realm = HeaderValue::from_static("Basic realm=\"capbench\", charset=\"UTF-8\"");
     refusal.headers_mut().insert(WWW_AUTHENTICATE, realm);
@@ -198,8 +199,8 @@ fn unauthorized() -> Response<Full<Bytes>> {
 }
 
 /// An answer of plain text, which nobody keeps.
-pub fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+pub fn text(status: StatusCode, body: String) -> Response<AnswerBody> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

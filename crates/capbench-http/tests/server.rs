@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use capbench_http::{
-    Answer, Bytes, Client, Full, HttpConfig, Incoming, Port, Protection, Reply, Request, Response, Result,
+    Answer, AnswerBody, Client, HttpConfig, Incoming, Port, Protection, Reply, Request, Response, Result,
     StatusCode, body, text,
 };
 use capbench_testing::Scratch;
@@ -62,7 +62,7 @@ struct Echo;
 const MOST: usize = 1000;
 
 impl Answer for Echo {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
         match body(request, MOST).await {
             Ok(octets) => text(StatusCode::OK, format!("{} octets\n", octets.len())),
             Err(status) => text(status, String::new()),

@@ -14,11 +14,9 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::results::{Results, SCHEMA_VERSION};
-use capbench_model::bounded_json::{self, Budget};
+use crate::results::{Results, SCHEMA_VERSION, within_memory};
 use capbench_model::running::CaptureFacts;
 use capbench_plan::soak::segment;
-use serde::de::DeserializeOwned;
 
 use crate::error::{ReportError, Result};
 
@@ -27,19 +25,6 @@ const FILE: &str = "results.json";
 
 /// Size limit of a file in octets, far above runs of days.
 const MOST_OCTETS: u64 = 1 << 30;
-
-/// Memory of what is read of a text, as a multiple of its length.
-const MEMORY: usize = 12;
-
-/// What reading this text may take.
-fn memory(text: &[u8]) -> Budget {
-    Budget::times(MEMORY, text)
-}
-
-/// Reads a text, unless it takes more memory than results of its length do.
-pub(crate) fn within_memory<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
-    bounded_json::within(text, &memory(text))
-}
 
 /// Saved results, and problems found while reading them.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Results, SCHEMA_VERSION};
+use crate::results::{Finding, Results, SCHEMA_VERSION, memory, within_memory};
 use capbench_model::bounded_json::Bounded;
 use capbench_plan::recommendation::Recommendation;
 use capbench_plan::session::NotMeasured;
@@ -24,7 +24,7 @@ type Text = Box<RawValue>;
 type Check = fn(&RawValue) -> serde_json::Result<()>;
 
 fn is<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
-    super::within_memory::<T>(text.get().as_bytes()).map(drop)
+    within_memory::<T>(text.get().as_bytes()).map(drop)
 }
 
 /// Members that are lists with independent entries; whether a run without entries leaves the list out.
@@ -80,7 +80,7 @@ impl Found {
 pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     let mut found = Found::default();
     let mut json = serde_json::Deserializer::from_slice(text);
-    let budget = super::memory(text);
+    let budget = memory(text);
     let mut ended =
         (&mut found).deserialize(Bounded::new(&mut json, &budget)).and_then(|()| json.end()).err();
     identify(&found, &mut ended, file)?;
@@ -139,7 +139,7 @@ fn results(mut found: Found, ended: Option<&Error>) -> serde_json::Result<(Resul
         let entries = found.lists.entry(list.into()).or_default();
         warnings.extend(keep_known(list, entries, check));
     }
-    let results = super::within_memory::<Results>(&found.text()?);
+    let results = within_memory::<Results>(&found.text()?);
     // The place is one of a text that nobody has.
     let mut results = results.map_err(|error| Error::custom(without_place(&error)))?;
     results.complete &= ended.is_none();
