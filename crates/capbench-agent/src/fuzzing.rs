@@ -7,12 +7,11 @@ use capbench_frames::Pps;
 use capbench_lab::live::messages::Sent;
 use capbench_model::clocks::{Bounds, ClockState, FourStamps};
 use capbench_model::environment::Environment;
-use serde_json::Value;
 
 use crate::framing;
-use crate::message::{Answer, Half, Hello, HostTimes, Kind, Prepared, Reported};
+use crate::message::{Answer, Half, Hello, HostTimes, Kind, Prepared, Reported, read};
 use crate::server::stand_in::on_stand_ins;
-use crate::server::{Agent, Allowed, Rules, spool};
+use crate::server::{Agent, Allowed, Rules};
 
 /// The calls of a controller.
 pub fn agent(octets: &[u8]) {
@@ -27,15 +26,16 @@ pub fn agent(octets: &[u8]) {
 pub fn controller(octets: &[u8]) {
     let mut rest = octets;
     while let Ok(Some(message)) = framing::read(&mut rest) {
-        let Ok(answer) = serde_json::from_slice::<Answer>(&message) else { continue };
-        let value = || answer.result.clone().unwrap_or(Value::Null);
-        let _ = serde_json::from_value::<Hello>(value());
-        let _ = serde_json::from_value::<Prepared>(value());
-        let _ = serde_json::from_value::<Sent>(value());
-        let _ = serde_json::from_value::<Half>(value());
-        let _ = serde_json::from_value::<Option<Reported>>(value());
-        let _ = serde_json::from_value::<ClockState>(value());
-        if let Ok(times) = serde_json::from_value::<HostTimes>(value()) {
+        let Ok(answer) = read::<Answer>(&message) else { continue };
+        let result = answer.result.unwrap_or_default();
+        let result = result.get().as_bytes();
+        let _ = read::<Hello>(result);
+        let _ = read::<Prepared>(result);
+        let _ = read::<Sent>(result);
+        let _ = read::<Half>(result);
+        let _ = read::<Option<Reported>>(result);
+        let _ = read::<ClockState>(result);
+        if let Ok(times) = read::<HostTimes>(result) {
             let [received_ns, answered_ns] = times.signed_ns();
             let _ = Bounds::of(&[FourStamps { sent_ns: 1, received_ns, answered_ns, returned_ns: 1000 }]);
         }
@@ -44,7 +44,13 @@ pub fn controller(octets: &[u8]) {
 
 /// A file that an agent left for the next one of its session.
 pub fn spool(octets: &[u8]) {
-    std::hint::black_box(spool::parse(octets).is_ok());
+    std::hint::black_box(read::<Reported>(octets).is_ok());
+}
+
+/// The answers of a generator that the Open Traffic Generator API drives.
+#[cfg(feature = "otg")]
+pub fn generator(octets: &[u8]) {
+    crate::otg::read_any(octets);
 }
 
 #[cfg(test)]
@@ -54,5 +60,7 @@ mod tests {
         capbench_testing::replay("agent", super::agent);
         capbench_testing::replay("controller", super::controller);
         capbench_testing::replay("spool", super::spool);
+        #[cfg(feature = "otg")]
+        capbench_testing::replay("otg", super::generator);
     }
 }

@@ -21,11 +21,12 @@ use capbench_frames::rates::Pps;
 use capbench_frames::stamp::TrialId;
 use capbench_lab::live::halves::{ReceiveHalf, TransmitHalf};
 use capbench_lab::live::messages::{FinishReceiving, FinishSending, PrepareReceiving, PrepareSending, Sent};
+use capbench_model::bounded_json;
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{PathInterface, Role};
 use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// The major version of this protocol. An agent refuses another one. Members that are only added do not change it.
 pub const PROTOCOL: u32 = 2;
@@ -42,8 +43,19 @@ pub(crate) const INVALID_PARAMS: i32 = -32602;
 /// The code of every other error; JSON-RPC leaves it to the server, and the refusal says the rest.
 const REFUSED: i32 = -32000;
 
+/// Memory of what is read of a message, as a multiple of its length: lists of small numbers take most.
+const MEMORY: usize = 12;
+
+/// Reads a message, or the parameters or the result in it, without a tree of values in between.
+///
+/// # Errors
+/// It is none, or takes more memory than one of its length.
+pub(crate) fn read<'m, M: Deserialize<'m>>(octets: &'m [u8]) -> serde_json::Result<M> {
+    bounded_json::from_slice(octets, MEMORY)
+}
+
 /// A call. Without an id nobody waits for an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Request {
     /// The version of JSON-RPC.
     pub jsonrpc: String,
@@ -54,18 +66,22 @@ pub struct Request {
     pub method: String,
     /// Its parameters.
     #[serde(default)]
-    pub params: Value,
+    #[schemars(with = "serde_json::Value")]
+    pub params: Box<RawValue>,
 }
 
 impl Request {
     /// A call.
-    pub fn new(id: Option<u64>, method: &str, params: Value) -> Self {
-        Self { jsonrpc: JSON_RPC.into(), id, method: method.into(), params }
+    ///
+    /// # Errors
+    /// The parameters are nothing that JSON has.
+    pub fn new(id: Option<u64>, method: &str, params: &impl Serialize) -> serde_json::Result<Self> {
+        Ok(Self { jsonrpc: JSON_RPC.into(), id, method: method.into(), params: to_raw_value(params)? })
     }
 }
 
 /// An answer: a result or an error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Answer {
     /// The version of JSON-RPC.
     pub jsonrpc: String,
@@ -73,7 +89,8 @@ pub struct Answer {
     pub id: Option<u64>,
     /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub result: Option<Box<RawValue>>,
     /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
@@ -93,7 +110,7 @@ pub struct ErrorObject {
 
 impl Answer {
     /// The answer to call `id`.
-    pub fn new(id: Option<u64>, result: std::result::Result<Value, ErrorObject>) -> Self {
+    pub fn new(id: Option<u64>, result: std::result::Result<Box<RawValue>, ErrorObject>) -> Self {
         let (result, error) = match result {
             Ok(value) => (Some(value), None),
             Err(error) => (None, Some(error)),

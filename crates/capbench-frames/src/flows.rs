@@ -26,7 +26,8 @@ pub struct StackFlow {
     pub schedule: Schedule,
     /// It ends after this many frames.
     pub frames: Option<u64>,
-    /// It ends before the first frame that is planned this long after its beginning, or later.
+    /// It ends before the first frame that is planned this long after its beginning, or later. A sender that is too slow for its
+    /// rate leaves the rest unsent then.
     pub duration: Option<Duration>,
     /// Time from the start of the phase to its beginning.
     pub delay: Duration,
@@ -53,6 +54,8 @@ pub struct FlowCounts {
     pub octets: u64,
     /// Frames that were to be sent; known at the end of the phase.
     pub intended: Option<u64>,
+    /// Frames that were unsent when its duration was over: the sender was too slow.
+    pub late: u64,
     /// Whether no frame is left to send.
     pub is_over: bool,
 }
@@ -91,6 +94,7 @@ struct Shared {
     octets: AtomicU64,
     /// [`UNKNOWN`] during the phase.
     intended: AtomicU64,
+    late: AtomicU64,
     is_over: AtomicBool,
 }
 
@@ -102,6 +106,7 @@ impl Shared {
         self.sent.store(0, Ordering::Relaxed);
         self.octets.store(0, Ordering::Relaxed);
         self.intended.store(UNKNOWN, Ordering::Relaxed);
+        self.late.store(0, Ordering::Relaxed);
         self.is_over.store(false, Ordering::Relaxed);
     }
 }
@@ -146,6 +151,7 @@ impl FlowSet {
             sent: AtomicU64::new(0),
             octets: AtomicU64::new(0),
             intended: AtomicU64::new(UNKNOWN),
+            late: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
         });
         Ok(Self { shared: shared.collect(), flows: flows.into(), commands: AtomicU32::new(0) })
@@ -177,6 +183,7 @@ impl FlowSet {
             is_over: shared.is_over.load(Ordering::Acquire),
             sent: shared.sent.load(Ordering::Relaxed),
             octets: shared.octets.load(Ordering::Relaxed),
+            late: shared.late.load(Ordering::Relaxed),
             intended: Some(shared.intended.load(Ordering::Relaxed)).filter(|intended| *intended != UNKNOWN),
         }
     }

@@ -6,6 +6,7 @@
 //! | `connections` | who has a place, who waits for one, and who loses it |
 //! | `progress` | notes when a client reads its answer |
 //! | `host_name` | whether a request names this host |
+//! | `answer_body` | the body of an answer, whole or in parts |
 //! | [`access`] | certificates and passwords, read again when their files change |
 //! | `web_config` | Prometheus' web configuration file |
 //! | [`client`] | a client: one request after another |
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+mod answer_body;
 pub mod client;
 mod connections;
 mod error;
@@ -28,11 +30,11 @@ pub mod server;
 mod web_config;
 
 pub use access::Protection;
+pub use answer_body::{AnswerBody, Parts};
 pub use client::{Client, Reply};
 pub use error::{HttpError, Result};
 pub use http_config::HttpConfig;
 pub use server::{Answer, Port, Report, body, text};
 
-pub use http_body_util::Full;
-pub use hyper::body::{Bytes, Incoming};
+pub use hyper::body::{Body, Bytes, Incoming};
 pub use hyper::{Method, Request, Response, StatusCode, header};

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_sys::host::{CpuId, affinity};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, WWW_AUTHENTICATE,
@@ -27,6 +27,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{timeout, timeout_at};
 
 use crate::access::{Access, Protection, Rules};
+use crate::answer_body::AnswerBody;
 use crate::connections::{Connections, Place, Turn};
 use crate::error::{HttpError, Result};
 use crate::host_name::{self, names_this_host};
@@ -64,7 +65,7 @@ pub type Report = fn(&str);
 /// Answers requests of clients that may ask. A clone for each connection.
 pub trait Answer: Clone + Send + Sync + 'static {
     /// Answers a request. Its body is read by [`body`], or not at all. Among its extensions is the client's [`SocketAddr`].
-    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send;
+    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<AnswerBody>> + Send;
 }
 
 /// An open port, with the rules of who may ask.
@@ -310,7 +311,7 @@ async fn answer_one(
     client: &ClientOf,
     rules: &Rules,
     answers: &impl Answer,
-) -> Response<Full<Bytes>> {
+) -> Response<AnswerBody> {
     // A page of a browser on this host reaches it under a name of its own, which resolves to this address (DNS rebinding).
     let host = request.headers().get(HOST);
     if client.is_local && rules.is_open() && !host.is_none_or(|host| names_this_host(host.as_bytes())) {
@@ -327,7 +328,7 @@ async fn answer_one(
     answers.answer(request).await
 }
 
-fn unauthorized() -> Response<Full<Bytes>> {
+fn unauthorized() -> Response<AnswerBody> {
     let mut refusal = text(StatusCode::UNAUTHORIZED, "Unauthorized\n".into());
     let realm = HeaderValue::from_static("Basic realm=\"capbench\", charset=\"UTF-8\"");
     refusal.headers_mut().insert(WWW_AUTHENTICATE, realm);
@@ -337,8 +338,8 @@ fn unauthorized() -> Response<Full<Bytes>> {
 }
 
 /// An answer of plain text, which nobody keeps.
-pub fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+pub fn text(status: StatusCode, body: String) -> Response<AnswerBody> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use capbench_http::{
-    Answer, Bytes, Client, Full, HttpConfig, Incoming, Port, Protection, Reply, Request, Response, Result,
+    Answer, AnswerBody, Client, HttpConfig, Incoming, Port, Protection, Reply, Request, Response, Result,
     StatusCode, body, text,
 };
 use capbench_testing::Scratch;
@@ -26,7 +26,7 @@ struct Echo;
 const MOST: usize = 1000;
 
 impl Answer for Echo {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
         match body(request, MOST).await {
             Ok(octets) => text(StatusCode::OK, format!("{} octets\n", octets.len())),
             Err(status) => text(status, String::new()),
@@ -176,7 +176,7 @@ struct Long;
 const LONG: usize = 32 << 20;
 
 impl Answer for Long {
-    async fn answer(&self, _: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(&self, _: Request<Incoming>) -> Response<AnswerBody> {
         text(StatusCode::OK, "a".repeat(LONG))
     }
 }
@@ -357,7 +357,7 @@ fn files_named_by_flags_do_what_a_web_configuration_does() {
 struct Elsewhere(SocketAddr);
 
 impl Answer for Elsewhere {
-    async fn answer(&self, _: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(&self, _: Request<Incoming>) -> Response<AnswerBody> {
         let mut response = text(StatusCode::TEMPORARY_REDIRECT, String::new());
         let location = format!("http://{}/", self.0).parse().unwrap();
         response.headers_mut().insert("location", location);

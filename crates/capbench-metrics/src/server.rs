@@ -1,7 +1,7 @@
 //! The page for scrapers.
 
 use capbench_http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
-use capbench_http::{Answer, Bytes, Full, Incoming, Method, Request, Response, StatusCode, text};
+use capbench_http::{Answer, AnswerBody, Incoming, Method, Request, Response, StatusCode, text};
 
 use crate::series::{Form, Metrics};
 
@@ -9,12 +9,12 @@ use crate::series::{Form, Metrics};
 const PATH: &str = "/metrics";
 
 impl Answer for Metrics {
-    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<Full<Bytes>>> + Send {
+    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<AnswerBody>> + Send {
         std::future::ready(answer(&request, self))
     }
 }
 
-fn answer(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Incoming>, metrics: &Metrics) -> Response<AnswerBody> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD only\n".into());
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

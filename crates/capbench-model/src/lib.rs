@@ -15,11 +15,13 @@
 //! | [`limit`] | what limited a method |
 //! | `for_tests` | values that tests begin with; needs the feature `testing` |
 //! | [`environment`] | the host, as recorded in results |
+//! | [`bounded_json`] | JSON of others, read within a budget of memory |
 //! | [`statistics`], [`figures`], [`csv_text`] | significance; numbers as text; CSV without formulas |
 
 #![forbid(unsafe_code)]
 
 pub mod arrivals;
+pub mod bounded_json;
 pub mod clocks;
 pub mod counters;
 pub mod csv_text;

@@ -3,13 +3,14 @@
 //!
 //! The end of the input, a signal, and a controller that is silent for the lease end it with all that it runs.
 
-use std::io::{self, BufReader, IsTerminal, Read, Write};
+use std::io::{self, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, sync_channel};
 
 use capbench_agent::framing;
 
 use crate::engine::{Answered, Engine, Options};
 use crate::error::{OtgError, Result};
+use crate::halt::Halt;
 use crate::messages::{self, Answer, Numbered, Refusal, Reply};
 use crate::threads::spawn;
 
@@ -23,6 +24,7 @@ pub struct Agent {
     news: Receiver<News>,
     /// For the thread that reads requests, and for signals.
     sender: Sender<News>,
+    halt: Halt,
 }
 
 #[derive(Debug)]
@@ -57,14 +59,17 @@ impl Agent {
         }
         options.check()?;
         let (sender, news) = mpsc::channel();
-        Ok(Self { options, news, sender })
+        Ok(Self { options, news, sender, halt: Halt::default() })
     }
 
     /// Ends it when it is called.
     pub fn end(&self) -> impl FnOnce() + Send + 'static {
-        let sender = self.sender.clone();
-        // It may have ended already.
-        move || sender.send(News::End).unwrap_or_default()
+        let (sender, halt) = (self.sender.clone(), self.halt.clone());
+        move || {
+            halt.end();
+            // It may have ended already.
+            sender.send(News::End).unwrap_or_default();
+        }
     }
 
     /// Answers requests until the connection ends.
@@ -76,13 +81,14 @@ impl Agent {
         requests: impl Read + Send + 'static,
         answers: impl Write + Send + 'static,
     ) -> Result<()> {
-        let Self { options, news, sender } = self;
+        let Self { options, news, sender, halt } = self;
         let lease = options.lease;
         let (to_controller, messages) = mpsc::channel();
-        spawn("otg-read", move || read(BufReader::new(requests), &sender))?;
+        let at_end = halt.clone();
+        spawn("otg-read", move || read(BufReader::new(requests), &sender, &at_end))?;
         // A controller that reads nothing must not keep flows running: only this thread waits for it.
         spawn("otg-write", move || write(answers, &messages))?;
-        let mut engine = Engine::new(options);
+        let mut engine = Engine::new(options, halt);
         loop {
             let octets = match news.recv_timeout(lease) {
                 Ok(News::Request(octets)) => octets,
@@ -99,7 +105,7 @@ impl Agent {
                     return Err(OtgError::Lost { path, location, reason: why });
                 }
             };
-            let Numbered { id, request } = serde_json::from_slice(&octets).map_err(|error| {
+            let Numbered { id, request } = messages::read_message(&octets).map_err(|error| {
                 let source = io::Error::new(io::ErrorKind::InvalidData, error);
                 OtgError::System { what: "a request is not a message of capbench otg", source }
             })?;
@@ -108,7 +114,9 @@ impl Agent {
                 Ok(Answered::Octets(read_back)) => {
                     let to_controller = to_controller.clone();
                     let send_octets = move || {
-                        let sent = read_back().map(|octets| send_parts(&to_controller, id, &octets));
+                        let parts = Parts { to: &to_controller, id };
+                        let mut parts = BufWriter::with_capacity(PART, parts);
+                        let sent = read_back(&mut parts).and_then(|()| parts.flush().map_err(unsent));
                         send(&to_controller, id, sent.map(|()| Answer::Done));
                     };
                     spawn("otg-capture", send_octets)?;
@@ -119,7 +127,7 @@ impl Agent {
     }
 }
 
-fn read(mut requests: impl io::BufRead, to: &Sender<News>) {
+fn read(mut requests: impl io::BufRead, to: &Sender<News>, halt: &Halt) {
     loop {
         let news = match framing::read(&mut requests) {
             Ok(Some(octets)) => News::Request(octets),
@@ -127,6 +135,10 @@ fn read(mut requests: impl io::BufRead, to: &Sender<News>) {
             Err(error) => News::Failure(error),
         };
         let is_last = !matches!(news, News::Request(_));
+        if is_last {
+            // The engine may be busy with a request.
+            halt.end();
+        }
         if to.send(news).is_err() || is_last {
             return;
         }
@@ -157,13 +169,30 @@ fn send(to: &Sender<Message>, id: u64, answer: Result<Answer>) {
     to.send(Message::Reply(reply.unwrap_or_default())).unwrap_or_default();
 }
 
-fn send_parts(to: &Sender<Message>, id: u64, octets: &[u8]) {
-    let (sent, is_sent) = sync_channel(1);
-    for part in octets.chunks(PART) {
-        let message = Message::Part(messages::part(id, part), sent.clone());
-        if to.send(message).is_err() || is_sent.recv().is_err() {
-            return;
+fn unsent(source: io::Error) -> OtgError {
+    OtgError::System { what: "a capture cannot be sent to the controller", source }
+}
+
+/// Sends what is written as parts of a capture, each after the one before.
+struct Parts<'c> {
+    to: &'c Sender<Message>,
+    id: u64,
+}
+
+impl Write for Parts<'_> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let part = &octets[..octets.len().min(PART)];
+        let (sent, is_sent) = sync_channel(1);
+        let message = Message::Part(messages::part(self.id, part), sent);
+        if self.to.send(message).is_ok() && is_sent.recv().is_ok() {
+            Ok(part.len())
+        } else {
+            Err(io::ErrorKind::BrokenPipe.into())
         }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -181,7 +210,8 @@ mod tests {
         let (sender, news) = mpsc::channel();
         let (allowed, capture_size) = (Allowed::default(), ByteCount(1));
         let capture_folder = std::env::temp_dir();
-        Agent { options: Options { allowed, lease, capture_size, capture_folder }, news, sender }
+        let halt = Halt::default();
+        Agent { options: Options { allowed, lease, capture_size, capture_folder }, news, sender, halt }
     }
 
     const LONG: Duration = Duration::from_secs(3600);

@@ -1,10 +1,8 @@
 //! Captures of ports: recorded into files, and returned as octets with the FCS of each frame.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{self, BufReader};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::Path;
 
 use capbench_capture::Frame;
 use capbench_model::method_spec::MethodSpec;
@@ -18,6 +16,7 @@ use capbench_record::file::{
 use capbench_record::recording::{InterfaceAccount, Opened, Plan, Session, Source};
 use capbench_record::writing::{Rotation, WriteOptions};
 
+use crate::capture_folder::CaptureFolder;
 use crate::error::{OtgError, Result};
 use crate::model::config::{Capture, CaptureFormat};
 use crate::model::requests::{InitialSlice, Packets, Slice};
@@ -40,7 +39,7 @@ const FULL: &str = "full_file";
 pub struct Recording {
     config: Capture,
     limit: ByteCount,
-    folder: Folder,
+    folder: CaptureFolder,
     session: Option<Session>,
     /// Absent: it has ended with room for more, or records.
     full: Option<Full>,
@@ -66,7 +65,7 @@ pub struct Files {
 impl Recording {
     /// Starts to record what a port receives. The file has up to `limit` octets.
     pub fn start(port: &Port, config: &Capture, limit: ByteCount, folder: &Path) -> Result<Self> {
-        let folder = Folder::below(folder)
+        let folder = CaptureFolder::below(folder)
             .map_err(|source| OtgError::System { what: "no folder for captures", source })?;
         let snap_length = snap_length(config);
         let options =
@@ -101,7 +100,7 @@ impl Recording {
                 rotation,
                 pool: MEMORY,
                 syncs: false,
-                ..WriteOptions::new(folder.path.join(FILE))
+                ..WriteOptions::new(folder.path().join(FILE))
             },
             packets: None,
             packet_buffered: false,
@@ -157,13 +156,13 @@ impl Recording {
 }
 
 impl Files {
-    /// The file with the frames that the client asked for, in the format of the configuration.
-    pub fn octets(self, port: &str, packets: &Packets) -> Result<Vec<u8>> {
+    /// Writes the file with the frames that the client asked for, in the format of the configuration.
+    pub fn write(self, port: &str, packets: &Packets, to: &mut dyn Write) -> Result<()> {
         let slice = match packets {
             Packets::All(_) => None,
             Packets::Slice(Slice::Initial(slice)) => Some(slice),
         };
-        encode(self, slice).map_err(|failure| match failure {
+        encode(self, slice, to).map_err(|failure| match failure {
             Failure::Record(error) => OtgError::Record { path: port.into(), source: error.into() },
             Failure::System(source) => unreadable(source),
         })
@@ -198,7 +197,11 @@ impl From<RecordError> for Failure {
 
 /// Writes the frames of files anew, and at the end what the interface received and what was lost, if the format has it. Sizes of the
 /// model include the FCS, which Linux removes: it is computed and put back, except behind frames that were cut.
-fn encode(files: Files, slice: Option<&InitialSlice>) -> std::result::Result<Vec<u8>, Failure> {
+fn encode(
+    files: Files,
+    slice: Option<&InitialSlice>,
+    to: &mut dyn Write,
+) -> std::result::Result<(), Failure> {
     let Files { config, full, files } = files;
     let (skipped, most) = slice.map_or((0, u64::MAX), |slice| (slice.start.0.0 - 1, slice.count.0.0));
     let (format, snap) = (config.format, snap_length(&config));
@@ -227,6 +230,7 @@ fn encode(files: Files, slice: Option<&InitialSlice>) -> std::result::Result<Vec
                     if format == CaptureFormat::Pcap {
                         octets[PCAP_FCS] |= 2 << 4 | 4;
                     }
+                    to.write_all(&octets)?;
                     encoder = Some(made);
                 }
                 Record::Packet(packet) => {
@@ -236,7 +240,9 @@ fn encode(files: Files, slice: Option<&InitialSlice>) -> std::result::Result<Vec
                     if number <= skipped || number - skipped > most {
                         continue;
                     }
+                    octets.clear();
                     put(&packet, encoder, &mut with_fcs, &mut octets);
+                    to.write_all(&octets)?;
                 }
                 // The counts begin with the capture: the last ones are of all its files.
                 Record::Statistics(counts) => statistics = Some(counts),
@@ -252,9 +258,9 @@ fn encode(files: Files, slice: Option<&InitialSlice>) -> std::result::Result<Vec
             // It was full long before it was stopped, and its counts end there.
             (statistics.time_ns, statistics.end_ns) = (last_ns, Some(last_ns));
         }
-        octets.extend(encoder.statistics(&statistics).unwrap_or_default());
+        to.write_all(&encoder.statistics(&statistics).unwrap_or_default())?;
     }
-    Ok(octets)
+    Ok(())
 }
 
 /// The octet of a pcap file's header with the length of the FCS in units of 16 bits, and the bit that says that it is known
@@ -280,90 +286,11 @@ fn put(packet: &Packet<'_>, encoder: &Encoder, with_fcs: &mut Vec<u8>, octets: &
     octets.truncate(begin + written);
 }
 
-/// A folder that is removed with its content. It is locked as long as its process runs: one without a lock is abandoned.
-#[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    _lock: File,
-}
-
-impl Folder {
-    /// A new folder that only this user can read. Removes those that processes of this user could not remove, because they were
-    /// killed.
-    fn below(parent: &Path) -> io::Result<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => {}
-                // A process of another namespace has the same number, or had it.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => {
-                    return Err(io::Error::new(error.kind(), format!("{}: {error}", parent.display())));
-                }
-            }
-            // Without a lock, another process has just removed it as an abandoned one.
-            if let Some(lock) = lock(&path)? {
-                remove_abandoned(parent, lock.metadata()?.uid());
-                return Ok(Self { path, _lock: lock });
-            }
-        }
-    }
-
-    /// The files, in the order in which they were written.
-    fn files(&self) -> io::Result<Vec<File>> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(&self.path)? {
-            let path = entry?.path();
-            let file = File::open(&path)?;
-            files.push((file.metadata()?.modified()?, path, file));
-        }
-        files.sort_by(|(a, a_path, _), (b, b_path, _)| (a, a_path).cmp(&(b, b_path)));
-        Ok(files.into_iter().map(|(.., file)| file).collect())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // On failure somebody else has removed it.
-        let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-/// What names of folders of captures begin with.
-const PREFIX: &str = "capbench-otg-";
-
-/// The lock of a folder; `None`: another process has it, or the folder is gone.
-fn lock(folder: &Path) -> io::Result<Option<File>> {
-    let file = match File::open(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened?,
-    };
-    match file.try_lock() {
-        Ok(()) => Ok(folder.try_exists()?.then_some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
-}
-
-/// Removes abandoned folders of a user. What cannot be read or removed remains: no capture depends on it.
-fn remove_abandoned(parent: &Path, user: u32) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_ours = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
-        let has_name = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        if has_name
-            && is_ours
-            && let Ok(Some(_lock)) = lock(&entry.path())
-        {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::num::NonZeroU16;
+    use std::path::PathBuf;
 
     use capbench_record::file::{InterfaceStatistics, PacketFacts};
     use capbench_testing::Scratch;
@@ -414,7 +341,9 @@ mod tests {
         members.as_object().unwrap().iter().for_each(|(name, value)| capture[name] = value.clone());
         let files = paths.iter().map(|path| File::open(path).unwrap()).collect();
         let files = Files { config: of_value(&capture).unwrap(), full, files };
-        encode(files, slice).unwrap_or_else(|_| panic!("it is encoded"))
+        let mut octets = Vec::new();
+        encode(files, slice, &mut octets).unwrap_or_else(|_| panic!("it is encoded"));
+        octets
     }
 
     /// The lengths of the frames of a file, and its counts.
@@ -487,30 +416,5 @@ mod tests {
             assert_eq!((counts[0].own_dropped(), counts[0].end_ns), (Some(1 + 7), expected_end));
             assert_eq!(counts[0].comments, ["lost: link 2, ring 3, writer (ours) 1, full_file (ours) 7"]);
         }
-    }
-
-    #[test]
-    fn folders_of_processes_that_were_killed_are_removed() {
-        let scratch = Scratch::new();
-        let path = |name: &str| scratch.path().join(name);
-        let running = Folder::below(scratch.path()).unwrap();
-        for name in ["capbench-otg-1-0", "capbench-other-1-0"] {
-            fs::create_dir(path(name)).unwrap();
-        }
-        let target = path("capbench-other-1-0");
-        std::os::unix::fs::symlink(&target, path("capbench-otg-2-0")).unwrap();
-        fs::write(path("capbench-otg-1-0").join(FILE), "frames").unwrap();
-        let next = Folder::below(scratch.path()).unwrap();
-        assert!(!path("capbench-otg-1-0").exists(), "nobody has its lock");
-        assert!(running.path.exists() && next.path.exists());
-        assert!(target.exists() && path("capbench-otg-2-0").is_symlink(), "these are no folders of captures");
-        drop(running);
-        let left: Vec<_> = fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(
-            left.iter().filter(|path| path.to_str().unwrap().contains("-otg-")).count(),
-            2,
-            "{left:?}"
-        );
-        assert!(Folder::below(&path("absent")).is_err());
     }
 }

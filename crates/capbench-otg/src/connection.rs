@@ -25,10 +25,36 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Connection {
     location: String,
     process: Process,
-    /// To the thread that writes; `None`: the input of the process is closed, or will be.
-    requests: Option<Sender<Vec<u8>>>,
+    requests: Arc<Requests>,
     waiting: Arc<Mutex<Waiting>>,
     last_id: u64,
+}
+
+/// The way to the thread that writes; `None`: the input of the process is closed, or will be.
+#[derive(Debug)]
+pub struct Requests(Mutex<Option<Sender<Vec<u8>>>>);
+
+/// The number of a request whose answer nobody awaits.
+const UNAWAITED: u64 = 0;
+
+impl Requests {
+    fn send(&self, octets: Vec<u8>) {
+        // The thread that reads notices the end.
+        let _ = locked(&self.0).as_ref().map(|requests| requests.send(octets));
+    }
+
+    /// Closes the input of the engine, which then ends.
+    pub fn close(&self) {
+        *locked(&self.0) = None;
+    }
+
+    /// Ends flows with these names, or all, and does not wait for the answer.
+    pub fn halt(&self, flows: &[String]) {
+        let request = Numbered { id: UNAWAITED, request: Request::Halt { flows: flows.to_vec() } };
+        if let Ok(octets) = serde_json::to_vec(&request) {
+            self.send(octets);
+        }
+    }
 }
 
 /// Who waits for answers.
@@ -65,7 +91,13 @@ impl Connection {
         spawn("otg-requests", move || write(input, &to_write))?;
         spawn("otg-answers", move || read(BufReader::new(output), &its))?;
         let location = location.to_string();
-        Ok(Self { location, process, requests: Some(requests), waiting, last_id: 0 })
+        let requests = Arc::new(Requests(Mutex::new(Some(requests))));
+        Ok(Self { location, process, requests, waiting, last_id: UNAWAITED })
+    }
+
+    /// The way to the engine, for other threads.
+    pub fn requests(&self) -> &Arc<Requests> {
+        &self.requests
     }
 
     /// Sends a request.
@@ -88,14 +120,13 @@ impl Connection {
         if waiting.ended.is_none() {
             waiting.by_id.insert(id, sender);
         }
-        // The thread that reads notices the end.
-        let _ = self.requests.as_ref().map(|requests| requests.send(octets));
+        self.requests.send(octets);
         Ok(Pending { location: self.location.clone(), pieces })
     }
 
     /// Closes the input of the engine, which then ends.
     pub fn hang_up(&mut self) {
-        self.requests = None;
+        self.requests.close();
     }
 
     /// Ends a connection on which no answer comes. Returns why, as far as it is known.
@@ -114,18 +145,23 @@ impl Connection {
 }
 
 impl Pending {
-    /// Waits for the answer until then, and for the octets that come with it: up to `most`. Each part of these extends the time.
-    pub fn wait(self, mut until: Instant, most: u64) -> Result<(Answer, Vec<u8>)> {
+    /// Waits for the answer until then, and for the octets that come with it: up to `most`. They are written as they come, and
+    /// each part extends the time.
+    pub fn wait(self, mut until: Instant, most: u64, octets: &mut dyn Write) -> Result<Answer> {
         let Self { location, pieces } = self;
-        let mut octets = Vec::new();
+        let mut length = 0;
         loop {
             let reason = match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Piece::Octets(part)) if (octets.len() + part.len()) as u64 <= most => {
-                    octets.extend(part);
+                Ok(Piece::Octets(part)) if length + part.len() as u64 <= most => {
+                    octets.write_all(&part).map_err(|source| OtgError::System {
+                        what: "a capture of another host cannot be kept",
+                        source,
+                    })?;
+                    length += part.len() as u64;
                     until = Instant::now() + PATIENCE;
                     continue;
                 }
-                Ok(Piece::Reply(Ok(answer))) => return Ok((answer, octets)),
+                Ok(Piece::Reply(Ok(answer))) => return Ok(answer),
                 Ok(Piece::Reply(Err(Refusal { status, reason }))) => {
                     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
                     return Err(OtgError::Refused { status, reason });
@@ -154,15 +190,14 @@ fn read(mut output: impl std::io::BufRead, waiting: &Mutex<Waiting>) {
             Ok(None) => break "it ended".to_string(),
             Err(error) => break format!("its output is not a message of capbench otg: {error}"),
         };
-        let mut waiting = locked(waiting);
         // Who waited may have given up.
         if let Some((id, part)) = messages::of_part(&octets) {
-            let _ = waiting.by_id.get(&id).map(|to| to.send(Piece::Octets(part.to_vec())));
+            let _ = locked(waiting).by_id.get(&id).map(|to| to.send(Piece::Octets(part.to_vec())));
             continue;
         }
-        match serde_json::from_slice(&octets) {
+        match messages::read_message(&octets) {
             Ok(Reply { id, answer }) => {
-                let _ = waiting.by_id.remove(&id).map(|to| to.send(Piece::Reply(answer)));
+                let _ = locked(waiting).by_id.remove(&id).map(|to| to.send(Piece::Reply(answer)));
             }
             Err(error) => break format!("its answer is not a message of capbench otg: {error}"),
         }
@@ -172,13 +207,14 @@ fn read(mut output: impl std::io::BufRead, waiting: &Mutex<Waiting>) {
     waiting.by_id.clear();
 }
 
-fn locked(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::text_of;
 
     /// What another command than an engine brings.
     #[test]
@@ -192,7 +228,7 @@ mod tests {
             let location: Location = format!("exec:{command},eth1").parse().unwrap();
             let mut connection = Connection::start(&location, &[], "ports[0].location").unwrap();
             let pending = connection.ask(Request::Read).unwrap();
-            let error = pending.wait(Instant::now() + PATIENCE, 0).unwrap_err();
+            let error = pending.wait(Instant::now() + PATIENCE, 0, &mut std::io::sink()).unwrap_err();
             assert!(
                 matches!(&error, OtgError::Lost { location, .. } if location.contains(command)),
                 "{error}"
@@ -211,7 +247,7 @@ mod tests {
         let mut connection = Connection::start(&location, &[], "ports[0].location").unwrap();
         // As JSON a text has its quotes, too.
         for (octets, is_refused) in [(framing::MOST_OCTETS - 64, false), (framing::MOST_OCTETS, true)] {
-            let asked = connection.ask(Request::Fetch("x".repeat(octets).into()));
+            let asked = connection.ask(Request::Fetch(text_of(&"x".repeat(octets).into())));
             let refusal = asked.err().map(|error| (error.status().as_u16(), error.to_string()));
             assert_eq!(refusal.is_some(), is_refused, "{octets} octets: {refusal:?}");
             if let Some((status, why)) = refusal {

@@ -4,6 +4,7 @@
 //! it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -13,12 +14,15 @@ use capbench_agent::location::Location;
 use capbench_agent::server::clock_id;
 use capbench_frames::TrialId;
 use capbench_host::HostError;
+use capbench_host::bed::Guarded;
 use capbench_model::units::ByteCount;
-use serde_json::Value;
+use capbench_sys::host::interface::up_change;
 
+use crate::capture_folder;
 use crate::capturing::Recording;
 use crate::error::{OtgError, Result};
 use crate::flows::FlowPlan;
+use crate::halt::Halt;
 use crate::messages::{
     Answer, Command, MOST_FLOWS, Open, Opened, PROTOCOL, PlannedFlow, Reading, Received, Request, Route,
 };
@@ -26,6 +30,7 @@ use crate::model;
 use crate::model::config::{Capture, Layer1};
 use crate::model::flow::Flow as FlowConfig;
 use crate::model::requests::CaptureRequest;
+use crate::model::text::Text;
 use crate::ports::{Allowed, Port};
 use crate::receiving::{Receiver, Routes};
 use crate::sending::{Run, Sending};
@@ -74,6 +79,10 @@ impl Options {
                 found.map_err(|source| OtgError::Host { path: format!("--port {text}"), source })?;
             }
         }
+        let folder = &self.capture_folder;
+        capture_folder::parent(folder).map_err(|error| {
+            OtgError::Flag(format!("--capture-dir {}: {error}; name a folder of yours", folder.display()))
+        })?;
         Ok(())
     }
 }
@@ -83,14 +92,18 @@ impl Options {
 pub struct Engine {
     options: Options,
     port: Option<OpenPort>,
+    halt: Halt,
 }
 
 /// An answer, or the work that makes it and needs no engine.
 pub enum Answered {
     Now(Answer),
-    /// Reads a capture back.
-    Octets(Box<dyn FnOnce() -> Result<Vec<u8>> + Send>),
+    /// Writes the file of a capture.
+    Octets(Box<WriteCapture>),
 }
+
+/// Writes the file of a capture in parts.
+pub type WriteCapture = dyn FnOnce(&mut dyn Write) -> Result<()> + Send;
 
 /// A port with what runs on it.
 #[derive(Debug)]
@@ -102,8 +115,8 @@ struct OpenPort {
     receiver: Option<Receiver>,
     capture: Option<Capture>,
     recording: Option<Recording>,
-    /// Whether a client has set its link down.
-    is_held_down: bool,
+    /// Sets the link up again that a client has set down, also if this process is killed.
+    held_down: Option<Guarded>,
     /// Name and plan of each flow that it sends.
     flows: BTreeMap<usize, (String, FlowPlan)>,
     /// Checked flows that are not adopted yet.
@@ -117,14 +130,14 @@ struct OpenPort {
 }
 
 impl Engine {
-    /// Without a port.
-    pub fn new(options: Options) -> Self {
-        Self { options, port: None }
+    /// Without a port. What it sends can be ended at once.
+    pub fn new(options: Options, halt: Halt) -> Self {
+        Self { options, port: None, halt }
     }
 
     /// Does what a request asks for.
     pub fn answer(&mut self, request: Request) -> Result<Answered> {
-        let Self { options, port } = self;
+        let Self { options, port, halt } = self;
         if let Request::Open(open) = request {
             *port = None;
             let port = port.insert(OpenPort::open(&open, &options.allowed)?);
@@ -157,7 +170,10 @@ impl Engine {
             Request::End { flows } => port.end(&flows)?,
             Request::Clear => port.clear()?,
             Request::Route(routes) => port.route(&routes)?,
-            Request::Go => port.go()?,
+            Request::Go => port.go(halt)?,
+            Request::Halt { flows } => {
+                halt.flows(&flows);
+            }
             Request::Record { starts } => port.record(starts, options)?,
             Request::SetLink { up } => port.set_link(up)?,
             Request::Stop => port.stop(),
@@ -183,7 +199,7 @@ impl OpenPort {
         let mut port = Port::open(name, interface, path, allowed)?;
         let mut warnings = Vec::new();
         for layer1 in layer1 {
-            port.apply(&model::of_value::<Layer1>(layer1)?, &mut warnings);
+            port.apply(&model::of_text::<Layer1>(layer1)?, &mut warnings);
         }
         let routes = Arc::default();
         let receiver = counted_flows.map(|flows| Receiver::start(&port, &routes, flows)).transpose()?;
@@ -192,9 +208,9 @@ impl OpenPort {
             routes,
             counted_flows: *counted_flows,
             receiver,
-            capture: capture.as_ref().map(model::of_value).transpose()?,
+            capture: capture.as_ref().map(|capture| model::of_text(capture)).transpose()?,
             recording: None,
-            is_held_down: false,
+            held_down: None,
             flows: BTreeMap::new(),
             planned: Vec::new(),
             plan_warnings: Vec::new(),
@@ -211,7 +227,7 @@ impl OpenPort {
         let kept = self.flows.iter().filter(|(number, _)| !numbers.contains(number));
         let mut memory: usize = kept.map(|(_, (_, plan))| plan.memory).sum();
         for PlannedFlow { number, stream, path, flow } in flows {
-            let config: FlowConfig = model::of_value(&flow)?;
+            let config: FlowConfig = model::of_text(&flow)?;
             let left = FlowPlan::memory_left_by(memory.saturating_add(memory_elsewhere));
             let plan = FlowPlan::new(&config, &self.port, stream, left, &path)?;
             if let Some(why) = allowed.refuses_rate(plan.rate.get()) {
@@ -272,7 +288,7 @@ impl OpenPort {
 
     /// Notes what has ended.
     fn look(&mut self) {
-        self.warnings.extend(self.runs.iter_mut().filter_map(Run::look));
+        self.warnings.extend(self.runs.iter_mut().flat_map(Run::look));
     }
 
     fn clear(&mut self) -> Result<()> {
@@ -293,10 +309,12 @@ impl OpenPort {
         OtgError::Host { path: format!("port {}", self.port.name), source }
     }
 
-    fn go(&mut self) -> Result<()> {
+    fn go(&mut self, halt: &Halt) -> Result<()> {
         let prepared = self.prepared.take();
         let sending = prepared.ok_or_else(|| OtgError::Conflict("no sender is prepared".into()))?;
-        self.runs.push(sending.start(Instant::now() + HEAD_START)?);
+        let run = sending.start(Instant::now() + HEAD_START)?;
+        halt.add_run(run.shared());
+        self.runs.push(run);
         Ok(())
     }
 
@@ -311,7 +329,7 @@ impl OpenPort {
         let mut reading = Reading {
             interface: Some(self.port.counts().map_err(|error| error.to_string())),
             is_capturing: self.recording.as_ref().is_some_and(Recording::is_running),
-            is_held_down: self.is_held_down,
+            is_held_down: self.held_down.is_some(),
             flaw: self.receiver.as_ref().and_then(Receiver::flaw),
             warnings: std::mem::take(&mut self.warnings),
             ..Reading::default()
@@ -335,32 +353,38 @@ impl OpenPort {
         Ok(())
     }
 
-    fn fetch(&mut self, request: &Value) -> Result<Answered> {
+    fn fetch(&mut self, request: &Text) -> Result<Answered> {
         let name = self.port.name.clone();
         let Some(recording) = &mut self.recording else {
             return Err(OtgError::invalid("port_name", format!("no capture of port \"{name}\" was started")));
         };
         self.warnings.extend(recording.stop(&name));
-        let CaptureRequest { packets, .. } = model::of_value(request)?;
+        let CaptureRequest { packets, .. } = model::of_text(request)?;
         let files = recording.files()?;
-        Ok(Answered::Octets(Box::new(move || files.octets(&name, &packets))))
+        Ok(Answered::Octets(Box::new(move |to| files.write(&name, &packets, to))))
     }
 
     fn set_link(&mut self, up: bool) -> Result<()> {
         let side = &self.port.side;
+        if !up && self.held_down.is_none() {
+            let guarded = Guarded::new(side, "its link, which a client has set down,", up_change);
+            self.held_down = Some(guarded.map_err(|source| self.failed(source))?);
+        }
         side.links().set_up(side.name(), up).map_err(|source| self.failed(source))?;
-        self.is_held_down = !up;
+        if up {
+            self.held_down = None;
+        }
         Ok(())
     }
 
     fn stop(&mut self) {
         self.prepared = None;
         self.runs.iter().for_each(Run::stop);
-        self.warnings.extend(self.runs.iter_mut().filter_map(Run::join));
+        self.warnings.extend(self.runs.iter_mut().flat_map(Run::join));
         if let Some(recording) = &mut self.recording {
             self.warnings.extend(recording.stop(&self.port.name));
         }
-        if self.is_held_down
+        if self.held_down.is_some()
             && let Err(error) = self.set_link(true)
         {
             self.warnings.push(format!("{error}; its link stays down"));

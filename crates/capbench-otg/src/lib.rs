@@ -14,8 +14,11 @@
 //! | `flows` | a flow of the model as frames and their schedule |
 //! | `sending`, `receiving` | a thread for each start of flows, and for each receiving port |
 //! | `tally` | what arrived of a flow at a port |
+//! | `halt` | ends what is sent, without the session |
+//! | `download` | the octets of a capture on their way to a client |
 //! | `threads` | starts threads |
 //! | `capturing` | captures of ports |
+//! | `capture_folder` | the folder of a capture |
 //! | `ports` | the interfaces that clients may use |
 //! | `model` | the part of the model that capbench has, as types |
 //!
@@ -28,13 +31,16 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod capture_folder;
 mod capturing;
 mod connection;
+mod download;
 mod engine;
 mod error;
 mod flows;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod halt;
 mod messages;
 mod metrics;
 mod model;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_frames::{StreamId, TrialId};
+use capbench_model::bounded_json;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::model::text::Text;
 use crate::tally::Tally;
 
 /// The version of these messages. Both ends have the same.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Largest number of flows of a configuration: a few hundred KiB each.
 pub const MOST_FLOWS: usize = 4096;
@@ -56,9 +57,13 @@ pub enum Request {
         starts: bool,
     },
     /// Ends the capture, and returns what this request of the model asks for.
-    Fetch(Value),
+    Fetch(Text),
     SetLink {
         up: bool,
+    },
+    /// Ends flows with these names, or all, at once. It comes also while another request is outstanding.
+    Halt {
+        flows: Vec<String>,
     },
     /// Ends flows and the capture, and sets the link up if a client has set it down.
     Stop,
@@ -73,9 +78,9 @@ pub struct Open {
     pub name: String,
     pub interface: String,
     /// Settings of layer 1 in the model's form.
-    pub layer1: Vec<Value>,
+    pub layer1: Vec<Text>,
     /// Its capture in the model's form.
-    pub capture: Option<Value>,
+    pub capture: Option<Text>,
     /// The number of flows to count; `None`: it receives none.
     pub counted_flows: Option<usize>,
 }
@@ -89,7 +94,7 @@ pub struct PlannedFlow {
     /// Where the request has it.
     pub path: String,
     /// The flow in the model's form.
-    pub flow: Value,
+    pub flow: Text,
 }
 
 /// Which flow a stream of a trial is.
@@ -200,6 +205,17 @@ pub struct Reply {
     pub answer: std::result::Result<Answer, Refusal>,
 }
 
+/// Memory of a message, as a multiple of its length: texts of flows are kept as they are, the counts of a flow are numbers.
+const MEMORY: usize = 8;
+
+/// Reads a message.
+///
+/// # Errors
+/// It is no such message, or takes more memory than one.
+pub fn read_message<M: for<'de> Deserialize<'de>>(octets: &[u8]) -> serde_json::Result<M> {
+    bounded_json::from_slice(octets, MEMORY)
+}
+
 /// Why a request failed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Refusal {
@@ -239,7 +255,7 @@ mod tests {
         let reading = Reading { received: [(4095, received)].into(), ..Reading::default() };
         let reply = Reply { id: 5, answer: Ok(Answer::Reading(Box::new(reading))) };
         let Reply { id: 5, answer: Ok(Answer::Reading(read)) } =
-            serde_json::from_slice(&serde_json::to_vec(&reply).unwrap()).unwrap()
+            read_message(&serde_json::to_vec(&reply).unwrap()).unwrap()
         else {
             panic!("{reply:?}")
         };

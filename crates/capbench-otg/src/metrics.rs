@@ -5,7 +5,6 @@ use capbench_http::StatusCode;
 
 use crate::error::{OtgError, Result};
 use crate::messages::InterfaceCounts;
-use crate::model;
 use crate::model::answers::{
     FlowMetric, Latency, MetricsResponse, PortMetric, Tag, TagValue, TaggedMetric, Timestamps,
 };
@@ -32,12 +31,11 @@ impl Session {
     }
 
     /// `POST /monitor/metrics`.
-    pub fn metrics(&mut self, octets: &[u8]) -> Result<MetricsResponse> {
-        let (request, _) = model::read(octets)?;
+    pub fn metrics(&mut self, request: &MetricsRequest) -> Result<MetricsResponse> {
         self.read();
         match request {
-            MetricsRequest::Port(request) => self.port_metrics(&request),
-            MetricsRequest::Flow(request) => self.flow_metrics(&request),
+            MetricsRequest::Port(request) => self.port_metrics(request),
+            MetricsRequest::Flow(request) => self.flow_metrics(request),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use capbench_frames::flows::{FlowCommand, FlowSet, StackFlow};
+use capbench_frames::flows::{FlowCommand, FlowCounts, FlowSet, StackFlow};
 use capbench_frames::{FrameSource, Schedule, StreamId, TrialId, Turn};
 use capbench_lab::latency::RealtimeReading;
 use capbench_traffic::transmit::{self, Opened, Refusal};
@@ -47,10 +47,30 @@ pub struct Run {
 
 /// What the thread of a run shares.
 #[derive(Debug)]
-struct Shared {
+pub struct Shared {
     set: FlowSet,
     /// Ends all flows at once.
     stop: AtomicBool,
+}
+
+impl Shared {
+    /// Whether no flow is sent any more.
+    pub fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || (0..self.set.flows().len()).all(|flow| self.set.counts(flow).is_over)
+    }
+
+    /// Ends flows with these names, or all. Any thread may do it.
+    pub fn halt(&self, names: &[String]) {
+        if names.is_empty() {
+            return self.stop.store(true, Ordering::Relaxed);
+        }
+        for (index, flow) in self.set.flows().iter().enumerate() {
+            if names.contains(&flow.name) {
+                self.set.command(index, FlowCommand::Stop);
+            }
+        }
+    }
 }
 
 /// A flow of a run.
@@ -139,17 +159,20 @@ impl Run {
         Ok(Self { shared, trial, clocks, start, flows, thread: Some(thread) })
     }
 
-    /// Notes which flows are over. Returns why the thread ended early, once.
-    pub fn look(&mut self) -> Option<String> {
+    /// Notes which flows are over. Returns why the thread ended early and which flows it could not send in their time, once.
+    pub fn look(&mut self) -> Vec<String> {
         let ended = self.thread.take_if(|thread| thread.is_finished());
         let failure = ended.and_then(|thread| self.failure_of(thread));
+        let mut warnings: Vec<_> = failure.into_iter().collect();
         let now = Instant::now();
         for (index, flow) in self.flows.iter_mut().enumerate() {
-            if flow.over_since.is_none() && (self.thread.is_none() || self.shared.set.counts(index).is_over) {
+            let counts = self.shared.set.counts(index);
+            if flow.over_since.is_none() && (self.thread.is_none() || counts.is_over) {
                 flow.over_since = Some(now);
+                warnings.extend(late(&self.shared.set.flows()[index].name, counts));
             }
         }
-        failure
+        warnings
     }
 
     fn failure_of(&self, thread: JoinHandle<Option<String>>) -> Option<String> {
@@ -240,11 +263,28 @@ impl Run {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until its frames have left. Returns why it ended early, once.
-    pub fn join(&mut self) -> Option<String> {
-        let failure = self.thread.take().and_then(|thread| self.failure_of(thread));
-        failure.or(self.look())
+    /// What other threads need to end it.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
+
+    /// Waits until its frames have left. Returns the same as [`Self::look`].
+    pub fn join(&mut self) -> Vec<String> {
+        let failure = self.thread.take().and_then(|thread| self.failure_of(thread));
+        failure.into_iter().chain(self.look()).collect()
+    }
+}
+
+/// A flow whose time was over before its frames were sent.
+fn late(name: &str, counts: FlowCounts) -> Option<String> {
+    let FlowCounts { sent, late, .. } = counts;
+    (late > 0).then(|| {
+        format!(
+            "flow {name}: its time is over, and {late} of {} frames are unsent: this host sends no faster; set a lower rate or \
+             larger frames",
+            sent + late
+        )
+    })
 }
 
 #[cfg(test)]
@@ -268,7 +308,7 @@ mod tests {
 
     fn looked(run: &mut Run) -> String {
         loop {
-            if let Some(failure) = run.look() {
+            if let Some(failure) = run.look().pop() {
                 return failure;
             }
             std::thread::yield_now();
@@ -288,7 +328,7 @@ mod tests {
             assert!(sent.keys().eq(&[4, 9]));
             assert!(sent.values().all(|sent| matches!(sent.state, RunState::Over(_))), "{sent:?}");
             assert!(!run.command(4, Command::Resume), "it is not sent any more");
-            assert_eq!(run.look(), None, "a failure is reported once");
+            assert!(run.look().is_empty(), "a failure is reported once");
             assert!(run.replace(&[4]) && !run.replace(&[9]));
         }
     }
@@ -306,7 +346,7 @@ mod tests {
         run.end(&[0]);
         assert!(run.sends_others(&[0]) && !run.shared.stop.load(Ordering::Relaxed));
         run.end(&[0, 1]);
-        assert_eq!(run.join(), None);
+        assert!(run.join().is_empty());
         assert!(!run.is_live() && !run.awaits(&[0, 1]));
     }
 }

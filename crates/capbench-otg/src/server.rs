@@ -1,38 +1,82 @@
 //! The HTTP interface: which request is which, and its answer.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN};
 use capbench_http::{
-    Answer, Bytes, Full, Incoming, Method, Port, Report, Request, Response, StatusCode, body,
+    Answer, AnswerBody, Body, Bytes, Incoming, Method, Port, Report, Request, Response, StatusCode, body,
 };
 use serde::Serialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::download;
 use crate::engine::Options;
 use crate::error::{OtgError, Result};
-use crate::model::answers::{Failure, Version};
-use crate::model::{COMPATIBLE, VERSION};
-use crate::session::Session;
+use crate::halt::Halt;
+use crate::model::answers::{Failure, Version, Warnings};
+use crate::model::config::Config;
+use crate::model::requests::{ConfigUpdate, ControlState, Traffic, Transmit};
+use crate::model::{COMPATIBLE, VERSION, read};
+use crate::session::{Lease, Session};
 use crate::threads::spawn;
 
-/// Octets of a request: a configuration of thousands of flows.
-const MOST_BODY: usize = 16 << 20;
+/// Octets of a configuration of thousands of flows.
+const MOST_CONFIG: usize = 16 << 20;
+
+/// Octets of every other request, and of configurations that are read at the same time.
+const MOST_BODY: usize = 1 << 20;
 
 /// How often rates are noted and leases looked at.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Requests that are read or answered at a time, also those whose client has left: each can have [`MOST_BODY`].
+/// How often it is looked at whether a lease is over, whatever a request does.
+const TICK_OF_LEASE: Duration = Duration::from_millis(100);
+
+/// Requests that are read or answered at a time, also those whose client has left.
 const MOST_REQUESTS: usize = 8;
+
+/// Captures that clients fetch at a time.
+const MOST_CAPTURES: usize = 4;
+
+/// How long the end of the server waits for a request that has the session.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// The server. Its clients share one configuration.
 #[derive(Clone, Debug)]
 pub struct Server {
     session: Arc<Mutex<Session>>,
+    lease: Lease,
+    halt: Halt,
+    places: Places,
+}
+
+/// Places of requests. A place is free when its work is done, also if the client has left.
+#[derive(Clone, Debug)]
+struct Places {
     requests: Arc<Semaphore>,
+    large_bodies: Arc<Semaphore>,
+    captures: Arc<Semaphore>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        let [requests, large_bodies, captures] =
+            [MOST_REQUESTS, 1, MOST_CAPTURES].map(|places| Arc::new(Semaphore::new(places)));
+        Self { requests, large_bodies, captures }
+    }
+}
+
+/// A request whose body is read.
+struct Asking {
+    method: Method,
+    path: String,
+    client: IpAddr,
+    octets: Bytes,
+    /// For a request that fetches a capture.
+    capture_place: Option<OwnedSemaphorePermit>,
 }
 
 impl Server {
@@ -49,8 +93,7 @@ impl Server {
                     .into(),
             ));
         }
-        let session = Arc::new(Mutex::new(Session::new(options)));
-        let server = Self { session, requests: Arc::new(Semaphore::new(MOST_REQUESTS)) };
+        let server = Self::new(options);
         port.serve(server.clone(), &[], report)?;
         let watched = server.clone();
         let watch = move || {
@@ -66,12 +109,40 @@ impl Server {
             }
         };
         spawn("otg-watch", watch)?;
+        let (lease, halt) = (server.lease.clone(), server.halt.clone());
+        let end_what_is_over = move || {
+            loop {
+                thread::sleep(TICK_OF_LEASE);
+                lease.halt_if_over(&halt);
+            }
+        };
+        spawn("otg-lease", end_what_is_over)?;
         Ok(server)
     }
 
-    /// Stops flows and captures, and removes the files of captures.
-    pub fn stop(&self) {
-        self.session().clear();
+    fn new(options: Options) -> Self {
+        let (lease, halt) = (Lease::new(options.lease), Halt::default());
+        let session = Session::new(options, lease.clone(), halt.clone());
+        Self { session: Arc::new(Mutex::new(session)), lease, halt, places: Places::default() }
+    }
+
+    /// Stops flows at once, then captures, and removes the files of captures. Returns whether it could: a request may have the
+    /// session for longer than [`FAREWELL`]. What it leaves, the end of the process stops, and the next server removes.
+    pub fn stop(&self) -> bool {
+        self.halt.end();
+        let until = Instant::now() + FAREWELL;
+        loop {
+            match self.session.try_lock() {
+                Ok(mut session) => session.clear(),
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().clear(),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    thread::sleep(Duration::from_millis(5));
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => return false,
+            }
+            return true;
+        }
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
@@ -79,27 +150,28 @@ impl Server {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answered(&self, method: &Method, path: &str, client: IpAddr, octets: &[u8]) -> Response<Full<Bytes>> {
-        // Only what needs it waits for it: an engine that hangs holds it for its patience.
-        let session = || {
-            let mut session = self.session();
-            session.note_request(client);
-            session
-        };
-        let answer = match (method.as_str(), path) {
-            ("POST", "/config") => session().set_config(octets, client).and_then(json),
-            ("PATCH", "/config") => session().update_config(octets, client).and_then(json),
-            ("GET", "/config") => json(session().config()),
-            ("POST", "/control/state") => session().control(octets, client).and_then(json),
-            ("POST", "/monitor/metrics") => session().metrics(octets).and_then(json),
-            ("POST", "/monitor/capture") => {
-                let mut session = session();
-                let (asked, most) = (session.fetch(octets, client), session.most_octets());
-                // A large file takes time; other requests go on.
-                drop(session);
-                let octets = asked.and_then(|asked| asked.octets(most));
-                octets.map(|octets| response(StatusCode::OK, "application/octet-stream", octets))
+    /// Reads a request, then has the session do it: nobody waits for a parser.
+    fn answered(&self, asking: Asking) -> Response<AnswerBody> {
+        let Asking { method, path, client, octets, capture_place } = asking;
+        self.lease.note_request(client);
+        let answer = match (method.as_str(), path.as_str()) {
+            ("POST", "/config") => Config::read(&octets)
+                .and_then(|(config, text)| self.session().set_config(config, text, client))
+                .and_then(json),
+            ("PATCH", "/config") => read::<ConfigUpdate>(&octets)
+                .and_then(|(update, text)| self.session().update_config(&update, &text, client))
+                .and_then(json),
+            ("GET", "/config") => {
+                let octets = self.session().config();
+                Ok(response(StatusCode::OK, "application/json", octets))
             }
+            ("POST", "/control/state") => {
+                read(&octets).and_then(|(state, _)| self.control(&state, client)).and_then(json)
+            }
+            ("POST", "/monitor/metrics") => {
+                read(&octets).and_then(|(request, _)| self.session().metrics(&request)).and_then(json)
+            }
+            ("POST", "/monitor/capture") => self.capture(&octets, client, capture_place),
             ("GET", "/capabilities/version") => json(Version {
                 api_spec_version: COMPATIBLE,
                 sdk_version: VERSION,
@@ -112,14 +184,67 @@ impl Server {
                     format!("{method} {path}: capbench does not support this request of the model"),
                 );
             }
-            _ => return nowhere(method, path),
+            _ => return nowhere(&method, &path),
         };
         answer.unwrap_or_else(|error| failure(&error))
+    }
+
+    /// Flows that their client stops end at once, also while another request has the session.
+    fn control(&self, state: &ControlState, client: IpAddr) -> Result<Warnings> {
+        if let ControlState::Traffic(Traffic::FlowTransmit(wanted)) = state
+            && wanted.state == Transmit::Stop
+            && self.lease.is_of(client)
+            && let Err(TryLockError::WouldBlock) = self.session.try_lock()
+        {
+            self.halt.flows(&wanted.flow_names);
+        }
+        self.session().control(state, client)
+    }
+
+    /// The session ends the capture. Its file takes time; other requests go on.
+    fn capture(
+        &self,
+        octets: &[u8],
+        client: IpAddr,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Result<Response<AnswerBody>> {
+        let (request, text) = read(octets)?;
+        let mut session = self.session();
+        let asked = session.fetch(&request, text, client)?;
+        let (most, folder) = (session.most_octets(), session.capture_folder().to_path_buf());
+        drop(session);
+        let ended = || OtgError::Conflict("the server ends".into());
+        let body = download::body(asked, most, folder, place.ok_or_else(ended)?)?;
+        Ok(response(StatusCode::OK, "application/octet-stream", body))
+    }
+
+    /// The body of a request. A large one has one place.
+    async fn octets(
+        &self,
+        request: Request<Incoming>,
+    ) -> std::result::Result<(Bytes, Option<OwnedSemaphorePermit>), Response<AnswerBody>> {
+        let may_be_large = request.uri().path() == "/config" && request.method() == Method::POST;
+        let is_large =
+            may_be_large && request.body().size_hint().exact().is_none_or(|octets| octets > MOST_BODY as u64);
+        let place =
+            if is_large { Arc::clone(&self.places.large_bodies).acquire_owned().await.ok() } else { None };
+        let most = if is_large { MOST_CONFIG } else { MOST_BODY };
+        match body(request, most).await {
+            Ok(octets) => Ok((octets, place)),
+            Err(status) => {
+                let why = match status {
+                    StatusCode::PAYLOAD_TOO_LARGE => format!("the body is longer than {most} bytes"),
+                    StatusCode::REQUEST_TIMEOUT => "the body did not come in time".into(),
+                    _ => "the body did not come as a whole".into(),
+                };
+                Err(refusal(status, why))
+            }
+        }
     }
 }
 
 impl Answer for Server {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
         let (method, path) = (request.method().clone(), request.uri().path().to_string());
         let client =
             request.extensions().get::<SocketAddr>().map_or(Ipv4Addr::LOCALHOST.into(), SocketAddr::ip);
@@ -131,25 +256,23 @@ impl Answer for Server {
                 "a request comes from a program, not from a page, and has Content-Type: application/json";
             return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why.into());
         }
-        let Ok(place) = Arc::clone(&self.requests).acquire_owned().await else {
+        let (octets, large_body) = match self.octets(request).await {
+            Ok(read) => read,
+            Err(refusal) => return refusal,
+        };
+        // First this one: clients that read slowly must not keep the places of others.
+        let capture_place = match path.as_str() {
+            "/monitor/capture" => Arc::clone(&self.places.captures).acquire_owned().await.ok(),
+            _ => None,
+        };
+        let Ok(place) = Arc::clone(&self.places.requests).acquire_owned().await else {
             return refusal(StatusCode::SERVICE_UNAVAILABLE, "the server ends".into());
         };
-        let octets = match body(request, MOST_BODY).await {
-            Ok(octets) => octets,
-            Err(status) => {
-                let why = match status {
-                    StatusCode::PAYLOAD_TOO_LARGE => format!("the body is longer than {MOST_BODY} bytes"),
-                    StatusCode::REQUEST_TIMEOUT => "the body did not come in time".into(),
-                    _ => "the body did not come as a whole".into(),
-                };
-                return refusal(status, why);
-            }
-        };
-        let server = self.clone();
+        let (server, asking) = (self.clone(), Asking { method, path, client, octets, capture_place });
         // A start or a stop takes time; other clients' connections go on.
         let work = move || {
-            let _place = place;
-            server.answered(&method, &path, client, &octets)
+            let _places = (place, large_body);
+            server.answered(asking)
         };
         tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
             refusal(
@@ -173,7 +296,7 @@ const PATHS: [(&str, &str); 9] = [
     ("/capabilities/version", "GET"),
 ];
 
-fn nowhere(method: &Method, path: &str) -> Response<Full<Bytes>> {
+fn nowhere(method: &Method, path: &str) -> Response<AnswerBody> {
     let Some((_, methods)) = PATHS.iter().find(|(known, _)| *known == path) else {
         return refusal(StatusCode::NOT_FOUND, format!("the model has no {path}"));
     };
@@ -183,28 +306,28 @@ fn nowhere(method: &Method, path: &str) -> Response<Full<Bytes>> {
     answer
 }
 
-fn json(answer: impl Serialize) -> Result<Response<Full<Bytes>>> {
+fn json(answer: impl Serialize) -> Result<Response<AnswerBody>> {
     let octets = serde_json::to_vec(&answer)
         .map_err(|error| OtgError::System { what: "the answer", source: std::io::Error::other(error) })?;
     Ok(response(StatusCode::OK, "application/json", octets))
 }
 
-fn failure(error: &OtgError) -> Response<Full<Bytes>> {
+fn failure(error: &OtgError) -> Response<AnswerBody> {
     of_failure(error.status(), error.kind(), error.to_string())
 }
 
-fn refusal(status: StatusCode, why: String) -> Response<Full<Bytes>> {
+fn refusal(status: StatusCode, why: String) -> Response<AnswerBody> {
     of_failure(status, if status.is_server_error() { "internal" } else { "validation" }, why)
 }
 
-fn of_failure(status: StatusCode, kind: &'static str, why: String) -> Response<Full<Bytes>> {
+fn of_failure(status: StatusCode, kind: &'static str, why: String) -> Response<AnswerBody> {
     let body = Failure { code: status.as_u16(), kind, errors: vec![why] };
     // Its members are numbers and texts.
     response(status, "application/json", serde_json::to_vec(&body).unwrap_or_default())
 }
 
-fn response(status: StatusCode, kind: &'static str, octets: Vec<u8>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(octets.into()));
+fn response(status: StatusCode, kind: &'static str, body: impl Into<AnswerBody>) -> Response<AnswerBody> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -226,14 +349,15 @@ mod tests {
         let (allowed, capture_size) = (Allowed::default(), ByteCount(1));
         let (lease, capture_folder) = (Duration::from_secs(600), std::env::temp_dir());
         let options = Options { allowed, lease, capture_size, capture_folder };
-        let session = Arc::new(Mutex::new(Session::new(options)));
-        let server = Server { session, requests: Arc::new(Semaphore::new(1)) };
+        let server = Server::new(options);
         let (asking, held) = (server.clone(), server.session());
         let (answers, answer) = mpsc::channel();
         let ask = move || {
             let client = Ipv4Addr::LOCALHOST.into();
             for path in ["/capabilities/version", "/config"] {
-                answers.send(asking.answered(&Method::GET, path, client, b"").status()).unwrap();
+                let (method, path, octets) = (Method::GET, path.into(), Bytes::new());
+                let asked = Asking { method, path, client, octets, capture_place: None };
+                answers.send(asking.answered(asked).status()).unwrap();
             }
         };
         let asked = spawn("test", ask).unwrap();

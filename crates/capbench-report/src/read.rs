@@ -14,7 +14,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::results::{Results, SCHEMA_VERSION};
+use crate::results::{Results, SCHEMA_VERSION, within_memory};
 use capbench_model::running::CaptureFacts;
 use capbench_plan::soak::segment;
 
@@ -23,7 +23,7 @@ use crate::error::{ReportError, Result};
 /// The name of the file in a run's directory.
 const FILE: &str = "results.json";
 
-/// Size limit of a file in octets, far above runs of days. Reading needs up to about 20 times as much memory.
+/// Size limit of a file in octets, far above runs of days.
 const MOST_OCTETS: u64 = 1 << 30;
 
 /// Saved results, and problems found while reading them.
@@ -110,7 +110,7 @@ pub fn parse(text: &[u8], file: &Path) -> Result<Run> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ReportError::Empty(file.into()));
     }
-    let (mut results, mut warnings) = match serde_json::from_slice::<Results>(text) {
+    let (mut results, mut warnings) = match within_memory::<Results>(text) {
         Ok(results) if results.schema_version == SCHEMA_VERSION => (results, Vec::new()),
         // A second pass finds out which of many reasons it is.
         _ => salvage::read(text, file)?,

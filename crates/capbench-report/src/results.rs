@@ -8,10 +8,12 @@ use std::path::Path;
 
 use capbench_sys::host::folder::{FILE_MODE, Folder};
 use capbench_sys::host::trust::Trust;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ReportError, Result};
 use crate::trial_columns::{COLUMNS, lost, place_keys};
+use capbench_model::bounded_json::{self, Budget};
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
 use capbench_model::trial::TrialResult;
@@ -153,7 +155,7 @@ impl RunDirectory {
         let read =
             folder.open_file(OsStr::new(RESULTS), &trust).and_then(|mut file| file.read_to_end(&mut text));
         read.map_err(failed)?;
-        let results: Results = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+        let results: Results = within_memory(&text).map_err(|error| failed(error.into()))?;
         if results.schema_version != SCHEMA_VERSION {
             let reason = format!(
                 "its schema_version is {}, and this version of capbench writes {SCHEMA_VERSION}",
@@ -251,6 +253,19 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
         table.row(COLUMNS.iter().map(|(_, of)| of.field(trial)).chain(lost))?;
     }
     Ok(table.into_octets()?)
+}
+
+/// Memory of what is read of a text, as a multiple of its length.
+const MEMORY: usize = 12;
+
+/// What reading this text may take.
+pub(crate) fn memory(text: &[u8]) -> Budget {
+    Budget::times(MEMORY, text)
+}
+
+/// Reads a text, unless it takes more memory than results of its length do.
+pub(crate) fn within_memory<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    bounded_json::within(text, &memory(text))
 }
 
 #[cfg(test)]

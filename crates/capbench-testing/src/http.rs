@@ -45,13 +45,32 @@ impl Answer {
         let end = octets.windows(4).position(|four| four == b"\r\n\r\n").expect("the end of the headers");
         let head = String::from_utf8(octets[..end].to_vec()).expect("headers are text");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        Self { status, head, body: octets[end + 4..].to_vec() }
+        let mut answer = Self { status, head, body: octets[end + 4..].to_vec() };
+        if answer.header("transfer-encoding") == Some("chunked") {
+            answer.body = joined(&answer.body);
+        }
+        answer
     }
 
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.head.lines().filter_map(|line| line.split_once(": "));
         headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}
+
+/// The content of chunks (RFC 9112, section 7.1).
+fn joined(mut chunks: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    loop {
+        let end = chunks.windows(2).position(|two| two == b"\r\n").expect("the length of a chunk");
+        let length = std::str::from_utf8(&chunks[..end]).expect("a length is text");
+        let length = usize::from_str_radix(length, 16).expect("a length is a number");
+        if length == 0 {
+            return content;
+        }
+        content.extend(&chunks[end + 2..end + 2 + length]);
+        chunks = &chunks[end + 2 + length + 2..];
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use capbench_host::bed::Side;
+use capbench_model::bounded_json;
 use capbench_sys::host::{Trust, folder};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,9 @@ const VERSION: u32 = 1;
 const LOCK: &str = "lock";
 /// Longer than any such file.
 const LONGEST: u64 = 16 << 20;
+
+/// Memory of a state, as a multiple of its length.
+const MEMORY: usize = 12;
 const FILE_MODE: u32 = 0o600;
 
 /// The settings of an interface before `apply`, and what `apply` made of them.
@@ -199,14 +203,16 @@ impl Folder {
         struct Versioned {
             version: u32,
         }
-        let version = serde_json::from_str::<Versioned>(&text).map(|found| found.version);
+        let version =
+            bounded_json::from_slice::<Versioned>(text.as_bytes(), MEMORY).map(|found| found.version);
         match version {
             Ok(version) if version > VERSION => {
                 return Err(failed(format!("a later version of capbench wrote it (format {version})")));
             }
             _ => {}
         }
-        let state: State = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        let state: State =
+            bounded_json::from_slice(text.as_bytes(), MEMORY).map_err(|error| failed(error.to_string()))?;
         if state.identity.interface != interface {
             return Err(failed(format!("it is about the interface {:?}", state.identity.interface)));
         }

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use capbench_model::bounded_json;
 use capbench_model::environment::Host;
 use capbench_plan::recommendation::Recommendation;
 use capbench_report::results::Results;
@@ -56,6 +57,14 @@ pub fn save(folder: &Path, results: &Results) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Memory of a recommendation, as a multiple of its length.
+const MEMORY: usize = 12;
+
+/// Reads a recommendation, unless it takes more memory than one of its length.
+pub fn within_memory(text: &[u8]) -> serde_json::Result<Saved> {
+    bounded_json::from_slice(text, MEMORY)
+}
+
 /// Reads the recommendation from a folder. `None` if there is none.
 ///
 /// # Errors
@@ -73,5 +82,5 @@ pub fn read(folder: &Path) -> io::Result<Option<Saved>> {
         let reason = format!("it is longer than {LONGEST} octets");
         return Err(io::Error::new(ErrorKind::InvalidData, reason));
     }
-    Ok(Some(serde_json::from_slice(&text)?))
+    Ok(Some(within_memory(&text)?))
 }

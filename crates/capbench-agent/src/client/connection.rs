@@ -9,12 +9,11 @@ use capbench_model::clocks::ClockState;
 use capbench_sys::host::random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::channel::Channel;
 use super::interrupt::{Event, Interrupt};
 use crate::location::Location;
-use crate::message::{Answer, Build, Greeting, Hello, PROTOCOL, Report, Reported, Request};
+use crate::message::{Answer, Build, Greeting, Hello, PROTOCOL, Report, Reported, Request, read};
 use crate::process::Ended;
 use crate::waits::{RECONNECT, Waits};
 use crate::{AgentError, Result};
@@ -203,7 +202,7 @@ impl Connection {
 
     /// Shows all other agents that their controller is there. Nobody waits for the answers: call 0 is before every other one.
     fn keep_others(&self) {
-        if let Ok(message) = serde_json::to_vec(&Request::new(Some(0), "time", Value::Null)) {
+        if let Ok(message) = Request::new(Some(0), "time", &()).and_then(|call| serde_json::to_vec(&call)) {
             self.start.interrupt.send_to_others(&message, self.channel.input());
         }
     }
@@ -305,7 +304,7 @@ impl Connection {
                     return Err(self.lost(&too_late(is_last)));
                 }
             };
-            let answer: Answer = serde_json::from_slice(&octets).map_err(|error| self.odd(call, &error))?;
+            let answer: Answer = read(&octets).map_err(|error| self.odd(call, &error))?;
             // An answer to an earlier call that was given up is no answer to this one.
             if answer.id.is_some_and(|answered| answered < id) {
                 // Nor does it make the controller wait for longer, however many there are.
@@ -320,15 +319,14 @@ impl Connection {
                     Some(refusal) => AgentError::Refused { location, refusal },
                     None => AgentError::Protocol { location, call, reason: error.message },
                 }),
-                None => serde_json::from_value(answer.result.unwrap_or_default())
+                None => read(answer.result.unwrap_or_default().get().as_bytes())
                     .map_err(|error| self.odd(call, &error)),
             };
         }
     }
 
     fn send(&mut self, id: Option<u64>, call: &'static str, params: &impl Serialize) -> Result<()> {
-        let params = serde_json::to_value(params).map_err(|error| self.odd(call, &error))?;
-        let request = Request::new(id, call, params);
+        let request = Request::new(id, call, params).map_err(|error| self.odd(call, &error))?;
         let octets = serde_json::to_vec(&request).map_err(|error| self.odd(call, &error))?;
         self.channel.send(&octets).map_err(|_| self.lost(&format!("the agent ended before {call}")))
     }

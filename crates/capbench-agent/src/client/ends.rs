@@ -15,7 +15,6 @@ use capbench_model::clocks::{ClockReading, HostClock};
 use capbench_sys::host::CpuId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::clock::{self, Comparison};
 use super::connection::{Begun, Connection};
@@ -219,7 +218,7 @@ impl<'c> Held<'c> {
     /// connection does it.
     fn tell(&mut self, call: &'static str) {
         if self.is_prepared && !self.agent.is_lost() {
-            let _ = self.call::<Value>(call, &(), Duration::ZERO);
+            let _ = self.call::<serde::de::IgnoredAny>(call, &(), Duration::ZERO);
         }
     }
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use capbench_http::{Client, HttpConfig, HttpError, Reply};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::message::{Kind, Refusal};
+use crate::message::{Kind, Refusal, read};
 use crate::{AgentError, Result};
 
 /// A server of the API.
@@ -42,6 +43,20 @@ pub(super) struct PortMetric {
     pub(super) speed: Option<u64>,
 }
 
+/// What the server says of a configuration.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Warnings {
+    warnings: Vec<String>,
+}
+
+/// What the server says of ports.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metrics {
+    port_metrics: Vec<PortMetric>,
+}
+
 /// The model's error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -51,10 +66,17 @@ struct Failure {
 
 /// A number of 64 bits, which some servers write as text (ProtoJSON).
 fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<u64>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Number(number) => number.as_u64(),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stated {
+        Number(u64),
+        Text(String),
+        Other(IgnoredAny),
+    }
+    Ok(match Stated::deserialize(deserializer)? {
+        Stated::Number(number) => Some(number),
+        Stated::Text(text) => text.parse().ok(),
+        Stated::Other(IgnoredAny) => None,
     })
 }
 
@@ -82,11 +104,6 @@ impl Api {
 
     /// Sets a configuration with these ports, each with its flow if it has one. Returns the server's warnings.
     pub(super) fn configure(&self, ports: &[(String, Option<Value>)]) -> Result<Vec<String>> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Warnings {
-            warnings: Vec<String>,
-        }
         let flow = |(number, (_, flow)): (usize, &(String, Option<Value>))| {
             let mut flow = flow.clone()?;
             flow["name"] = format!("capbench{number}").into();
@@ -103,7 +120,7 @@ impl Api {
 
     /// Gives the ports back.
     pub(super) fn clear(&self) -> Result<()> {
-        self.post::<Value>("/config", &json!({})).map(drop)
+        self.post::<IgnoredAny>("/config", &json!({})).map(drop)
     }
 
     /// `start` or `stop`: of all flows.
@@ -112,16 +129,11 @@ impl Api {
             "choice": "traffic",
             "traffic": { "choice": "flow_transmit", "flow_transmit": { "state": state } },
         });
-        self.post::<Value>("/control/state", &request).map(drop)
+        self.post::<IgnoredAny>("/control/state", &request).map(drop)
     }
 
     /// What a port sent since the last start, and whether it still sends.
     pub(super) fn metric(&self, port: usize) -> Result<PortMetric> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Metrics {
-            port_metrics: Vec<PortMetric>,
-        }
         let request = json!({ "choice": "port", "port": { "port_names": [port_name(port)] } });
         let metrics: Metrics = self.post("/monitor/metrics", &request)?;
         let first = metrics.port_metrics.into_iter().next();
@@ -153,7 +165,7 @@ impl Api {
     ) -> Result<A> {
         let Reply { status, body } = reply.map_err(|error| self.lost(error.to_string()))?;
         if !(200..300).contains(&status) {
-            let errors = serde_json::from_slice::<Failure>(&body).unwrap_or_default().errors;
+            let errors = read::<Failure>(&body).unwrap_or_default().errors;
             let why = format!("{path} is refused with status {status}: {}", errors.join("; "));
             let mut refusal = Refusal::new(Kind::Failed, why.trim_end_matches([':', ' ']));
             if matches!(status, 401 | 403) {
@@ -164,9 +176,19 @@ impl Api {
         if body.is_empty() {
             return Ok(A::default());
         }
-        serde_json::from_slice(&body)
+        read(&body)
             .map_err(|error| self.failed(format!("its answer to {path} is not one of the OTG API: {error}")))
     }
+}
+
+/// Reads an answer as each of these.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn read_any(octets: &[u8]) {
+    let _ = read::<Version>(octets);
+    let _ = read::<Warnings>(octets);
+    let _ = read::<Metrics>(octets);
+    let _ = read::<Failure>(octets);
+    let _ = read::<IgnoredAny>(octets);
 }
 
 /// The error of a configuration that cannot be used.

@@ -15,4 +15,6 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use api::read_any;
 pub use generator::{OtgGenerator, OtgSender, OtgServers};

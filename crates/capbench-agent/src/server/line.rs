@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::framing;
-use crate::message::{ErrorObject, INVALID_REQUEST, JSON_RPC, Kind, NO_JSON, Refusal, Request};
+use crate::message::{ErrorObject, INVALID_REQUEST, JSON_RPC, Kind, NO_JSON, Refusal, Request, read};
 
 /// A call, or why a message is none.
 pub(super) type Call = Result<Request, ErrorObject>;
@@ -106,7 +106,7 @@ fn next(calls: &mut impl BufRead) -> io::Result<Option<Call>> {
 
 fn parsed(octets: &[u8]) -> Call {
     let refused = |code, why| ErrorObject::new(code, Refusal::new(Kind::Usage, why));
-    let request: Request = serde_json::from_slice(octets).map_err(|error| {
+    let request: Request = read(octets).map_err(|error| {
         let code = if error.is_data() { INVALID_REQUEST } else { NO_JSON };
         refused(code, format!("the message is no call: {error}"))
     })?;

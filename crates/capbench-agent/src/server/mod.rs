@@ -23,7 +23,7 @@ mod lock;
 mod own_work;
 mod rules;
 mod side;
-pub(crate) mod spool;
+mod spool;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod stand_in;
 #[cfg(test)]
@@ -42,12 +42,12 @@ use capbench_model::environment::Environment;
 use capbench_sys::host::{CpuId, affinity, clock, interface};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::framing;
 use crate::message::{
     Answer, ErrorObject, Greeting, HostTimes, INVALID_PARAMS, Kind, METHOD_NOT_FOUND, PROTOCOL, Prepare,
-    Prepared, Refusal, Report, Reported, Request,
+    Prepared, Refusal, Report, Reported, Request, read,
 };
 use crate::waits::Waits;
 pub use host::clock_id;
@@ -194,7 +194,10 @@ impl Agent {
         port.last_words(self.line.was_cut(), |report| spool.keep(session, report))
     }
 
-    fn call(&mut self, Request { method, params, .. }: &Request) -> std::result::Result<Value, ErrorObject> {
+    fn call(
+        &mut self,
+        Request { method, params, .. }: &Request,
+    ) -> std::result::Result<Box<RawValue>, ErrorObject> {
         let received_ns = clock::realtime_ns();
         if method == "hello" {
             return answer(self.hello(&parsed(method, params)?)?);
@@ -243,12 +246,12 @@ impl Agent {
             "time" => answer(HostTimes { received_ns, answered_ns: clock::realtime_ns() }),
             "abandon" => {
                 self.port()?.abandon();
-                Ok(Value::Null)
+                answer(())
             }
             "release" => {
                 self.port = None;
                 own_work::keep_off(&BTreeSet::new(), &self.cpus);
-                Ok(Value::Null)
+                answer(())
             }
             _ => {
                 let why = format!("\"{method}\" is no call of this version");
@@ -316,15 +319,14 @@ fn refusal(error: &LabError, kind_of: fn(&LabError) -> Kind) -> Refusal {
     Refusal { unsupported, reason, ..Refusal::new(kind_of(error), error.to_string()) }
 }
 
-fn parsed<T: DeserializeOwned>(call: &str, params: &Value) -> std::result::Result<T, ErrorObject> {
-    // By reference: the parameters are small, and read once.
-    T::deserialize(params).map_err(|error| {
+fn parsed<T: DeserializeOwned>(call: &str, params: &RawValue) -> std::result::Result<T, ErrorObject> {
+    read(params.get().as_bytes()).map_err(|error| {
         let why = format!("parameters of {call}: {error}");
         ErrorObject::new(INVALID_PARAMS, Refusal::new(Kind::Usage, why))
     })
 }
 
-fn answer(value: impl Serialize) -> std::result::Result<Value, ErrorObject> {
-    let answered = serde_json::to_value(value);
+fn answer(value: impl Serialize) -> std::result::Result<Box<RawValue>, ErrorObject> {
+    let answered = to_raw_value(&value);
     answered.map_err(|error| Refusal::new(Kind::Failed, format!("an answer: {error}")).into())
 }

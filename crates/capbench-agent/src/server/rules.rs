@@ -9,7 +9,10 @@ use capbench_frames::rates::Pps;
 use capbench_lab::live::messages::{Arm, PrepareReceiving};
 use capbench_lab::programs;
 use capbench_model::environment::interface::Role;
+use capbench_model::laboratory::Setup;
+use capbench_model::members::Members;
 use capbench_model::trial::Load;
+use capbench_model::units::ByteCount;
 
 use super::{Called, limits};
 use crate::message::{Kind, Refusal};
@@ -48,8 +51,11 @@ impl fmt::Display for Allowed {
     }
 }
 
+/// Octets around a frame of the largest MTU in a work queue.
+const AROUND: u64 = 128;
+
 /// What an agent allows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// Interfaces and programs.
     pub allowed: Vec<Allowed>,
@@ -59,9 +65,45 @@ pub struct Rules {
     pub max_rate: Option<Pps>,
     /// Longest trial; `None`: any.
     pub max_duration: Option<Duration>,
+    /// Memory for the buffers of a capture.
+    pub max_memory: ByteCount,
+}
+
+impl Default for Rules {
+    /// Nothing is allowed.
+    fn default() -> Self {
+        Self {
+            allowed: Vec::new(),
+            isolated: Vec::new(),
+            max_rate: None,
+            max_duration: None,
+            max_memory: Self::MEMORY,
+        }
+    }
 }
 
 impl Rules {
+    /// Memory for the buffers of a capture where the command line states none.
+    pub const MEMORY: ByteCount = ByteCount(1 << 30);
+
+    /// Whether the buffers of the capture fit into the memory for them: each member has its own.
+    pub(super) fn check_memory(&self, asked: &PrepareReceiving) -> Called<()> {
+        let Setup { method, capture, work, .. } = &asked.setup;
+        let ring = capture.ring.0.max(capture.block.0);
+        let queue =
+            work.queue.map_or(0, |length| u64::from(length.frames()) * (u64::from(asked.mtu.0) + AROUND));
+        let of_member = ring.saturating_add(queue);
+        let needed = of_member.saturating_mul(Members::count_of(method).into());
+        if needed <= self.max_memory.0 {
+            return Ok(());
+        }
+        Err(forbidden(format!(
+            "the agent allows {} for the buffers of a capture, not {} (--max-memory)",
+            self.max_memory,
+            ByteCount(needed)
+        )))
+    }
+
     /// The allowed interfaces.
     pub(super) fn ports(&self) -> impl Iterator<Item = (Role, &str)> {
         self.allowed.iter().filter_map(|allowed| match allowed {

@@ -101,6 +101,7 @@ impl OpenPort {
             PrepareSide::Receive(asked) => {
                 rules.check_method(asked)?;
                 limits::check_receiving(asked)?;
+                rules.check_memory(asked)?;
                 (Role::Receive, End::Receive)
             }
         };

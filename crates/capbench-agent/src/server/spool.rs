@@ -14,13 +14,11 @@ use capbench_frames::stamp::TrialId;
 use capbench_sys::host::{Folder, Trust, identity};
 use sha2::{Digest, Sha256};
 
-use crate::message::Reported;
+use crate::framing::MOST_OCTETS;
+use crate::message::{Reported, read};
 
 /// No controller tries to reconnect for so long. Older reports are removed.
 const STALE: Duration = Duration::from_secs(600);
-
-/// Octets of the longest file that is read; a report is some kilobytes.
-const LONGEST: u64 = 1 << 20;
 
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -81,14 +79,15 @@ impl Spool {
     /// Takes the report of a trial. A report of another trial of the session is removed: nobody asks for it any more.
     pub(super) fn take(&self, session: &str, trial: Option<TrialId>) -> io::Result<Option<Reported>> {
         let name = name(session);
-        let file = match self.0.open_file(&name, &Trust::for_code()) {
+        let mut file = match self.0.open_file(&name, &Trust::for_code()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
         let mut octets = Vec::new();
-        file.take(LONGEST).read_to_end(&mut octets)?;
+        file.by_ref().take(MOST_OCTETS as u64).read_to_end(&mut octets)?;
         self.0.remove(&name)?;
-        Ok(Some(parse(&octets)?).filter(|report| Some(report.trial) == trial))
+        let report: Reported = read(&octets)?;
+        Ok(Some(report).filter(|report| Some(report.trial) == trial))
     }
 
     fn remove_stale(&self) -> io::Result<()> {
@@ -105,11 +104,6 @@ impl Spool {
         let written = self.0.open_file(name, &Trust::for_code())?.metadata()?.modified()?;
         Ok(written.elapsed().is_ok_and(|age| age > STALE))
     }
-}
-
-/// The report in a file. One that was cut at [`LONGEST`] is an error.
-pub(crate) fn parse(octets: &[u8]) -> serde_json::Result<Reported> {
-    serde_json::from_slice(octets)
 }
 
 /// The name of a session's file: a hash, so that no text of the controller is part of a path.

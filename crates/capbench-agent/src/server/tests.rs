@@ -22,7 +22,7 @@ fn agent(rules: &str) -> Agent {
 /// The answers of an agent to these calls.
 fn answers(agent: Agent, calls: &[(&str, Value)]) -> Vec<Answer> {
     let request = |(id, (method, params)): (usize, &(&str, Value))| {
-        serde_json::to_string(&Request::new(Some(id as u64), method, params.clone())).unwrap()
+        serde_json::to_string(&Request::new(Some(id as u64), method, params).unwrap()).unwrap()
     };
     let messages: Vec<_> = calls.iter().enumerate().map(request).collect();
     answers_to(agent, &messages)
@@ -42,6 +42,10 @@ fn answers_to(agent: Agent, messages: &[impl AsRef<[u8]>]) -> Vec<Answer> {
         .collect()
 }
 
+fn result<T: serde::de::DeserializeOwned>(answer: &Answer) -> T {
+    serde_json::from_str(answer.result.as_ref().unwrap().get()).unwrap()
+}
+
 fn refusal(answer: &Answer) -> (Kind, String) {
     let refusal = answer.error.clone().unwrap().data.unwrap();
     (refusal.kind, refusal.message)
@@ -52,7 +56,7 @@ const GREETING: fn() -> (&'static str, Value) = || ("hello", json!({"protocol": 
 #[test]
 fn an_agent_says_what_its_ports_can_do() {
     let all = answers(agent("send:lo receive:no-such-if"), &[GREETING()]);
-    let hello: Hello = serde_json::from_value(all[0].result.clone().unwrap()).unwrap();
+    let hello: Hello = result(&all[0]);
     assert_eq!((hello.protocol, hello.ports.len()), (PROTOCOL, 2));
     assert!(!hello.boot_id.is_empty() && !hello.cpus.is_empty());
     let PortStatus::Refused(refusal) = &hello.ports[1].state else { panic!("{hello:?}") };
@@ -110,7 +114,7 @@ fn an_agent_says_its_build_and_its_limits() {
     agent.rules.isolated = vec!["lo".into()];
     agent.environment.capbench_version = "9.9.9".into();
     let all = answers(agent, &[GREETING()]);
-    let hello: Hello = serde_json::from_value(all[0].result.clone().unwrap()).unwrap();
+    let hello: Hello = result(&all[0]);
     assert_eq!((hello.build.version, hello.max_duration), ("9.9.9".into(), Some(Duration::from_secs(10))));
     assert_eq!((hello.programs, hello.isolated), (vec!["tcpdump".into()], vec!["lo".into()]));
     assert!(hello.no_report_because.is_some(), "it has no folder");
@@ -135,7 +139,9 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
     use capbench_lab::live::messages::{Arm, HostCpus, PrepareReceiving};
     use capbench_model::for_tests::setup;
     use capbench_model::laboratory::Setup;
+    use capbench_model::members::Members;
     use capbench_model::trial::Load;
+    use capbench_model::units::ByteCount;
     use capbench_sys::host::CpuId;
 
     let cpu = CpuId::new(0);
@@ -165,6 +171,28 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
     }
     for method in ["libpcap:/tmp/x.so", "dpdk:0000:03:00.0", "cmd:dumpcap", "cmd:./program"] {
         assert_eq!(rules.check_method(&receiving(method)).unwrap_err().kind, Kind::Privilege, "{method}");
+    }
+    for (method, ring, most) in [
+        ("packet-v3", 64, 64),
+        ("packet-v3+members=4", 16, 64),
+        ("packet-v3", 65, 64),
+        ("recv+members=3", 32, 64),
+    ] {
+        let rules = Rules { max_memory: ByteCount(most << 20), ..rules.clone() };
+        let mut asked = receiving(method);
+        asked.setup.capture.ring = ByteCount(ring << 20);
+        let checked = rules.check_memory(&asked);
+        if ring * u64::from(Members::count_of(&asked.setup.method)) <= most {
+            assert_eq!(checked, Ok(()), "{method}");
+            asked.setup.work = "ns:1+queue=1000000".parse().unwrap();
+            assert!(rules.check_memory(&asked).is_err(), "a queue takes memory, too");
+        } else {
+            let refusal = checked.unwrap_err();
+            assert!(
+                refusal.kind == Kind::Privilege && refusal.message.contains("--max-memory"),
+                "{refusal:?}"
+            );
+        }
     }
     let arm = |load, seconds| Arm {
         trial: TrialId(1),
@@ -200,13 +228,10 @@ fn an_agent_answers_for_its_clock() {
     let null = Value::Null;
     let calls = [GREETING(), ("time", null.clone()), ("time", null.clone()), ("clock", null)];
     let all = answers(agent("send:lo"), &calls);
-    let hello: Hello = serde_json::from_value(all[0].result.clone().unwrap()).unwrap();
+    let hello: Hello = result(&all[0]);
     assert!(hello.clock_id.is_some() && hello.clock_id != Some(hello.boot_id), "a namespace of time, too");
-    let times =
-        |nth: usize| -> HostTimes { serde_json::from_value(all[nth].result.clone().unwrap()).unwrap() };
-    let (first, second) = (times(1), times(2));
+    let (first, second): (HostTimes, HostTimes) = (result(&all[1]), result(&all[2]));
     let in_order = [first.received_ns, first.answered_ns, second.received_ns, second.answered_ns];
     assert!(in_order.is_sorted(), "{in_order:?}");
-    let state: Result<ClockState, _> = serde_json::from_value(all[3].result.clone().unwrap());
-    assert!(state.is_ok(), "{all:?}");
+    let _: ClockState = result(&all[3]);
 }

@@ -2,6 +2,9 @@
 //!
 //! A heap has one entry a flow. The entry on top is the next frame, for the pacer and for the writer. Flows without planned times
 //! take turns: their "time" is the number of their frames.
+//!
+//! A flow with a duration ends by the clock. What it has not written by then is unsent, but for the frames of a sender that is up to
+//! [`GRACE_NS`] behind its plan: a pause of its CPU at the end must not cost frames.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,6 +20,9 @@ use crate::{FrameSize, Schedule, Stamp, Turn};
 /// Frames that can be written before it is known which of them were sent: more than any ring has slots.
 const LOG: usize = 1 << 18;
 
+/// How far behind its plan a flow may be at its end, and still send the rest.
+const GRACE_NS: u64 = 20_000_000;
+
 /// The frames of several flows, in the order of one sender.
 #[derive(Debug)]
 pub struct MergedFlows<'a> {
@@ -27,6 +33,8 @@ pub struct MergedFlows<'a> {
     paused: usize,
     /// The number of commands that were carried out.
     commands: u32,
+    /// When the first flow ends by the clock; [`u64::MAX`]: none does.
+    first_end_ns: u64,
     /// Flow and size of each frame that is written and not yet known to be sent.
     log: Box<[(u32, u16)]>,
     log_begin: usize,
@@ -50,6 +58,8 @@ struct Running<'a> {
     end_ns: u64,
     /// From the times of its schedule to those of the phase: its delay and its pauses.
     offset_ns: u64,
+    /// Frames that were planned before its end by the clock and not written.
+    unsent: u64,
     state: State,
 }
 
@@ -75,17 +85,27 @@ impl<'a> MergedFlows<'a> {
         let commands = set.commands.load(Ordering::Acquire);
         let due = BinaryHeap::with_capacity(flows.len());
         let log = vec![(0, 0); LOG].into();
-        let (paused, log_begin, log_end, settled) = (0, 0, 0, 0);
-        let mut merged = Self { set, flows, due, paused, commands, log, log_begin, log_end, settled };
+        let mut merged = Self {
+            set,
+            flows,
+            due,
+            paused: 0,
+            commands,
+            first_end_ns: u64::MAX,
+            log,
+            log_begin: 0,
+            log_end: 0,
+            settled: 0,
+        };
         merged.carry_out(0);
         merged
     }
 
-    /// Carries out the commands of other threads.
+    /// Carries out the commands of other threads, and ends flows by the clock.
     #[cold]
     fn carry_out(&mut self, now_ns: u64) {
         self.due.clear();
-        self.paused = 0;
+        (self.paused, self.first_end_ns) = (0, u64::MAX);
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let command = FlowCommand::of(self.set.shared[flow.number].command.load(Ordering::Relaxed));
             flow.state = match (flow.state, command) {
@@ -101,8 +121,16 @@ impl<'a> MergedFlows<'a> {
             if let Times::Turns(turn) = &mut flow.times {
                 *turn = 0;
             }
+            if flow.is_late(now_ns) {
+                flow.unsent = flow.left(&self.set.flows[flow.number].schedule, u64::MAX);
+                self.set.shared[flow.number].late.store(flow.unsent, Ordering::Relaxed);
+                flow.end();
+            }
             match (flow.state, flow.next_ns()) {
-                (State::Runs, Some(next_ns)) => self.due.push(Reverse((next_ns, index as u32))),
+                (State::Runs, Some(next_ns)) => {
+                    self.due.push(Reverse((next_ns, index as u32)));
+                    self.first_end_ns = self.first_end_ns.min(flow.clock_end_ns());
+                }
                 (State::Paused { .. }, Some(_)) => self.paused += 1,
                 _ => {
                     flow.end();
@@ -129,8 +157,20 @@ impl<'a> Running<'a> {
             most: flow.frames.unwrap_or(u64::MAX),
             end_ns: flow.duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
             offset_ns: flow.delay.as_nanos() as u64,
+            unsent: 0,
             state: State::Runs,
         }
+    }
+
+    /// When it ends by the clock; [`u64::MAX`]: it does not.
+    fn clock_end_ns(&self) -> u64 {
+        self.end_ns.saturating_add(self.offset_ns)
+    }
+
+    /// Whether its time is over, and it is too far behind its plan to send the rest.
+    fn is_late(&self, now_ns: u64) -> bool {
+        let is_behind = || self.next_ns().is_some_and(|next_ns| now_ns - next_ns > GRACE_NS);
+        self.state == State::Runs && now_ns >= self.clock_end_ns() && is_behind()
     }
 
     /// When its next frame is due; `None` if it has no more.
@@ -164,7 +204,7 @@ impl<'a> Running<'a> {
         let end_ns = if end_ns == u64::MAX { end_ns } else { end_ns.saturating_sub(self.offset_ns) };
         let end_ns = end_ns.min(self.end_ns);
         match &self.times {
-            _ if self.state == State::Over => 0,
+            _ if self.state == State::Over => self.unsent,
             _ if end_ns == u64::MAX => {
                 if self.most == u64::MAX {
                     0
@@ -204,7 +244,7 @@ impl WriteFrames for MergedFlows<'_> {
     #[inline]
     fn begin_batch(&mut self, now_ns: u64) {
         let commands = self.set.commands.load(Ordering::Acquire);
-        if commands != self.commands {
+        if commands != self.commands || now_ns >= self.first_end_ns {
             self.commands = commands;
             self.carry_out(now_ns);
         }

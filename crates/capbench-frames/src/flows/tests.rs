@@ -112,6 +112,39 @@ fn a_paused_flow_sends_the_rest_later_and_a_stopped_one_nothing() {
 
 /// The log of all flows is never empty: frames of the other flow wait in the ring all the time.
 #[test]
+fn a_flow_with_a_duration_ends_by_the_clock_and_the_rest_is_unsent() {
+    const MS: u64 = 1_000_000;
+    let second =
+        |stream| StackFlow { duration: Some(Duration::from_secs(1)), ..flow(stream, constant(1000.0), None) };
+    let delayed = StackFlow { delay: Duration::from_secs(2), ..second(1) };
+    let set = FlowSet::new(vec![second(0), delayed, flow(2, constant(1.0), Some(9))]).unwrap();
+    let mut merged = MergedFlows::new(&set, Turn::EVERY);
+    merged.begin_batch(0);
+    // The first frame of flow 2 is the second one: 900 of flow 0 are planned before 0.9 s.
+    written(&mut merged, 901);
+    merged.note_sent(901);
+    // Its last frame is 10 ms late at the end: a pause of the CPU.
+    merged.begin_batch(seconds(1) - 90 * MS);
+    written(&mut merged, 90);
+    merged.begin_batch(seconds(1) + 9 * MS);
+    assert_eq!(merged.next_ns(), 990 * MS, "it sends the rest");
+    merged.begin_batch(seconds(1) + 11 * MS);
+    assert_eq!(merged.next_ns(), seconds(1), "it is over, and flow 2 is next");
+    assert!(!outcome(&set, 0).2, "frames of it are in the ring");
+    merged.note_sent(991);
+    assert!(outcome(&set, 0).2);
+    assert_eq!((set.counts(0).sent, set.counts(0).late), (990, 10));
+    // The delay of another one counts: frame 1 of flow 2, then flow 1 from 2 s on.
+    written(&mut merged, 1);
+    merged.begin_batch(seconds(2) + 500 * MS);
+    assert_eq!(written(&mut merged, 1), [(seconds(2), 1, 0)]);
+    merged.begin_batch(seconds(4));
+    assert_eq!(set.counts(1).late, 999);
+    // Of flow 0, of flow 1, and of flow 2, which ends with its number of frames.
+    assert_eq!(merged.left(u64::MAX, u64::MAX), Some(10 + 999 + 7));
+}
+
+#[test]
 fn a_flow_is_over_when_its_own_last_frame_is_sent() {
     let set = FlowSet::new(vec![flow(0, constant(1.0), Some(2)), flow(1, constant(1.0), None)]).unwrap();
     let mut merged = MergedFlows::new(&set, Turn::EVERY);

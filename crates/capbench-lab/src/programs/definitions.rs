@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use capbench_model::places::Place;
 use capbench_sys::host::process::Signal;
+use capbench_sys::host::text_file;
 use regex_lite::Regex;
 use serde::Deserialize;
 
@@ -65,7 +66,8 @@ impl Absent {
 /// # Errors
 /// A file that cannot be read ([`LabError::Host`]) or is not a valid definition ([`LabError::Definition`]).
 pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
-    let text = std::fs::read_to_string(path).map_err(|source| HostError::reading(path, source))?;
+    let text =
+        text_file::read(path, text_file::LONGEST).map_err(|source| HostError::reading(path, source))?;
     parse(&text).map_err(|reason| LabError::Definition { path: path.into(), reason })
 }
 
@@ -216,6 +218,7 @@ mod tests {
 
     use capbench_model::places::Place;
     use capbench_sys::host::process::Signal;
+    use capbench_sys::host::text_file;
 
     use super::{of_command_line, parse, read};
     use crate::programs::{Meaning, Ready};

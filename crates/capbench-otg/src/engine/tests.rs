@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::messages::RunState;
+use crate::model::text_of;
 
 /// Both ends of a pair, each with its engine, and so many flows from `a0` to `b0`, at a rate without end.
 struct Pair {
@@ -22,19 +23,20 @@ impl Pair {
         eventually("the pair has carrier", || place.ip("-o link show dev b0").contains("LOWER_UP"));
         let folder = Scratch::new();
         let engine = |interface: &str| {
-            let mut engine = Engine::new(Options {
+            let options = Options {
                 allowed: Allowed { interfaces: vec![interface.into()], isolated: false, max_rate: None },
                 lease: Duration::from_secs(600),
                 capture_size: ByteCount(1 << 20),
                 capture_folder: folder.path().into(),
-            });
+            };
+            let mut engine = Engine::new(options, Halt::default());
             let open = Open {
                 protocol: PROTOCOL,
                 path: "ports".into(),
                 name: interface.into(),
                 interface: interface.into(),
                 layer1: Vec::new(),
-                capture: Some(json!({"name": "c", "port_names": [interface]})),
+                capture: Some(text_of(&json!({"name": "c", "port_names": [interface]}))),
                 counted_flows: Some(flows),
             };
             done(&mut engine, Request::Open(Box::new(open)));
@@ -49,7 +51,7 @@ impl Pair {
                 "rate": {"pps": pps},
                 "metrics": {"enable": true},
             });
-            PlannedFlow { number, stream: number, path: format!("flows[{number}]"), flow }
+            PlannedFlow { number, stream: number, path: format!("flows[{number}]"), flow: text_of(&flow) }
         };
         done(&mut a, Request::Plan { flows: (0..flows).map(flow).collect(), memory_elsewhere: 0 });
         done(&mut a, Request::Adopt);
@@ -157,7 +159,8 @@ fn root_a_capture_is_read_back_without_its_port() {
         done(&mut pair.a, Request::Stop);
         let sent = read(&mut pair.a).sent[&0].frames;
         eventually("all have arrived", || pair.received(trial) == sent);
-        let Ok(Answered::Octets(read_back)) = pair.b.answer(Request::Fetch(json!({"port_name": "b0"})))
+        let Ok(Answered::Octets(read_back)) =
+            pair.b.answer(Request::Fetch(text_of(&json!({"port_name": "b0"}))))
         else {
             panic!("no octets")
         };
@@ -166,7 +169,8 @@ fn root_a_capture_is_read_back_without_its_port() {
         pair.b.port = None;
         // A server that ends does not wait for the answer.
         assert!(pair.folder.path().read_dir().unwrap().next().is_none(), "the files are removed");
-        let octets = read_back().unwrap();
+        let mut octets = Vec::new();
+        read_back(&mut octets).unwrap();
         let mut reader = CaptureReader::new(&*octets).unwrap();
         let mut frames = 0;
         while let Some(record) = reader.next_record().unwrap() {

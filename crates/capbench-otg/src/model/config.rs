@@ -5,10 +5,10 @@ use std::num::NonZeroU16;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
 use super::flow::{Flow, TxRx};
 use super::limits::{Absent, Only};
+use super::text::ConfigText;
 use crate::error::{OtgError, Result};
 
 /// `Config`.
@@ -32,6 +32,16 @@ pub struct Config {
 const MOST_OF_NAME: usize = 1000;
 
 impl Config {
+    /// Reads a configuration that is right in itself, and its text.
+    ///
+    /// # Errors
+    /// What is wrong, with its path.
+    pub fn read(octets: &[u8]) -> Result<(Self, ConfigText)> {
+        let (config, text): (Self, _) = super::read(octets)?;
+        config.check()?;
+        Ok((config, super::part(ConfigText::new(&text))?))
+    }
+
     /// Checks what no member alone shows: each thing has its own name, each port another location, one layer 1 and one capture, and a flow states
     /// its receiving ports once.
     ///
@@ -211,16 +221,4 @@ struct ProtocolOptions {
 #[serde(deny_unknown_fields, default)]
 struct FlowOptions {
     packet_loss_duration: Only<false>,
-}
-
-/// Makes a configuration as the client wrote it what the model has: clients write numbers of 64 bits as text.
-pub fn normalise(config: &mut Value) {
-    let flows = config.get_mut("flows").and_then(Value::as_array_mut);
-    for rate in flows.into_iter().flatten().filter_map(|flow| flow.get_mut("rate")?.as_object_mut()) {
-        for (_, value) in rate.iter_mut().filter(|(name, _)| *name != "choice") {
-            if let Some(number) = value.as_str().and_then(|text| text.parse::<u64>().ok()) {
-                *value = number.into();
-            }
-        }
-    }
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`choice`] | the model's choices: one of several members, named by `choice` |
 //! | [`limits`] | values of which capbench has one |
-//! | [`objects`] | JSON in which an array is no object |
+//! | [`text`] | the text of a request, and a configuration as its client wrote it |
 //! | [`config`] | the configuration: ports, layer 1, captures, options |
 //! | [`flow`] | a flow: ends, size, rate, duration, what is measured |
 //! | [`requests`] | what a client asks for |
@@ -19,13 +19,15 @@ pub mod answers;
 pub mod config;
 pub mod flow;
 pub mod limits;
-mod objects;
 pub mod requests;
+pub mod text;
 
+use capbench_model::bounded_json::{Bounded, Budget};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::error::{OtgError, Result};
+use text::Text;
 
 /// Version of the model.
 pub const VERSION: &str = "1.61.0";
@@ -34,25 +36,29 @@ pub const VERSION: &str = "1.61.0";
 /// that are refused, but none that are understood otherwise.
 pub const COMPATIBLE: &str = "^1.58.0";
 
+/// Memory that the types of a request may take, in octets.
+const MOST_MEMORY: usize = 96 << 20;
+
 /// Reads a request. An error has the path in the model.
 ///
 /// # Errors
-/// No JSON, or something that capbench does not have.
-pub fn read<T: DeserializeOwned>(octets: &[u8]) -> Result<(T, Value)> {
+/// No JSON, something that capbench does not have, or more than fits into the memory for it.
+pub fn read<T: DeserializeOwned>(octets: &[u8]) -> Result<(T, Text)> {
     let octets = if octets.is_empty() { b"{}" } else { octets };
-    let mut value: Value = serde_json::from_slice(octets)
+    let text = text::without_nulls(octets)
         .map_err(|error| OtgError::invalid("", format!("the body is no JSON: {error}")))?;
-    strip_nulls(&mut value);
-    Ok((of_value(&value)?, value))
+    Ok((of_text(&text)?, text))
 }
 
-/// The same from a value without nulls.
+/// The same of a text without nulls.
 ///
 /// # Errors
-/// Something that capbench does not have.
-pub fn of_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
-    serde_path_to_error::deserialize(objects::Objects(value)).map_err(|error| {
-        let (path, reason) = (error.path().to_string(), error.inner().to_string());
+/// Something that capbench does not have, or more than fits into the memory for it.
+pub fn of_text<T: DeserializeOwned>(text: &RawValue) -> Result<T> {
+    let budget = Budget::new(MOST_MEMORY);
+    let mut json = serde_json::Deserializer::from_str(text.get());
+    serde_path_to_error::deserialize(Bounded::new(&mut json, &budget)).map_err(|error| {
+        let (path, reason) = (error.path().to_string(), reason(error.inner()));
         match path.as_str() {
             // All of it.
             "." => OtgError::invalid("", reason.strip_prefix('.').unwrap_or(&reason)),
@@ -63,16 +69,29 @@ pub fn of_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
     })
 }
 
-/// Removes members that are null: in the model they are the same as absent ones.
-pub fn strip_nulls(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.retain(|_, member| !member.is_null());
-            members.values_mut().for_each(strip_nulls);
-        }
-        Value::Array(elements) => elements.iter_mut().for_each(strip_nulls),
-        _ => {}
-    }
+/// An error without its line and column, which are those of a text that the client has not written so.
+fn reason(error: &serde_json::Error) -> String {
+    let reason = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    reason.strip_suffix(&place).map(ToOwned::to_owned).unwrap_or(reason)
+}
+
+/// A part of a text whose types were read.
+///
+/// # Errors
+/// Types that were read have every part.
+pub fn part<T>(part: serde_json::Result<T>) -> Result<T> {
+    part.map_err(|error| OtgError::invalid("", format!("the body cannot be taken apart: {error}")))
+}
+
+#[cfg(test)]
+pub fn of_value<T: DeserializeOwned>(value: &serde_json::Value) -> Result<T> {
+    of_text(&text_of(value))
+}
+
+#[cfg(test)]
+pub fn text_of(value: &serde_json::Value) -> Text {
+    serde_json::value::to_raw_value(value).expect("a value is JSON")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use capbench_agent::location::Location;
-use serde_json::Value;
+use capbench_http::Bytes;
 
 use super::{ConfiguredPort, Flow, FlowState, Session, all_different};
 use crate::error::{OtgError, Result};
@@ -14,42 +14,39 @@ use crate::model::answers::Warnings;
 use crate::model::config::Config;
 use crate::model::flow::{Flow as FlowConfig, TxRx};
 use crate::model::requests::ConfigUpdate;
+use crate::model::text::{ConfigText, Text, flows_of_update, with_members};
 use crate::rates::Rates;
 
 /// A flow that is changed.
 struct Change {
     flow: usize,
     config: FlowConfig,
-    value: Value,
+    text: Text,
     /// Where the request has it.
     path: String,
 }
 
 impl Session {
-    /// The configuration.
-    pub fn config(&self) -> &Value {
-        &self.value
+    /// The configuration as JSON.
+    pub fn config(&self) -> Bytes {
+        self.text.octets()
     }
 
-    /// `POST /config`: ends what runs, and takes a new configuration. One that cannot be read changes nothing; one that cannot be
-    /// applied leaves none.
-    pub fn set_config(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
-        let (config, mut value): (Config, Value) = model::read(octets)?;
-        config.check()?;
-        model::config::normalise(&mut value);
+    /// `POST /config`: ends what runs, and takes a new configuration. One that cannot be applied leaves none.
+    pub fn set_config(&mut self, config: Config, text: ConfigText, client: IpAddr) -> Result<Warnings> {
         self.hold(client, config.options.port_options.location_preemption)?;
         // What the captures before have lost, the answer says.
         self.stop();
         self.read();
         self.clear();
         let pending = self.warnings.len();
-        if let Err(error) = self.apply(config, &value) {
+        if let Err(error) = self.apply(config, &text) {
             // What was to be said of a configuration that is none.
             self.warnings.truncate(pending);
             self.clear();
             return Err(error);
         }
-        self.value = value;
+        self.text = text;
         Ok(self.take_warnings())
     }
 
@@ -59,10 +56,10 @@ impl Session {
         // All engines elsewhere end at once.
         self.ports.iter_mut().for_each(ConfiguredPort::hang_up);
         self.ports.clear();
-        self.value = Value::Object(serde_json::Map::new());
+        self.text = ConfigText::default();
     }
 
-    fn apply(&mut self, config: Config, value: &Value) -> Result<()> {
+    fn apply(&mut self, config: Config, text: &ConfigText) -> Result<()> {
         if config.flows.len() > MOST_FLOWS {
             return Err(OtgError::invalid("flows", format!("a configuration has up to {MOST_FLOWS} flows")));
         }
@@ -84,14 +81,16 @@ impl Session {
             };
             opened.push((location, open));
         }
-        for (number, layer1) in config.layer1.iter().enumerate() {
+        let layer1_texts = model::part(text.list("layer1"))?;
+        for (number, (layer1, text)) in config.layer1.iter().zip(&layer1_texts).enumerate() {
             for at in self.named(&layer1.port_names, &format!("layer1[{number}].port_names"))? {
-                opened[at].1.layer1.push(value["layer1"][number].clone());
+                opened[at].1.layer1.push(text.clone());
             }
         }
-        for (number, capture) in config.captures.iter().enumerate() {
+        let capture_texts = model::part(text.list("captures"))?;
+        for (number, (capture, text)) in config.captures.iter().zip(&capture_texts).enumerate() {
             for at in self.named(&capture.port_names, &format!("captures[{number}].port_names"))? {
-                opened[at].1.capture = Some(value["captures"][number].clone());
+                opened[at].1.capture = Some(text.clone());
                 self.ports[at].has_capture = true;
             }
         }
@@ -106,20 +105,23 @@ impl Session {
             }
         }
         self.open(opened)?;
-        let changes = self.flows.iter().map(|flow| Change {
-            flow: flow.number,
-            config: flow.config.clone(),
-            value: value["flows"][flow.number].clone(),
-            path: format!("flows[{}]", flow.number),
-        });
-        self.plan(&changes.collect::<Vec<_>>())
+        let mut changes = Vec::new();
+        for flow in &self.flows {
+            changes.push(Change {
+                flow: flow.number,
+                config: flow.config.clone(),
+                text: text_of_flow(text, flow.number)?.clone(),
+                path: format!("flows[{}]", flow.number),
+            });
+        }
+        self.plan(&changes)
     }
 
     /// Starts the engines of all ports, and opens the ports.
     fn open(&mut self, opened: Vec<(Location, Open)>) -> Result<()> {
         let mut requests = Vec::new();
         for (at, (location, open)) in opened.into_iter().enumerate() {
-            self.ports[at].start(&location, &open.path, &self.options)?;
+            self.ports[at].start(&location, &open.path, &self.options, &self.halt)?;
             requests.push((at, Request::Open(Box::new(open))));
         }
         for (at, answer) in self.ask(requests)? {
@@ -146,9 +148,9 @@ impl Session {
     /// Has the ports check flows, and then send them so: all of them, or none.
     fn plan(&mut self, changes: &[Change]) -> Result<()> {
         let mut by_port: BTreeMap<usize, Vec<PlannedFlow>> = BTreeMap::new();
-        for Change { flow, value, path, .. } in changes {
+        for Change { flow, text, path, .. } in changes {
             let Flow { number, stream, transmitter, .. } = self.flows[*flow];
-            let planned = PlannedFlow { number, stream, path: path.clone(), flow: value.clone() };
+            let planned = PlannedFlow { number, stream, path: path.clone(), flow: text.clone() };
             by_port.entry(transmitter).or_default().push(planned);
         }
         let ports: Vec<_> = by_port.keys().copied().collect();
@@ -169,14 +171,15 @@ impl Session {
     }
 
     /// `PATCH /config`: changes rates or sizes of flows. A request that is refused changes nothing.
-    pub fn update_config(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
-        let (ConfigUpdate::Flows(update), value) = model::read(octets)?;
+    pub fn update_config(&mut self, update: &ConfigUpdate, text: &Text, client: IpAddr) -> Result<Warnings> {
+        let ConfigUpdate::Flows(update) = update;
         self.hold(client, false)?;
         self.read();
         let names: Vec<_> = update.flows.iter().map(|flow| flow.name.clone()).collect();
         let named = self.flows_named(&names, "flows.flows")?;
+        let updates = model::part(flows_of_update(text))?;
         let mut changes = Vec::new();
-        for (number, flow) in named.into_iter().enumerate() {
+        for (number, (flow, update_of_flow)) in named.into_iter().zip(&updates).enumerate() {
             let path = format!("flows.flows[{number}]");
             if self.state(&self.flows[flow]) != FlowState::Stopped {
                 return Err(OtgError::Conflict(format!(
@@ -184,24 +187,25 @@ impl Session {
                     names[number]
                 )));
             }
-            let mut changed = self.value["flows"][flow].clone();
-            if let Some(members) = changed.as_object_mut() {
-                for property in &update.property_names {
-                    // A member that is absent has the model's default.
-                    match value["flows"]["flows"][number].get(property.name()) {
-                        Some(value) => drop(members.insert(property.name().into(), value.clone())),
-                        None => drop(members.remove(property.name())),
-                    }
-                }
-            }
-            changes.push(Change { flow, config: model::of_value(&changed)?, value: changed, path });
+            let properties = update.property_names.iter().map(|property| property.name());
+            let text = model::part(with_members(self.text_of_flow(flow)?, update_of_flow, properties))?;
+            changes.push(Change { flow, config: model::of_text(&text)?, text, path });
         }
         self.plan(&changes)?;
-        for Change { flow, config, value, .. } in changes {
+        let mut texts = Vec::new();
+        for Change { flow, config, text, .. } in changes {
             self.flows[flow].config = config;
-            self.value["flows"][flow] = value;
+            texts.push((flow, text));
         }
-        model::config::normalise(&mut self.value);
+        model::part(self.text.replace(texts))?;
         Ok(self.take_warnings())
     }
+
+    fn text_of_flow(&self, flow: usize) -> Result<&Text> {
+        text_of_flow(&self.text, flow)
+    }
+}
+
+fn text_of_flow(text: &ConfigText, flow: usize) -> Result<&Text> {
+    text.flow(flow).ok_or_else(|| OtgError::invalid(&format!("flows[{flow}]"), "is not in the configuration"))
 }

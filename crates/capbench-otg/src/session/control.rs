@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::path::Path;
 
 use capbench_frames::{StreamId, TrialId};
-use serde_json::Value;
 
 use super::{Asked, Session};
 use crate::error::{OtgError, Result};
 use crate::messages::{Answer, Command, Request, Route};
-use crate::model;
 use crate::model::answers::Warnings;
 use crate::model::requests::{
     CaptureRequest, CaptureState, ControlState, FlowTransmit, Link, LinkState, PortState, StartStop, Traffic,
     Transmit,
 };
+use crate::model::text::Text;
 use crate::rates::Rates;
 
 /// A start of flows of a port.
@@ -26,13 +26,12 @@ struct Start {
 
 impl Session {
     /// `POST /control/state`.
-    pub fn control(&mut self, octets: &[u8], client: IpAddr) -> Result<Warnings> {
-        let (state, _) = model::read(octets)?;
+    pub fn control(&mut self, state: &ControlState, client: IpAddr) -> Result<Warnings> {
         self.hold(client, false)?;
         match state {
-            ControlState::Traffic(Traffic::FlowTransmit(wanted)) => self.transmit(&wanted)?,
-            ControlState::Port(PortState::Capture(wanted)) => self.capture(&wanted)?,
-            ControlState::Port(PortState::Link(wanted)) => self.link(&wanted)?,
+            ControlState::Traffic(Traffic::FlowTransmit(wanted)) => self.transmit(wanted)?,
+            ControlState::Port(PortState::Capture(wanted)) => self.capture(wanted)?,
+            ControlState::Port(PortState::Link(wanted)) => self.link(wanted)?,
         }
         Ok(self.take_warnings())
     }
@@ -163,11 +162,15 @@ impl Session {
     }
 
     /// `POST /monitor/capture`: ends the capture of a port. The file is read without the session.
-    pub fn fetch(&mut self, octets: &[u8], client: IpAddr) -> Result<Asked> {
-        let (request, value): (CaptureRequest, Value) = model::read(octets)?;
+    pub fn fetch(&mut self, request: &CaptureRequest, text: Text, client: IpAddr) -> Result<Asked> {
         self.hold(client, false)?;
         let at = self.port(&request.port_name, "port_name")?;
-        Ok(self.ports[at].ask(Request::Fetch(value)))
+        Ok(self.ports[at].ask(Request::Fetch(text)))
+    }
+
+    /// Where captures of other hosts wait for their client.
+    pub fn capture_folder(&self) -> &Path {
+        &self.options.capture_folder
     }
 
     /// The octets that a file of a capture can have: an FCS is added to each frame.

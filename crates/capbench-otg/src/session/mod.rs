@@ -16,16 +16,17 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use capbench_frames::TrialId;
-use serde_json::Value;
 
 use crate::connection::PATIENCE;
 use crate::engine::Options;
 use crate::error::{OtgError, Result};
+use crate::halt::Halt;
 use crate::messages::{Answer, Reading, Received, Request, RunState, Sent};
 use crate::model::answers::Warnings;
 use crate::model::flow::Flow as FlowConfig;
+use crate::model::text::ConfigText;
 use crate::rates::Rates;
-use lease::Lease;
+pub use lease::Lease;
 pub use port::{Asked, ConfiguredPort};
 
 /// How long frames are awaited that were sent and did not arrive: a flow without a frame for so long has stopped.
@@ -39,12 +40,13 @@ const MOST_WARNINGS: usize = 1000;
 pub struct Session {
     options: Options,
     /// The configuration as the client wrote it.
-    value: Value,
+    text: ConfigText,
     pub(crate) ports: Vec<ConfiguredPort>,
     pub(crate) flows: Vec<Flow>,
     /// The trial of the last start.
     last_trial: u16,
     lease: Lease,
+    halt: Halt,
     /// Warnings that no answer has had yet.
     warnings: Vec<String>,
 }
@@ -92,13 +94,14 @@ impl FlowState {
 }
 
 impl Session {
-    /// Without a configuration.
-    pub fn new(options: Options) -> Self {
+    /// Without a configuration. Others can read the lease and end what is sent, while a request has the session.
+    pub fn new(options: Options, lease: Lease, halt: Halt) -> Self {
         let seed = capbench_sys::host::clock::realtime_ns();
         Self {
-            lease: Lease::new(options.lease),
+            lease,
+            halt,
             options,
-            value: Value::Object(serde_json::Map::new()),
+            text: ConfigText::default(),
             ports: Vec::new(),
             flows: Vec::new(),
             // Frames of another server's flows are not taken for ours.

@@ -1,12 +1,16 @@
 //! A port of the configuration and its engine, which is in this process or in another one.
 
+use std::io::{self, Seek, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use capbench_agent::location::Location;
 
+use crate::capture_folder::CaptureFolder;
 use crate::connection::{Connection, PATIENCE, Pending};
 use crate::engine::{Answered, Engine, Options};
 use crate::error::{OtgError, Result};
+use crate::halt::Halt;
 use crate::messages::{Answer, Opened, Reading, Request, RunState};
 use crate::rates::Rates;
 
@@ -71,9 +75,9 @@ impl ConfiguredPort {
     }
 
     /// Starts its engine. The configuration has its location at `path`.
-    pub fn start(&mut self, location: &Location, path: &str, options: &Options) -> Result<()> {
+    pub fn start(&mut self, location: &Location, path: &str, options: &Options, halt: &Halt) -> Result<()> {
         self.engine = if location.is_here() {
-            Place::Here(Box::new(Engine::new(options.clone())))
+            Place::Here(Box::new(Engine::new(options.clone(), halt.clone())))
         } else {
             let mut words = ["otg", "--agent", "--port", location.interface()].map(String::from).to_vec();
             if options.allowed.isolated {
@@ -83,7 +87,9 @@ impl ConfiguredPort {
                 words.extend(["--max-rate".into(), rate.get().to_string()]);
             }
             words.extend(["--capture-size".into(), options.capture_size.0.to_string()]);
-            Place::Elsewhere(Connection::start(location, &words, path)?)
+            let connection = Connection::start(location, &words, path)?;
+            halt.add_engine(connection.requests());
+            Place::Elsewhere(connection)
         };
         Ok(())
     }
@@ -115,8 +121,8 @@ impl ConfiguredPort {
             Asked::Answered(Err(error)) => return Err(error),
             Asked::Pending(pending) => pending,
         };
-        match pending.wait(until, 0) {
-            Ok((answer, _)) => Ok(answer),
+        match pending.wait(until, 0, &mut std::io::sink()) {
+            Ok(answer) => Ok(answer),
             Err(OtgError::Lost { path, location, .. }) => {
                 let reason = self.lose();
                 Err(OtgError::Lost { path, location, reason })
@@ -155,13 +161,20 @@ impl ConfiguredPort {
 }
 
 impl Asked {
-    /// Waits for the octets of a capture: up to so many. It needs no session.
-    pub fn octets(self, most: u64) -> Result<Vec<u8>> {
-        match self {
-            Self::Answered(Ok(Answered::Octets(read_back))) => read_back(),
-            Self::Answered(Ok(Answered::Now(_))) => Ok(Vec::new()),
-            Self::Answered(Err(error)) => Err(error),
-            Self::Pending(pending) => pending.wait(Instant::now() + PATIENCE, most).map(|(_, octets)| octets),
-        }
+    /// Writes the octets of a capture: up to so many. It needs no session. Those of an engine elsewhere come first into a file of
+    /// this folder: the engine must not wait for the client.
+    pub fn write(self, most: u64, folder: &Path, to: &mut dyn Write) -> Result<()> {
+        let pending = match self {
+            Self::Answered(Ok(Answered::Octets(write))) => return write(to),
+            Self::Answered(Ok(Answered::Now(_))) => return Ok(()),
+            Self::Answered(Err(error)) => return Err(error),
+            Self::Pending(pending) => pending,
+        };
+        let failed = |source| OtgError::System { what: "a capture of another host cannot be kept", source };
+        let folder = CaptureFolder::below(folder).map_err(failed)?;
+        let mut file = folder.create().map_err(failed)?;
+        pending.wait(Instant::now() + PATIENCE, most, &mut file)?;
+        file.rewind().and_then(|()| io::copy(&mut file, to)).map_err(failed)?;
+        Ok(())
     }
 }

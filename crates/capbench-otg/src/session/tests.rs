@@ -17,7 +17,8 @@ fn session(ports: Vec<ConfiguredPort>) -> Session {
         capture_size: ByteCount(1),
         capture_folder: std::env::temp_dir(),
     };
-    Session { ports, ..Session::new(options) }
+    let lease = Lease::new(options.lease);
+    Session { ports, ..Session::new(options, lease, Halt::default()) }
 }
 
 /// A flow that was started.
@@ -49,7 +50,8 @@ fn reading(sent: Option<(u64, RunState)>, received: u64) -> Result<Answer> {
 
 /// Frames sent and received of flow 0, and its loss.
 fn counts(session: &mut Session) -> (Option<u64>, Option<u64>, Option<f64>) {
-    let metrics = session.metrics(br#"{"choice":"flow","flow":{"flow_names":["f0"]}}"#).unwrap();
+    let request = of_value(&json!({"choice": "flow", "flow": {"flow_names": ["f0"]}})).unwrap();
+    let metrics = session.metrics(&request).unwrap();
     let metrics = serde_json::to_value(metrics).unwrap();
     let row = &metrics["flow_metrics"][0];
     (row["frames_tx"].as_u64(), row["frames_rx"].as_u64(), row["loss"].as_f64())
@@ -99,7 +101,7 @@ fn engines_that_hang_are_given_up_together() {
     let mut session = session((0..PORTS).map(|_| ConfiguredPort::new("p", location)).collect());
     let options = session.options.clone();
     for port in &mut session.ports {
-        port.start(&location.parse().unwrap(), "", &options).unwrap();
+        port.start(&location.parse().unwrap(), "", &options, &Halt::default()).unwrap();
     }
     let (patience, begun) = (Duration::from_secs(2), Instant::now());
     let reads = session.present().into_iter().map(|at| (at, Request::Read));
@@ -121,8 +123,8 @@ fn a_start_of_all_flows_leaves_out_those_of_lost_ports() {
     let mut start = |flows: &[&str]| {
         let flow_transmit = json!({"state": "start", "flow_names": flows});
         let traffic = json!({"choice": "flow_transmit", "flow_transmit": flow_transmit});
-        let body = json!({"choice": "traffic", "traffic": traffic}).to_string();
-        let answer = session.control(body.as_bytes(), CLIENT);
+        let state = of_value(&json!({"choice": "traffic", "traffic": traffic})).unwrap();
+        let answer = session.control(&state, CLIENT);
         (answer, [0, 1].map(|flow: usize| session.flows[flow].has_run()))
     };
     let (answer, has_run) = start(&[]);

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use capbench_sys::host::text_file;
+
 use super::goal::Ratio;
 use super::goal::{Goal, Strategy, Width};
 use crate::{PlanError, Result};
@@ -95,8 +97,8 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
 
 /// The goals of a TOML file by name. Fails when it cannot be read, is not TOML, or defines no valid goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| PlanError::File { path: path.into(), source })?;
+    let text = text_file::read(path, text_file::LONGEST);
+    let text = text.map_err(|source| PlanError::File { path: path.into(), source })?;
     parse_toml(&text).map_err(|error| match error {
         Unread::Goal(error) => error,
         Unread::File(reason) => PlanError::Definition { path: path.into(), reason },

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::record::SoakRecord;
+use capbench_model::bounded_json;
 use capbench_model::trial::TrialResult;
 
 /// File name in a run's directory.
@@ -30,6 +31,9 @@ impl Segment {
     }
 }
 
+/// Memory of a segment, as a multiple of the length of its line.
+const MEMORY: usize = 12;
+
 /// Adds the segments of these lines that a saved record lacks, up to the first damaged line, whose fault it returns.
 pub fn add_lines(record: &mut SoakRecord, lines: &[u8]) -> Option<String> {
     let mut rest = lines;
@@ -41,7 +45,7 @@ pub fn add_lines(record: &mut SoakRecord, lines: &[u8]) -> Option<String> {
             return Some(format!("{FILE} ends within line {number}, which is left out."));
         };
         let next = record.segments + 1;
-        match serde_json::from_slice::<Segment>(&rest[..end]) {
+        match bounded_json::from_slice::<Segment>(&rest[..end], MEMORY) {
             Ok(segment) if segment.number < next => {}
             Ok(segment) if segment.number == next => drop(record.add(segment)),
             Ok(segment) => {

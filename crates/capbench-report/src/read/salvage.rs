@@ -1,23 +1,30 @@
 //! Reads an incomplete file: everything up to its end or damage, and every complete entry of its lists.
+//!
+//! Members and entries stay texts until they are read as their types: a tree of values takes many times their memory.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Results, SCHEMA_VERSION};
+use crate::results::{Finding, Results, SCHEMA_VERSION, memory, within_memory};
+use capbench_model::bounded_json::Bounded;
 use capbench_plan::recommendation::Recommendation;
 use capbench_plan::session::NotMeasured;
 use capbench_plan::soak::record::SoakRecord;
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Error, Map, Value};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::Error;
+use serde_json::value::RawValue;
 
 use crate::error::{ReportError, Result};
 
-/// Whether an entry of a list can be parsed.
-type Check = fn(&Value) -> serde_json::Result<()>;
+type Text = Box<RawValue>;
 
-fn is<T: DeserializeOwned>(value: &Value) -> serde_json::Result<()> {
-    T::deserialize(value).map(drop)
+/// Whether an entry of a list can be parsed.
+type Check = fn(&RawValue) -> serde_json::Result<()>;
+
+fn is<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
+    within_memory::<T>(text.get().as_bytes()).map(drop)
 }
 
 /// Members that are lists with independent entries; whether a run without entries leaves the list out.
@@ -38,7 +45,33 @@ const NEEDED: [&str; 4] = ["schema_version", "command", "started_unix_s", "envir
 
 /// The members that were read before the end; of a list that was started, its complete entries.
 #[derive(Default)]
-struct Found(Map<String, Value>);
+struct Found {
+    members: BTreeMap<String, Text>,
+    lists: BTreeMap<String, Vec<Text>>,
+}
+
+impl Found {
+    fn has(&self, name: &str) -> bool {
+        self.members.contains_key(name) || self.lists.contains_key(name)
+    }
+
+    fn is_of<T: DeserializeOwned>(&self, name: &str) -> bool {
+        self.members.get(name).is_none_or(|text| is::<T>(text).is_ok())
+    }
+
+    /// All of it as one text.
+    fn text(&self) -> serde_json::Result<Vec<u8>> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Part<'f> {
+            Member(&'f RawValue),
+            List(&'f [Text]),
+        }
+        let members = self.members.iter().map(|(name, text)| (name, Part::Member(text)));
+        let lists = self.lists.iter().map(|(name, entries)| (name, Part::List(entries)));
+        serde_json::to_vec(&members.chain(lists).collect::<BTreeMap<_, _>>())
+    }
+}
 
 /// Results, and what is missing of them.
 ///
@@ -47,25 +80,25 @@ struct Found(Map<String, Value>);
 pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     let mut found = Found::default();
     let mut json = serde_json::Deserializer::from_slice(text);
-    let mut ended = (&mut found).deserialize(&mut json).and_then(|()| json.end()).err();
-    let Found(members) = found;
-    identify(&members, &mut ended, file)?;
-    if let Some(member) = NEEDED.into_iter().find(|member| !members.contains_key(*member)) {
+    let budget = memory(text);
+    let mut ended =
+        (&mut found).deserialize(Bounded::new(&mut json, &budget)).and_then(|()| json.end()).err();
+    identify(&found, &mut ended, file)?;
+    if let Some(member) = NEEDED.into_iter().find(|member| !found.has(member)) {
         return Err(match ended {
             Some(source) => ReportError::Cut(file.into(), source),
             None => ReportError::Foreign(file.into(), member),
         });
     }
-    results(members, ended.as_ref()).map_err(|source| ReportError::Member(file.into(), source))
+    results(found, ended.as_ref()).map_err(|source| ReportError::Member(file.into(), source))
 }
 
 /// Whether this is a results file of the known version.
-fn identify(members: &Map<String, Value>, ended: &mut Option<Error>, file: &Path) -> Result<()> {
+fn identify(found: &Found, ended: &mut Option<Error>, file: &Path) -> Result<()> {
     let path = file.to_path_buf();
-    let Some(version) = members.get("schema_version") else {
+    let Some(version) = found.members.get("schema_version") else {
         // No object, or members without the first one of results: a foreign file.
-        let is_list = |key: &String| LISTS.iter().any(|(list, ..)| list == key);
-        let is_foreign = !members.keys().all(is_list) || ended.as_ref().is_none_or(Error::is_data);
+        let is_foreign = !found.members.is_empty() || ended.as_ref().is_none_or(Error::is_data);
         return Err(match ended.take().filter(|_| !is_foreign) {
             Some(source) if source.is_eof() => ReportError::Cut(path, source),
             Some(source) => ReportError::NoJson(path, source),
@@ -73,54 +106,49 @@ fn identify(members: &Map<String, Value>, ended: &mut Option<Error>, file: &Path
         });
     };
     // Other programs have versions, too.
-    let missing = ["command", "environment", "trials"].into_iter().find(|key| !members.contains_key(*key));
+    let missing = ["command", "environment", "trials"].into_iter().find(|key| !found.has(key));
     if let Some(missing) = missing.filter(|_| ended.is_none()) {
         return Err(ReportError::Foreign(path, missing));
     }
-    if version.as_u64() != Some(SCHEMA_VERSION.into()) {
-        return Err(ReportError::Version(path, version.to_string(), SCHEMA_VERSION));
+    if version.get().parse() != Ok(SCHEMA_VERSION) {
+        return Err(ReportError::Version(path, version.get().into(), SCHEMA_VERSION));
     }
     Ok(())
 }
 
 /// Builds results without what cannot be parsed. A missing required member has the value of a run that has just started.
-fn results(
-    mut members: Map<String, Value>,
-    ended: Option<&Error>,
-) -> serde_json::Result<(Results, Vec<String>)> {
-    let mut warnings: Vec<String> = ended.map(|error| broken(error, &members)).into_iter().collect();
-    let is_absent =
-        |(list, is_optional, _): &&(&str, bool, Check)| !is_optional && !members.contains_key(*list);
+fn results(mut found: Found, ended: Option<&Error>) -> serde_json::Result<(Results, Vec<String>)> {
+    let mut warnings: Vec<String> = ended.map(|error| broken(error, &found)).into_iter().collect();
+    let is_absent = |(list, is_optional, _): &&(&str, bool, Check)| !is_optional && !found.has(list);
     let absent: Vec<&str> = LISTS.iter().filter(is_absent).map(|(list, ..)| *list).collect();
     if !absent.is_empty() && ended.is_some() {
         warnings.push(format!("Nothing is left of: {}.", absent.join(", ")));
     }
-    members.entry("complete").or_insert(Value::Bool(false));
+    found.members.entry("complete".into()).or_insert(RawValue::FALSE.to_owned());
     // An unreadable soak must not drop its trials.
-    if members.get("soak").is_some_and(|soak| is::<Option<SoakRecord>>(soak).is_err()) {
-        members.remove("soak");
+    if !found.is_of::<Option<SoakRecord>>("soak") {
+        found.members.remove("soak");
         warnings.push("The record of the soak is not as capbench writes it, and left out.".into());
     }
     // It is computed from the trials again.
-    if members.get("recommended").is_some_and(|known| is::<Option<Recommendation>>(known).is_err()) {
-        members.remove("recommended");
+    if !found.is_of::<Option<Recommendation>>("recommended") {
+        found.members.remove("recommended");
         warnings.push("The recommendation is not as capbench writes it, and left out.".into());
     }
     for (list, _, check) in LISTS {
-        let entries = members.entry(list).or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(entries) = entries {
-            warnings.extend(keep_known(list, entries, check));
-        }
+        let entries = found.lists.entry(list.into()).or_default();
+        warnings.extend(keep_known(list, entries, check));
     }
-    // By reference, as the entries before: the parser of all types exists once less.
-    let mut results = Results::deserialize(&Value::Object(members))?;
+    let results = within_memory::<Results>(&found.text()?);
+    // The place is one of a text that nobody has.
+    let mut results = results.map_err(|error| Error::custom(without_place(&error)))?;
     results.complete &= ended.is_none();
     Ok((results, warnings))
 }
 
 /// Where the file ends or is damaged, and what was read by then.
-fn broken(error: &Error, members: &Map<String, Value>) -> String {
-    let trials = members.get("trials").and_then(Value::as_array).map_or(0, Vec::len);
+fn broken(error: &Error, found: &Found) -> String {
+    let trials = found.lists.get("trials").map_or(0, Vec::len);
     let how = if error.is_eof() { "ends in the middle of itself" } else { "is damaged" };
     let whole = match trials {
         1 => "1 whole trial before that is reported".to_string(),
@@ -130,7 +158,7 @@ fn broken(error: &Error, members: &Map<String, Value>) -> String {
 }
 
 /// Removes the entries that cannot be parsed: a warning with their number and the first error.
-fn keep_known(list: &str, entries: &mut Vec<Value>, check: Check) -> Option<String> {
+fn keep_known(list: &str, entries: &mut Vec<Text>, check: Check) -> Option<String> {
     let all = entries.len();
     let mut first = None;
     let mut position = 0;
@@ -139,7 +167,7 @@ fn keep_known(list: &str, entries: &mut Vec<Value>, check: Check) -> Option<Stri
         let error = check(entry).err();
         let is_known = error.is_none();
         if let (None, Some(error)) = (&first, error) {
-            first = Some(format!("the first is entry {position}: {error}"));
+            first = Some(format!("the first is entry {position}: {}", without_place(&error)));
         }
         is_known
     });
@@ -167,12 +195,12 @@ impl<'de> Visitor<'de> for &mut Found {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             if LISTS.iter().any(|(list, ..)| *list == key) {
-                self.0.insert(key.clone(), Value::Array(Vec::new()));
-                let entries = self.0[&key].as_array_mut().expect("it was just inserted");
+                let entries = self.lists.entry(key).or_default();
+                entries.clear();
                 map.next_value_seed(Entries(entries))?;
             } else {
-                let value = map.next_value()?;
-                self.0.insert(key, value);
+                let text = map.next_value()?;
+                self.members.insert(key, text);
             }
         }
         Ok(())
@@ -180,7 +208,7 @@ impl<'de> Visitor<'de> for &mut Found {
 }
 
 /// Collects the entries of a list one by one.
-struct Entries<'e>(&'e mut Vec<Value>);
+struct Entries<'e>(&'e mut Vec<Text>);
 
 impl<'de> DeserializeSeed<'de> for Entries<'_> {
     type Value = ();
@@ -203,4 +231,11 @@ impl<'de> Visitor<'de> for Entries<'_> {
         }
         Ok(())
     }
+}
+
+/// An error without its line and column, which are those within an entry.
+fn without_place(error: &Error) -> String {
+    let reason = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    reason.strip_suffix(&place).map(ToOwned::to_owned).unwrap_or(reason)
 }

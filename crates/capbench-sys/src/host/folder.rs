@@ -121,13 +121,41 @@ impl Folder {
         Ok(file.into())
     }
 
-    /// Creates a new file and opens it for writing. The umask applies to `mode`.
+    /// Creates a new file and opens it for writing and reading. The umask applies to `mode`.
     ///
     /// # Errors
     /// `AlreadyExists`, also if the name is a symbolic link; otherwise the kernel's reason.
     pub fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
-        let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let how = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.descriptor, name, how, Mode::from_raw_mode(mode))?.into())
+    }
+
+    /// Makes a new subfolder. The umask applies to `mode`.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, also if the name is a symbolic link; otherwise the kernel's reason.
+    pub fn create_folder(&self, name: &OsStr, mode: u32) -> io::Result<Self> {
+        mkdirat(&self.descriptor, name, Mode::from_raw_mode(mode))?;
+        Self::of_descriptor(step(&self.descriptor, name)?, self.path.join(name), &Trust::everybody())
+    }
+
+    /// Removes an empty subfolder.
+    pub fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.descriptor, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// The user who owns it.
+    pub fn owner(&self) -> io::Result<u32> {
+        Ok(fstat(&self.descriptor)?.st_uid)
+    }
+
+    /// Locks this folder. The lock lasts until the last copy of the descriptor is closed, those of child processes included. `None`
+    /// if another process has it.
+    ///
+    /// # Errors
+    /// The file system has no locks.
+    pub fn try_lock_self(&self) -> io::Result<Option<File>> {
+        try_lock(self.readable()?.into())
     }
 
     /// Opens a file for flock(2); creates it with mode 0600 if it is missing. Does not follow a symbolic link or wait for a
@@ -149,12 +177,7 @@ impl Folder {
     /// # Errors
     /// Those of [`Folder::open_lock_file`]; the file system has no locks.
     pub fn try_lock(&self, name: &OsStr) -> io::Result<Option<File>> {
-        let file = self.open_lock_file(name)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(file)),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        try_lock(self.open_lock_file(name)?)
     }
 
     /// Whether this name in the folder refers to the open file.
@@ -275,6 +298,14 @@ impl Folder {
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+}
+
+fn try_lock(file: File) -> io::Result<Option<File>> {
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -163,6 +163,7 @@ mod tests {
 
     use super::*;
     use crate::host::ethtool::{Offload, offload, offload_change, set_offload};
+    use crate::host::interface::{flags_of, up_change};
     use crate::host::namespace::unshare_net;
 
     #[test]
@@ -171,6 +172,18 @@ mod tests {
         let error = Guardian::start(gone, stdin().as_fd()).unwrap().end().unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENODEV), "{error}");
         assert!(error.to_string().starts_with("ioctl(ETHTOOL_SGRO, no-such-if)"), "{error}");
+    }
+
+    #[test]
+    fn root_a_guardian_sets_an_interface_up_again() {
+        let Some(()) = capbench_testing::network::privileges() else { return };
+        let in_namespace = || {
+            let _namespace = unshare_net().unwrap();
+            assert!(!flags_of("lo").unwrap().up(), "a new namespace has it down");
+            Guardian::start(up_change("lo").unwrap(), stdin().as_fd()).unwrap().end().unwrap();
+            assert!(flags_of("lo").unwrap().up());
+        };
+        std::thread::spawn(in_namespace).join().unwrap();
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
+use super::ethtool::Change;
 use crate::error::{check, named};
 use crate::{Result, SysError};
 
@@ -38,6 +39,16 @@ impl InterfaceFlags {
         self.0 & libc::IFF_UP as libc::c_short != 0
     }
 
+    /// The same, and up.
+    const fn with_up(self) -> Self {
+        Self(self.0 | libc::IFF_UP as libc::c_short)
+    }
+
+    /// The numbers of the kernel.
+    pub(super) const fn bits(self) -> libc::c_short {
+        self.0
+    }
+
     /// Whether the administrator set promiscuous mode. The mode of sockets is not included.
     pub const fn promiscuous(self) -> bool {
         self.0 & libc::IFF_PROMISC as libc::c_short != 0
@@ -47,6 +58,14 @@ impl InterfaceFlags {
 /// The flags of the interface `name` (`SIOCGIFFLAGS`, netdevice(7)).
 pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
     flags(&request_socket()?, name)
+}
+
+/// The change that sets the interface `name` up again, with its flags of now.
+///
+/// # Errors
+/// There is no such interface.
+pub fn up_change(name: &str) -> Result<Change> {
+    Change::of_flags(name, flags_of(name)?.with_up())
 }
 
 fn flags(socket: &OwnedFd, name: &str) -> Result<InterfaceFlags> {

@@ -8,6 +8,7 @@ use capbench_agent::server::{Agent, Allowed, Rules, Spool};
 use capbench_agent::waits::Waits;
 use capbench_frames::Pps;
 use capbench_model::environment::Environment;
+use capbench_model::units::ByteCount;
 use clap::Args;
 
 use crate::built;
@@ -29,6 +30,9 @@ pub struct AgentFlags {
     /// Longest trial that the controller may run
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     max_duration: Option<Duration>,
+    /// Memory that the buffers of a capture may take together
+    #[arg(long, value_name = "SIZE", default_value_t = Rules::MEMORY)]
+    max_memory: ByteCount,
 }
 
 pub fn run(flags: &AgentFlags) -> Result<Exit> {
@@ -36,8 +40,8 @@ pub fn run(flags: &AgentFlags) -> Result<Exit> {
         let why = "agent: its input is a terminal; capbench starts agents itself: --tx ssh:HOST/IF, see docs/two-hosts.md";
         return Err(Usage(why.into()).into());
     }
-    let AgentFlags { allow, isolated, max_rate, max_duration } = flags.clone();
-    let rules = Rules { allowed: allow, isolated, max_rate, max_duration };
+    let AgentFlags { allow, isolated, max_rate, max_duration, max_memory } = flags.clone();
+    let rules = Rules { allowed: allow, isolated, max_rate, max_duration, max_memory };
     let environment = Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
     let spool = Spool::of_user().map_err(|error| error.to_string());
     // Programs that its owner allows, and DPDK, open files of their own, and may need any privilege.

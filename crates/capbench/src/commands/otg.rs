@@ -51,7 +51,7 @@ pub struct OtgFlags {
     /// TLS, client certificates and passwords: a web configuration file of Prometheus
     #[arg(long, value_name = "FILE")]
     web_config: Option<PathBuf>,
-    /// Largest capture of a port, in memory when it is fetched
+    /// Largest capture of a port
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     capture_size: ByteCount,
     /// Folder for captures until they are fetched [default: the system's for temporary files]
@@ -94,7 +94,9 @@ pub fn run(flags: &OtgFlags) -> Result<Exit> {
         tell!("capbench: OTG at {scheme}://{address}, ports {}", flags.ports.join(", "));
     }
     is_signalled.recv()?;
-    server.stop();
+    if !server.stop() {
+        tell!("capbench: flows are stopped; a request still runs, and the next otg removes its captures");
+    }
     Ok(Exit::Stopped(stop.signal()))
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use capbench_sys::host::folder::Folder;
+use capbench_sys::host::text_file;
 use capbench_sys::host::trust::Trust;
 
 use super::settable::PREFIX;
@@ -13,8 +14,6 @@ use crate::exit::Usage;
 
 /// The host's settings.
 const HOST: &str = "/etc/capbench";
-/// Octets that a file may have.
-const LONGEST: u64 = 1 << 20;
 
 /// Where settings are looked for.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +43,7 @@ impl Sources {
         for folder in &self.folders {
             for path in names(folder).map_err(|error| refusal(folder, &error))? {
                 let text = Trust::for_settings()
-                    .read_text(&path, LONGEST)
+                    .read_text(&path, text_file::LONGEST)
                     .map_err(|error| refusal(&path, &error))?;
                 files.push((path.display().to_string(), text));
             }

@@ -77,7 +77,7 @@ fn choice(recommended: &Recommendation) -> (Option<MethodSpec>, OnlyByName<'_>) 
 /// Chooses by any octets, for the fuzz target.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn understand(octets: &[u8]) {
-    if let Ok(saved) = serde_json::from_slice::<recommended::Saved>(octets) {
+    if let Ok(saved) = recommended::within_memory(octets) {
         std::hint::black_box(choice(&saved.recommended));
     }
 }

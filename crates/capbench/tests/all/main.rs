@@ -31,12 +31,15 @@ mod metrics;
 #[cfg(feature = "otg")]
 mod otg;
 #[cfg(feature = "otg")]
+mod otg_abuse;
+#[cfg(feature = "otg")]
 mod otg_generator;
 #[cfg(feature = "otg")]
 mod otg_remote;
 mod packet_files;
 mod privileges;
 mod programs;
+mod reader_memory;
 mod record;
 mod record_accounts;
 mod record_ends;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use capbench_report::command_line;
+use capbench_sys::host::text_file;
 use clap::{Arg, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -103,7 +103,8 @@ impl Campaign {
 /// # Errors
 /// What is no campaign: the line, the key, and what may be there.
 pub fn read(path: &Path) -> Result<Campaign> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = text_file::read(path, text_file::LONGEST)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Reader { path: path.display().to_string(), text: &text }.campaign(&stem)?)
 }

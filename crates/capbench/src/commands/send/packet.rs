@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use capbench_frames::{FlowDefaults, FlowSet, Mtu, PacketFile, StackFlow};
+use capbench_sys::host::text_file;
 use clap::Args;
 
 use super::{SendFlags, describe, sizes_in_words};
@@ -22,12 +23,15 @@ pub struct PacketFlags {
     packet: Option<PathBuf>,
 }
 
+/// Octets of a file: thousands of flows.
+const LONGEST: u64 = 4 << 20;
+
 impl PacketFlags {
     /// The flows of the file, if there is one. `line` is the speed of the line in bits per second.
     pub fn load(&self, flags: &SendFlags, mtu: Mtu, line: Option<f64>) -> Result<Option<FlowSet>> {
         let Some(file) = &self.packet else { return Ok(None) };
         let name = file.display();
-        let text = std::fs::read_to_string(file).with_context(|| format!("--packet {name}"))?;
+        let text = text_file::read(file, LONGEST).with_context(|| format!("--packet {name}"))?;
         let defaults = FlowDefaults {
             sizes: flags.size.clone(),
             rate: flags.rate,
