@@ -13,5 +13,6 @@ pub mod host_id;
 pub mod links;
 pub mod time_service;
 pub mod tracer;
+pub mod xdp;
 
 pub use error::{HostError, Result};

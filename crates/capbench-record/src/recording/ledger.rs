@@ -77,7 +77,8 @@ pub fn missing(account: &Account) -> u64 {
 /// Packets that were accepted, or lost before the method.
 pub fn expected(account: &Account) -> u64 {
     let of = |interface: &InterfaceAccount| {
-        interface.accepted.unwrap_or(interface.delivered) + interface.lost_by_stack().unwrap_or(0)
+        let before = [interface.lost_by_xdp(), interface.lost_by_stack()].into_iter().flatten();
+        interface.accepted.unwrap_or(interface.delivered) + before.sum::<u64>()
     };
     account.interfaces.iter().map(of).sum()
 }
