@@ -60,5 +60,7 @@ mod verify;
 mod why;
 mod why_causes;
 mod why_ends;
+mod why_remedies;
 mod xdp_count;
+mod xdp_in_front;
 mod xdp_live;
