@@ -43,12 +43,14 @@ impl Transmit for Sendto {
     }
 
     fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
+        self.refusals.check()?;
         let mut counts = SubmitCounts::default();
         let Some(&length) = lengths.first() else { return Ok(counts) };
         loop {
             match self.socket.send_frame(&self.slot[..usize::from(length)])? {
                 Sent::Frames(_) => {
                     counts.accepted = 1;
+                    self.refusals.note_accepted();
                     break;
                 }
                 Sent::Refused if self.refusals.note(false, &mut counts) => break,
