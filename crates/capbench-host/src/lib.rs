@@ -14,5 +14,6 @@ pub mod largest_frame;
 pub mod links;
 pub mod time_service;
 pub mod tracer;
+pub mod xdp;
 
 pub use error::{HostError, Result};

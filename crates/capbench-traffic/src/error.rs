@@ -1,5 +1,7 @@
 //! The error of this crate: the requested value and the allowed ones.
 
+use std::time::Duration;
+
 use capbench_frames::FrameError;
 use capbench_sys::SysError;
 
@@ -45,6 +47,24 @@ pub enum TrafficError {
         /// The call that was refused.
         source: SysError,
     },
+    /// The kernel accepts none of the frames.
+    #[error(
+        "the kernel refused every frame for {} s (ENOBUFS), so nothing is sent any more: the device's queue stays full, or the \
+         other end of a veth takes no such frames",
+        time.as_secs()
+    )]
+    Refused {
+        /// For how long.
+        time: Duration,
+    },
+    /// A frame is longer than the interface sends.
+    #[error(
+        "a frame is longer than the interface's MTU: it was lowered meanwhile; restore it, or send smaller frames ({source})"
+    )]
+    TooLong {
+        /// The call that was refused.
+        source: SysError,
+    },
     /// A system call failed.
     #[error(transparent)]
     Sys(SysError),
@@ -63,6 +83,10 @@ pub type Result<T> = std::result::Result<T, TrafficError>;
 impl From<SysError> for TrafficError {
     fn from(source: SysError) -> Self {
         const EPERM: i32 = 1;
+        const EMSGSIZE: i32 = 90;
+        if source.errno() == Some(EMSGSIZE) {
+            return Self::TooLong { source };
+        }
         if source.errno() == Some(EPERM) {
             return Self::Privilege { capability: "CAP_NET_RAW", source };
         }

@@ -239,6 +239,58 @@ pub fn restore(
     Ok(is_done)
 }
 
+/// Restores the settings of the host that a state has, while its interface is not there. What is the interface's remains saved, unless
+/// `is_forced`. Returns the settings of the interface that were changed.
+///
+/// # Errors
+/// Settings cannot be read or saved.
+pub fn restore_host(
+    host: &impl Settings,
+    journal: &mut impl Journal,
+    state: State,
+    boot: &str,
+    is_forced: bool,
+    report: impl FnMut(&Setting, &Outcome),
+) -> Result<HostRestored> {
+    let (of_interface, of_host): (Vec<Saved>, Vec<Saved>) =
+        state.saved.iter().cloned().partition(|saved| saved.setting.is_of_interface());
+    // After a new start of the host they are as the driver sets them.
+    let is_left = |saved: &&Saved| saved.set.is_some() && state.is_of(boot);
+    let left: Vec<Setting> = of_interface.iter().filter(is_left).map(|saved| saved.setting.clone()).collect();
+    let (mut host_part, mut remains) = (state.clone(), state.clone());
+    (host_part.saved, remains.saved) = (of_host, of_interface);
+    let mut unsaved = Unsaved;
+    let is_done = restore(host, &mut unsaved, host_part, boot, is_forced, report)?;
+    if is_forced || left.is_empty() && is_done {
+        journal.remove(&state)?;
+    } else if is_done {
+        journal.save(&remains)?;
+    }
+    Ok(HostRestored { is_done, left })
+}
+
+/// What [`restore_host`] did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRestored {
+    /// Whether every setting of the host is as before.
+    pub is_done: bool,
+    /// Settings of the interface that `apply` had changed.
+    pub left: Vec<Setting>,
+}
+
+/// Saves nothing. Settings of the host reset no others: what a killed restore left is decided anew, with the same result.
+struct Unsaved;
+
+impl Journal for Unsaved {
+    fn save(&mut self, _: &State) -> Result<()> {
+        Ok(())
+    }
+
+    fn remove(&mut self, _: &State) -> Result<()> {
+        Ok(())
+    }
+}
+
 /// Gives every setting its target. What is of others keeps its present value, also where a change of another setting resets it.
 /// Returns the settings of others.
 fn decide(

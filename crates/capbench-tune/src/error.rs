@@ -40,10 +40,11 @@ pub enum TuneError {
         /// The interface.
         interface: String,
     },
-    /// The saved settings are of another interface.
+    /// Settings are saved of another interface under this name.
     #[error(
-        "interface {interface}: the saved settings are of another one ({saved}, and this is {found}); give another folder \
-         with --state, or restore them where that interface has this name"
+        "interface {interface}: settings of another interface that had this name are saved ({saved}, and this is {found}); \
+         `capbench tune restore -i {interface}` restores what is the host's, and with --force forgets the rest; or give another \
+         folder with --state"
     )]
     OtherInterface {
         /// The name that both have.
@@ -52,6 +53,18 @@ pub enum TuneError {
         saved: String,
         /// What identifies the present one.
         found: String,
+    },
+    /// A setting of an interface that is gone.
+    #[error("{setting}: the interface is gone")]
+    Gone {
+        /// The setting.
+        setting: String,
+    },
+    /// No interface can have this name.
+    #[error("interface {interface:?}: this is no name of an interface; `ip link` lists those that are there")]
+    Name {
+        /// The name.
+        interface: String,
     },
 }
 

@@ -18,16 +18,18 @@ mod check;
 mod error;
 mod facts;
 mod figures;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod items;
 mod live;
 mod setting;
 mod state;
 
-pub use changes::{Outcome, Settings, apply, restore};
+pub use changes::{HostRestored, Outcome, Settings, apply, restore, restore_host};
 pub use check::{Check, SCHEMA_VERSION};
 pub use error::{Result, TuneError};
 pub use facts::Facts;
 pub use items::{Finding, ItemName, Stands, Wishes, judge};
-pub use live::Live;
+pub use live::{Host, Live};
 pub use setting::{OffloadName, Proposal, Setting};
-pub use state::{Folder, Identity, Phase, Saved, State};
+pub use state::{Folder, Identity, Journal, Phase, Placed, Saved, State};

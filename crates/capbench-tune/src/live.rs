@@ -19,10 +19,71 @@ use crate::{Result, TuneError};
 #[derive(Debug)]
 pub struct Live {
     side: Side,
+    host: Host,
+}
+
+/// The settings of the host alone. Those of an interface are absent.
+#[derive(Debug)]
+pub struct Host {
     /// `None` without the privilege to make one.
     sysfs: Option<SysfsView>,
     /// Has `proc` and, for a process without a view, `sys`.
     root: PathBuf,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self { sysfs: SysfsView::of_current_namespace().ok(), root: "/".into() }
+    }
+}
+
+impl Host {
+    /// The text of a file; `None` if it is absent. A file below sysfs is read by the view, if there is one.
+    fn read_file(&self, file: File) -> Result<Option<String>> {
+        match (file, &self.sysfs) {
+            (File::Sysfs(path), Some(view)) => match view.read(&path) {
+                Ok(text) => Ok(Some(text)),
+                Err(error) if is_absence(&error) => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+            (File::Sysfs(path), None) => text_of(&self.root.join("sys").join(path)),
+            (File::Procfs(path), _) => text_of(&self.root.join(path)),
+        }
+    }
+
+    fn write_file(&self, file: File, value: &str) -> Result<()> {
+        match (file, &self.sysfs) {
+            (File::Sysfs(path), Some(view)) => Ok(view.write(&path, value)?),
+            (File::Sysfs(path), None) => write_to(&self.root.join("sys").join(path), value),
+            (File::Procfs(path), _) => write_to(&self.root.join(path), value),
+        }
+    }
+}
+
+/// The file of a setting of the host.
+fn file_of_host(setting: &Setting) -> Option<File> {
+    match setting {
+        Setting::Cpu { cpu, file } => Some(File::Sysfs(format!("devices/system/cpu/cpu{cpu}/{file}"))),
+        Setting::Sysctl(name) => Some(File::Procfs(format!("proc/sys/{}", name.replace('.', "/")))),
+        _ => None,
+    }
+}
+
+impl Settings for Host {
+    fn read(&self, setting: &Setting) -> Result<Option<String>> {
+        file_of_host(setting).map_or(Ok(None), |file| self.read_file(file))
+    }
+
+    fn write(&self, setting: &Setting, value: &str) -> Result<()> {
+        match file_of_host(setting) {
+            Some(file) => self.write_file(file, value),
+            None => Err(TuneError::Gone { setting: setting.to_string() }),
+        }
+    }
+
+    fn inventory(&self) -> Result<Vec<Setting>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Files of a queue that a driver resets when their number changes.
@@ -31,7 +92,7 @@ const QUEUE_FILES: [(&str, &[&str]); 2] = [("rx-", &["rps_cpus", "rps_flow_cnt"]
 impl Live {
     /// The settings of this interface.
     pub fn new(side: Side) -> Self {
-        Self { side, sysfs: SysfsView::of_current_namespace().ok(), root: "/".into() }
+        Self { side, host: Host::default() }
     }
 
     /// The interface.
@@ -57,8 +118,7 @@ impl Live {
         let interface = self.side.name();
         match setting {
             Setting::Queue(file) => Some(File::Sysfs(format!("class/net/{interface}/queues/{file}"))),
-            Setting::Cpu { cpu, file } => Some(File::Sysfs(format!("devices/system/cpu/cpu{cpu}/{file}"))),
-            Setting::Sysctl(name) => Some(File::Procfs(format!("proc/sys/{}", name.replace('.', "/")))),
+            Setting::Cpu { .. } | Setting::Sysctl(_) => file_of_host(setting),
             Setting::Interrupt(name) => self
                 .interrupt(name)
                 .map(|number| File::Procfs(format!("proc/irq/{number}/smp_affinity_list"))),
@@ -66,12 +126,10 @@ impl Live {
         }
     }
 
-    /// A file of the mounted sysfs, which may be of another network namespace and show another interface of this name.
-    fn mounted(&self, setting: &Setting, path: &str) -> Result<Option<String>> {
-        let sys = self.root.join("sys");
-        let number = || text_of(&sys.join(format!("class/net/{}/ifindex", self.side.name())));
-        let is_same = !setting.is_of_interface() || number()? == Some(self.side.index().to_string());
-        if is_same { text_of(&sys.join(path)) } else { Ok(None) }
+    /// Whether the mounted sysfs shows this interface. It may be of another network namespace, with another interface of this name.
+    fn is_mounted(&self) -> Result<bool> {
+        let file = self.host.root.join(format!("sys/class/net/{}/ifindex", self.side.name()));
+        Ok(text_of(&file)? == Some(self.side.index().to_string()))
     }
 
     fn write_sharing(&self, value: &[u32]) -> Result<()> {
@@ -130,16 +188,10 @@ impl Settings for Live {
                 Err(error) => Err(error.into()),
             };
         }
-        match (self.file(setting), &self.sysfs) {
-            (None, _) => Ok(None),
-            (Some(File::Sysfs(path)), Some(view)) => match view.read(&path) {
-                Ok(text) => Ok(Some(text)),
-                Err(error) if is_absence(&error) => Ok(None),
-                Err(error) => Err(error.into()),
-            },
-            (Some(File::Sysfs(path)), None) => self.mounted(setting, &path),
-            (Some(File::Procfs(path)), _) => text_of(&self.root.join(path)),
-        }
+        let Some(file) = self.file(setting) else { return Ok(None) };
+        let is_hidden =
+            self.host.sysfs.is_none() && matches!(setting, Setting::Queue(_)) && !self.is_mounted()?;
+        if is_hidden { Ok(None) } else { self.host.read_file(file) }
     }
 
     fn write(&self, setting: &Setting, value: &str) -> Result<()> {
@@ -156,12 +208,8 @@ impl Settings for Live {
                 _ => Ok(group.change(self.side.name(), &numbers)?.make()?),
             };
         }
-        match (self.file(setting), &self.sysfs) {
-            (None, _) => Err(refused("it is gone")),
-            (Some(File::Sysfs(path)), Some(view)) => Ok(view.write(&path, value)?),
-            (Some(File::Sysfs(path)), None) => write_to(&self.root.join("sys").join(path), value),
-            (Some(File::Procfs(path)), _) => write_to(&self.root.join(path), value),
-        }
+        self.file(setting)
+            .map_or_else(|| Err(refused("it is gone")), |file| self.host.write_file(file, value))
     }
 
     fn inventory(&self) -> Result<Vec<Setting>> {
@@ -220,7 +268,8 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, text).unwrap();
         }
-        Live { side: Side::named("lo").unwrap(), sysfs: None, root: scratch.path().into() }
+        let host = Host { sysfs: None, root: scratch.path().into() };
+        Live { side: Side::named("lo").unwrap(), host }
     }
 
     fn two_cpus(scratch: &Scratch) -> Live {

@@ -121,6 +121,35 @@ impl Setting {
         !matches!(self, Self::Sysctl(_) | Self::Cpu { .. })
     }
 
+    /// Whether it is a setting that capbench changes: a name in it is not a path to another file.
+    pub(crate) fn is_one(&self) -> bool {
+        let is_word = |word: &str| {
+            let is_of_word =
+                |octet: u8| octet.is_ascii_lowercase() || octet.is_ascii_digit() || octet == b'_';
+            !word.is_empty() && word.bytes().all(is_of_word)
+        };
+        let numbered = |word: &str, prefix: &str| {
+            word.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok())
+        };
+        match self {
+            Self::Channels
+            | Self::Rings
+            | Self::Offload(_)
+            | Self::Moderation
+            | Self::Sharing
+            | Self::Interrupt(_) => true,
+            Self::Queue(file) => file.split_once('/').is_some_and(|(queue, name)| {
+                (numbered(queue, "rx-") || numbered(queue, "tx-")) && is_word(name)
+            }),
+            Self::Sysctl(name) => name.strip_prefix("net.core.").is_some_and(is_word),
+            Self::Cpu { file, .. } => match file.split('/').collect::<Vec<_>>()[..] {
+                ["cpufreq", name] => is_word(name),
+                ["cpuidle", state, "disable"] => numbered(state, "state"),
+                _ => false,
+            },
+        }
+    }
+
     /// Whether a change of it can reset other settings of the interface: drivers reopen the card, and request interrupts anew.
     pub fn resets_others(&self) -> bool {
         matches!(self, Self::Channels | Self::Rings)

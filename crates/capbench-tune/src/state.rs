@@ -8,7 +8,7 @@ use std::path::Path;
 
 use capbench_host::bed::Side;
 use capbench_model::bounded_json;
-use capbench_sys::host::{Trust, folder};
+use capbench_sys::host::{Trust, ethtool, folder};
 use serde::{Deserialize, Serialize};
 
 use crate::setting::Setting;
@@ -18,9 +18,10 @@ use crate::{Result, TuneError};
 const VERSION: u32 = 1;
 /// The lock of the folder.
 const LOCK: &str = "lock";
-/// Longer than any such file.
-const LONGEST: u64 = 16 << 20;
-
+/// The end of a state's name.
+const ENDING: &str = ".json";
+/// Longer than any such file: a card with 1024 queues needs 600 KiB.
+const LONGEST: u64 = 4 << 20;
 /// Memory of a state, as a multiple of its length.
 const MEMORY: usize = 12;
 const FILE_MODE: u32 = 0o600;
@@ -39,37 +40,78 @@ pub struct State {
     pub saved: Vec<Saved>,
 }
 
-/// What identifies an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What identifies an interface. A name and an address can change; the permanent address, the bus and, within a start of the host,
+/// the number do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its name.
     pub interface: String,
     /// Its Ethernet address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// The Ethernet address that it was made with. Virtual interfaces have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permanent_address: Option<String>,
+    /// The address of its device on the bus, for example `0000:00:06.0`. Virtual interfaces have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus: Option<String>,
+    /// Its network namespace, by its inode, and its number there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Placed>,
+}
+
+/// Where an interface is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placed {
+    /// Its network namespace, by its inode.
+    pub namespace: u64,
+    /// Its number there.
+    pub index: u32,
 }
 
 impl Identity {
     /// What identifies this interface.
     pub fn of(side: &Side) -> Self {
         let text = |mac: [u8; 6]| mac.map(|octet| format!("{octet:02x}")).join(":");
-        Self { interface: side.name().into(), address: side.mac().map(text) }
+        let link = side.link().ok();
+        let driver = side.run(|| ethtool::driver(side.name())).ok().and_then(|driver| driver.ok());
+        Self {
+            interface: side.name().into(),
+            address: side.mac().map(text),
+            permanent_address: link.and_then(|link| link.permanent_mac).map(text),
+            bus: driver.map(|driver| driver.bus).filter(|bus| !bus.is_empty()),
+            place: Some(Placed { namespace: side.namespace().inode(), index: side.index().number() }),
+        }
     }
 
-    /// Checks that a saved state is of this interface.
-    ///
-    /// # Errors
-    /// It is of another one with the same name.
-    pub fn check(&self, saved: Option<&State>) -> Result<()> {
-        let words = |identity: &Self| identity.address.clone().unwrap_or_else(|| "without an address".into());
-        match saved {
-            Some(state) if state.identity != *self => Err(TuneError::OtherInterface {
-                interface: self.interface.clone(),
-                saved: words(&state.identity),
-                found: words(self),
-            }),
-            _ => Ok(()),
+    /// Whether this is the interface of a saved identity. `is_same_start`: the host has not been started since; only then its number
+    /// says something.
+    pub fn is(&self, saved: &Self, is_same_start: bool) -> bool {
+        if let (Some(one), Some(other)) = (&self.permanent_address, &saved.permanent_address) {
+            return one == other;
         }
+        if let (Some(one), Some(other)) = (&self.bus, &saved.bus) {
+            return one == other;
+        }
+        if let (Some(one), Some(other)) = (self.place, saved.place)
+            && is_same_start
+        {
+            return one == other;
+        }
+        (&self.interface, &self.address) == (&saved.interface, &saved.address)
+    }
+
+    /// In words, for a list and for messages.
+    pub fn in_words(&self) -> String {
+        let part = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
+        let parts = [
+            part("address", &self.address),
+            part("permanent address", &self.permanent_address)
+                .filter(|_| self.permanent_address != self.address),
+            part("bus", &self.bus),
+        ];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "without an address".into() } else { parts.join(", ") }
     }
 }
 
@@ -111,6 +153,36 @@ pub struct Saved {
 }
 
 impl State {
+    /// Reads the file of an interface. It is checked: a name in it leads to no other file than one of settings.
+    ///
+    /// # Errors
+    /// The reason: it is damaged, names what is no setting, or is of a later version.
+    pub fn parse(octets: &[u8]) -> std::result::Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        match bounded_json::from_slice::<Versioned>(octets, MEMORY).map(|found| found.version) {
+            Ok(version) if version > VERSION => {
+                return Err(format!("a later version of capbench wrote it (format {version})"));
+            }
+            _ => {}
+        }
+        let state: Self = bounded_json::from_slice(octets, MEMORY).map_err(|error| error.to_string())?;
+        if !is_interface_name(&state.identity.interface) {
+            return Err(format!("{:?} is no name of an interface", state.identity.interface));
+        }
+        match state.saved.iter().find(|saved| !saved.setting.is_one()) {
+            Some(Saved { setting, .. }) => Err(format!("{setting:?} is no setting that capbench changes")),
+            None => Ok(state),
+        }
+    }
+
+    /// Whether it is of this start of the host.
+    pub fn is_of(&self, boot: &str) -> bool {
+        self.boot == boot
+    }
+
     /// Nothing is saved yet.
     pub fn new(identity: Identity, boot: String) -> Self {
         Self { version: VERSION, identity, boot, phase: Phase::Applying, saved: Vec::new() }
@@ -184,6 +256,9 @@ impl Folder {
     /// # Errors
     /// The file cannot be read, is damaged, or is of a later version. It is left as it is.
     pub fn load(&self, interface: &str) -> Result<Option<State>> {
+        if !is_interface_name(interface) {
+            return Err(TuneError::Name { interface: interface.into() });
+        }
         let name = file_name(interface);
         let failed = |reason: String| TuneError::State {
             attempt: "cannot read the saved settings",
@@ -197,26 +272,44 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(|error| failed(error.to_string()))?,
         };
-        let mut text = String::new();
-        file.take(LONGEST).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
-        #[derive(Deserialize)]
-        struct Versioned {
-            version: u32,
-        }
-        let version =
-            bounded_json::from_slice::<Versioned>(text.as_bytes(), MEMORY).map(|found| found.version);
-        match version {
-            Ok(version) if version > VERSION => {
-                return Err(failed(format!("a later version of capbench wrote it (format {version})")));
-            }
-            _ => {}
-        }
-        let state: State =
-            bounded_json::from_slice(text.as_bytes(), MEMORY).map_err(|error| failed(error.to_string()))?;
+        let mut octets = Vec::new();
+        file.take(LONGEST).read_to_end(&mut octets).map_err(|error| failed(error.to_string()))?;
+        let state = State::parse(&octets).map_err(&failed)?;
         if state.identity.interface != interface {
             return Err(failed(format!("it is about the interface {:?}", state.identity.interface)));
         }
         Ok(Some(state))
+    }
+
+    /// Every saved state, by name of its interface; for one that cannot be read the reason.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn all(&self) -> Result<Vec<Result<State>>> {
+        let mut names = self.folder.names().map_err(|error| TuneError::State {
+            attempt: "cannot list the saved settings in",
+            path: self.folder.path().into(),
+            reason: error.to_string(),
+        })?;
+        names.sort();
+        let interfaces = names.iter().filter_map(|name| name.to_str()?.strip_suffix(ENDING));
+        let interfaces = interfaces.filter(|name| is_interface_name(name));
+        Ok(interfaces.filter_map(|name| self.load(name).transpose()).collect())
+    }
+
+    /// The saved state of a present interface, also if it had another name when it was saved.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_of(&self, identity: &Identity, boot: &str) -> Result<Option<State>> {
+        if let Some(state) = self.load(&identity.interface)?
+            && identity.is(&state.identity, state.is_of(boot))
+        {
+            return Ok(Some(state));
+        }
+        // One that cannot be read is of another name, and named when that is asked for.
+        let others = self.all()?.into_iter().flatten();
+        Ok(others.into_iter().find(|state| identity.is(&state.identity, state.is_of(boot))))
     }
 
     fn failed_to_write(&self, name: &str, error: &io::Error) -> TuneError {
@@ -229,7 +322,15 @@ impl Folder {
 }
 
 fn file_name(interface: &str) -> String {
-    format!("{interface}.json")
+    format!("{interface}{ENDING}")
+}
+
+/// Whether the kernel accepts it as the name of an interface (`dev_valid_name` of net/core/dev.c). Such a name is also one of a file.
+fn is_interface_name(name: &str) -> bool {
+    /// `IFNAMSIZ` of linux/if.h, less the end.
+    const LONGEST_NAME: usize = 15;
+    let is_refused = |octet: u8| octet == b'/' || octet == b':' || octet == 0 || octet.is_ascii_whitespace();
+    (1..=LONGEST_NAME).contains(&name.len()) && name != "." && name != ".." && !name.bytes().any(is_refused)
 }
 
 /// Where states are saved.
@@ -273,9 +374,12 @@ mod tests {
 
     use super::*;
 
+    fn identity(name: &str) -> Identity {
+        Identity { interface: name.into(), address: Some("02:00:00:00:00:01".into()), ..Identity::default() }
+    }
+
     fn state() -> State {
-        let identity = Identity { interface: "eth0".into(), address: Some("02:00:00:00:00:01".into()) };
-        let mut state = State::new(identity, "boot".into());
+        let mut state = State::new(identity("eth0"), "boot".into());
         state.add(Setting::Cpu { cpu: 1, file: "cpuidle/state2/disable".into() }, Some("0".into()));
         state
     }
@@ -293,6 +397,69 @@ mod tests {
         folder.remove(&state()).unwrap();
         folder.remove(&state()).unwrap();
         assert_eq!(folder.load("eth0").unwrap(), None);
+    }
+
+    #[test]
+    fn an_interface_is_the_same_by_what_cannot_change() {
+        let some = |text: &str| Some(text.to_owned());
+        let card = Identity { permanent_address: some("p1"), bus: some("b1"), ..identity("eth0") };
+        let in_bond = Identity { address: some("of the bond"), interface: "lan0".into(), ..card.clone() };
+        assert!(in_bond.is(&card, false), "renamed, and with the address of a bond");
+        let other_port = Identity { permanent_address: some("p2"), ..card.clone() };
+        assert!(!other_port.is(&card, true), "same name, address and bus");
+        let without = |bus: &str| Identity { permanent_address: None, bus: some(bus), ..card.clone() };
+        assert!(without("b1").is(&card, false) && !without("b2").is(&card, true));
+        let virtual_one =
+            |index| Identity { place: Some(Placed { namespace: 1, index }), ..identity("veth0") };
+        let renamed = Identity { interface: "x".into(), address: None, ..virtual_one(7) };
+        assert!(renamed.is(&virtual_one(7), true) && !virtual_one(8).is(&virtual_one(7), true));
+        assert!(virtual_one(8).is(&virtual_one(7), false), "numbers begin anew: by name and address");
+        assert!(virtual_one(7).is(&identity("veth0"), true), "an older file has no more");
+    }
+
+    #[test]
+    fn a_state_is_found_under_the_name_that_its_interface_had() {
+        let scratch = Scratch::new();
+        let mut folder = Folder::open(scratch.path(), true).unwrap().unwrap();
+        let named = |name: &str| Identity { bus: Some("b1".into()), ..identity(name) };
+        folder.save(&State { identity: named("eth0"), ..state() }).unwrap();
+        std::fs::write(scratch.file("bad.json"), "{").unwrap();
+        let found = folder.load_of(&named("lan0"), "boot").unwrap().unwrap();
+        assert_eq!(found.identity.interface, "eth0");
+        let other = Identity { bus: Some("b2".into()), ..named("eth0") };
+        assert_eq!(folder.load_of(&other, "boot").unwrap(), None, "another one that has the name now");
+        let all: Vec<_> = folder.all().unwrap().into_iter().map(|state| state.is_ok()).collect();
+        assert_eq!(all, [false, true]);
+    }
+
+    #[test]
+    fn no_name_in_a_state_leads_to_another_file() {
+        let scratch = Scratch::new();
+        let folder = Folder::open(scratch.path(), true).unwrap().unwrap();
+        for name in ["../eth0", "..", "", "a/b", "a b", "sixteen_letters_"] {
+            let error = folder.load(name).unwrap_err().to_string();
+            assert!(error.contains("no name of an interface"), "{name}: {error}");
+        }
+        let with = |setting: Setting| {
+            let mut state = state();
+            state.add(setting, Some("1".into()));
+            State::parse(&serde_json::to_vec(&state).unwrap())
+        };
+        for good in ["cpufreq/scaling_governor", "cpuidle/state12/disable"] {
+            assert!(with(Setting::Cpu { cpu: 0, file: good.into() }).is_ok(), "{good}");
+        }
+        assert!(with(Setting::Queue("rx-0/rps_cpus".into())).is_ok());
+        for bad in [
+            Setting::Cpu { cpu: 0, file: "../../power/state".into() },
+            Setting::Cpu { cpu: 0, file: "cpuidle/state1/../disable".into() },
+            Setting::Queue("rx-0/../../address".into()),
+            Setting::Queue("rx-0".into()),
+            Setting::Sysctl("kernel.core_pattern".into()),
+            Setting::Sysctl("net.core./../../kernel/core_pattern".into()),
+        ] {
+            let error = with(bad.clone()).unwrap_err();
+            assert!(error.contains("no setting that capbench changes"), "{bad:?}: {error}");
+        }
     }
 
     #[test]

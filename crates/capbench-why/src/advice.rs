@@ -2,7 +2,11 @@
 
 use capbench_model::figures::grouped;
 
+use crate::judgement::Judgement;
 use crate::look::{Advice, Look};
+use crate::reader;
+use crate::remedy::{Remedy, quoted};
+use crate::scheduling::{Polling, in_words};
 use crate::sockets::{Method, Process, Socket};
 use capbench_model::places::Place;
 
@@ -11,9 +15,17 @@ pub(crate) fn advise(look: &Look) -> Vec<Advice> {
     let mut all: Vec<_> = look.sockets.here.iter().filter_map(|socket| of_socket(look, socket)).collect();
     for lost in &look.lost {
         let Some(frames) = lost.frames.filter(|frames| *frames > 0) else { continue };
-        if let Some((cause, change)) = of_place(look, lost.place) {
+        if let Some(Judgement { cause, change, remedies }) = of_place(look, lost.place, frames) {
             let who = format!("{} ({})", lost.place.key(), lost.source);
-            all.push(Advice { place: lost.place, lost: frames, at_most: false, who, cause, change });
+            all.push(Advice {
+                place: lost.place,
+                lost: frames,
+                at_most: false,
+                who,
+                cause,
+                change,
+                remedies,
+            });
         }
     }
     // Losses that may belong to another interface come after losses of this one.
@@ -25,6 +37,7 @@ pub(crate) fn advise(look: &Look) -> Vec<Advice> {
 pub(crate) fn verdict(look: &Look) -> String {
     let rate = |count: u64| rounded(count as f64 / look.seconds);
     let interface = &look.interface;
+    let xdp = in_front_of_sockets(look);
     if let Some(first) = look.advice.first() {
         let more = match look.advice.len() - 1 {
             0 => String::new(),
@@ -35,8 +48,9 @@ pub(crate) fn verdict(look: &Look) -> String {
         } else {
             String::new()
         };
+        let xdp = xdp.map_or(String::new(), |xdp| format!("; {xdp}"));
         return format!(
-            "{} loses {} packets/s ({} in {:.1} s{whose}){more}",
+            "{} loses {} packets/s ({} in {:.1} s{whose}){more}{xdp}",
             first.who,
             rate(first.lost),
             first.lost,
@@ -53,7 +67,11 @@ pub(crate) fn verdict(look: &Look) -> String {
         _ => "; what sockets lost earlier is in their list",
     };
     if !look.up {
-        return format!("{interface} is down: nothing arrives; `ip link set {interface} up` sets it up");
+        let up = Remedy::SetUp { interface: interface.clone() }.command().unwrap_or_default();
+        return format!("{interface} is down: nothing arrives; `{up}` sets it up");
+    }
+    if let Some(xdp) = xdp {
+        return format!("{xdp}; nothing else is lost{known}{earlier}");
     }
     let Some(received) = look.received else {
         return format!(
@@ -67,107 +85,231 @@ pub(crate) fn verdict(look: &Look) -> String {
     format!("nothing is lost{known}: {} packets/s arrive on {interface}{earlier}", rate(received))
 }
 
+/// What an XDP program takes, or may take, from packet sockets that capture here. `None` if it takes nothing but what it drops,
+/// which has advice.
+fn in_front_of_sockets(look: &Look) -> Option<String> {
+    let program = look.xdp.as_ref()?;
+    let is_behind =
+        |socket: &&Socket| !matches!(socket.method, Method::AfXdp | Method::PfRing) && !socket.closed;
+    let mut behind = look.sockets.here.iter().filter(is_behind);
+    let first = behind.next()?;
+    let more = match behind.count() {
+        0 => String::new(),
+        others => format!(" and of {others} more"),
+    };
+    let received = look.received.filter(|frames| *frames > 0)?;
+    let per_s = |frames: u64| rounded(frames as f64 / look.seconds);
+    let readers = format!("the {} of {}{more}", first.what(), first.owner());
+    let lost = look.lost.iter().filter(|lost| lost.place == Place::Xdp).filter_map(|lost| lost.frames);
+    let dropped: u64 = lost.sum();
+    let Some(taken) = look.xdp_taken else {
+        if dropped > 0 {
+            return None;
+        }
+        return Some(format!(
+            "XDP {program}, runs in front of {readers}, and no counter shows how many of {} packets/s it takes",
+            per_s(received)
+        ));
+    };
+    let diverted = taken.saturating_sub(dropped);
+    (diverted > 0).then(|| {
+        format!(
+            "XDP {program}, takes {} of {} packets/s ({diverted} in {:.1} s) from {readers}",
+            per_s(diverted),
+            per_s(received),
+            look.seconds
+        )
+    })
+}
+
 /// A rate without meaningless digits.
 fn rounded(rate: f64) -> String {
     if rate > 0.0 && rate < 10.0 { format!("{rate:.1}") } else { grouped(rate) }
 }
 
 /// Why a place other than a socket loses frames, and what to change.
-fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
-    let interface = &look.interface;
+fn of_place(look: &Look, place: Place, lost: u64) -> Option<Judgement> {
+    let interface = quoted(&look.interface);
     Some(match place {
-        Place::LinkQueue => (
-            "the queue in front of the veth's NAPI poll (256 frames) was full: the CPU that polls it was too late".into(),
-            format!(
-                "let a thread poll it on a dedicated CPU (`echo 1 > /sys/class/net/{interface}/threaded`, then `taskset -p` \
-                 its napi/{interface} threads), spread it over more queues (`ethtool -L`), or make what is done with each \
-                 frame there less"
-            ),
+        Place::LinkQueue => of_link_queue(look),
+        Place::Link => Judgement::words(
+            "frames arrive damaged",
+            "check cable, transceiver and duplex; the other end's counters show whether it sent them so",
         ),
-        Place::Link => (
-            "frames arrive damaged".into(),
-            "check cable, transceiver and duplex; the other end's counters show whether it sent them so".into(),
-        ),
-        Place::Nic => (
-            "the NIC had no free receive descriptor: the CPU that serves its queue was too late".into(),
-            of_nic(look),
-        ),
-        Place::Backlog => (of_backlog(look), longer_backlog(look)),
-        Place::Transmit => (
-            "a queueing discipline or a filter of tc dropped what this host sends".into(),
+        Place::Nic => of_nic(look),
+        Place::Backlog => of_backlog(look),
+        Place::Transmit => Judgement::words(
+            "a queueing discipline or a filter of tc dropped what this host sends",
             format!("`tc -s qdisc show dev {interface}` shows which"),
         ),
-        Place::Stack => (
-            "the network stack dropped them in front of the capture; of a veth also frames that did not fit its MTU, or that \
-             came while it was down"
-                .into(),
+        Place::Stack => of_stack(look, lost),
+        Place::Driver => Judgement::words(
+            "the driver had no memory for them, or a redirect of an XDP program failed",
             format!(
-                "`ip link show {interface}` shows the MTU; the kernel's reasons are {}",
-                if look.traced.is_some() { "in the list of drops" } else { "traced by `capbench why` as root" }
+                "`ethtool -S {interface}` shows which; give the host memory, or the program's target more room"
             ),
         ),
-        Place::Driver => (
-            "the driver had no memory for them, or a redirect of an XDP program failed".into(),
-            format!("`ethtool -S {interface}` shows which; give the host memory, or the program's target more room"),
-        ),
-        Place::Xdp => (
-            "the XDP program on the interface dropped them, by design or by mistake".into(),
-            format!("`ip link set {interface} xdp off` takes it away; `bpftool prog` shows what it is"),
-        ),
+        Place::Xdp => of_xdp(look),
         _ => return None,
     })
 }
 
-fn of_nic(look: &Look) -> String {
+/// The queue of a veth was full.
+fn of_link_queue(look: &Look) -> Judgement {
+    let threads = look.facts.scheduled.polling(&look.interface);
+    // Interfaces of other namespaces can have this name, too.
+    let is_its = !threads.is_empty() && threads.len() as u32 <= look.receive_queues.unwrap_or(0);
+    let moves = |thread: &Polling| {
+        let free = look.facts.least_used_cpu(&thread.cpus)?;
+        Some(Remedy::MoveThread { pid: thread.thread, cpu: free })
+    };
+    let (change, remedies) = match is_its {
+        true => (
+            "let the threads that poll it run on CPUs that others use less, spread it over more queues (`ethtool -L`), or make \
+             what is done with each frame there less",
+            threads.iter().filter_map(moves).collect(),
+        ),
+        false => (
+            "let a thread poll it, which the scheduler places on a free CPU, spread it over more queues (`ethtool -L`), or make \
+             what is done with each frame there less",
+            vec![Remedy::PollByThreads { interface: look.interface.clone() }],
+        ),
+    };
+    Judgement {
+        cause: "the queue in front of the veth's NAPI poll (256 frames) was full: the CPU that polls it was too late".into(),
+        change: change.into(),
+        remedies,
+    }
+}
+
+/// The stack refused frames, or nothing wanted them.
+fn of_stack(look: &Look, lost: u64) -> Judgement {
+    let (mtu, facts) = (look.facts.mtu, &look.facts);
+    // What a veth refuses because of its length its peer counts as dropped, too. What no protocol handles it does not.
+    let is_refused = facts.refused_by_peer >= Some(lost);
+    if let Some(longer) = facts.peer_mtu.filter(|peer| *peer > mtu && is_refused) {
+        let interface = &look.interface;
+        return Judgement {
+            cause: format!(
+                "frames are longer than {interface}'s MTU {mtu}: its peer sends up to {longer}, and the kernel drops what is longer \
+                 than {mtu}"
+            ),
+            change: "give both ends the same MTU".into(),
+            remedies: vec![Remedy::RaiseMtu { interface: interface.clone(), mtu: longer }],
+        };
+    }
+    let reasons = match &look.traced {
+        None => "the kernel's reasons are traced by `capbench why` as root",
+        Some(traced) if traced.drops.is_empty() => "the kernel gave no reason for them",
+        Some(_) => "the kernel's reasons are in the list of drops",
+    };
+    Judgement::words(
+        "the driver had no memory or a full queue, or the frames were of a protocol that nothing here speaks; the latter are no \
+         loss for a capture",
+        format!("`ethtool -S {}` shows the driver's part; {reasons}", quoted(&look.interface)),
+    )
+}
+
+/// An XDP program dropped frames.
+fn of_xdp(look: &Look) -> Judgement {
     let interface = &look.interface;
+    let cause = "the XDP program on the interface dropped them, by design or by mistake";
+    let show = "`bpftool prog` shows what it is";
+    let Some(program) = &look.facts.program else { return Judgement::words(cause, show) };
+    let (change, remedy) = match (program.link_holder(), program.detaching_word()) {
+        (Some(holder), _) => (
+            format!("end {} {}, which holds it there; {show}", holder.name, holder.pid),
+            Remedy::EndHolder { pid: holder.pid },
+        ),
+        (None, Some(word)) => {
+            (format!("take it away; {show}"), Remedy::DetachXdp { interface: interface.clone(), word })
+        }
+        (None, None) => {
+            return Judgement::words(cause, format!("take one of them away; {show}"));
+        }
+    };
+    Judgement { cause: cause.into(), change, remedies: vec![remedy] }
+}
+
+fn of_nic(look: &Look) -> Judgement {
+    let interface = &look.interface;
+    let mut remedies = Vec::new();
     let lengthen = match look.nic_ring.map(|ring| (ring.descriptors, ring.most)) {
         Some((now, most)) if now < most => {
-            format!(
-                "lengthen the ring from {now} to up to {most} descriptors (`ethtool -G {interface} rx {most}`)"
-            )
+            remedies.push(Remedy::LongerRing { interface: interface.clone(), descriptors: most });
+            format!("lengthen the ring from {now} to up to {most} descriptors")
         }
         Some((now, _)) => format!("the ring is as long as it can be ({now} descriptors)"),
-        None => format!("lengthen the ring (`ethtool -g {interface}` shows the most)"),
+        None => format!("lengthen the ring (`ethtool -g {}` shows the most)", quoted(interface)),
     };
     let queues = look.receive_queues.map_or(String::new(), |queues| format!(", now {queues}"));
     let squeezed = match look.time_squeezes() {
         0 => String::new(),
-        times => format!(
-            "; the receive softirq ran out of budget {times} times, so a higher net.core.netdev_budget can help"
-        ),
+        times => {
+            /// The kernel's default (net/core/dev.c).
+            const USUAL: u64 = 300;
+            let packets = 2 * look.facts.budget.unwrap_or(USUAL);
+            remedies.push(Remedy::LargerBudget { packets, elsewhere: look.facts.budget.is_none() });
+            format!(
+                "; the receive softirq ran out of budget {times} times: a higher net.core.netdev_budget can help"
+            )
+        }
     };
-    format!("{lengthen}, spread the load over more queues (`ethtool -L`{queues}){squeezed}")
+    Judgement {
+        cause: "the NIC had no free receive descriptor: the CPU that serves its queue was too late".into(),
+        change: format!("{lengthen}, spread the load over more queues (`ethtool -L`{queues}){squeezed}"),
+        remedies,
+    }
 }
 
-fn of_backlog(look: &Look) -> String {
+fn of_backlog(look: &Look) -> Judgement {
     let full: Vec<_> = look.softnet.iter().filter(|cpu| cpu.dropped > 0).collect();
     let cpus = full.iter().map(|cpu| cpu.cpu.number().to_string()).collect::<Vec<_>>().join(", ");
+    let mut others = String::new();
+    for cpu in full.iter().map(|cpu| cpu.cpu.number()).filter(|_| look.facts.scheduled.covers(look.seconds)) {
+        let users = look.facts.scheduled.users_of(cpu, None);
+        let share = users.iter().map(|user| user.share).sum::<f64>() * 100.0;
+        if let Some(users) = in_words(&users) {
+            others.push_str(&format!("; {users} {share:.0} % of CPU {cpu}"));
+        }
+    }
     let limited: u64 = full.iter().filter_map(|cpu| cpu.flow_limit).sum();
     let limit = match limited {
         0 => String::new(),
         frames => format!("; {frames} of them by the limit for one flow (net.core.flow_limit_cpu_bitmap)"),
     };
-    format!("frames came faster than CPU {cpus} took them off its backlog{limit}")
+    let (change, remedies) = longer_backlog(look);
+    Judgement {
+        cause: format!("frames came faster than CPU {cpus} took them off its backlog{others}{limit}"),
+        change,
+        remedies,
+    }
 }
 
-fn longer_backlog(look: &Look) -> String {
+fn longer_backlog(look: &Look) -> (String, Vec<Remedy>) {
     /// Length of a burst that should fit, in seconds.
     const BURST_S: f64 = 0.01;
+    /// The kernel's default (net/core/dev.c).
+    const USUAL: u64 = 1000;
     let lost: u64 = look.softnet.iter().map(|cpu| cpu.dropped).sum();
-    let burst = (look.received.unwrap_or(0) + lost) as f64 / look.seconds * BURST_S;
+    let burst = ((look.received.unwrap_or(0) + lost) as f64 / look.seconds * BURST_S).ceil() as u64;
     let now = look
         .max_backlog
         .map_or("it is set in the host's first network namespace".into(), |length| format!("now {length}"));
-    format!(
-        "raise net.core.netdev_max_backlog against bursts ({now}; 10 ms at this rate are {burst:.0}); against a steady \
-         overload spread the receive work over more CPUs (RPS: a mask of CPUs in /sys/class/net/{}/queues/rx-*/rps_cpus, \
-         or more queues) or make it less",
-        look.interface
-    )
+    let packets = burst.max(USUAL).max(2 * look.max_backlog.unwrap_or(0));
+    let mut remedies = vec![Remedy::LongerBacklog { packets, elsewhere: look.max_backlog.is_none() }];
+    if look.facts.online.len() > 1 {
+        remedies.push(Remedy::SpreadReceiveWork {
+            interface: look.interface.clone(),
+            cpus: look.facts.online.clone(),
+        });
+    }
+    let change = format!(
+        "raise net.core.netdev_max_backlog against bursts ({now}; 10 ms at this rate are {burst}); against a steady overload \
+         spread the receive work over more CPUs (RPS: a mask of CPUs in rps_cpus of each queue, or more queues) or make it less"
+    );
+    (change, remedies)
 }
-
-/// Share of one CPU from which a process has no time left.
-const BUSY: f64 = 0.9;
 
 /// Cause and change for a socket that lost frames.
 fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
@@ -175,13 +317,13 @@ fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     let who = format!("the {} of {}", socket.what(), socket.owner());
     // A stopped process does not return buffers either.
     let is_stopped = socket.processes.iter().any(Process::is_stopped);
-    let (mut cause, change) = if !is_stopped
+    let Judgement { mut cause, change, remedies } = if !is_stopped
         && socket.method == Method::AfXdp
         && socket.ring_full.unwrap_or(0) < lost.div_ceil(2)
     {
         of_fill_ring(socket)
     } else {
-        of_reader(look, socket)
+        reader::judge(look, socket)
     };
     if let Some(others) = others_of_group(look, socket) {
         cause.push_str(&others);
@@ -192,7 +334,7 @@ fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
             "; it captures on all interfaces, and its counter does not show which of them lost frames",
         );
     }
-    Some(Advice { place: Place::Ring, lost, at_most, who, cause, change })
+    Some(Advice { place: Place::Ring, lost, at_most, who, cause, change, remedies })
 }
 
 /// The losses of the other members of its fanout group, if there are any.
@@ -216,143 +358,18 @@ fn others_of_group(look: &Look, socket: &Socket) -> Option<String> {
 }
 
 /// An AF_XDP socket that lost frames for another reason than a full receive ring.
-fn of_fill_ring(socket: &Socket) -> (String, String) {
+fn of_fill_ring(socket: &Socket) -> Judgement {
     if socket.fill_empty.is_some_and(|times| times > 0) {
-        return (
-            "its fill ring was empty: the program did not return buffers in time".into(),
-            "return buffers sooner and in batches, or give the socket more memory (UMEM) and a longer fill ring".into(),
+        return Judgement::words(
+            "its fill ring was empty: the program did not return buffers in time",
+            "return buffers sooner and in batches, or give the socket more memory (UMEM) and a longer fill ring",
         );
     }
     let chunk = socket.ring.map_or(0, |ring| ring.slot_octets);
-    (
+    Judgement::words(
         format!(
             "frames did not fit: longer than a chunk of {chunk} octets without its headroom, or from another queue"
         ),
-        "use larger chunks or lower the MTU; bind a socket to every receive queue".into(),
+        "use larger chunks or lower the MTU; bind a socket to every receive queue",
     )
-}
-
-/// A full ring or queue: its reader was stopped, too slow, or absent for longer than the buffer lasts.
-fn of_reader(look: &Look, socket: &Socket) -> (String, String) {
-    let room = Room::of(socket, look);
-    let lasts = room.as_ref().map_or(String::new(), |room| format!("; {room} at this rate"));
-    if let Some(process) = socket.processes.iter().find(|process| process.is_stopped()) {
-        let state = process.state.unwrap_or('T');
-        return (
-            format!("{process} is stopped (state {state}), so it reads no frames{lasts}"),
-            if state == 't' {
-                "let the debugger continue it".into()
-            } else {
-                format!("`kill -CONT {}` lets it continue", process.pid)
-            },
-        );
-    }
-    let busy: f64 = socket.processes.iter().filter_map(|process| process.cpu_s).sum::<f64>() / look.seconds;
-    if busy >= BUSY {
-        let share = match socket.method {
-            Method::AfXdp => "receive queues with a socket on each (`ethtool -L`)",
-            Method::PfRing => "several rings (a PF_RING cluster)",
-            _ => "several sockets (fanout, one on each CPU)",
-        };
-        return (
-            format!(
-                "{} does not keep up: it is busy ({:.0} % of a CPU){lasts}",
-                socket.owner(),
-                100.0 * busy
-            ),
-            format!(
-                "make it do less for each packet, filter in the kernel, or share the load between {share}; a longer ring \
-                 only delays the loss"
-            ),
-        );
-    }
-    let change = room.map_or("give it a longer ring or queue".into(), |room| room.change());
-    (
-        format!(
-            "{} was away for longer than its buffer lasts ({:.0} % of a CPU){lasts}",
-            socket.owner(),
-            100.0 * busy
-        ),
-        format!("{change}; `ps -o stat,wchan {}` shows what it waits for", first_pid(socket)),
-    )
-}
-
-fn first_pid(socket: &Socket) -> String {
-    socket.processes.first().map_or("PID".into(), |process| process.pid.to_string())
-}
-
-/// How long a reader should be able to pause, in seconds: longer than a scheduler usually makes it wait.
-const ENOUGH_S: f64 = 0.1;
-
-/// A socket's buffer and the rate that fills it.
-#[derive(Debug, Clone, PartialEq)]
-struct Room {
-    /// Octets of the whole buffer.
-    octets: f64,
-    /// Frames of the current length that fit.
-    frames: f64,
-    /// Offered frames per second.
-    rate: f64,
-    method: Method,
-}
-
-impl Room {
-    /// The buffer of a socket; `None` if its size is unknown or no frames are offered.
-    fn of(socket: &Socket, look: &Look) -> Option<Self> {
-        let length = match look.octets.zip(look.received) {
-            Some((octets, received)) if received > 0 => octets as f64 / received as f64,
-            _ => 64.0,
-        };
-        let offered = socket.accepted.or(look.received)? + socket.dropped.unwrap_or(0);
-        let rate = offered as f64 / look.seconds;
-        let (octets, frames) = match (socket.method, socket.ring) {
-            (Method::PacketV3, Some(ring)) => {
-                // Each frame is preceded by its header and the sender's address, 82 octets.
-                let octets = f64::from(ring.blocks) * ring.block_octets as f64;
-                (octets, octets / (length + 82.0))
-            }
-            (Method::PfRing, Some(ring)) => {
-                // Each frame is preceded by the module's header, with padding about 56 octets.
-                let octets = ring.block_octets as f64;
-                (octets, octets / (length + 56.0))
-            }
-            (_, Some(ring)) => (f64::from(ring.slots) * f64::from(ring.slot_octets), f64::from(ring.slots)),
-            (_, None) => {
-                // The kernel's charge for a frame: its data in a block of 2^n octets, and 256 octets of overhead.
-                let charged = ((length as u64 + 384).next_power_of_two() + 256) as f64;
-                let octets = f64::from(socket.receive_buffer?);
-                (octets, octets / charged)
-            }
-        };
-        (rate > 0.0 && frames > 0.0).then_some(Self { octets, frames, rate, method: socket.method })
-    }
-
-    /// How long the buffer lasts in seconds.
-    fn seconds(&self) -> f64 {
-        self.frames / self.rate
-    }
-
-    /// The recommended change.
-    fn change(&self) -> String {
-        if self.seconds() >= ENOUGH_S {
-            return "see why its reader is away for so long: give it a dedicated CPU or a higher priority"
-                .into();
-        }
-        let mebibytes = (self.octets * ENOUGH_S / self.seconds() / f64::from(1 << 20)).ceil().max(1.0);
-        let how = match self.method {
-            Method::Recv => "SO_RCVBUF, below net.core.rmem_max",
-            Method::AfXdp => "a longer receive ring and as many more chunks",
-            Method::PfRing => "min_num_slots of the module pf_ring, before the program opens its ring",
-            _ => "tcpdump -B, dumpcap -B, or the program's own setting",
-        };
-        format!("make its buffer larger: 100 ms at this rate take {mebibytes:.0} MiB ({how})")
-    }
-}
-
-impl std::fmt::Display for Room {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ms = self.seconds() * 1e3;
-        let digits = if ms < 10.0 { 1 } else { 0 };
-        write!(f, "its buffer of {:.0} KiB lasts about {ms:.digits$} ms", self.octets / 1024.0)
-    }
 }

@@ -6,7 +6,9 @@ use capbench_host::accounts::softnet::SoftnetDelta;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::facts::Facts;
 use crate::places::Lost;
+use crate::remedy::Remedy;
 use crate::sockets::Sockets;
 use crate::traced::Traced;
 use capbench_model::places::Place;
@@ -56,8 +58,11 @@ pub struct Look {
     pub receive_queues: Option<u32>,
     /// Whether it receives frames addressed to others; absent if not reported.
     pub promiscuous: Option<bool>,
-    /// The XDP program on the interface.
+    /// The XDP program on the interface, and the processes that hold it.
     pub xdp: Option<String>,
+    /// Packets that it did not pass to the stack, so that no AF_PACKET socket could see them; absent without a program, and if no
+    /// counter shows them.
+    pub xdp_taken: Option<u64>,
     /// Why the kernel dropped frames; absent if not traced. The notes then say so.
     pub traced: Option<Traced>,
     /// The losses of each place, in the order of the path.
@@ -70,6 +75,9 @@ pub struct Look {
     pub advice: Vec<Advice>,
     /// The result in one sentence.
     pub verdict: String,
+    /// What only the advice uses.
+    #[serde(skip)]
+    pub facts: Facts,
 }
 
 /// The counts of an interface in a window.
@@ -109,6 +117,10 @@ pub struct Advice {
     pub cause: String,
     /// What to change.
     pub change: String,
+    /// The change as commands for a shell, as far as it is one. Each can be run as it is written.
+    #[serde(serialize_with = "crate::remedy::as_commands")]
+    #[schemars(with = "Vec<String>")]
+    pub remedies: Vec<Remedy>,
 }
 
 impl Look {

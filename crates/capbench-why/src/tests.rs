@@ -5,6 +5,7 @@ use capbench_host::accounts::softnet::SoftnetDelta;
 
 use super::*;
 use crate::look::SCHEMA_VERSION;
+use crate::scheduling::Scheduled;
 
 /// The places without rings, which belong to sockets.
 fn places() -> impl Iterator<Item = Place> {
@@ -71,6 +72,9 @@ fn said(mut look: Look) -> String {
     let mut text = advice::verdict(&look) + "\n";
     for advice in look.advice {
         text += &format!("why: {}: {}\nchange: {}\n", advice.who, advice.cause, advice.change);
+        text.extend(
+            advice.remedies.iter().filter_map(Remedy::command).map(|command| format!("do: {command}\n")),
+        );
     }
     text
 }
@@ -111,7 +115,7 @@ fn a_ring_of_pf_ring_that_loses_is_named_first() {
     ));
     let said = said(look);
     assert!(said.starts_with("the PF_RING ring of pfcount 42 loses "), "{said}");
-    assert!(said.contains("`kill -CONT 42`"), "{said}");
+    assert!(said.contains("\ndo: kill -CONT 42\n"), "{said}");
 }
 
 #[test]
@@ -149,6 +153,86 @@ fn sockets_that_lose() {
         ]
         .join("\n")
     );
+}
+
+/// What is said of a reader that ran and waited for these shares of a second, with these others on its CPU, and two CPUs in all.
+fn of_reader(ran: f64, waited: f64, others: &[(u32, &str, f64)]) -> String {
+    let mut look = with_socket(socket(Method::PacketV3, reader('R', ran), 40_000));
+    look.facts.scheduled = Scheduled::of(42, ran, waited, others);
+    look.facts.online = vec![0, 1];
+    said(look)
+}
+
+#[test]
+fn a_shortage_of_cpu_is_told_from_a_pause_and_its_users_are_named() {
+    let loops = [(4711, "sh", 0.12), (4712, "sh", 0.11), (4713, "cc1", 0.1)];
+    let starved = of_reader(0.67, 0.33, &loops);
+    assert!(
+        starved.contains(
+            "tcpdump 42 waited 33 % of the time for CPU 1, which sh (4711) and 2 more used; it ran 67 %"
+        ),
+        "{starved}"
+    );
+    // 60,000 frames in 0.67 s of CPU, and 100,000 came.
+    assert!(starved.contains("even alone it processes 89,552 of 100,000 packets/s"), "{starved}");
+    assert!(
+        starved.contains("a priority or a CPU to itself does not suffice") && !starved.contains("\ndo: "),
+        "{starved}"
+    );
+    let suffices = of_reader(0.3, 0.6, &loops);
+    assert!(suffices.contains("alone it processes 100,000 of 100,000 packets/s"), "{suffices}");
+    assert!(suffices.contains("\ndo: taskset -apc 0 42\n"), "{suffices}");
+    let paused = of_reader(0.2, 0.01, &loops);
+    assert!(
+        paused.contains("was away for longer than its buffer lasts (ran 20 %, waited 1 % of the time for a CPU, slept the rest)"),
+        "{paused}"
+    );
+    let busy = of_reader(0.97, 0.0, &[]);
+    assert!(
+        busy.contains(
+            "does not keep up: it is busy (97 % of a CPU); it processes 61,856 of 100,000 packets/s"
+        ),
+        "{busy}"
+    );
+}
+
+#[test]
+fn where_no_cpu_is_free_a_starved_reader_runs_before_the_others() {
+    let mut look = with_socket(socket(Method::PacketV3, reader('R', 0.3), 40_000));
+    look.facts.scheduled = Scheduled::of(42, 0.3, 0.6, &[(7, "cc1", 0.6)]);
+    look.facts.online = vec![1];
+    assert!(said(look).contains("\ndo: chrt -a -f -p 1 42\n"));
+}
+
+#[test]
+fn what_an_xdp_program_takes_from_packet_sockets_is_in_the_first_sentence() {
+    let socket =
+        Socket { dropped: Some(0), dropped_in_all: Some(0), accepted: Some(0), ..socket_that_lost(0) };
+    let with = |xdp_taken, dropped| {
+        let mut look = with_socket(socket.clone());
+        (look.xdp, look.xdp_taken) = (Some("program 7, redirect, in the driver".into()), xdp_taken);
+        look.lost
+            .iter_mut()
+            .filter(|lost| lost.place == Place::Xdp)
+            .for_each(|lost| lost.frames = Some(dropped));
+        said(look)
+    };
+    let taken = with(Some(90_000), 0);
+    assert!(
+        taken.starts_with(
+            "XDP program 7, redirect, in the driver, takes 90,000 of 100,000 packets/s (90000 in 1.0 s) from the \
+             TPACKET_V3 ring of tcpdump 42; nothing else is lost"
+        ),
+        "{taken}"
+    );
+    assert_eq!(with(Some(0), 0), "nothing is lost: 100,000 packets/s arrive on eth0\n", "it merely passes");
+    let unknown = with(None, 0);
+    assert!(unknown.contains("no counter shows how many of 100,000 packets/s it takes"), "{unknown}");
+    let dropped = with(Some(500), 500);
+    assert!(dropped.starts_with("xdp (its counter) loses 500 packets/s (500 in 1.0 s)\n"), "{dropped}");
+    let mut alone = with_socket(Socket { method: Method::AfXdp, ..socket });
+    (alone.xdp, alone.xdp_taken) = (Some("program 7".into()), Some(90_000));
+    assert!(said(alone).starts_with("nothing is lost: "), "nobody captures behind it");
 }
 
 #[test]

@@ -3,19 +3,22 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use capbench_sys::bpf::{XdpAttachment, link_state};
+use capbench_sys::bpf::XdpAttachment;
 use capbench_sys::host::clock;
 use capbench_sys::host::ethtool::{self, Rings};
 use capbench_sys::host::{InterfaceIndex, NetNamespace};
 
 use capbench_host::accounts::softnet::{SoftnetDelta, SoftnetSnapshot, longest_backlog};
-use capbench_host::drivers::{self, CounterDelta, NicSnapshot};
+use capbench_host::drivers::{self, CounterDelta, NicSnapshot, taken_by_xdp};
 use capbench_host::links::{Link, LinkDeltas, LinkStats, Links};
 use capbench_host::tracer::{InterfaceTrace, Scope as Watched, Tracer};
+use capbench_host::xdp::XdpProgram;
 use capbench_host::{HostError, Result};
 
+use crate::facts::Facts;
 use crate::look::{Look, NicRing, SCHEMA_VERSION};
 use crate::places::Lost;
+use crate::scheduling::Snapshot;
 use crate::traced::{Traced, Tracing};
 use crate::{advice, fidelity, places, sockets};
 
@@ -34,6 +37,7 @@ struct Moment {
     rings: Option<Rings>,
     softnet: SoftnetSnapshot,
     xdp: Option<places::Program>,
+    program: Option<XdpProgram>,
     max_backlog: Option<u64>,
     offloads: fidelity::Offloads,
     queues: Option<u32>,
@@ -66,6 +70,27 @@ pub struct Watch {
     /// When to read the sockets next between looks.
     next_reading: Instant,
     metered: Option<metered::Metered>,
+    threads: Threads,
+}
+
+/// Snapshots of the host's threads.
+#[derive(Debug)]
+struct Threads {
+    first: Snapshot,
+    before: Snapshot,
+    last: Snapshot,
+}
+
+impl Threads {
+    /// How old the last snapshot may be while nothing is lost: reading all threads takes longer than all counters.
+    const OLDEST: Duration = Duration::from_secs(10);
+
+    /// Takes another snapshot, if frames are lost or the last one is old.
+    fn follow(&mut self, sockets: &sockets::Sockets, is_lossy: bool) {
+        if is_lossy || self.last.age() > Self::OLDEST {
+            self.before = std::mem::replace(&mut self.last, Snapshot::take(sockets));
+        }
+    }
 }
 
 /// Shortest time between two socket reads.
@@ -97,7 +122,10 @@ impl Watch {
         };
         let first = read(&links, link.index, &tracer, None)?;
         let last = first.clone();
-        let tally = sockets::Tally::new(source.read());
+        let now = source.read();
+        let threads = Snapshot::take(&now);
+        let threads = Threads { first: threads.clone(), before: threads.clone(), last: threads };
+        let tally = sockets::Tally::new(now);
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
         Ok(Self {
             links,
@@ -111,6 +139,7 @@ impl Watch {
             counted: None,
             next_reading,
             metered: None,
+            threads,
         })
     }
 
@@ -178,17 +207,23 @@ impl Watch {
     }
 
     fn look_by(&mut self, read_sockets: impl FnOnce(&Self) -> sockets::Sockets) -> Result<Look> {
-        let now = match read(&self.links, self.index, &self.tracer, self.last.xdp.as_ref()) {
+        let now = match read(&self.links, self.index, &self.tracer, self.last.program.as_ref()) {
             Ok(now) => now,
             Err(error) => return Err(self.gone().unwrap_or(error)),
         };
-        self.tally.add(read_sockets(self));
+        let read = read_sockets(self);
+        let refused = now.softnet.since(&self.first.softnet).iter().any(|cpu| cpu.dropped > 0);
+        let is_lossy = refused || self.tally.has_lost();
+        self.threads.follow(&read, is_lossy);
+        self.tally.add(read);
         let sockets = self.tally.take();
         self.name.clone_from(&now.link.name);
         let before = std::mem::replace(&mut self.last, now);
         let stats = self.last.stats.each_since(&before.stats);
         self.counted = Some(self.counted.map_or(stats, |counted| counted.plus(&stats)));
-        Ok(compare(&before, &self.last, Some(&stats), sockets, self.last.at - self.first.at))
+        let scheduled = self.threads.last.since(&self.threads.before);
+        let facts = Facts::of(&self.links, &self.last.link, scheduled);
+        Ok(compare(&before, &self.last, Some(&stats), sockets, self.last.at - self.first.at, facts))
     }
 
     /// The error if the interface has disappeared.
@@ -206,7 +241,9 @@ impl Watch {
     /// The results from the beginning to the last look. Before the first look no link count is known.
     pub fn overall(&self) -> Look {
         let sockets = self.tally.total().clone();
-        compare(&self.first, &self.last, self.counted.as_ref(), sockets, self.last.at - self.first.at)
+        let scheduled = self.threads.last.since(&self.threads.first);
+        let facts = Facts::of(&self.links, &self.last.link, scheduled);
+        compare(&self.first, &self.last, self.counted.as_ref(), sockets, self.last.at - self.first.at, facts)
     }
 }
 
@@ -315,12 +352,13 @@ impl Differences {
     }
 }
 
-/// `known` is the XDP program of an earlier read.
+/// `known` is the XDP program of an earlier read: the kernel shows program names only with CAP_SYS_ADMIN, which a watch has only at its
+/// beginning.
 fn read(
     links: &Links,
     index: InterfaceIndex,
     tracer: &std::result::Result<Tracer, String>,
-    known: Option<&places::Program>,
+    known: Option<&XdpProgram>,
 ) -> Result<Moment> {
     let before = trace(tracer);
     let (nic, link) = read_counters(links, index)?;
@@ -328,24 +366,13 @@ fn read(
     let softnet = SoftnetSnapshot::read()?;
     let peer = peer(links, &link);
     let traces = traces(before, tracer);
-    let attached = link_state(index).ok().and_then(|state| state.attached);
-    let xdp = attached.map(|mut attached| {
-        // The kernel shows program names only with CAP_SYS_ADMIN, which a watch has only at its beginning.
-        if let Some(known) = known.filter(|known| attached.name.is_none() && known.number == attached.program)
-        {
-            attached.name.clone_from(&known.name);
-        }
-        let by = match attached.mode {
-            XdpAttachment::Detached => "nowhere",
-            XdpAttachment::Driver => "in the driver",
-            XdpAttachment::Generic => "generic",
-            XdpAttachment::Hardware => "in the hardware",
-            XdpAttachment::Several => "in several places",
-        };
-        let is_in_driver = attached.mode == XdpAttachment::Driver;
-        let is_generic = attached.mode == XdpAttachment::Generic;
-        let words = format!("{attached}, {by}");
-        places::Program { number: attached.program, name: attached.name, words, is_in_driver, is_generic }
+    let program = XdpProgram::on(index, known).ok().flatten();
+    let xdp = program.as_ref().map(|program| places::Program {
+        number: program.attached.program,
+        name: program.attached.name.clone(),
+        words: program.to_string(),
+        is_in_driver: program.attached.mode == XdpAttachment::Driver,
+        is_generic: program.attached.mode == XdpAttachment::Generic,
     });
     Ok(Moment {
         at: Instant::now(),
@@ -356,6 +383,7 @@ fn read(
         rings: ethtool::rings(&link.name).ok().flatten(),
         softnet,
         xdp,
+        program,
         max_backlog: longest_backlog(),
         offloads: fidelity::Offloads::read(&link.name),
         queues: ethtool::receive_queues(&link.name).ok(),
@@ -371,12 +399,14 @@ fn compare(
     counted: Option<&LinkDeltas>,
     sockets: sockets::Sockets,
     time: Duration,
+    facts: Facts,
 ) -> Look {
     let stats = counted.copied().unwrap_or_default();
     let differences = Differences::between(before, after);
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let lost = differences.losses(after, &stats, &sockets, seconds);
-    let Differences { softnet, nic, traced, .. } = differences;
+    let Differences { softnet, nic, traced, queue } = differences;
+    let is_counted = after.program.as_ref().is_some_and(|xdp| xdp.attached.mode == XdpAttachment::Driver);
     let mut look = Look {
         schema_version: SCHEMA_VERSION,
         unix_ns: clock::realtime_ns(),
@@ -392,6 +422,13 @@ fn compare(
         octets: stats.rx_bytes,
         max_backlog: after.max_backlog,
         xdp: after.xdp.as_ref().map(|xdp| xdp.words.clone()),
+        xdp_taken: taken_by_xdp(after.nic.driver(), &nic).filter(|_| is_counted),
+        facts: Facts {
+            mtu: after.link.mtu,
+            refused_by_peer: queue.and_then(|queue| queue.refused),
+            program: after.program.clone(),
+            ..facts
+        },
         lost,
         traced: traced.as_ref().ok().cloned(),
         driver: after.nic.driver_name().map(Into::into),

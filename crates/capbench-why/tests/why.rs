@@ -50,10 +50,9 @@ fn root_frames_that_an_xdp_program_drops_are_its_own() {
     let look = look(XdpMode::Driver, Tracing::Wanted);
     let first = &look.advice[0];
     assert_eq!((first.place, first.lost, look.advice.len()), (At::Xdp, FRAMES, 1), "{look:#?}");
-    assert!(
-        first.who.contains("drop_all") && first.change.contains("ip link set right xdp off"),
-        "{first:?}"
-    );
+    // This process holds the link.
+    let end = format!("kill {}", std::process::id());
+    assert!(first.who.contains("drop_all") && first.remedies[0].command() == Some(end), "{first:?}");
     assert!(look.notes.iter().any(|note| note.contains("an XDP program is attached")), "{look:#?}");
 }
 
@@ -67,4 +66,32 @@ fn root_drops_of_a_program_in_the_stack_are_known_only_with_the_tracer() {
     let untraced = look(XdpMode::Generic, Tracing::LeftOut);
     assert!(of(&untraced).frames.is_none() && untraced.verdict.contains("as far as known"), "{untraced:#?}");
     assert!(untraced.notes.iter().any(|note| note.contains("not traced")), "{untraced:#?}");
+}
+
+#[test]
+fn root_a_program_that_a_tool_attached_is_taken_away_by_the_command_of_its_mode() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    let object = folder.file("drop_all.o");
+    std::fs::write(&object, include_bytes!(concat!(env!("OUT_DIR"), "/drop_all.bpf.o"))).unwrap();
+    for mode in ["xdpgeneric", "xdpdrv"] {
+        let place = Place::with_pair();
+        let attach = format!("link set dev right {mode} obj {} sec xdp", object.display());
+        place.ip(&attach);
+        let mut watch = place.inside(|| Watch::new("right", Tracing::Wanted).unwrap());
+        send(&place);
+        let look = place.inside(|| watch.look()).unwrap();
+        let first = &look.advice[0];
+        let command = first.remedies[0].command().unwrap();
+        assert_eq!(
+            (first.lost, command.as_str()),
+            (FRAMES, format!("ip link set dev right {mode} off").as_str()),
+            "{look:#?}"
+        );
+        let output = place.output(program("sh -c").arg(&command));
+        assert!(output.status.success(), "{command}: {}", network::lossy(&output.stderr));
+        send(&place);
+        let look = place.inside(|| watch.look()).unwrap();
+        assert!(look.advice.is_empty() && look.received >= Some(FRAMES), "{mode}: {look:#?}");
+    }
 }

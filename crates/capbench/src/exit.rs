@@ -553,7 +553,7 @@ fn of_traffic(error: &TrafficError) -> u8 {
     match error {
         TrafficError::Privilege { .. } => PRIVILEGE,
         TrafficError::Unsupported { .. } => UNSUPPORTED,
-        TrafficError::Sys(_) => FAILED,
+        TrafficError::Sys(_) | TrafficError::Refused { .. } | TrafficError::TooLong { .. } => FAILED,
         _ => USAGE,
     }
 }
@@ -561,8 +561,11 @@ fn of_traffic(error: &TrafficError) -> u8 {
 fn of_tune(error: &TuneError) -> u8 {
     match error {
         TuneError::Host(error) => of_host(error),
-        TuneError::InUse { .. } => USAGE,
-        TuneError::State { .. } | TuneError::Unfinished { .. } | TuneError::OtherInterface { .. } => FAILED,
+        TuneError::InUse { .. } | TuneError::Name { .. } => USAGE,
+        TuneError::State { .. }
+        | TuneError::Unfinished { .. }
+        | TuneError::OtherInterface { .. }
+        | TuneError::Gone { .. } => FAILED,
     }
 }
 

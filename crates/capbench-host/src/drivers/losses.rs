@@ -1,7 +1,7 @@
 //! Converts counters to losses, each counted once.
 
 use super::snapshot::CounterDelta;
-use super::table::{Driver, LossBound, Meaning, Row, Scope, UNKNOWN, matches};
+use super::table::{Driver, LossBound, Meaning, REDIRECT, Row, Scope, UNKNOWN, matches};
 use crate::links::{LinkDeltas, LinkStats};
 use capbench_model::places::Place;
 
@@ -67,6 +67,17 @@ pub fn in_receive_drops(driver: Option<&'static Driver>, link: &LinkStats, count
     let losses = nic_losses(driver, Some(&own), counters);
     let known = by_place(&losses, Place::Driver).fold(0u64, |all, loss| all.saturating_add(loss.count));
     known.min(link.rx_dropped)
+}
+
+/// Frames that XDP programs in the driver did not pass to the stack: dropped, redirected, sent back, or lost in the attempt. `None`
+/// if the driver does not count them.
+pub fn taken_by_xdp(driver: Option<&'static Driver>, counters: &[CounterDelta]) -> Option<u64> {
+    let rows = driver?.rows().filter(|row| row.meaning == Meaning::Diverted);
+    let diverted = rows.filter_map(|row| witness(row, None, counters)).map(|witness| witness.count);
+    let diverted = diverted.reduce(u64::saturating_add)?;
+    let losses = nic_losses(driver, None, counters);
+    let lost = losses.iter().filter(|loss| loss.meaning == Meaning::Xdp || loss.part == REDIRECT);
+    Some(lost.fold(diverted, |all, loss| all.saturating_add(loss.count)))
 }
 
 /// The result of one row.

@@ -9,6 +9,6 @@ mod losses;
 mod snapshot;
 pub mod table;
 
-pub use losses::{NicLoss, by_place, in_receive_drops, nic_losses};
+pub use losses::{NicLoss, by_place, in_receive_drops, nic_losses, taken_by_xdp};
 pub use snapshot::{CounterDelta, NicSnapshot, raw};
 pub use table::{Driver, FrameCounts, LossBound, Meaning, Row, Scope, known};

@@ -57,6 +57,7 @@ meanings! {
     Filtered None, "filtered by the NIC on purpose";
     Pause None, "pause frames";
     Offload None, "changed by the NIC before capture";
+    Diverted None, "redirected or sent back by an XDP program";
     Transmit None, "a matter of sending";
     Part None, "a sum or a part of other counters";
 }

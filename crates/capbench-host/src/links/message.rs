@@ -40,6 +40,7 @@ const IFLA_PROMISCUITY: u16 = 30;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_GSO_MAX_SIZE: u16 = 41;
 const IFLA_XDP: u16 = 43;
+const IFLA_PERM_ADDRESS: u16 = 54;
 const IFLA_GRO_MAX_SIZE: u16 = 58;
 const IFLA_GSO_IPV4_MAX_SIZE: u16 = 63;
 const IFLA_GRO_IPV4_MAX_SIZE: u16 = 64;
@@ -71,6 +72,8 @@ pub struct Link {
     pub mtu: u32,
     /// Its Ethernet address; `None` without one of 6 bytes.
     pub mac: Option<[u8; 6]>,
+    /// The Ethernet address that the device was made with, which a bond or an administrator cannot change; `None` if it has none.
+    pub permanent_mac: Option<[u8; 6]>,
     /// Set up by the administrator (IFF_UP).
     pub up: bool,
     /// The link is up: a cable is connected, or the peer of a veth is up (IFF_LOWER_UP).
@@ -121,6 +124,7 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
         hardware_type: u16_at(body, 2)?,
         mtu: u32_at(attribute(attributes, IFLA_MTU)?, 0)?,
         mac: attribute(attributes, IFLA_ADDRESS).and_then(|address| address.try_into().ok()),
+        permanent_mac: attribute(attributes, IFLA_PERM_ADDRESS).and_then(|address| address.try_into().ok()),
         up: flags & IFF_UP != 0,
         carrier: flags & IFF_LOWER_UP != 0,
         no_arp: flags & IFF_NOARP != 0,
@@ -243,6 +247,7 @@ mod tests {
             nla(IFLA_IFNAME, b"veth0\0"),
             nla(IFLA_MTU, &1500u32.to_ne_bytes()),
             nla(IFLA_ADDRESS, &[2, 0, 0, 0, 0, 1]),
+            nla(IFLA_PERM_ADDRESS, &[2, 0, 0, 0, 0, 9]),
             nla(IFLA_PROMISCUITY, &1u32.to_ne_bytes()),
             nla(IFLA_LINK, &7u32.to_ne_bytes()),
             nla(IFLA_GRO_MAX_SIZE, &131_072u32.to_ne_bytes()),
@@ -257,6 +262,7 @@ mod tests {
         assert_eq!((link.index.number(), link.name.as_str(), link.mtu), (5, "veth0", 1500));
         assert_eq!((link.gro_most, link.gso_most), (Some(131_072), Some(130_000)));
         assert_eq!(link.mac, Some([2, 0, 0, 0, 0, 1]));
+        assert_eq!(link.permanent_mac, Some([2, 0, 0, 0, 0, 9]));
         assert!(link.up && link.carrier && link.no_arp && !link.promiscuous);
         let peer = Tie { index: InterfaceIndex::new(7).unwrap(), namespace: Some(2) };
         assert_eq!((link.tied_to, link.promiscuity), (Some(peer), Some(1)));

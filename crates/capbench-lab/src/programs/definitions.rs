@@ -218,7 +218,6 @@ mod tests {
 
     use capbench_model::places::Place;
     use capbench_sys::host::process::Signal;
-    use capbench_sys::host::text_file;
 
     use super::{of_command_line, parse, read};
     use crate::programs::{Meaning, Ready};

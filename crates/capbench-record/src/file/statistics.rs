@@ -52,9 +52,9 @@ pub struct LostAt {
 /// The component that lost frames, which decides the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Booking {
-    /// The interface: hardware and its driver (`isb_ifdrop`).
+    /// What is in front of the filter: hardware, its driver, XDP programs, the stack (`isb_ifdrop`).
     Interface,
-    /// The operating system: backlog, XDP, ring, socket (`isb_osdrop`).
+    /// The operating system: backlog, ring, socket (`isb_osdrop`).
     System,
     /// capbench: queues between threads, merge, writer. The format has no counter for it.
     Own,
@@ -66,8 +66,8 @@ impl LostAt {
         losses.into_iter().filter_map(|loss| {
             let booking = match loss.place {
                 Place::Filter => return None,
-                // The format has no third place: frames lost in the stack did not reach the filter.
-                Place::Link | Place::Stack => Booking::Interface,
+                // The format has no third place: frames lost in the stack or taken by an XDP program did not reach the filter.
+                Place::Link | Place::Xdp | Place::Stack => Booking::Interface,
                 Place::ApplicationQueue | Place::Writer => Booking::Own,
                 _ => Booking::System,
             };

@@ -103,6 +103,21 @@ impl InterfaceAccount {
         self.losses.iter().find(|loss| loss.place == Place::Stack)?.count
     }
 
+    /// What XDP programs took in front of the method; `None` if none was seen there.
+    pub fn taken_by_xdp(&self) -> Option<&Loss> {
+        self.losses.iter().find(|loss| loss.place == Place::Xdp)
+    }
+
+    /// Frames that XDP programs took in front of the method; `None` where that is unknown, or none was seen.
+    pub fn lost_by_xdp(&self) -> Option<u64> {
+        self.taken_by_xdp()?.count
+    }
+
+    /// Why it is unknown how many frames an XDP program took. `None` if there was none, or the number is known.
+    pub fn unknown_after_xdp(&self) -> Option<&str> {
+        self.taken_by_xdp().filter(|loss| loss.count.is_none()).map(|loss| &*loss.source)
+    }
+
     /// Frames lost at the queues of workers; `None` without any.
     pub fn lost_in_queues(&self) -> Option<u64> {
         self.queues.iter().map(|loss| loss.count).reduce(|sum, count| Some(sum? + count?)).flatten()
@@ -116,7 +131,8 @@ impl InterfaceAccount {
     /// All wanted frames that never were in a file, or in one that may not be on the disk, as far as known. Frames in files that the
     /// ring of files replaced, or that retention removed, do not count.
     pub fn lost(&self) -> u64 {
-        self.lost_by_stack().unwrap_or(0)
+        self.lost_by_xdp().unwrap_or(0)
+            + self.lost_by_stack().unwrap_or(0)
             + self.lost_by_kernel().unwrap_or(0)
             + self.lost_in_queues().unwrap_or(0)
             + self.output.lost()
@@ -140,6 +156,7 @@ impl InterfaceAccount {
         self.lost_by_kernel().is_some()
             && (self.was_shut || self.unexplained().is_none_or(|count| count <= 0))
             && self.unknown_after_down().is_none()
+            && self.unknown_after_xdp().is_none()
     }
 
     /// Why it is unknown how many packets the socket missed while the interface was down. `None` if it was not down, or the
@@ -238,6 +255,22 @@ mod tests {
         assert_eq!((open.missing(), open.knows_missing()), (15, false), "they can have come behind the end");
         let more = InterfaceAccount { delivered: 95, was_shut: false, ..account() };
         assert_eq!((more.missing(), more.knows_missing()), (15, true));
+    }
+
+    #[test]
+    fn frames_that_an_xdp_program_took_are_lost_and_an_unknown_number_of_them_is_no_proof_of_none() {
+        let with = |count| {
+            let xdp = Loss { place: Place::Xdp, count, source: "XDP program 7".into() };
+            let losses = [account().losses, vec![xdp]].concat();
+            InterfaceAccount { losses, ..account() }
+        };
+        let known = with(Some(2000));
+        assert_eq!((known.lost(), known.unexplained(), known.knows_missing()), (2015, Some(0), true));
+        let passing = with(Some(0));
+        assert_eq!((passing.lost(), passing.knows_missing()), (15, true));
+        let unknown = with(None);
+        assert_eq!((unknown.lost(), unknown.knows_missing()), (15, false));
+        assert_eq!((unknown.unknown_after_xdp(), passing.unknown_after_xdp()), (Some("XDP program 7"), None));
     }
 
     #[test]

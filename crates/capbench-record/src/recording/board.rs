@@ -117,7 +117,7 @@ pub(super) struct Reading {
     pub(super) counters: Counters,
     pub(super) link: LinkCounts,
     /// Frames that did not reach the socket, if the capture uses a packet socket.
-    pub(super) unreached: Option<Loss>,
+    pub(super) unreached: Vec<Loss>,
     /// Frames that the method had delivered by then. All of them were accepted.
     pub(super) delivered: u64,
 }

@@ -156,7 +156,7 @@ impl CaptureSide {
     fn publish(&self, counters: Counters, link: LinkCounts, delivered: Delivered) -> Option<u64> {
         let unreached = self.unreached.as_ref();
         let lost = counters.dropped().map(|lost| lost + unreached.map_or(0, Unreached::least));
-        let unreached = unreached.map(Unreached::loss);
+        let unreached = unreached.map_or_else(Vec::new, Unreached::losses);
         let delivered = delivered.frames;
         self.board.publish_reading(Reading { counters, link, unreached, delivered, ..Reading::default() });
         lost
@@ -200,6 +200,9 @@ impl CaptureSide {
         // The recording covers what the interface has received until now.
         self.at_end.set(self.stats.as_ref().map(|_| self.link.sample()));
         let is_shut = self.stats.as_ref().is_some_and(|stats| stats.close().is_ok());
+        if let Some(unreached) = &self.unreached {
+            unreached.shut();
+        }
         if is_shut {
             self.board.set_shut();
         }

@@ -110,6 +110,9 @@ struct InterfaceDocument {
     accepted: Option<u64>,
     /// Packets lost in the interface.
     lost_by_interface: Option<u64>,
+    /// Packets that an XDP program took in front of the method. Also null if no program was seen: with a program the ledger has
+    /// a row of it.
+    lost_by_xdp: Option<u64>,
     /// Packets lost between the interface and the method.
     lost_by_stack: Option<u64>,
     /// Packets lost in the ring or queue of the method.
@@ -232,6 +235,7 @@ impl InterfaceDocument {
             received: interface.received,
             accepted: interface.accepted,
             lost_by_interface: interface.lost_by_interface(),
+            lost_by_xdp: interface.lost_by_xdp(),
             lost_by_stack: interface.lost_by_stack(),
             lost_by_kernel: interface.lost_by_kernel(),
             taken: interface.delivered,

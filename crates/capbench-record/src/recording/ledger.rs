@@ -95,7 +95,8 @@ pub fn missing(account: &Account) -> u64 {
 pub fn expected(account: &Account) -> u64 {
     let of = |interface: &InterfaceAccount| {
         let read_or_lost = interface.delivered + interface.lost_by_kernel().unwrap_or(0);
-        interface.accepted.unwrap_or(read_or_lost) + interface.lost_by_stack().unwrap_or(0)
+        let before = [interface.lost_by_xdp(), interface.lost_by_stack()].into_iter().flatten();
+        interface.accepted.unwrap_or(read_or_lost) + before.sum::<u64>()
     };
     account.interfaces.iter().map(of).sum()
 }

@@ -82,14 +82,18 @@ impl AfXdpTx {
 
     /// Makes the kernel send the frames in the ring, until it has sent all or an error stops it.
     fn kick(&mut self) -> Result<SubmitCounts> {
+        self.refusals.check()?;
         let mut counts = SubmitCounts::default();
         let mut stops = self.transmitter.queue().pending() / LEAST_BUDGET + 1;
-        while self.transmitter.queue().pending() > 0 {
+        while self.transmitter.queue().pending() > 0 && !self.refusals.has_given_up {
             let wake = self.transmitter.wake();
             // Before frames are counted: the dropped frame can be among those that the kernel now reports as completed.
             self.refused += u64::from(matches!(wake, Ok(Wake::Dropped)));
             let accepted = self.accepted();
             counts.accepted += accepted;
+            if accepted > 0 {
+                self.refusals.note_accepted();
+            }
             match wake {
                 Ok(Wake::Done) => break,
                 Ok(Wake::Dropped) => self.refuse(accepted > 0, &mut counts),

@@ -13,7 +13,7 @@ mod xdp_live;
 use std::fmt;
 use std::num::NonZeroU16;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_frames::FrameSource;
 use capbench_frames::head::HEAD_ROOM;
@@ -92,32 +92,62 @@ pub enum Refusal {
 /// How often in a row a frame is offered again before it counts as lost.
 const MOST_REPEATS: u32 = 10_000;
 
+/// How long a sender that repeats refused frames goes on while the kernel accepts none. A queue that is full empties earlier.
+const LONGEST_REFUSAL: Duration = Duration::from_secs(1);
+
 /// Counts refusals and decides on each.
 #[derive(Debug)]
 struct Refusals {
     policy: Refusal,
     in_a_row: u32,
+    /// When the first frame since the last accepted one was refused [`MOST_REPEATS`] times.
+    since: Option<Instant>,
+    /// Whether the kernel has accepted no frame for [`LONGEST_REFUSAL`].
+    has_given_up: bool,
 }
 
 impl Refusals {
     fn new(policy: Refusal) -> Self {
-        Self { policy, in_a_row: 0 }
+        Self { policy, in_a_row: 0, since: None, has_given_up: false }
+    }
+
+    /// Records that the kernel accepted frames.
+    #[inline]
+    fn note_accepted(&mut self) {
+        self.in_a_row = 0;
+        self.since = None;
     }
 
     /// Records that the kernel refused a frame, after it accepted others in the same call if there was `progress`. Returns
     /// whether to continue with the next frame.
     fn note(&mut self, progress: bool, counts: &mut SubmitCounts) -> bool {
-        if progress {
-            self.in_a_row = 0;
-        }
-        if self.policy == Refusal::Repeat && self.in_a_row < MOST_REPEATS {
-            self.in_a_row += 1;
+        if self.policy == Refusal::Repeat && !self.is_one_too_many(progress) {
             counts.refused_repeated += 1;
             return false;
         }
-        self.in_a_row = 0;
         counts.refused_lost += 1;
         true
+    }
+
+    /// Records a refusal of a frame that is to be repeated. Returns whether it was refused often enough. The clock is read only then.
+    fn is_one_too_many(&mut self, progress: bool) -> bool {
+        if progress {
+            self.note_accepted();
+        }
+        self.in_a_row += 1;
+        if self.in_a_row <= MOST_REPEATS {
+            return false;
+        }
+        self.in_a_row = 0;
+        let since = *self.since.get_or_insert_with(Instant::now);
+        self.has_given_up |= since.elapsed() >= LONGEST_REFUSAL;
+        true
+    }
+
+    /// Fails if the kernel has accepted no frame for so long that it will not accept one.
+    #[inline]
+    fn check(&self) -> Result<()> {
+        if self.has_given_up { Err(TrafficError::Refused { time: LONGEST_REFUSAL }) } else { Ok(()) }
     }
 }
 
@@ -411,6 +441,30 @@ mod tests {
         let mut refusals = Refusals::new(Refusal::Repeat);
         let repeats = (0..).take_while(|_| !refusals.note(false, &mut counts)).count();
         assert_eq!((repeats, counts.refused_lost), (MOST_REPEATS as usize, 2));
+        assert!(refusals.check().is_ok(), "it was short");
+    }
+
+    #[test]
+    fn a_sender_gives_up_where_nothing_was_accepted_for_long() {
+        let mut counts = SubmitCounts::default();
+        let long_ago = Instant::now().checked_sub(LONGEST_REFUSAL).unwrap();
+        let refused = |refusals: &mut Refusals, counts: &mut SubmitCounts| {
+            while !refusals.note(false, counts) {}
+            refusals.check().is_err()
+        };
+        let waiting = || Refusals { since: Some(long_ago), ..Refusals::new(Refusal::Repeat) };
+        let mut refusals = waiting();
+        assert!(refused(&mut refusals, &mut counts));
+        assert_eq!(
+            (counts.refused_repeated, counts.refused_lost),
+            (u64::from(MOST_REPEATS), 1),
+            "it is counted"
+        );
+        let mut accepted = waiting();
+        accepted.note_accepted();
+        assert!(!refused(&mut accepted, &mut counts));
+        let error = refusals.check().unwrap_err().to_string();
+        assert!(error.contains("every frame for 1 s"), "{error}");
     }
 
     #[test]

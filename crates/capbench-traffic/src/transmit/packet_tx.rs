@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing};
 
-use super::{Finish, LAST_WAIT, Opened, Refusal, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
+use super::{
+    Finish, LAST_WAIT, Opened, Refusal, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts,
+};
 use crate::Result;
 
 /// Frames up to this length are copied by the kernel in one piece. Of larger ones it copies only the head and attaches pages.
@@ -21,7 +23,7 @@ pub struct PacketTx {
     socket: PacketSocket,
     ring: TransmitRing,
     batch: usize,
-    refusal: Refusal,
+    refusals: Refusals,
     /// Slots of abandoned frames that the kernel has not skipped yet.
     given_up: u32,
 }
@@ -47,27 +49,38 @@ impl PacketTx {
             in_flight: config.in_flight(send_buffer_bytes).min(geometry.frames()),
         };
         Ok(Opened {
-            sender: Box::new(Self { socket, ring, batch, refusal: config.refusal, given_up: 0 }),
+            sender: Box::new(Self {
+                socket,
+                ring,
+                batch,
+                refusals: Refusals::new(config.refusal),
+                given_up: 0,
+            }),
             facts,
         })
     }
 
     /// Makes the kernel send the frames in the ring, until it has sent all or refuses a frame that is to be repeated.
     fn kick(&mut self) -> Result<SubmitCounts> {
+        self.refusals.check()?;
         let mut counts = SubmitCounts::default();
         loop {
             let kick = self.ring.kick(&self.socket);
             counts.accepted += self.accepted_slots()?;
+            if counts.accepted > 0 {
+                self.refusals.note_accepted();
+            }
             let kick = match kick {
                 Ok(kick) => kick,
                 // Frames accepted before the failure are reported first. The failure occurs again at the next kick.
                 Err(_) if counts.sent() > 0 => return Ok(counts),
                 Err(error) => return Err(error.into()),
             };
-            match (kick, self.refusal) {
+            match (kick, self.refusals.policy) {
                 (Kick::Done, _) => return Ok(counts),
                 (Kick::Refused, Refusal::Repeat) => {
                     counts.refused_repeated += 1;
+                    self.refusals.is_one_too_many(false);
                     return Ok(counts);
                 }
                 (Kick::Refused, Refusal::Lose) => {

@@ -50,10 +50,11 @@ impl Transmit for Sendmmsg {
     }
 
     fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
+        self.refusals.check()?;
         let mut counts = SubmitCounts::default();
         self.vector.set_lengths(lengths);
         let mut next = 0;
-        while next < lengths.len() {
+        while next < lengths.len() && !self.refusals.has_given_up {
             // The kernel stops at the first frame that it refuses and returns the number of frames before it.
             let count = match self.vector.send(&self.socket, next..lengths.len()) {
                 Ok(Sent::Frames(count)) => count,
@@ -64,6 +65,9 @@ impl Transmit for Sendmmsg {
             };
             counts.accepted += count as u64;
             next += count;
+            if count > 0 {
+                self.refusals.note_accepted();
+            }
             if next < lengths.len() && self.refusals.note(count > 0, &mut counts) {
                 next += 1;
             }

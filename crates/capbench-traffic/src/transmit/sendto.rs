@@ -48,6 +48,7 @@ impl Transmit for Sendto {
     }
 
     fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
+        self.refusals.check()?;
         let mut counts = SubmitCounts::default();
         let Some(&length) = lengths.first() else { return Ok(counts) };
         loop {
@@ -59,6 +60,7 @@ impl Transmit for Sendto {
             match sent {
                 Sent::Frames(_) => {
                     counts.accepted = 1;
+                    self.refusals.note_accepted();
                     break;
                 }
                 Sent::Refused if self.refusals.note(false, &mut counts) => break,

@@ -108,7 +108,7 @@ impl Host {
     }
 
     fn apply(&self, proposals: &[Proposal], is_forced: bool) -> Result<Vec<Outcome>> {
-        let identity = Identity { interface: "eth0".into(), address: None };
+        let identity = Identity { interface: "eth0".into(), ..Identity::default() };
         let mut outcomes = Vec::new();
         let saved = self.disk.borrow().clone();
         apply(

@@ -50,6 +50,13 @@ impl Tally {
         self.interval.take().unwrap_or_else(|| self.last.since(&self.last))
     }
 
+    /// Whether a socket here has lost frames since the beginning.
+    pub(crate) fn has_lost(&self) -> bool {
+        let total = &self.total;
+        total.here.iter().any(|socket| socket.dropped > Some(0))
+            || total.closed_here().any(|group| group.dropped > 0)
+    }
+
     /// Counts since the beginning.
     pub(crate) fn total(&self) -> &Sockets {
         &self.total

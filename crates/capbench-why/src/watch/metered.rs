@@ -77,6 +77,7 @@ impl Watch {
             namespace: self.last.namespace,
             rings: self.last.rings,
             xdp: self.last.xdp.clone(),
+            program: self.last.program.clone(),
             max_backlog: self.last.max_backlog,
             offloads: self.last.offloads,
             queues: self.last.queues,

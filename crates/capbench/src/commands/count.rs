@@ -11,6 +11,7 @@ use capbench_capture::filter::FilterText;
 use capbench_capture::{CaptureError, Interface, Occupancy, methods};
 use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
+use capbench_host::xdp::XdpTakes;
 use capbench_lab::counting::{self, Counted, Counting, Filters, Gauges, Part, Source, Watcher};
 use capbench_lab::mark::mark;
 use capbench_lab::programs::Programs;
@@ -29,7 +30,7 @@ use crate::flag_values::positive_duration;
 use crate::flags::{CaptureFlags, FULL_BLOCKS, FilterFlags, LayoutFlags, MembersFlags, cpus, own_method};
 use crate::metrics::{Exporter, MetricsFlags};
 use crate::privileges;
-use crate::recording::{interface, left_out};
+use crate::recording::{behind_xdp, interface, is_packet_socket, left_out};
 use crate::signals::{Signals, Stop};
 
 #[derive(Args, Clone, Debug)]
@@ -127,6 +128,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
         next_line: SECOND,
         fill: None,
         next_window: WINDOW,
+        xdp: None,
         trouble: Ok(()),
     };
     let source = Source { method: &method, interface: &interface, options: &options };
@@ -212,6 +214,8 @@ struct Watch<'f> {
     /// Highest fill level of the window, and when the window ends.
     fill: Option<Occupancy>,
     next_window: Duration,
+    /// What XDP programs take in front of the capture; absent for methods that are no packet sockets.
+    xdp: Option<XdpTakes>,
     /// Why it ended the count, if because of an error.
     trouble: Result<()>,
 }
@@ -239,11 +243,17 @@ impl Watch<'_> {
 
     fn try_begin(&mut self, running: &Running) -> Result<ControlFlow<()>> {
         let files = self.exporter.as_ref().map(Exporter::files).unwrap_or_default();
+        // Later the name and the holders of a program can no longer be read.
+        let interface = self.interface;
+        self.xdp = is_packet_socket(self.method).then(|| XdpTakes::new(&interface.name, interface.index));
         let unconfined = privileges::keep_for_counting(self.method, &files)?;
         let Self { method, interface, .. } = self;
         tell!("capbench: {method} on {}: {}; {}", interface.name, running.engine, running.ring);
         if let Some(note) = left_out(&interface.name, self.direction) {
             tell!("capbench: {note}");
+        }
+        if let Some(program) = self.xdp.as_ref().and_then(XdpTakes::program) {
+            tell!("capbench: {}", behind_xdp(&interface.name, program));
         }
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");
@@ -270,10 +280,13 @@ impl Watch<'_> {
         }
         let is_asked = self.signals.is_print_wanted();
         if is_over || is_asked || elapsed >= self.next_line {
+            if let Some(xdp) = &mut self.xdp {
+                xdp.read();
+            }
             self.note(gauges.parts()?, elapsed);
         }
         if is_asked {
-            self.lines.tell(&self.last, gauges.seen().as_ref());
+            self.lines.tell(&self.last, gauges.seen().as_ref(), self.xdp.as_ref());
         }
         // The last line is printed at the end: captures of several threads count until then.
         if !is_over && elapsed >= self.next_line {
@@ -305,7 +318,7 @@ impl Watch<'_> {
         let Counted { parts, seen, failure } = counted?;
         self.note(parts, Duration::from_secs_f64(self.last.seconds));
         self.lines.print(self.last.clone())?;
-        self.lines.close(&self.last, seen.as_ref())?;
+        self.lines.close(&self.last, seen.as_ref(), self.xdp.as_ref())?;
         Ok(failure)
     }
 }

@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_frames::{
-    AskedRate, FlowSet, FlowSummary, FramePlan, FrameSource, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId,
-    TrialId, Turn,
+    AskedRate, FlowSet, FlowSummary, FramePlan, FrameSource, Mtu, Pps, Schedule, SentFrames, Sizes,
+    StatedRate, StreamId, TrialId, Turn,
 };
 use capbench_host::bed::{PortLock, Side};
 use capbench_lab::live::line_rate;
 use capbench_model::figures::grouped;
 use capbench_sys::host::{CpuId, LinkLayer, affinity};
 use capbench_traffic::transmit::Refusal;
-use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig};
+use capbench_traffic::{Limits, SendJob, SendReport, TrafficError, TransmitConfig};
 use clap::Args;
 
 use self::document::{Document, ThreadDocument, as_text, fcs_octets};
@@ -198,11 +198,41 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     }
     if let Some(failure) = report.failure {
         // Print the account of the sent frames first.
-        return Err(failure.into());
+        let is_refused = matches!(failure, TrafficError::Refused { .. });
+        let because = if is_refused { refused_because(side, frames.source()) } else { None };
+        let error = anyhow::Error::from(failure);
+        return Err(match because {
+            Some(because) => error.context(because),
+            None => error,
+        });
+    }
+    let SentFrames { accepted, refused_lost, refused_repeated, .. } = report.frames;
+    if accepted == 0
+        && refused_lost + refused_repeated > 0
+        && let Some(because) = refused_because(side, frames.source())
+    {
+        tell!("capbench: {because}");
     }
     let rate = if let Frames::Flows(set) = &frames { set.rate() } else { schedule.rate().map(Pps::get) };
     let tolerated = rate.map_or(0, |rate| (rate * TOLERATED.as_secs_f64()).ceil() as u64);
     Ok(exit::of_sending(stop.signal(), &report.frames, tolerated))
+}
+
+/// Why the other end takes none of these frames, if it shows that: a veth drops what is longer than the MTU of its peer.
+fn refused_because(side: &Side, frames: FrameSource<'_>) -> Option<String> {
+    /// Octets of a frame besides its payload that a veth passes: the Ethernet header and a VLAN tag (`is_skb_forwardable` of
+    /// include/linux/netdevice.h).
+    const HEADERS: u32 = 18;
+    let (link, longest) = (side.link().ok()?, frames.largest().captured() as u32);
+    let peer = side.links().tied(link.tied_to?).ok().filter(|peer| longest > peer.mtu + HEADERS)?;
+    Some(format!(
+        "frames of {longest} octets are longer than the MTU {} of {}, the other end of {}; give both the same MTU, or send \
+         --size {} and smaller",
+        peer.mtu,
+        peer.name,
+        side.name(),
+        peer.mtu + HEADERS
+    ))
 }
 
 /// What a thread sent.

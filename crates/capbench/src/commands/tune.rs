@@ -1,5 +1,7 @@
 //! `capbench tune`: which settings of an interface and its host stand against capture; changes and restores them.
 
+mod restoring;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -10,8 +12,8 @@ use capbench_report::read::read;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 use capbench_sys::host::capability::{self, Capability};
 use capbench_tune::{
-    Check, Facts, Folder, Identity, ItemName, Live, Outcome, Setting, TuneError, Wishes, apply, judge,
-    restore,
+    Check, Facts, Folder, Identity, ItemName, Journal, Live, Outcome, Setting, State, TuneError, Wishes,
+    apply, judge,
 };
 use clap::{Args, ValueEnum};
 
@@ -28,7 +30,7 @@ pub struct TuneFlags {
     #[arg(value_enum)]
     action: Action,
     /// Interface of the capture
-    #[arg(short = 'i', long, value_name = "IF", required_unless_present = "run")]
+    #[arg(short = 'i', long, value_name = "IF", required_unless_present_any = ["run", "list"])]
     interface: Option<String>,
     /// check: what stood against capture in a saved run, from what it recorded; its directory, or its results.json
     #[arg(long, value_name = "DIR")]
@@ -48,6 +50,9 @@ pub struct TuneFlags {
     /// Overwrite what somebody else changed since apply; restore: forget what cannot be restored
     #[arg(long)]
     force: bool,
+    /// restore: list the saved settings, each with its interface; restores nothing
+    #[arg(long, conflicts_with = "interface")]
+    list: bool,
     /// check: one JSON document
     #[arg(long)]
     json: bool,
@@ -78,6 +83,9 @@ pub fn run(flags: &TuneFlags) -> Result<Exit> {
     if flags.json && flags.action != Action::Check {
         return Err(Usage("--json: only check prints a document".into()).into());
     }
+    if flags.list && flags.action != Action::Restore {
+        return Err(Usage("--list: only restore lists what is saved".into()).into());
+    }
     match &flags.run {
         Some(run) if flags.action == Action::Check => return look_at_run(flags, run),
         Some(_) => return Err(Usage("--run: only check looks at a run".into()).into()),
@@ -91,7 +99,8 @@ pub fn run(flags: &TuneFlags) -> Result<Exit> {
     match flags.action {
         Action::Check | Action::Plan => look(flags),
         Action::Apply => change(flags),
-        Action::Restore => put_back(flags),
+        Action::Restore if flags.list => restoring::list(flags),
+        Action::Restore => restoring::restore_saved(flags),
     }
 }
 
@@ -189,12 +198,35 @@ fn boot() -> Result<String> {
     Ok(std::fs::read_to_string(FILE).map_err(|error| HostError::reading(FILE, error))?.trim().to_owned())
 }
 
+/// The saved state of an interface, under its present name. Under another name it is saved anew.
+fn adopted(folder: &mut Folder, identity: &Identity, boot: &str) -> Result<Option<State>> {
+    let Some(state) = folder.load_of(identity, boot)? else {
+        let under_name = folder.load(&identity.interface)?;
+        return match under_name {
+            // Settings do not outlive the host's start.
+            Some(other) if other.is_of(boot) => Err(TuneError::OtherInterface {
+                interface: identity.interface.clone(),
+                saved: other.identity.in_words(),
+                found: identity.in_words(),
+            }
+            .into()),
+            _ => Ok(None),
+        };
+    };
+    let mut adopted = state.clone();
+    adopted.identity = identity.clone();
+    folder.save(&adopted)?;
+    if state.identity.interface != identity.interface {
+        folder.remove(&state)?;
+    }
+    Ok(Some(adopted))
+}
+
 fn change(flags: &TuneFlags) -> Result<Exit> {
     let side = Side::for_settings(flags.interface(), flags.isolated).map_err(TuneError::in_use)?;
     let mut folder = folder(flags, true)?.expect("it was created");
-    let saved = folder.load(flags.interface())?;
-    let identity = Identity::of(&side);
-    identity.check(saved.as_ref())?;
+    let (identity, boot) = (Identity::of(&side), boot()?);
+    let saved = adopted(&mut folder, &identity, &boot)?;
     let _lock = PortLock::take(&side)?;
     let (live, environment) = (Live::new(side), environment::read()?);
     let (mut changed, mut is_complete) = (0, true);
@@ -204,7 +236,7 @@ fn change(flags: &TuneFlags) -> Result<Exit> {
         Ok(findings.into_iter().flat_map(|finding| finding.judgement.proposals).collect())
     };
     let mut lines = Lines::default();
-    apply(&live, &mut folder, saved, (identity, boot()?), flags.force, plan, |setting, outcome| {
+    apply(&live, &mut folder, saved, (identity, boot), flags.force, plan, |setting, outcome| {
         changed += usize::from(matches!(outcome, Outcome::Changed { .. }));
         is_complete &= matches!(outcome, Outcome::Changed { .. } | Outcome::Already);
         lines.add(setting, outcome);
@@ -220,42 +252,6 @@ fn change(flags: &TuneFlags) -> Result<Exit> {
         ),
     })?;
     Ok(if is_complete { Exit::Done } else { Exit::Partly(FAILED) })
-}
-
-fn put_back(flags: &TuneFlags) -> Result<Exit> {
-    let interface = flags.interface();
-    let folder = folder(flags, false)?;
-    let state = folder.as_ref().map(|folder| folder.load(interface)).transpose()?.flatten();
-    let (Some(mut folder), Some(state)) = (folder, state) else {
-        print(&format!(
-            "Nothing to restore on {interface}: no settings are saved in {}\n",
-            flags.state.display()
-        ))?;
-        return Ok(Exit::Done);
-    };
-    let side = Side::named(interface)?;
-    Identity::of(&side).check(Some(&state))?;
-    let _lock = PortLock::take(&side)?;
-    let (mut lines, mut is_of_others) = (Lines::default(), false);
-    let is_done =
-        restore(&Live::new(side), &mut folder, state, &boot()?, flags.force, |setting, outcome| {
-            is_of_others |= matches!(outcome, Outcome::OfOthers { .. });
-            lines.add(setting, outcome);
-        })?;
-    lines.finish()?;
-    let end = match (is_done, flags.force) {
-        (true, _) if is_of_others => {
-            format!("{interface} is as it was before apply, except for what somebody else changed\n")
-        }
-        (true, _) => format!("{interface} is as it was before apply\n"),
-        (false, true) => format!("What could not be restored on {interface} is forgotten\n"),
-        (false, false) => format!(
-            "Not everything could be restored on {interface}; what is saved remains in {}\n",
-            flags.state.display()
-        ),
-    };
-    print(&end)?;
-    Ok(if is_done { Exit::Done } else { Exit::Partly(FAILED) })
 }
 
 /// Prints a line for each change when it is made. A closed pipe must not end a command between two changes.

@@ -42,6 +42,9 @@ fn counts(account: &Account) -> Vec<String> {
 pub fn unknown_losses(account: &Account) -> Option<String> {
     let interface = account.interfaces.iter().find(|interface| !interface.knows_missing())?;
     let InterfaceAccount { name, method, .. } = interface;
+    if let Some(reason) = interface.unknown_after_xdp() {
+        return Some(format!("{name}: {reason}"));
+    }
     Some(match (interface.lost_by_kernel(), interface.unknown_after_down()) {
         (None, _) => format!("{method} on {name} does not count how many packets it lost"),
         (_, Some(reason)) => format!(
@@ -65,7 +68,8 @@ pub fn losses_in_words(account: &Account) -> String {
         (count > 0).then(|| format!("{}: {place} {count}", interface.name))
     };
     let of_interface = |interface: &InterfaceAccount| -> Vec<String> {
-        let is_missing = |loss: &&Loss| loss.place.is_accepted() || loss.place == Place::Stack;
+        let is_missing =
+            |loss: &&Loss| loss.place.is_accepted() || matches!(loss.place, Place::Xdp | Place::Stack);
         let counted = interface.losses.iter().filter(is_missing).chain(&interface.queues);
         let counted = counted.filter_map(|loss| place(interface, in_a_word(loss.place), loss.count?));
         let unexplained = interface.missing() - interface.lost();

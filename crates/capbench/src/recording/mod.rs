@@ -23,6 +23,7 @@ use capbench_capture::methods;
 use capbench_capture::{Filter, Interface};
 use capbench_host::bed::Side;
 use capbench_host::largest_frame::LargestFrame;
+use capbench_host::xdp::XdpProgram;
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::{Delivery, MethodSpec};
@@ -108,6 +109,21 @@ pub fn left_out(interface: &str, direction: Direction) -> Option<String> {
     (interface == LOOPBACK && direction == Direction::In).then(|| {
         format!("{interface}: a loopback interface shows each packet twice, sent and received; the sent copies are left out (-Q inout has both)")
     })
+}
+
+/// Whether a method captures by a packet socket, which sees only the frames that an XDP program passes.
+pub fn is_packet_socket(method: &MethodSpec) -> bool {
+    methods::find(method).is_ok_and(|row| row.socket_filter)
+}
+
+/// The XDP program on an interface, in front of a method that captures by a packet socket.
+pub fn xdp_program(method: &MethodSpec, interface: &Interface) -> Option<XdpProgram> {
+    XdpProgram::on(interface.index, None).ok().flatten().filter(|_| is_packet_socket(method))
+}
+
+/// What such a program means for the capture.
+pub fn behind_xdp(interface: &str, program: &XdpProgram) -> String {
+    format!("{interface}: XDP {program}: packet sockets see only the frames that it passes")
 }
 
 /// Drives a recording until it ends. Several times per second it calls `each`, which may end the recording. The argument of

@@ -11,10 +11,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use capbench_capture::filter::Listing;
 use capbench_capture::{VlanTags, methods};
 use capbench_host::bed::Side;
+use capbench_host::xdp::XdpProgram;
 use capbench_record::file::link_type_name;
 use capbench_record::recording::document::Document;
 use capbench_record::recording::ledger::loss_ratio;
-use capbench_record::recording::{Account, End, Finished, Opened, Session};
+use capbench_record::recording::{Account, End, Finished, Opened, Plan, Session, Source};
 use capbench_record::writing::{CONFINED, WriteOptions};
 use capbench_sys::host::LinkLayer;
 use capbench_sys::host::folder::Folder;
@@ -70,8 +71,12 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         return Ok(Exit::Stopped(stop.signal()));
     }
     let opened = Opened::open(plan)?;
-    // Here the captures are open, and nothing is written yet.
+    // Here the captures are open, and nothing is written yet. Later the names and holders of programs can no longer be read.
+    let programs = programs(opened.plan());
     let unconfined = privileges::keep_and_confine(opened.plan(), user, &files)?;
+    for (interface, program) in &programs {
+        tell!("capbench: {}", super::behind_xdp(interface, program));
+    }
     for note in plan::left_out(opened.plan()) {
         tell!("capbench: {note}");
     }
@@ -109,8 +114,18 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if let Some(exporter) = &mut exporter {
         exporter.serve(&pinned)?;
     }
-    watch(flags, &session, &layers, &stop, &signals, exporter.as_mut());
+    let named = programs.into_iter().map(|(interface, _)| interface).collect();
+    watch(flags, &session, &layers, (&stop, &signals), exporter.as_mut(), named);
     close(flags, &stop, session.finish(), folder, &write)
+}
+
+/// The XDP programs in front of the captures, each with its interface.
+fn programs(plan: &Plan) -> Vec<(String, XdpProgram)> {
+    let of_source = |source: &Source| {
+        let program = super::xdp_program(&source.method, &source.interface)?;
+        Some((source.interface.name.clone(), program))
+    };
+    plan.sources.iter().filter_map(of_source).collect()
 }
 
 /// Checks flags that contradict each other.
@@ -184,14 +199,29 @@ fn reader(path: &Path, flags: &RecordFlags, stop: &Stop) -> Result<Option<File>>
     Ok(pipe)
 }
 
-/// Runs until the recording ends or is to end.
+/// XDP programs that were attached since the start, the first of each interface, in words. `named` are the interfaces whose program has
+/// been named.
+fn new_programs(session: &Session, named: &mut Vec<String>) -> Vec<String> {
+    let mut words = Vec::new();
+    for interface in session.account().interfaces {
+        if let Some(loss) = interface.taken_by_xdp()
+            && !named.contains(&interface.name)
+        {
+            words.push(format!("{}: attached while it is recorded: {}", interface.name, loss.source));
+            named.push(interface.name);
+        }
+    }
+    words
+}
+
+/// Runs until the recording ends or is to end. `named` are the interfaces whose XDP program has been named.
 fn watch(
     flags: &RecordFlags,
     session: &Session,
     layers: &[LinkLayer],
-    stop: &Stop,
-    signals: &Signals,
+    (stop, signals): (&Stop, &Signals),
     mut exporter: Option<&mut Exporter>,
+    mut named: Vec<String>,
 ) {
     let start = Instant::now();
     let mut status = progress::Status::new(session, layers);
@@ -223,6 +253,10 @@ fn watch(
             exporter.note_account(&session.account());
         }
         if is_second {
+            for words in new_programs(session, &mut named) {
+                status.clear();
+                tell!("capbench: {words}");
+            }
             status.show(session);
         }
         ControlFlow::Continue(())

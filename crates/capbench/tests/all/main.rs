@@ -69,5 +69,7 @@ mod why_causes;
 mod why_ends;
 #[cfg(all(feature = "bpf", feature = "metrics"))]
 mod why_random;
+mod why_remedies;
 mod xdp_count;
+mod xdp_in_front;
 mod xdp_live;

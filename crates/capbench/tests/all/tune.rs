@@ -13,10 +13,13 @@ use capbench_model::trial::{Load, Phase};
 use capbench_report::for_tests::results;
 use capbench_report::results::{Results, RunDirectory};
 use capbench_sys::host::SysfsView;
+use capbench_testing::{HostLimit, cannot_have};
+use capbench_tune::Setting as Change;
 use serde_json::Value;
 
 use crate::support::{
-    Ended, HOST, Namespaces, Place, Scratch, capbench, lossy, program, results_file, run, scratch_of_root,
+    Ended, HOST, Namespaces, Place, Scratch, Setting, capbench, lossy, program, results_file, run,
+    scratch_of_root,
 };
 
 /// Everything of an interface that `apply` changes or that such a change resets, as other programs see it.
@@ -156,14 +159,146 @@ fn root_an_interface_in_use_and_a_damaged_file_are_refused() {
         let refused = run(right, tune(action, &folder, more)).ended_with(1).errors;
         assert!(refused.contains("right.json") && refused.contains("left as it is"), "{refused}");
     }
-    // Another interface has got the name meanwhile.
-    let other = String::from_utf8(intact.clone()).unwrap().replace("02:00:00:00:00:02", "02:00:00:00:00:09");
-    std::fs::write(&file, other).unwrap();
-    let refused = run(right, tune("restore", &folder, "")).ended_with(1).errors;
-    assert!(refused.contains("the saved settings are of another one (02:00:00:00:00:09"), "{refused}");
     std::fs::write(&file, intact).unwrap();
     run(right, tune("restore", &folder, "")).success();
     assert_eq!(settings(right, "right"), before);
+    for name in ["../right", "no-such-if"] {
+        let mut restore = capbench("tune restore --state");
+        let refused = run(right, restore.arg(&folder).args(["-i", name]));
+        assert!(refused.code != Some(0) && refused.errors.contains(name), "{refused:#?}");
+    }
+}
+
+#[test]
+fn root_a_renamed_interface_with_another_address_is_restored_and_a_lost_one_is_named() {
+    let Some((scratch, spaces)) = prepared() else { return };
+    let (right, folder) = (&spaces.right, scratch.file("states"));
+    let before = settings(right, "right");
+    run(right, tune("apply", &folder, "")).success();
+    // As a bond does with its members.
+    right.ip("link set dev right address 02:00:00:00:00:77");
+    right.ip("link set dev right name renamed");
+    let at = |action: &str, more: &str| {
+        let mut command = capbench("tune");
+        command.arg(action).arg("--state").arg(&folder).args(more.split_whitespace());
+        run(right, &mut command)
+    };
+    let listed = at("restore", "--list").success().out;
+    assert!(listed.contains("right  present as renamed  2 settings changed, applied"), "{listed}");
+    // `apply` knows it, too: what was before is what was before the first one.
+    let again = at("apply", "-i renamed --only queues,offloads --cpus 0").success().out;
+    assert_eq!(again, "Nothing changed on renamed\n");
+    right.ip("link set dev renamed name right");
+    let restored = at("restore", "-i right").success().out;
+    assert!(restored.starts_with("renamed is right now\n"), "{restored}");
+    assert_eq!(settings(right, "right"), before);
+    let none = at("restore", "--list").success().out;
+    assert!(none.starts_with("No settings are saved"), "{none}");
+
+    run(right, tune("apply", &folder, "")).success();
+    right.ip("link del dev right");
+    right.ip("link add right type veth peer name other");
+    let gone = at("restore", "-i right").ended_with(1).out;
+    assert!(gone.contains("right (address 02:00:00:00:00:77) is not in this network namespace"), "{gone}");
+    assert!(gone.contains("offload gro: left, because the interface is gone"), "{gone}");
+    // Another interface has got the name meanwhile.
+    let refused = run(right, tune("apply", &folder, "")).ended_with(1).errors;
+    assert!(refused.contains("settings of another interface that had this name"), "{refused}");
+    let forced = at("restore", "-i right --force").ended_with(1).out;
+    assert!(forced.contains("What could not be restored of right is forgotten"), "{forced}");
+    let nothing = at("restore", "-i right").success().out;
+    assert!(nothing.starts_with("Nothing to restore on right"), "{nothing}");
+}
+
+/// Runs what `plan` prints as it is printed, by a shell of root in the namespace, whose sysfs shows its interfaces.
+fn run_plan(place: &Place, commands: &str) {
+    let script = "mount -t sysfs sysfs /sys && exec sh -e -c \"$0\"";
+    let output = place.output(program("unshare -m sh -e -c").args([script, commands]));
+    assert!(output.status.success(), "{commands}: {}", lossy(&output.stderr));
+}
+
+/// Where the command of each kind of setting is run as it is printed; else why not, and then it is only understood.
+fn is_run_on_a_veth(setting: &Change) -> bool {
+    match setting {
+        Change::Channels | Change::Offload(_) | Change::Queue(_) | Change::Sysctl(_) => true,
+        // A veth has no descriptors, moderation, table or interrupts, and a virtual machine no governors or idle states.
+        Change::Rings | Change::Moderation | Change::Sharing | Change::Interrupt(_) | Change::Cpu { .. } => {
+            false
+        }
+    }
+}
+
+#[test]
+fn root_the_commands_of_plan_are_run_as_they_are_printed_and_nothing_is_left_to_plan() {
+    let Some((_, spaces)) = prepared() else { return };
+    let right = &spaces.right;
+    let view = right.inside(|| SysfsView::of_current_namespace().unwrap());
+    view.write("class/net/right/queues/rx-0/rps_cpus", "0").unwrap();
+    for (wanted, expected) in [
+        ("--only queues,offloads --cpus 0", "ethtool -L right rx 1\nethtool -K right gro off\n"),
+        ("--only rps --cpus 0,1", "echo 3 > /sys/class/net/right/queues/rx-0/rps_cpus\n"),
+    ] {
+        if wanted.contains("0,1") && std::thread::available_parallelism().unwrap().get() < 2 {
+            return cannot_have(HostLimit::Cpus, "receive work is spread over two");
+        }
+        let plan = || run(right, capbench(&format!("tune plan -i right {wanted}"))).success().out;
+        let printed = plan();
+        assert!(printed.starts_with(expected), "{printed}");
+        run_plan(right, &printed);
+        assert_eq!(plan(), "Nothing to change on right\n");
+    }
+    let file = "cpuidle/state1/disable".into();
+    for (setting, before, value) in [
+        (Change::Rings, "256 0 0 256", "512 0 0 256"),
+        (Change::Moderation, "", "50 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"),
+        (Change::Sharing, "1 4 0 0 1 0 1", "1 4 0 0 0 0 0"),
+        (Change::Interrupt("right-rx-0".into()), "0", "1"),
+        (Change::Cpu { cpu: 0, file }, "0", "1"),
+    ] {
+        assert!(!is_run_on_a_veth(&setting));
+        let command = setting.command("right", before, value, Some(1));
+        match command.starts_with("ethtool") {
+            true => {
+                let refused = run(right, program("sh -c").arg(&command)).errors;
+                assert!(
+                    refused.contains("not supported") && !refused.contains("bad"),
+                    "{command}: {refused}"
+                );
+            }
+            false => drop(run(right, program("sh -n -c").arg(&command)).success()),
+        }
+    }
+}
+
+#[test]
+fn root_alone_settings_of_the_host_are_restored_though_the_interface_is_gone() {
+    let Some(scratch) = scratch_of_root() else { return };
+    // The host's own settings exist in its first network namespace only.
+    const FILE: &str = "/proc/sys/net/core/netdev_max_backlog";
+    let _restored = Setting::change(FILE, "777");
+    let folder = scratch.file("states");
+    let host = |line: &str| {
+        let mut command = capbench("tune");
+        run(HOST, command.args(line.split_whitespace()).arg("--state").arg(&folder))
+    };
+    program("ip link del dev cbtune0").output().unwrap();
+    let ip = |line: &str| run(HOST, program("ip").args(line.split_whitespace())).success();
+    ip("link add cbtune0 type veth peer name cbtune1");
+    // What `plan` prints is run as it is printed.
+    let plan = || run(HOST, capbench("tune plan -i cbtune0 --only backlog")).success().out;
+    let printed = plan();
+    let ran = run(HOST, program("sh -e -c").arg(&printed));
+    let (left, is_set) = (plan(), std::fs::read_to_string(FILE).unwrap());
+    std::fs::write(FILE, "777").unwrap();
+    let applied = host("apply -i cbtune0 --only backlog,offloads");
+    ip("link del dev cbtune0");
+    assert_eq!(printed, "sysctl -w net.core.netdev_max_backlog=10000\n");
+    assert_eq!((left.as_str(), is_set.trim()), ("Nothing to change on cbtune0\n", "10000"), "{ran:#?}");
+    assert!(applied.success().out.contains("netdev_max_backlog: 777 -> 10000"));
+    let restored = host("restore -i cbtune0");
+    let now = std::fs::read_to_string(FILE).unwrap();
+    assert_eq!(now.trim(), "777", "{restored:#?}");
+    assert!(restored.out.contains("netdev_max_backlog: 10000 -> 777"), "{restored:#?}");
 }
 
 /// What `tune check --run` says of a run with these interfaces, whose trial lost 3 of 1000 frames in the backlog.

@@ -101,7 +101,7 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
     let ends = format!("tcpdump {} is stopped (state T)", tcpdump.pid());
     let as_one_line = watched.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        as_one_line.contains(&ends) && watched.contains(&format!("`kill -CONT {}`", tcpdump.pid())),
+        as_one_line.contains(&ends) && watched.contains(&format!("do:     kill -CONT {}\n", tcpdump.pid())),
         "{watched}"
     );
 

@@ -67,7 +67,7 @@ fn root_alone_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
     why.wait_for("link_queue (");
     let said = why.end();
     assert!(refused > 0 && said.contains(&format!("({refused} in ")), "{refused}: {said}");
-    assert!(said.contains("NAPI poll (256 frames) was full") && said.contains("/threaded"), "{said}");
+    assert!(said.contains("NAPI poll (256 frames) was full") && said.contains("do: taskset -pc "), "{said}");
 }
 
 /// Threads of the kernel whose name begins so.

@@ -25,7 +25,7 @@ fn root_why_on_interfaces_where_nothing_can_come() {
     assert!(alone.contains("nothing arrives on right (it has no carrier) and nothing is lost"), "{alone}");
     spaces.right.ip("link set dev right down");
     let down = said(&spaces, "-i right");
-    assert!(down.contains("right is down: nothing arrives; `ip link set right up` sets it up"), "{down}");
+    assert!(down.contains("right is down: nothing arrives; `ip link set dev right up` sets it up"), "{down}");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::FrameCounts::{Each, EachNotRefused};
 use super::Meaning::{
-    Allowance, Driver as DriverDrop, Framing, Missed, NoMemory, Offload, Part, Shortage, Transmit, Xdp,
+    Allowance, Diverted, Driver as DriverDrop, Framing, Missed, NoMemory, Offload, Part, Shortage, Transmit,
+    Xdp,
 };
 use super::{Driver, REDIRECT, Row, info, link, queue, total};
 
@@ -122,7 +123,7 @@ const VETH: &[Row] = &[
     queue("rx_queue_{n}_drops", DriverDrop, VETH_C).part(REDIRECT),
     queue("rx_queue_{n}_xdp_drops", Xdp, VETH_C),
     info("rx_queue_{n}_xdp_packets", Part, VETH_C).polled(),
-    info("rx_queue_{n}_xdp_redirect|rx_queue_{n}_xdp_tx", Offload, VETH_C),
+    info("rx_queue_{n}_xdp_redirect|rx_queue_{n}_xdp_tx", Diverted, VETH_C),
     info("rx_queue_{n}_xdp_tx_errors", Part, VETH_C),
     info("tx_queue_{n}_xdp_xmit_errors", Transmit, VETH_C),
 ];

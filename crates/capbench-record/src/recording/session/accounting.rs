@@ -60,8 +60,8 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
         let source = LinkCounts::MISSED.into();
         interface.losses.insert(0, Loss { place: Place::Link, count: link.missed, source });
     }
-    if let Some(unreached) = readings.first().and_then(|reading| reading.unreached.clone()) {
-        interface.losses.insert(1, unreached);
+    if let Some(reading) = readings.first() {
+        interface.losses.splice(1..1, reading.unreached.iter().cloned());
     }
     // The carrier counter also sees losses that ended before the recorder looked.
     let counted = link.carrier_losses.filter(|losses| *losses > 0);

@@ -1,5 +1,6 @@
 //! What `count --json` prints: a document per second, and one with the totals. `docs/count.schema.json` is their schema.
 
+use capbench_host::xdp::XdpTakes;
 use capbench_lab::counting::{Part, Sum};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::mark::Tally;
@@ -87,6 +88,8 @@ pub struct Totals {
     pub ring_fullest: Option<f64>,
     /// CPU time of the counting threads in seconds.
     pub cpu_s: f64,
+    /// The XDP program in front of the capture, and what it took; null without one.
+    pub xdp: Option<TakenByXdp>,
     /// The frames of the trial of --verify; null without --verify, and if the method returns no frames.
     pub verified: Option<Verified>,
     /// The frames of the trial of --verify that the kernel counted; null where capbench itself saw them.
@@ -134,6 +137,22 @@ pub struct LostAt {
     place: &'static str,
     /// Packets; null is unknown.
     count: Option<u64>,
+}
+
+/// Packets that an XDP program took in front of the capture.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TakenByXdp {
+    /// The program, where it runs, and the processes that hold it.
+    pub program: String,
+    /// Packets; null if no counter shows how many.
+    pub packets: Option<u64>,
+}
+
+impl TakenByXdp {
+    /// What was counted; `None` if there was no program.
+    pub fn of(takes: &XdpTakes) -> Option<Self> {
+        Some(Self { program: takes.program()?.to_string(), packets: takes.taken() })
+    }
 }
 
 /// The frames of a trial, each verified.

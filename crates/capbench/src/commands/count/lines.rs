@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use capbench_capture::Occupancy;
+use capbench_host::xdp::XdpTakes;
 use capbench_lab::counting::{Part, Seen, Sum};
 use capbench_model::counters::Counters;
 use capbench_sys::host::LinkLayer;
@@ -9,7 +10,9 @@ use capbench_sys::host::clock;
 use console::Term;
 
 use super::CountFlags;
-use super::documents::{self, Document, Interval, LostAt, OfFilter, OfMember, SCHEMA_VERSION, Verified};
+use super::documents::{
+    self, Document, Interval, LostAt, OfFilter, OfMember, SCHEMA_VERSION, TakenByXdp, Verified,
+};
 use crate::output::{print, print_json_line};
 use crate::status::{BitRates, Figures, InPlace, Losses, OtherTrial, lost, other_trials, word};
 
@@ -145,22 +148,26 @@ impl Lines {
     }
 
     /// Prints the totals so far on standard error when a signal asks for them.
-    pub fn tell(&mut self, now: &Totals, seen: Option<&Seen>) {
+    pub fn tell(&mut self, now: &Totals, seen: Option<&Seen>, xdp: Option<&XdpTakes>) {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        crate::output::tell(&self.totals(now, seen));
+        crate::output::tell(&self.totals(now, seen, xdp));
     }
 
     /// Prints everything at the end.
-    pub fn close(mut self, end: &Totals, seen: Option<&Seen>) -> Result<()> {
+    pub fn close(mut self, end: &Totals, seen: Option<&Seen>, xdp: Option<&XdpTakes>) -> Result<()> {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        if self.json { print_json_line(&self.document(end, seen)) } else { print(&self.totals(end, seen)) }
+        if self.json {
+            print_json_line(&self.document(end, seen, xdp))
+        } else {
+            print(&self.totals(end, seen, xdp))
+        }
     }
 
-    fn document(&self, end: &Totals, seen: Option<&Seen>) -> Document {
+    fn document(&self, end: &Totals, seen: Option<&Seen>, xdp: Option<&XdpTakes>) -> Document {
         let (verified, counted_in_kernel) = match seen {
             Some(seen @ Seen::Verified { arrivals, others, .. }) => {
                 let lost = Some(self.lost(seen)).filter(|(_, of)| *of > 0);
@@ -186,6 +193,7 @@ impl Lines {
             left_out_by_filter: *filtered,
             ring_fullest: self.fullest.map(Occupancy::share),
             cpu_s: *cpu_ns as f64 / 1e9,
+            xdp: xdp.and_then(TakenByXdp::of),
             verified,
             counted_in_kernel,
         })
@@ -207,7 +215,7 @@ impl Lines {
     }
 
     /// tcpdump's three lines first, because scripts read them, then the rest.
-    fn totals(&self, end: &Totals, seen: Option<&Seen>) -> String {
+    fn totals(&self, end: &Totals, seen: Option<&Seen>, xdp: Option<&XdpTakes>) -> String {
         let Totals { whole: Part { all, each, filtered, counters, cpu_ns }, members, seconds } = end;
         let per_packet = if all.packets == 0 { 0.0 } else { *cpu_ns as f64 / all.packets as f64 };
         let seconds = seconds.max(1e-9);
@@ -225,6 +233,9 @@ impl Lines {
             Losses::of(counters),
             word(self.fullest),
         );
+        if let Some(TakenByXdp { program, packets }) = xdp.and_then(TakenByXdp::of) {
+            lines += &format!("{} packets taken by XDP {program}, in front of the capture\n", word(packets));
+        }
         if let Some(filtered) = filtered {
             lines += &format!("{filtered} packets left out by the filter\n");
         }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use capbench_model::figures::grouped;
 use capbench_report::formats::text::{COLUMNS, wrapped};
 use capbench_report::printable;
-use capbench_why::{ClosedSockets, Look, Socket};
+use capbench_why::{ClosedSockets, Look, Remedy, Socket};
 
 use crate::status::word;
 
@@ -56,6 +56,10 @@ fn verdict(text: &mut String, look: &Look) {
     for advice in &look.advice {
         wrapped(text, "  why:    ", "          ", &format!("{}: {}", advice.who, advice.cause));
         wrapped(text, "  change: ", "          ", &advice.change);
+        // Not wrapped, so that it can be copied.
+        for command in advice.remedies.iter().filter_map(Remedy::command) {
+            let _ = writeln!(text, "  do:     {command}");
+        }
     }
 }
 

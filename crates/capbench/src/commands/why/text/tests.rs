@@ -120,8 +120,10 @@ fn look() -> Look {
             who: "the TPACKET_V3 ring of suricata 4242".into(),
             cause: "suricata 4242 does not keep up: it is busy (98 % of a CPU)".into(),
             change: "make it do less for each packet, or share the load between several sockets".into(),
+            remedies: vec![Remedy::Priority { pid: 4242 }],
         }],
         verdict: "the TPACKET_V3 ring of suricata 4242 loses 1,234,567 packets/s (1234567 in 1.0 s)".into(),
+        ..Look::default()
     }
 }
 
