@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
@@ -21,12 +21,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::identity;
-use super::trust::{Controller, Trust, Untrusted};
+use super::trust::{Controller, MOST_LINKS, Trust, Untrusted};
 
 pub use temporary::Temporary;
 
-/// As many symbolic links as the kernel follows in one path (path_resolution(7)).
-const MOST_LINKS: usize = 40;
 /// The mode of new folders and files before the umask.
 const FOLDER_MODE: u32 = 0o777;
 /// The mode of new world-readable files, before the umask.
@@ -102,6 +100,27 @@ impl Folder {
             }
         }
         Ok(names)
+    }
+
+    /// The target of a symbolic link; `None` for another kind of file.
+    ///
+    /// # Errors
+    /// The kernel's reason; [`Untrusted`] if others can replace the link.
+    pub(super) fn link(&self, name: &OsStr, trust: &Trust) -> io::Result<Option<PathBuf>> {
+        let found = step(&self.descriptor, name)?;
+        check_entry(trust, &self.descriptor, &found)?;
+        if FileType::from_raw_mode(fstat(&found)?.st_mode) != FileType::Symlink {
+            return Ok(None);
+        }
+        target_of(&found).map(Some)
+    }
+
+    /// Checks that no other user can make a file in it, not even where only the owner of a file can replace it (`/tmp`).
+    ///
+    /// # Errors
+    /// [`Untrusted`].
+    pub fn check_not_shared(&self, trust: &Trust) -> io::Result<()> {
+        trust.check_owner_and_mode(&fstat(&self.descriptor)?).map_err(untrusted(&self.descriptor))
     }
 
     /// Opens a file for reading. Does not follow a symbolic link or wait for a pipe.
@@ -245,15 +264,14 @@ impl Folder {
                 continue;
             }
             links += 1;
-            if links > MOST_LINKS || i128::from(fstatfs(&next)?.f_type) == PROC {
+            if links > MOST_LINKS {
                 return Err(Errno::LOOP.into());
             }
-            let target = readlinkat(&next, "", Vec::new())?;
-            let target = Path::new(OsStr::from_bytes(target.to_bytes()));
+            let target = target_of(&next)?;
             if target.is_absolute() {
-                here = start(target, trust)?;
+                here = start(&target, trust)?;
             }
-            ahead.extend(names(target));
+            ahead.extend(names(&target));
         }
         Self::of_descriptor(here, path.into(), trust)
     }
@@ -301,6 +319,14 @@ fn start(path: &Path, trust: &Trust) -> io::Result<OwnedFd> {
 /// The file or folder of this name; of a symbolic link the link itself.
 fn step(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Where an open symbolic link leads to.
+fn target_of(link: &OwnedFd) -> io::Result<PathBuf> {
+    if i128::from(fstatfs(link)?.f_type) == PROC {
+        return Err(Errno::LOOP.into());
+    }
+    Ok(OsString::from_vec(readlinkat(link, "", Vec::new())?.into_bytes()).into())
 }
 
 /// Makes a folder, or finds it made by somebody else meanwhile.

@@ -5,14 +5,20 @@
 //! a list grants to users besides the owner and `other` (acl(5)). Lists of NFSv4 are not visible here.
 
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
-use rustix::fs::{Mode, Stat};
+use rustix::fs::{Mode, Stat, fstat};
 
+use super::folder::Folder;
 use super::{identity, namespace};
 
 /// What sudo(8) sets: the number of the user who called it.
 const SUDO_UID: &str = "SUDO_UID";
+
+/// As many symbolic links as the kernel follows in one path (path_resolution(7)).
+pub(super) const MOST_LINKS: usize = 40;
 
 /// The users that may control a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +49,8 @@ pub enum Controller {
     Group(u32),
     /// Everybody: it is world-writable.
     Everybody,
+    /// A secret that everybody can read.
+    Readers,
 }
 
 impl fmt::Display for Controller {
@@ -51,6 +59,7 @@ impl fmt::Display for Controller {
             Self::Owner(user) | Self::OwnerInShared(user) => write!(formatter, "belongs to user {user}"),
             Self::Group(group) => write!(formatter, "may be written by group {group}"),
             Self::Everybody => formatter.write_str("may be written by everybody"),
+            Self::Readers => formatter.write_str("may be read by everybody"),
         }
     }
 }
@@ -93,6 +102,53 @@ impl Trust {
         Self { users: Some([0].into_iter().chain(caller).collect()), private_groups: true }
     }
 
+    /// Opens a file for reading. Each symbolic link on the way counts if nobody else can replace it. A descriptor of this
+    /// process (`/dev/stdin`, `/dev/fd/N`) is what the caller has opened.
+    ///
+    /// # Errors
+    /// The kernel's reason; [`Untrusted`] if others control the file, a link or a folder above.
+    pub fn open(&self, path: &Path) -> io::Result<File> {
+        if self.is_everybody() || path.starts_with("/dev/fd") || path == Path::new("/dev/stdin") {
+            return File::open(path);
+        }
+        let mut path = path.to_path_buf();
+        for _ in 0..MOST_LINKS {
+            let (folder, name) = Folder::of_file(&path, self)?;
+            let Some(target) = folder.link(name, self)? else { return folder.open_file(name, self) };
+            path = folder.path().join(target);
+        }
+        Err(rustix::io::Errno::LOOP.into())
+    }
+
+    /// The octets of a file that [`Trust::open`] opens, up to `most`.
+    ///
+    /// # Errors
+    /// Those of [`Trust::open`]; `InvalidData` if it is longer.
+    pub fn read(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        read_up_to(self.open(path)?, most)
+    }
+
+    /// The text of a file, likewise.
+    ///
+    /// # Errors
+    /// Those of [`Trust::read`]; `InvalidData` if it is not UTF-8.
+    pub fn read_text(&self, path: &Path, most: u64) -> io::Result<String> {
+        let text = String::from_utf8(self.read(path, most)?);
+        text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    }
+
+    /// The octets of a secret, such as a key: nobody but root and the effective user controls it, and not everybody can read it.
+    ///
+    /// # Errors
+    /// Those of [`Trust::read`]; [`Untrusted`] if everybody can read it.
+    pub fn read_secret(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let file = Self::for_code().open(path)?;
+        if Mode::from_raw_mode(fstat(&file)?.st_mode).contains(Mode::ROTH) {
+            return Err(Untrusted { path: path.display().to_string(), who: Controller::Readers }.into());
+        }
+        read_up_to(file, most)
+    }
+
     /// Whether everybody is trusted, so that nothing needs to be looked at.
     pub(super) fn is_everybody(&self) -> bool {
         self.users.is_none()
@@ -131,6 +187,14 @@ impl Trust {
     fn has(&self, user: u32) -> bool {
         self.users.as_ref().is_none_or(|users| users.contains(&user))
     }
+}
+
+fn read_up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    if file.take(most.saturating_add(1)).read_to_end(&mut octets)? as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it is longer than {most} octets")));
+    }
+    Ok(octets)
 }
 
 impl From<Untrusted> for io::Error {

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use capbench_sys::host::folder::Folder;
@@ -43,7 +43,9 @@ impl Sources {
         let mut files = Vec::new();
         for folder in &self.folders {
             for path in names(folder).map_err(|error| refusal(folder, &error))? {
-                let text = text(&path).map_err(|error| refusal(&path, &error))?;
+                let text = Trust::for_settings()
+                    .read_text(&path, LONGEST)
+                    .map_err(|error| refusal(&path, &error))?;
                 files.push((path.display().to_string(), text));
             }
         }
@@ -76,7 +78,10 @@ fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
         }
         found => found?,
     };
-    let opened = Folder::open(folder, &Trust::for_settings())?;
+    let trust = Trust::for_settings();
+    let opened = Folder::open(folder, &trust)?;
+    // In a shared folder, any user could stop root's commands by a file of theirs.
+    opened.check_not_shared(&trust)?;
     let mut names = opened.names()?;
     let is_setting = |name: &OsString| {
         Path::new(name).extension() == Some(OsStr::new("toml")) && !name.to_string_lossy().starts_with('.')
@@ -84,19 +89,6 @@ fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
     names.retain(is_setting);
     names.sort();
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
-}
-
-/// The text of a file. A symbolic link counts, as configuration is often linked into place: its target is checked.
-fn text(path: &Path) -> io::Result<String> {
-    let trust = Trust::for_settings();
-    let target = fs::canonicalize(path)?;
-    let (folder, name) = Folder::of_file(&target, &trust)?;
-    let mut text = String::new();
-    let file = folder.open_file(name, &trust)?;
-    if file.take(LONGEST + 1).read_to_string(&mut text)? as u64 > LONGEST {
-        return Err(io::Error::new(ErrorKind::InvalidData, format!("it is longer than {LONGEST} octets")));
-    }
-    Ok(text)
 }
 
 fn refusal(path: &Path, error: &io::Error) -> Usage {
