@@ -24,6 +24,8 @@ pub mod compare;
 mod error;
 pub mod export;
 pub mod figures;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod layout;
 pub mod page;
 pub mod reader;
