@@ -89,6 +89,13 @@ impl Trust {
         if is_root && is_host { Self::root() } else { Self::everybody() }
     }
 
+    /// For files named on the command line that decide what runs: campaigns, definitions of programs, and the programs and libraries
+    /// that they name. As the host's root: trusts root and the caller of sudo(8), who could name any program. Nothing is checked
+    /// for another user.
+    pub fn for_instructions() -> Self {
+        Self::for_output()
+    }
+
     /// For folders that this process writes to. As the host's root: trusts root and the caller of sudo(8). Another user has no
     /// extra power there that others could abuse, so nothing is checked.
     pub fn for_output() -> Self {
@@ -118,6 +125,15 @@ impl Trust {
             path = folder.path().join(target);
         }
         Err(rustix::io::Errno::LOOP.into())
+    }
+
+    /// Checks a file that another program reads or runs, as [`Trust::open`] does.
+    ///
+    /// # Errors
+    /// Those of [`Trust::open`].
+    pub fn check(&self, path: &Path) -> io::Result<()> {
+        // A program need not be readable.
+        if self.is_everybody() { Ok(()) } else { self.open(path).map(drop) }
     }
 
     /// The octets of a file that [`Trust::open`] opens, up to `most`.
@@ -186,6 +202,19 @@ impl Trust {
 
     fn has(&self, user: u32) -> bool {
         self.users.as_ref().is_none_or(|users| users.contains(&user))
+    }
+}
+
+/// An error of a file that decides what runs, with what to do about it if others control the file.
+pub fn advised(error: io::Error) -> io::Error {
+    match error.get_ref().is_some_and(|inner| inner.is::<Untrusted>()) {
+        true => io::Error::new(
+            error.kind(),
+            format!(
+                "{error}; as root, capbench runs only what root or the caller of sudo controls: change the owner and the mode"
+            ),
+        ),
+        false => error,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use capbench_report::command_line;
+use capbench_sys::host::trust::{self, Trust};
 use clap::{Arg, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -22,6 +22,8 @@ use crate::{Cli, help};
 const COMMANDS: [&str; 5] = ["bench", "search", "sweep", "rfc2544", "soak"];
 /// Flags that a campaign gives to its runs itself.
 const OWN_FLAGS: [&str; 2] = ["out", "dry-run"];
+/// Octets that a file may have.
+const LONGEST: u64 = 1 << 20;
 /// Runs of one file: far more than anybody waits for.
 const MOST_RUNS: usize = 10_000;
 /// Octets of a name, which is also the name of a directory.
@@ -101,9 +103,10 @@ impl Campaign {
 /// Reads a file.
 ///
 /// # Errors
-/// What is no campaign: the line, the key, and what may be there.
+/// A file that cannot be read, or that others control when root reads it. What is no campaign: the line, the key, and what may be there.
 pub fn read(path: &Path) -> Result<Campaign> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = Trust::for_instructions().read_text(path, LONGEST).map_err(trust::advised);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Reader { path: path.display().to_string(), text: &text }.campaign(&stem)?)
 }
@@ -134,7 +137,7 @@ impl Reader<'_> {
                             return Err(self.refuse(key, "write each run as a table [[run]]"));
                         };
                         let line = line_of(self.text, &entry.span());
-                        campaign.runs.extend(self.runs(&cli, table, line)?);
+                        campaign.runs.extend(self.runs(&cli, table, line, campaign.runs.len())?);
                     }
                 }
                 ("name", _) => return Err(self.refuse(key, "it is a string")),
@@ -146,16 +149,18 @@ impl Reader<'_> {
         if campaign.runs.is_empty() {
             return Err(Usage(format!("{}: it has no run; begin each with [[run]]", self.path)));
         }
-        if campaign.runs.len() > MOST_RUNS {
-            let runs = campaign.runs.len();
-            return Err(Usage(format!("{}: {runs} runs; a campaign has up to {MOST_RUNS}", self.path)));
-        }
         self.check_names(&campaign.runs)?;
         Ok(campaign)
     }
 
-    /// The runs of an entry.
-    fn runs(&self, cli: &Command, table: &DeTable<'_>, line: usize) -> Result<Vec<PlannedRun>, Usage> {
+    /// The runs of an entry; the file has as many as `before` in front of it.
+    fn runs(
+        &self,
+        cli: &Command,
+        table: &DeTable<'_>,
+        line: usize,
+        before: usize,
+    ) -> Result<Vec<PlannedRun>, Usage> {
         let (mut command, mut name, mut fixed, mut matrix) = (None, None, Vec::new(), Vec::new());
         for (key, value) in entries(table) {
             match (key.get_ref().as_ref(), value.get_ref()) {
@@ -181,6 +186,13 @@ impl Reader<'_> {
         let fixed = self.fixed(found, fixed)?;
         let axes = self.axes(found, matrix)?;
         let name = name.unwrap_or_else(|| command.clone());
+        let number = axes.iter().fold(1, |number: usize, (_, values)| number.saturating_mul(values.len()));
+        if before.saturating_add(number) > MOST_RUNS {
+            return Err(Usage(format!(
+                "{}:{line}: the matrix has {number} runs; a campaign has up to {MOST_RUNS}",
+                self.path
+            )));
+        }
         let runs = product(&axes).map(|point| {
             let mut named = name.clone();
             let mut words = fixed.clone();
