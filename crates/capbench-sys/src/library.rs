@@ -221,6 +221,9 @@ mod tests {
         assert_eq!(check_of_root(&link).unwrap(), own);
         chown(&own, Some(4711), None).unwrap();
         assert!(check_of_root(&link).unwrap_err().to_string().ends_with("libown.so belongs to user 4711"));
+        // Without file capabilities, too, root opens by a path only what nobody else controls.
+        let text = refusal(link.to_str().unwrap());
+        assert!(text.contains("libown.so belongs to user 4711; as root, capbench runs only"), "{text}");
         chown(&own, Some(0), None).unwrap();
         chown(scratch.path(), Some(4711), None).unwrap();
         assert!(check_of_root(&link).is_err());

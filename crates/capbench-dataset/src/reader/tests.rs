@@ -11,14 +11,14 @@ const COLUMNS: [&str; 7] = ["text", "count", "number", "flag", "octets", "map", 
 
 /// A small file with a column of each shape that is read.
 fn file() -> Vec<u8> {
-    let some = |row: &u64| row % 3 != 0;
+    let some = |row: &u64| !row.is_multiple_of(3);
     let column = |name, of| Column { name, of, from: "" };
     let texts = |row: &u64| (0..row % 4).map(|nth| format!("{row}.{nth}")).collect::<Vec<_>>();
     let columns = [
         column("text", Of::Text(Box::new(move |row| some(row).then(|| format!("text {row}"))))),
         column("count", Of::Count(Box::new(move |row| some(row).then_some(*row)))),
         column("number", Of::Number(Box::new(move |row| some(row).then_some(*row as f64)))),
-        column("flag", Of::Flag(Box::new(move |row| some(row).then_some(row % 2 == 0)))),
+        column("flag", Of::Flag(Box::new(move |row| some(row).then_some(row.is_multiple_of(2))))),
         column("octets", Of::Octets(Box::new(move |row| some(row).then(|| vec![*row as u8])))),
         column(
             "map",
@@ -36,7 +36,7 @@ fn each_shape_of_a_column_is_read_as_it_was_written() {
     let rows = rows_of_octets(&file(), &COLUMNS).unwrap();
     assert_eq!(rows.len(), 20);
     for (nth, row) in rows.iter().enumerate() {
-        let some = nth % 3 != 0;
+        let some = !nth.is_multiple_of(3);
         assert_eq!(row.text("text"), some.then(|| format!("text {nth}")).as_deref());
         assert_eq!(
             (row.whole("count"), row.number("number")),
@@ -44,7 +44,7 @@ fn each_shape_of_a_column_is_read_as_it_was_written() {
         );
         assert_eq!(
             (row.flag("flag"), row.octets("octets")),
-            (some.then_some(nth % 2 == 0), some.then_some(&[nth as u8][..]))
+            (some.then_some(nth.is_multiple_of(2)), some.then_some(&[nth as u8][..]))
         );
         assert_eq!(row.length("list"), Some(nth % 4));
         let last = format!("{nth}.{}", (nth % 4).saturating_sub(1));

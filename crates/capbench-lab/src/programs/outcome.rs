@@ -70,9 +70,10 @@ impl Outcome<'_> {
                 self.output.last_words()
             ));
         }
-        notes.extend(self.missing_tail(&report, verified.as_ref(), &window.sockets));
-        notes.extend(self.program.unheeded(self.job.capture));
         let (counters, unread) = self.counters(&report, &window.sockets, arrivals.read);
+        let known = lost_or_unread(&report, &counters, &unread);
+        notes.extend(self.missing_tail(&report, verified.as_ref(), &window.sockets, known));
+        notes.extend(self.program.unheeded(self.job.capture));
         let record = verified.as_mut().and_then(|verified| verified.record.take());
         let summary = verified.as_ref().map(|verified| &verified.summary);
         let received = Received {
@@ -201,21 +202,22 @@ impl Outcome<'_> {
         notes
     }
 
-    /// Frames that a user-defined program does not account for: it may have had too little time.
+    /// Frames that a user-defined program does not account for: it may have had too little time. `known` are lost or unread at a
+    /// known place.
     fn missing_tail(
         &self,
         report: &Report,
         verified: Option<&Verified>,
         sockets: &OpenSockets,
+        known: u64,
     ) -> Option<String> {
-        let dropped = report.all_dropped().unwrap_or(0);
         let reached = match verified {
             // The truncated file explains more.
             Some(verified) if verified.summary.ends_early => return None,
             Some(verified) => verified.reached,
             None => report.captured()?,
         };
-        let missing = self.sent()?.checked_sub(reached + dropped).filter(|missing| *missing > 0)?;
+        let missing = self.sent()?.checked_sub(reached + known).filter(|missing| *missing > 0)?;
         let what = match verified {
             Some(_) => format!("the last {missing} or more frames sent are not in its file"),
             None => format!("it does not account for {missing} of the frames sent"),
@@ -244,5 +246,14 @@ impl Outcome<'_> {
         let remark = self.program.remark.as_ref().map_or(String::new(), |remark| format!("; {remark}"));
         let command = format!("{}{file}{remark}", words.join(" "));
         RingGeometry::Program { command, interface: self.job.interface.name.clone() }
+    }
+}
+
+/// Frames that its sockets dropped or still had, or that it said it lost.
+fn lost_or_unread(report: &Report, counters: &Counters, unread: &UnreadFrames) -> u64 {
+    let dropped = counters.dropped().or(report.all_dropped()).unwrap_or(0);
+    match unread {
+        UnreadFrames::Counted(unread) => dropped.saturating_add(*unread),
+        UnreadFrames::Unknown(_) => dropped,
     }
 }
