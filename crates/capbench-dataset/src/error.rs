@@ -31,6 +31,18 @@ pub enum DatasetError {
     /// A run that another campaign of the dataset has.
     #[error("{path}: the run is already in campaign={1} of the dataset; leave --label campaign out of one of the two exports, or remove the older file {2}", path = .0.display())]
     OtherCampaign(PathBuf, String, PathBuf),
+    /// A run that the dataset has of another host.
+    #[error("{path}: the dataset has the run of host {1}, not {2}: one of the two is a copy, or was changed; leave it out, or remove the older file {file}", path = .0.display(), file = .3.display())]
+    OtherHost(PathBuf, String, String, PathBuf),
+    /// A run that the dataset has with other labels.
+    #[error("{path}: the dataset has the run with {1}, not with {2}; give the same labels, or remove the older file {file}", path = .0.display(), file = .3.display())]
+    OtherLabels(PathBuf, String, String, PathBuf),
+    /// A run that the dataset has with other trials.
+    #[error("{path}: the dataset has other counts of trial {1} of this run: one of the two was changed; leave it out, or remove the older file {file}", path = .0.display(), file = .2.display())]
+    OtherTrials(PathBuf, i64, PathBuf),
+    /// A run whose ledgers do not add up.
+    #[error("{path}: the ledger of trial {1} does not add up to what it says is unexplained: the file was changed after it was written; export the original", path = .0.display())]
+    Changed(PathBuf, u32),
     /// A label that cannot be used.
     #[error("--label {0}: {1}")]
     Label(String, &'static str),
@@ -48,6 +60,9 @@ pub enum DatasetError {
     /// A file that is no Parquet file of capbench.
     #[error("{path}: is no Parquet file that can be read ({1}); remove it, and export its run again", path = .0.display())]
     Parquet(PathBuf, #[source] ParquetError),
+    /// A file whose rows take far more memory than the file has octets.
+    #[error("{path}: its rows take far more memory than a file of its size may take; it was not written by capbench: remove it, and export its run again", path = .0.display())]
+    TooMuch(PathBuf),
     /// A folder without a dataset.
     #[error("{path}: there is no dataset here: it has no file below trials/v=1; name the folder of `capbench export --to`", path = .0.display())]
     NoDataset(PathBuf),

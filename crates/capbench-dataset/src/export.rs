@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
 use capbench_report::read::{self, Run};
 use capbench_sys::host::folder::{FILE_MODE, Folder};
@@ -15,6 +16,7 @@ use capbench_sys::host::trust::Trust;
 
 use crate::error::{DatasetError, Result};
 use crate::layout::{self, Labels};
+use crate::replaced;
 use crate::run_id;
 use crate::tables::{ExportedRun, TABLES, saved_host_id, trials};
 
@@ -24,24 +26,35 @@ const LOCK: &str = ".capbench-export.lock";
 const UNFINISHED: &str = ".unfinished";
 /// Files of results below a folder.
 const RESULTS: &str = "results.json";
+/// Where a campaign keeps the attempts of its runs that it repeated: they are no results.
+const REPEATED: &str = "earlier";
+
+/// What a search for runs found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The directories of runs, or files.
+    pub runs: Vec<PathBuf>,
+    /// Folders of attempts that a campaign repeated, which are left out.
+    pub repeated: Vec<PathBuf>,
+}
 
 /// The runs in a folder and in those below it; a file or a run's directory is itself.
 ///
 /// # Errors
 /// A folder cannot be read, or there is no run.
-pub fn runs_in(path: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+pub fn runs_in(path: &Path) -> Result<Found> {
+    let mut found = Found::default();
     if fs::metadata(path).map_err(|source| DatasetError::Unreadable(path.into(), source))?.is_dir() {
         below(path, &mut found)?;
     } else {
-        found.push(path.into());
+        found.runs.push(path.into());
     }
-    if found.is_empty() { Err(DatasetError::NoRuns(path.into())) } else { Ok(found) }
+    if found.runs.is_empty() { Err(DatasetError::NoRuns(path.into())) } else { Ok(found) }
 }
 
-fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+fn below(folder: &Path, found: &mut Found) -> Result<()> {
     if folder.join(RESULTS).is_file() {
-        found.push(folder.into());
+        found.runs.push(folder.into());
         return Ok(());
     }
     let unreadable = |source| DatasetError::Unreadable(folder.into(), source);
@@ -49,7 +62,12 @@ fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         // A symbolic link can lead back up.
-        if entry.file_type().map_err(unreadable)?.is_dir() {
+        if !entry.file_type().map_err(unreadable)?.is_dir() {
+            continue;
+        }
+        if entry.file_name() == REPEATED {
+            found.repeated.push(entry.path());
+        } else {
             folders.push(entry.path());
         }
     }
@@ -72,6 +90,8 @@ pub struct Exported {
 #[derive(Debug)]
 pub struct Export {
     dataset: PathBuf,
+    /// The dataset. In it no symbolic link is followed: others may have put it there.
+    folder: Folder,
     labels: Labels,
     host_id: Option<String>,
     /// Where files are written.
@@ -102,7 +122,7 @@ impl Export {
         let folder = Folder::create(dataset, &Trust::for_output()).map_err(unwritable)?;
         let lock = folder.open_lock_file(OsStr::new(LOCK)).map_err(unwritable)?;
         let unfinished =
-            Folder::create(&dataset.join(UNFINISHED), &Trust::for_output()).map_err(unwritable)?;
+            folder.make_below(OsStr::new(UNFINISHED), &Trust::for_output()).map_err(unwritable)?;
         let mut done = Exported::default();
         // Another export that runs now may own such files.
         if lock.try_lock().is_ok() {
@@ -111,6 +131,7 @@ impl Export {
         lock.lock_shared().map_err(unwritable)?;
         Ok(Self {
             dataset: dataset.into(),
+            folder,
             labels,
             host_id,
             unfinished,
@@ -133,6 +154,9 @@ impl Export {
 
     fn add_run(&mut self, run: &Run, path: &Path) -> Result<()> {
         let results = &run.results;
+        if let Some(trial) = results.trials.iter().find(|trial| !trial.ledger_sums_up()) {
+            return Err(DatasetError::Changed(path.into(), trial.number));
+        }
         let id = run_id::of(results).map_err(|saved| DatasetError::RunId(path.into(), saved))?;
         let date = layout::date(results.started_unix_s);
         self.refuse_other_campaign(path, &id, &date)?;
@@ -146,10 +170,12 @@ impl Export {
         }
         let host_id = self.host_id.clone().or_else(|| saved_host_id(results));
         let exported = ExportedRun { id: id.clone(), host_id, results, labels: &self.labels.others };
+        let name = layout::file_name(&id);
+        let partition = layout::partition(trials::NAME, &self.labels.campaign, &date);
+        replaced::check(path, &self.dataset.join(partition).join(&name), &exported)?;
         // All tables are made before one is written.
         let made = TABLES.iter().map(|table| Ok((table.name, (table.file)(&exported)?)));
         let made = made.collect::<Result<Vec<_>>>()?;
-        let name = layout::file_name(&id);
         for (table, content) in made {
             let partition = layout::partition(table, &self.labels.campaign, &date);
             self.write(partition, name.clone(), &content)?;
@@ -183,10 +209,16 @@ impl Export {
     }
 
     fn wait_for_disk(&self) -> Result<()> {
-        let unwritable = |source| DatasetError::Unwritable(self.dataset.clone(), source);
-        Folder::open(&self.dataset, &Trust::for_output())
-            .and_then(|folder| folder.sync_file_system())
-            .map_err(unwritable)
+        self.folder
+            .sync_file_system()
+            .map_err(|source| DatasetError::Unwritable(self.dataset.clone(), source))
+    }
+
+    fn make_partition(&self, partition: &Path) -> io::Result<Folder> {
+        let trust = Trust::for_output();
+        let mut names = partition.components().map(Component::as_os_str);
+        let table = names.next().unwrap_or(partition.as_os_str());
+        names.try_fold(self.folder.make_below(table, &trust)?, |folder, name| folder.make_below(name, &trust))
     }
 
     /// The folders of the files.
@@ -194,10 +226,9 @@ impl Export {
         let mut folders = BTreeMap::new();
         for partition in self.unnamed.iter().map(|file| &file.partition) {
             if !folders.contains_key(partition) {
-                let path = self.dataset.join(partition);
-                let folder = Folder::create(&path, &Trust::for_output());
-                let folder = folder.map_err(|source| DatasetError::Unwritable(path, source))?;
-                folders.insert(partition.clone(), folder);
+                let folder = self.make_partition(partition);
+                let unwritable = |source| DatasetError::Unwritable(self.dataset.join(partition), source);
+                folders.insert(partition.clone(), folder.map_err(unwritable)?);
             }
         }
         Ok(folders)

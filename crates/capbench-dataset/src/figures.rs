@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fs;
 use std::path::Path;
 
 use capbench_plan::comparison::setup::COMMON_LOAD;
@@ -177,6 +178,9 @@ const COLUMNS: [&str; 28] = [
     "offered_pps",
 ];
 
+/// The columns of searches that are read.
+const SEARCHES: [&str; 4] = ["goal", "status", "achieved_pps", "first_trial"];
+
 /// Purposes of trials that are compared: their load is that of the user, the maximum, or the common one. The points of sweeps are
 /// not in the dataset, and steps of searches are no results.
 const COMPARED: [&str; 5] = ["best-effort", "common-load", "fixed-load", "latency", "frame-loss"];
@@ -199,8 +203,12 @@ impl Figures {
         let mut reading = Reading::default();
         for file in &files {
             let rows = reader::rows(&file.path, &columns)?;
-            let goals = goals(dataset, file)?;
-            reading.add(file, by, &rows, &goals);
+            let mut goals = goals(dataset, file)?;
+            let octets = fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
+            reading.budget.grant(octets);
+            reading
+                .add(file, by, &rows, &mut goals)
+                .map_err(|TooMuch| DatasetError::TooMuch(file.path.clone()))?;
         }
         Ok(reading.figures)
     }
@@ -232,28 +240,90 @@ impl Figures {
     }
 }
 
-/// A goal of a search with a regular result: its first trial, its name and its rate.
+/// A goal of a search with a regular result: its name and its rate.
 struct Goal {
-    first_trial: i64,
     name: String,
     achieved_pps: f64,
 }
 
-/// The regular goals of a run's searches.
-fn goals(dataset: &Path, trials: &DataFile) -> Result<Vec<Goal>> {
-    let Some(name) = trials.path.file_name() else { return Ok(Vec::new()) };
+/// The regular goals of a run's searches, by the number of their first trial.
+type Goals = HashMap<i64, Vec<Goal>>;
+
+fn goals(dataset: &Path, trials: &DataFile) -> Result<Goals> {
+    let Some(name) = trials.path.file_name() else { return Ok(Goals::new()) };
     let path = dataset.join(layout::partition("searches", &trials.campaign, &trials.date)).join(name);
-    let rows = reader::rows(&path, &["goal", "status", "achieved_pps", "first_trial"])?;
-    let goal = |row: &Record| {
-        let is_regular = row.text("status") == Some("regular");
-        is_regular.then_some(())?;
-        Some(Goal {
-            first_trial: row.whole("first_trial")?,
-            name: row.text("goal")?.into(),
-            achieved_pps: row.number("achieved_pps")?,
-        })
-    };
-    Ok(rows.iter().filter_map(goal).collect())
+    let rows = reader::rows(&path, &SEARCHES)?;
+    Ok(goals_of(&rows))
+}
+
+fn goals_of(rows: &[Record]) -> Goals {
+    let mut goals = Goals::new();
+    for row in rows.iter().filter(|row| row.text("status") == Some("regular")) {
+        let first_trial = row.whole("first_trial");
+        let (Some(first_trial), Some(name), Some(achieved_pps)) =
+            (first_trial, row.text("goal"), row.number("achieved_pps"))
+        else {
+            continue;
+        };
+        goals.entry(first_trial).or_default().push(Goal { name: name.into(), achieved_pps });
+    }
+    goals
+}
+
+/// What the figures of a dataset may take in memory.
+struct Budget {
+    left: u64,
+}
+
+/// The figures take more memory than the budget.
+struct TooMuch;
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: Self::FIRST }
+    }
+}
+
+impl Budget {
+    /// Octets for small datasets.
+    const FIRST: u64 = 64 << 20;
+    /// Octets more for each octet of a file. The figures of a trial have about four times what the trial has in its file.
+    const PER_OCTET: u64 = 16;
+
+    fn grant(&mut self, octets: u64) {
+        self.left = self.left.saturating_add(octets.saturating_mul(Self::PER_OCTET));
+    }
+
+    fn take(&mut self, octets: usize) -> std::result::Result<(), TooMuch> {
+        self.left = self.left.checked_sub(octets as u64).ok_or(TooMuch)?;
+        Ok(())
+    }
+}
+
+/// Octets that an item takes in memory.
+trait InMemory {
+    fn octets(&self) -> usize;
+}
+
+impl InMemory for String {
+    fn octets(&self) -> usize {
+        size_of::<Self>() + self.len()
+    }
+}
+
+impl InMemory for Setup {
+    fn octets(&self) -> usize {
+        let texts = [
+            &self.method,
+            &self.placement,
+            &self.frame_size,
+            &self.traffic,
+            &self.transmit,
+            &self.work,
+            &self.load,
+        ];
+        size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+    }
 }
 
 #[derive(Default)]
@@ -261,75 +331,118 @@ struct Reading {
     figures: Figures,
     setups: HashMap<Setup, usize>,
     values: HashMap<String, usize>,
+    budget: Budget,
+}
+
+/// Of a trial: where its figures belong.
+struct Row<'r> {
+    record: &'r Record,
+    run: usize,
+    value_of: Option<usize>,
 }
 
 impl Reading {
     /// Adds the trials of a run.
-    fn add(&mut self, file: &DataFile, by: &By, rows: &[Record], goals: &[Goal]) {
+    fn add(
+        &mut self,
+        file: &DataFile,
+        by: &By,
+        rows: &[Record],
+        goals: &mut Goals,
+    ) -> std::result::Result<(), TooMuch> {
         let results: Vec<&Record> = rows.iter().filter(|row| row.text("kept") == Some("result")).collect();
-        let Some(first) = results.first() else { return };
-        let sum =
-            |column: &str| results.iter().filter_map(|row| row.whole(column)).sum::<i64>().unsigned_abs();
+        let Some(first) = results.first() else { return Ok(()) };
         let run = self.figures.runs.len();
-        self.figures.runs.push(RunFacts {
-            id: first.text("run_id").unwrap_or_default().into(),
-            host: first.text("host_id").map(String::from),
-            date: file.date.clone(),
-            campaign: file.campaign.clone(),
-            started_us: first.whole("started_at").unwrap_or_default(),
-            command: first.text("command").unwrap_or_default().into(),
-            kernel_release: first.text("kernel_release").unwrap_or_default().into(),
-            trials: results.len() as u64,
-            noisy: results.iter().filter(|row| row.length("noise").is_some_and(|reasons| reasons > 0)).count()
-                as u64,
-            intended: sum("intended"),
-            delivered: sum("delivered"),
-        });
+        let facts = run_facts(file, first, &results);
+        self.budget.take(
+            size_of::<RunFacts>() + facts.id.len() + facts.command.len() + facts.kernel_release.len(),
+        )?;
+        self.figures.runs.push(facts);
         let common = common_loads(&results);
-        for row in results {
-            let value_of =
-                by.of(file, row).map(|value| number(&mut self.values, &mut self.figures.values, value));
-            let mut add = |load: String, measure, value, is_at_least| {
-                let mut setup = Setup { load: Some(load), ..setup(row) };
-                by.without(&mut setup);
-                let setup = number(&mut self.setups, &mut self.figures.setups, setup);
-                let intended_pps = row.number("intended_pps");
-                self.figures.all.push(Figure {
-                    run,
-                    setup,
-                    value_of,
-                    measure,
-                    value,
-                    intended_pps,
-                    is_at_least,
-                });
-            };
-            for goal in goals.iter().filter(|goal| Some(goal.first_trial) == row.whole("number")) {
-                add(format!("goal {}", goal.name), Measure::Throughput, goal.achieved_pps, false);
+        for record in results {
+            let value = by.of(file, record);
+            let value_of = value
+                .map(|value| number(&mut self.budget, &mut self.values, &mut self.figures.values, value))
+                .transpose()?;
+            let row = Row { record, run, value_of };
+            // The number of a trial is that of one row.
+            for goal in record.whole("number").and_then(|number| goals.remove(&number)).unwrap_or_default() {
+                let load = format!("goal {}", goal.name);
+                self.add_figure(by, &row, load, (Measure::Throughput, goal.achieved_pps), false)?;
             }
-            if is_usable(row, &common) {
-                let lost_nothing =
-                    row.whole("sent") == row.whole("delivered") && row.flag("load_independent") == Some(true);
-                for (measure, value) in measured(row) {
-                    add(load(row), measure, value, lost_nothing && measure == Measure::DeliveredRate);
-                }
-            } else {
+            if !is_usable(record, &common) {
                 self.figures.left_out += 1;
+                continue;
+            }
+            let lost_nothing = record.whole("sent") == record.whole("delivered")
+                && record.flag("load_independent") == Some(true);
+            for figure in measured(record) {
+                let is_at_least = lost_nothing && figure.0 == Measure::DeliveredRate;
+                self.add_figure(by, &row, load(record), figure, is_at_least)?;
             }
         }
+        Ok(())
+    }
+
+    fn add_figure(
+        &mut self,
+        by: &By,
+        row: &Row<'_>,
+        load: String,
+        (measure, value): (Measure, f64),
+        is_at_least: bool,
+    ) -> std::result::Result<(), TooMuch> {
+        let mut setup = Setup { load: Some(load), ..setup(row.record) };
+        by.without(&mut setup);
+        let setup = number(&mut self.budget, &mut self.setups, &mut self.figures.setups, setup)?;
+        self.budget.take(size_of::<Figure>())?;
+        let intended_pps = row.record.number("intended_pps");
+        let Row { run, value_of, .. } = *row;
+        self.figures.all.push(Figure { run, setup, value_of, measure, value, intended_pps, is_at_least });
+        Ok(())
     }
 }
 
+fn run_facts(file: &DataFile, first: &Record, results: &[&Record]) -> RunFacts {
+    let text = |column| first.text(column).unwrap_or_default().to_string();
+    RunFacts {
+        id: text("run_id"),
+        host: first.text("host_id").map(String::from),
+        date: file.date.clone(),
+        campaign: file.campaign.clone(),
+        started_us: first.whole("started_at").unwrap_or_default(),
+        command: text("command"),
+        kernel_release: text("kernel_release"),
+        trials: results.len() as u64,
+        noisy: results.iter().filter(|row| row.length("noise").is_some_and(|reasons| reasons > 0)).count()
+            as u64,
+        intended: sum(results, "intended"),
+        delivered: sum(results, "delivered"),
+    }
+}
+
+/// The sum of a column of counts.
+fn sum(rows: &[&Record], column: &str) -> u64 {
+    let counts =
+        rows.iter().filter_map(|row| row.whole(column)).filter_map(|count| u64::try_from(count).ok());
+    counts.fold(0, u64::saturating_add)
+}
+
 /// The index of an item in a list without duplicates.
-fn number<T: Clone + Eq + std::hash::Hash>(
+fn number<T: Clone + Eq + std::hash::Hash + InMemory>(
+    budget: &mut Budget,
     known: &mut HashMap<T, usize>,
     all: &mut Vec<T>,
     item: T,
-) -> usize {
-    *known.entry(item).or_insert_with_key(|item| {
-        all.push(item.clone());
-        all.len() - 1
-    })
+) -> std::result::Result<usize, TooMuch> {
+    if let Some(number) = known.get(&item) {
+        return Ok(*number);
+    }
+    // It is in both.
+    budget.take(2 * item.octets())?;
+    all.push(item.clone());
+    known.insert(item, all.len() - 1);
+    Ok(all.len() - 1)
 }
 
 /// The set-up of a trial, without the load.
@@ -370,7 +483,8 @@ fn common_loads(rows: &[&Record]) -> HashMap<Setup, f64> {
 fn is_usable(row: &Record, common: &HashMap<Setup, f64>) -> bool {
     let phase = row.text("phase").unwrap_or_default();
     let pps = row.number("intended_pps");
-    let unsent = row.whole("intended").unwrap_or_default() - row.whole("sent").unwrap_or_default();
+    let unsent =
+        row.whole("intended").unwrap_or_default().saturating_sub(row.whole("sent").unwrap_or_default());
     let is_short = pps.is_some() && unsent.saturating_mul(20) > row.whole("intended").unwrap_or_default();
     let is_lowered = phase == AT_COMMON_LOAD && common.get(&setup(row).common_scene()).copied() != pps;
     COMPARED.contains(&phase) && row.text("verdict") != Some("invalid") && !is_short && !is_lowered
@@ -383,10 +497,10 @@ fn measured(row: &Record) -> Vec<(Measure, f64)> {
         ["intended", "sent", "delivered"].map(|column| row.whole(column).unwrap_or_default());
     let is_sustained = match row.text("verdict") {
         Some("lossless") => true,
-        Some("generator_limited") => (intended - sent).saturating_mul(20) <= intended,
+        Some("generator_limited") => intended.saturating_sub(sent).saturating_mul(20) <= intended,
         _ => false,
     };
-    let loss = if sent > 0 { (sent - delivered).max(0) as f64 / sent as f64 } else { 0.0 };
+    let loss = if sent > 0 { sent.saturating_sub(delivered).max(0) as f64 / sent as f64 } else { 0.0 };
     let delay = |column| row.whole(column).map(|ns| ns as f64);
     let all = [
         (Measure::DeliveredRate, row.number("delivered_pps").filter(|_| is_maximum)),
@@ -397,4 +511,24 @@ fn measured(row: &Record) -> Vec<(Measure, f64)> {
         (Measure::WorstLatency, delay("latency_total_p99_9_ns")),
     ];
     all.into_iter().filter_map(|(measure, value)| Some((measure, value?))).collect()
+}
+
+/// Octets as the trials of a run and as its searches: they are refused, or they have figures, whose indices are right.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz(octets: &[u8]) {
+    let columns: Vec<&str> = COLUMNS.iter().chain(&SEARCHES).copied().collect();
+    let Ok(rows) = reader::rows_of_octets(octets, &columns) else { return };
+    let file = DataFile { date: "2026-01-01".into(), campaign: "none".into(), path: "x".into() };
+    for by in [By::Date, By::Label("site".into()), By::Column("method")] {
+        let mut reading = Reading::default();
+        reading.budget.grant(octets.len() as u64);
+        let added = reading.add(&file, &by, &rows, &mut goals_of(&rows));
+        let figures = &reading.figures;
+        assert!(added.is_err() || figures.runs.len() <= 1);
+        for figure in &figures.all {
+            assert!(figure.run < figures.runs.len() && figure.setup < figures.setups.len());
+            assert!(figure.value_of.is_none_or(|value| value < figures.values.len()));
+        }
+        figures.of_runs();
+    }
 }

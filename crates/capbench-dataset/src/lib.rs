@@ -11,7 +11,7 @@
 //! | [`table`] | what a column is |
 //! | [`writer`], [`reader`] | Parquet: the only writer and the only reader |
 //! | [`run_id`] | what identifies a run |
-//! | [`export`] | writes runs into a dataset; a file gets its name when it is complete |
+//! | [`export`], `replaced` | writes runs into a dataset; a file gets its name when it is complete; which file of a dataset may be replaced |
 //! | [`layout`] | where the files are |
 //! | [`figures`] | the compared figures of the trials in a dataset |
 //! | [`compare`] | two values of a column, with hosts and set-ups as strata |
@@ -24,9 +24,12 @@ pub mod compare;
 mod error;
 pub mod export;
 pub mod figures;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod layout;
 pub mod page;
 pub mod reader;
+mod replaced;
 pub mod run_id;
 pub mod table;
 pub mod tables;

@@ -29,7 +29,7 @@ use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::threads::ThreadTimes;
 use capbench_model::arrivals::{Arrivals, StreamArrivals};
-use capbench_model::evidence::QueueAccount;
+use capbench_model::evidence::{QueueAccount, UnreadFrames};
 use capbench_model::latency::{Latency, Recording};
 use capbench_model::loss_pattern::LossRecord;
 use capbench_model::running::CaptureFacts;
@@ -159,6 +159,9 @@ pub struct Received {
     pub emptying: Option<Emptying>,
     /// Whether the trial ended while frames may still have waited: the user stopped it, or the longest drain was over.
     pub cut_short: bool,
+    /// What is known of frames that a program had not read when it ended; absent for methods of capbench.
+    #[serde(default)]
+    pub unread: Option<UnreadFrames>,
     /// What captured the frames.
     pub capture: CaptureFacts,
     /// Why capbench did not verify the frames one by one; absent if it did.
@@ -394,6 +397,7 @@ impl Reception<'_> {
                 holds_s: running.holds.as_secs_f64(),
             }),
             cut_short,
+            unread: None,
             unverified_because: tallied
                 .then(|| "its frames were counted in the kernel, their contents not verified".into()),
             latency: None,

@@ -126,8 +126,20 @@ pub struct Evidence {
     /// Whether the trial ended while frames may still have waited in ring or socket. Otherwise it went on until frames stopped
     /// arriving, and frames that are then missing are lost.
     pub cut_short: bool,
+    /// What is known of frames that a program had not read when it ended; absent for methods of capbench.
+    pub unread: Option<UnreadFrames>,
     /// Why capbench did not examine the frames one by one; absent if it did.
     pub unverified: Option<String>,
+}
+
+/// The frames in the sockets and rings of a program when it had ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnreadFrames {
+    /// Their number, counted there.
+    Counted(u64),
+    /// Why they are unknown.
+    Unknown(String),
 }
 
 impl Evidence {

@@ -136,9 +136,11 @@ places! {
     Unread "unread" "unread at the end"
         means "it was in ring or socket, unread, when the trial ended"
         veth "0 where a trial went on until every frame was accounted for or none came any more; where it was \
-              cut short, computed: what the method accepted, less its losses and the frames read"
+              cut short, computed: what the method accepted, less its losses and the frames read. Of a program: counted \
+              in its sockets and rings when it had ended"
         card "the same"
-        unknown "where a trial was cut short and the method does not report what it accepted or lost";
+        unknown "where a trial was cut short and the method does not report what it accepted or lost; where a program \
+                 captures by another way than a packet socket, or its sockets cannot be opened";
     #[serde(alias = "cut")]
     Truncated "truncated" "cut short"
         means "it was delivered cut short, though the snap length allowed it whole"

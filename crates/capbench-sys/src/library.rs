@@ -20,7 +20,7 @@ use libloading::os::unix::{RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 use crate::error::{Result, SysError};
 use crate::host::folder::Folder;
 use crate::host::identity::is_elevated;
-use crate::host::trust::Trust;
+use crate::host::trust::{self, Trust};
 
 pub(crate) use identity::file_of;
 
@@ -57,7 +57,14 @@ impl Library {
         } else if name.contains('/') {
             // Absolute, so that what the loader remembers of it stays true. Symbolic links stay: a library may look for
             // others next to the path that it is opened by.
-            Some(std::path::absolute(name).unwrap_or_else(|_| name.into()))
+            let file = std::path::absolute(name).unwrap_or_else(|_| name.into());
+            // A file that is missing is the loader's to name.
+            if file.exists() {
+                let checked = Trust::for_instructions().check(&file).map_err(trust::advised);
+                checked
+                    .map_err(|error| SysError::Library { library: name.into(), reason: error.to_string() })?;
+            }
+            Some(file)
         } else if is_open(name) {
             Some(search::find(name).ok_or_else(|| {
                 SysError::Library {
@@ -214,6 +221,9 @@ mod tests {
         assert_eq!(check_of_root(&link).unwrap(), own);
         chown(&own, Some(4711), None).unwrap();
         assert!(check_of_root(&link).unwrap_err().to_string().ends_with("libown.so belongs to user 4711"));
+        // Without file capabilities, too, root opens by a path only what nobody else controls.
+        let text = refusal(link.to_str().unwrap());
+        assert!(text.contains("libown.so belongs to user 4711; as root, capbench runs only"), "{text}");
         chown(&own, Some(0), None).unwrap();
         chown(scratch.path(), Some(4711), None).unwrap();
         assert!(check_of_root(&link).is_err());

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use capbench_sys::host::capability::{self, Capability};
 use capbench_sys::host::{NetNamespace, SysfsView, namespace};
 
+use crate::HostLimit;
+
 /// How long anything may take that happens at once on an idle host: also where others keep every CPU busy.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -90,6 +92,18 @@ pub fn privileges() -> Option<()> {
         crate::missing(format_args!("{test}: root on the host, outside of user namespaces"));
     }
     (missing.is_empty() && initial).then_some(())
+}
+
+/// What a test needs that makes a bed as an ordinary user: user namespaces for `nobody`. `None`, with the reason printed, where the
+/// kernel refuses them: in a chroot, by `user.max_user_namespaces`, by a security module. unshare(1) is asked, not capbench.
+pub fn user_namespaces_of_nobody() -> Option<()> {
+    let mut command = program("setpriv --reuid 65534 --regid 65534 --clear-groups");
+    command.args(["unshare", "--user", "--map-root-user", "--net", "true"]);
+    let ended = command.output().expect("setpriv can be started");
+    if !ended.status.success() {
+        crate::cannot_have(HostLimit::UserNamespaces, lossy(&ended.stderr).trim());
+    }
+    ended.status.success().then_some(())
 }
 
 /// Waits for something that no event announces.

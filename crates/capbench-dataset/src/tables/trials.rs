@@ -79,7 +79,7 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         of_trial("loss_ratio", "`trials[].loss_ratio`"),
         Trials::number(
             "app_ns_per_packet",
-            "`trials[].cpu.app_ns_per_packet`; NULL if only a range is known",
+            "`trials[].cpu.app_ns_per_packet`; NULL if only a range is known, whose ends are `app_ns_per_packet_at_least` and `_at_most`",
             |row| {
                 let cpu = &row.saved.trial.cpu;
                 cpu.app_ns_per_packet.filter(|_| !cpu.split_is_sampled)
@@ -118,6 +118,19 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         Trials::text("transmit", "`trials[].transmit`", |row| word(&row.saved.trial.profile.transmit)),
         of_trial("load_independent", "`trials[].load_independent`"),
         of_trial("total_ns_per_packet", "application and kernel together, as in trials.csv"),
+        Trials::number(
+            "app_ns_per_packet_at_least",
+            "`trials[].cpu.app_ns_per_packet`: the lower end of the range; `app_ns_per_packet` where that is known",
+            |row| row.saved.trial.cpu.app_ns_per_packet,
+        ),
+        Trials::number(
+            "app_ns_per_packet_at_most",
+            "`trials[].cpu.app_ns_per_packet_at_most`: the upper end of the range; `app_ns_per_packet` where that is known",
+            |row| {
+                let cpu = &row.saved.trial.cpu;
+                cpu.app_ns_per_packet_at_most.or(cpu.app_ns_per_packet.filter(|_| !cpu.split_is_sampled))
+            },
+        ),
     ]);
     columns
 }

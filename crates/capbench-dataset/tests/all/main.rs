@@ -1,5 +1,6 @@
 //! Runs on the simulated path, exported and read back.
 
+mod bombs;
 #[path = "../../examples/fleet/made.rs"]
 mod fleet;
 
@@ -13,6 +14,8 @@ use capbench_dataset::reader::{self, Record};
 use capbench_dataset::tables::TABLES;
 use capbench_dataset::{Result, compare, page, tidy};
 use capbench_model::environment::Environment;
+use capbench_model::ledger::Ledger;
+use capbench_model::trial::TrialResult;
 use capbench_plan::comparison::{Conclusion, Thresholds};
 use capbench_report::model::{Place as At, Point};
 use capbench_report::read::Run;
@@ -27,7 +30,7 @@ const FIRST: Made = Made { host: 0, kernel: "6.1.0", capacity: 500_000.0, starte
 fn export(runs: &Path, dataset: &Path, labels: &[&str]) -> Result<Exported> {
     let labels = Labels::parse(&labels.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let mut export = Export::open(dataset, labels, None)?;
-    for run in runs_in(runs)? {
+    for run in runs_in(runs)?.runs {
         export.add(&run)?;
     }
     export.finish()
@@ -91,6 +94,7 @@ proptest! {
         for ((intended, lost), trial) in counts.into_iter().zip(&mut results.trials) {
             trial.intended = intended;
             trial.ledger.last_mut().unwrap().count = lost;
+            trial.unexplained = Ledger::balance(trial.sent, trial.delivered, trial.ledger.clone()).unexplained;
         }
         save(&results, &scratch.file("run"));
         export(&scratch.file("run"), &scratch.file("dataset"), &[]).unwrap();
@@ -103,8 +107,10 @@ fn unknown_is_null_and_labels_are_a_map() {
     let scratch = Scratch::new();
     let mut results = run(FIRST);
     results.trials[0].cpu.app_ns_per_packet = Some(100.0);
+    results.trials[0].cpu.app_ns_per_packet_at_most = Some(300.0);
     results.trials[0].cpu.split_is_sampled = true;
     results.trials[1].cpu.app_ns_per_packet = Some(200.0);
+    results.trials[1].cpu.app_ns_per_packet_at_most = Some(200.0);
     results.trials[1].cpu.split_is_sampled = false;
     results.trials[1].noise = vec!["a".into(), "b".into()];
     save(&results, &scratch.file("run"));
@@ -129,6 +135,9 @@ fn unknown_is_null_and_labels_are_a_map() {
         (Some(results.trials[0].noise.len()), Some(2))
     );
     assert_eq!(trials[1].number("app_ns_per_packet"), Some(200.0));
+    let range =
+        |row: &Record| ["app_ns_per_packet_at_least", "app_ns_per_packet_at_most"].map(|end| row.number(end));
+    assert_eq!((range(first), range(&trials[1])), ([Some(100.0), Some(300.0)], [Some(200.0); 2]));
     let is_maximum = |row: &&Record| row.number("intended_pps").is_none();
     assert_eq!(
         trials.iter().filter(is_maximum).count(),
@@ -169,6 +178,83 @@ fn exporting_twice_changes_nothing_and_folders_of_runs_are_searched() {
     let empty = scratch.file("empty");
     fs::create_dir(&empty).unwrap();
     assert!(runs_in(&empty).unwrap_err().to_string().contains("no results.json"));
+}
+
+/// The error of an export into a dataset, which is then as it was.
+fn refused(runs: &Path, dataset: &Path, labels: &[&str], host_id: Option<&str>) -> String {
+    let before = contents(dataset);
+    let labels = Labels::parse(&labels.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+    let mut export = Export::open(dataset, labels, host_id.map(String::from)).unwrap();
+    let error = export.add(runs).unwrap_err().to_string();
+    export.finish().unwrap();
+    assert_eq!(contents(dataset), before);
+    error
+}
+
+#[test]
+fn a_run_of_the_dataset_is_not_replaced_by_one_of_another_host_or_with_other_labels_or_trials() {
+    let scratch = Scratch::new();
+    let (first, dataset) = (scratch.file("first"), scratch.file("dataset"));
+    let results = run(FIRST);
+    save(&results, &first);
+    export(&first, &dataset, &["site=ams"]).unwrap();
+    let error = refused(&first, &dataset, &[], None);
+    assert!(
+        error.contains("has the run with --label site=ams, not with no label; give the same labels"),
+        "{error}"
+    );
+    let error = refused(&first, &dataset, &["site=ams"], Some("sensorB"));
+    assert!(error.contains("has the run of host host0, not sensorB"), "{error}");
+    let mut changed = results.clone();
+    changed.trials[1].intended += 1;
+    let second = scratch.file("second");
+    save(&changed, &second);
+    let error = refused(&second, &dataset, &["site=ams"], None);
+    assert!(error.contains("has other counts of trial 2 of this run"), "{error}");
+    changed.trials[1].delivered -= 1;
+    let third = scratch.file("third");
+    save(&changed, &third);
+    let error = refused(&third, &scratch.file("new"), &[], None);
+    assert!(error.contains("the ledger of trial 2 does not add up"), "{error}");
+    // A run that was resumed has more trials.
+    let mut longer = results.clone();
+    let number = longer.trials.len() as u32 + 1;
+    longer.trials.push(TrialResult { number, ..longer.trials[0].clone() });
+    let fourth = scratch.file("fourth");
+    save(&longer, &fourth);
+    export(&fourth, &dataset, &["site=ams"]).unwrap();
+    assert!(read(&dataset, "trials").len() > results.trials.len());
+}
+
+#[test]
+fn attempts_that_a_campaign_repeated_are_left_out() {
+    let scratch = Scratch::new();
+    let campaign = scratch.file("campaign");
+    save(&run(FIRST), &campaign.join("bench-64"));
+    save(&run(Made { seed: 2, ..FIRST }), &campaign.join("earlier/bench-64.1"));
+    let found = runs_in(&campaign).unwrap();
+    assert_eq!(
+        (found.runs, found.repeated),
+        (vec![campaign.join("bench-64")], vec![campaign.join("earlier")])
+    );
+    // Who names the folder wants it.
+    assert_eq!(runs_in(&campaign.join("earlier")).unwrap().runs.len(), 1);
+}
+
+#[test]
+fn links_in_a_dataset_are_not_followed() {
+    let scratch = Scratch::new();
+    save(&run(FIRST), &scratch.file("run"));
+    for link in ["trials", "hosts/v=1", ".unfinished"] {
+        let (dataset, target) = (scratch.file("dataset"), scratch.file("target"));
+        fs::create_dir_all(&target).unwrap();
+        fs::create_dir_all(dataset.join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&target, dataset.join(link)).unwrap();
+        let error = export(&scratch.file("run"), &dataset, &[]).unwrap_err().to_string();
+        assert!(error.contains("cannot write") && error.contains("Not a directory"), "{link}: {error}");
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "{link}");
+        fs::remove_dir_all(&dataset).unwrap();
+    }
 }
 
 #[test]

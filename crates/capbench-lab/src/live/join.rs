@@ -194,6 +194,7 @@ impl Halves<'_> {
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
             cut_short: received.cut_short,
+            unread: received.unread.clone(),
             unverified: received.unverified_because.clone(),
         }
     }

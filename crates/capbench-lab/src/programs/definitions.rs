@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use capbench_model::places::Place;
 use capbench_sys::host::process::Signal;
-use capbench_sys::host::text_file;
+use capbench_sys::host::trust::{self, Trust};
 use regex_lite::Regex;
 use serde::Deserialize;
 
@@ -64,10 +64,11 @@ impl Absent {
 /// The programs that the file at `path` defines.
 ///
 /// # Errors
-/// A file that cannot be read ([`LabError::Host`]) or is not a valid definition ([`LabError::Definition`]).
+/// A file that cannot be read or is under the control of others when root reads it ([`LabError::Host`]), or is not a valid
+/// definition ([`LabError::Definition`]).
 pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
-    let text =
-        text_file::read(path, text_file::LONGEST).map_err(|source| HostError::reading(path, source))?;
+    let text = Trust::for_instructions().read_text(path, trust::LONGEST);
+    let text = text.map_err(|source| HostError::reading(path, trust::advised(source)))?;
     parse(&text).map_err(|reason| LabError::Definition { path: path.into(), reason })
 }
 
@@ -314,5 +315,47 @@ mod tests {
         }
         let error = read("/no/such/programs.toml".as_ref()).unwrap_err().to_string();
         assert!(error.contains("cannot read /no/such/programs.toml"), "{error}");
+    }
+
+    #[test]
+    fn root_definitions_and_programs_of_somebody_else_are_not_used() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        if capbench_testing::network::privileges().is_none() {
+            return;
+        }
+        let scratch = capbench_testing::Scratch::new();
+        let (file, program) = (scratch.file("programs.toml"), scratch.file("program"));
+        let text =
+            format!("[programs.x]\ncommand = [\"{}\", \"{{interface}}\", \"{{file}}\"]\n", program.display());
+        std::fs::write(&file, text).unwrap();
+        std::fs::write(&program, "#!/bin/sh\n").unwrap();
+        let set = |path: &std::path::Path, owner, mode| {
+            chown(path, Some(owner), None).unwrap();
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&program, 0, 0o755);
+        let programs = read(&file).unwrap();
+        assert_eq!(programs[0].executable().as_ref(), Ok(&program));
+        for (owner, mode, expected) in [
+            (1234, 0o600, "belongs to user 1234; as root, capbench runs only"),
+            (0, 0o666, "may be written by everybody"),
+        ] {
+            set(&file, owner, mode);
+            let error = read(&file).unwrap_err();
+            let error = format!(
+                "{error}: {}",
+                std::error::Error::source(&error).map_or(String::new(), ToString::to_string)
+            );
+            assert!(error.contains(expected), "{error}");
+            set(&program, owner, mode | 0o111);
+            let error = programs[0].executable().unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        set(&program, 0, 0o755);
+        // A script that the program of a command line reads is checked, too.
+        set(&file, 1234, 0o600);
+        let script = format!("sh {} {{interface}} {{file}}", file.display());
+        let error = of_command_line(&script).unwrap().executable().unwrap_err();
+        assert!(error.contains("belongs to user 1234"), "{error}");
     }
 }

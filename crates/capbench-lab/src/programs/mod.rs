@@ -8,6 +8,7 @@
 //! | `capture_file` | frames from the file that it writes, pcap or pcapng |
 //! | `scratch`, `output`, `process`, `version` | its directory, its output, its start and end, its version |
 //! | `tree`, `sockets` | the CPU time of all its processes; the packet sockets of a namespace |
+//! | `unread` | what its sockets and rings still had when it had ended |
 //! | `run`, `quiet`, `outcome` | runs a trial with it, detects when it has read everything, and makes the result |
 //!
 //! A program starts in the receiving namespace, on the application's CPU. It does not take part in the trial's synchronisation:
@@ -27,6 +28,7 @@ mod run;
 mod scratch;
 mod sockets;
 mod tree;
+mod unread;
 mod version;
 
 use std::path::Path;

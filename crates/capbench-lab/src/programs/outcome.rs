@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use capbench_capture::Interface;
-use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::evidence::UnreadFrames;
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
 
 use super::arguments::Values;
@@ -14,6 +15,7 @@ use super::program::Program;
 use super::report::Report;
 use super::run::{Job, Window, stillness};
 use super::scratch::Scratch;
+use super::unread::OpenSockets;
 use crate::receiver::{self, Progress, Received, Verifier};
 use crate::{LabError, Result};
 use capbench_model::arrivals::{Arrivals, StreamArrivals};
@@ -68,7 +70,9 @@ impl Outcome<'_> {
                 self.output.last_words()
             ));
         }
-        notes.extend(self.missing_tail(&report, verified.as_ref()));
+        let (counters, unread) = self.counters(&report, &window.sockets, arrivals.read);
+        let known = lost_or_unread(&report, &counters, &unread);
+        notes.extend(self.missing_tail(&report, verified.as_ref(), &window.sockets, known));
         notes.extend(self.program.unheeded(self.job.capture));
         let record = verified.as_mut().and_then(|verified| verified.record.take());
         let summary = verified.as_ref().map(|verified| &verified.summary);
@@ -78,7 +82,7 @@ impl Outcome<'_> {
             queue: None,
             arrivals,
             streams: verified.as_ref().map_or(Vec::new(), |verified| verified.streams.clone()),
-            counters: report.counters(self.program),
+            counters,
             batches: 0,
             waits: WaitCounts::default(),
             cpu_ns: window.cpu_ns,
@@ -87,6 +91,7 @@ impl Outcome<'_> {
             // Inactivity is detected much later, and a program that still works may do other work.
             emptying: None,
             cut_short: window.cut_short,
+            unread: Some(unread),
             capture: CaptureFacts {
                 engine: Engine::new(engine, []),
                 ring: self.command(summary),
@@ -111,6 +116,19 @@ impl Outcome<'_> {
             iteration_ns: None,
         };
         Ok(receiver::Outcome { received, kernel: window.kernel, record, times: None })
+    }
+
+    /// What it reported, and what its sockets had when it had ended. `read` are the frames that it read.
+    fn counters(&self, report: &Report, sockets: &OpenSockets, read: u64) -> (Counters, UnreadFrames) {
+        let mut counters = report.counters(self.program);
+        match sockets.left_over() {
+            Ok(left) => {
+                left.complete(&mut counters, read);
+                let unread = left.frames(&counters, read);
+                (counters, unread)
+            }
+            Err(reason) => (counters, UnreadFrames::Unknown(reason)),
+        }
     }
 
     /// Notes on how it ended.
@@ -184,21 +202,27 @@ impl Outcome<'_> {
         notes
     }
 
-    /// Frames that a user-defined program does not account for: it may have had too little time.
-    fn missing_tail(&self, report: &Report, verified: Option<&Verified>) -> Option<String> {
-        let dropped = report.all_dropped().unwrap_or(0);
+    /// Frames that a user-defined program does not account for: it may have had too little time. `known` are lost or unread at a
+    /// known place.
+    fn missing_tail(
+        &self,
+        report: &Report,
+        verified: Option<&Verified>,
+        sockets: &OpenSockets,
+        known: u64,
+    ) -> Option<String> {
         let reached = match verified {
             // The truncated file explains more.
             Some(verified) if verified.summary.ends_early => return None,
             Some(verified) => verified.reached,
             None => report.captured()?,
         };
-        let missing = self.sent()?.checked_sub(reached + dropped).filter(|missing| *missing > 0)?;
+        let missing = self.sent()?.checked_sub(reached + known).filter(|missing| *missing > 0)?;
         let what = match verified {
             Some(_) => format!("the last {missing} or more frames sent are not in its file"),
             None => format!("it does not account for {missing} of the frames sent"),
         };
-        let still = stillness(self.program, self.job);
+        let still = stillness(self.program, self.job, sockets);
         self.program.source.is_none().then(|| {
             format!(
                 "{}: {what}; a program that holds frames back for longer than the {still:?} that were waited needs \
@@ -222,5 +246,14 @@ impl Outcome<'_> {
         let remark = self.program.remark.as_ref().map_or(String::new(), |remark| format!("; {remark}"));
         let command = format!("{}{file}{remark}", words.join(" "));
         RingGeometry::Program { command, interface: self.job.interface.name.clone() }
+    }
+}
+
+/// Frames that its sockets dropped or still had, or that it said it lost.
+fn lost_or_unread(report: &Report, counters: &Counters, unread: &UnreadFrames) -> u64 {
+    let dropped = counters.dropped().or(report.all_dropped()).unwrap_or(0);
+    match unread {
+        UnreadFrames::Counted(unread) => dropped.saturating_add(*unread),
+        UnreadFrames::Unknown(_) => dropped,
     }
 }

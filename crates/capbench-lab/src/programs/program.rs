@@ -7,6 +7,7 @@ use std::time::Duration;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_sys::host::process::{Signal, may_execute};
+use capbench_sys::host::trust::{self, Trust};
 use capbench_sys::host::{Capability, capability, namespace};
 use regex_lite::Regex;
 use serde::Deserialize;
@@ -157,6 +158,7 @@ impl Program {
 
     /// The program's file.
     pub(super) fn executable(&self) -> std::result::Result<PathBuf, String> {
+        self.check_named_files()?;
         let program = &self.command[0];
         if program.contains('/') {
             let path = PathBuf::from(program);
@@ -179,6 +181,18 @@ impl Program {
             Some(source) => format!("{program} is not installed; {source}"),
             None => format!("there is no program {program} on the PATH"),
         }))
+    }
+}
+
+impl Program {
+    /// Checks that nobody but root and the caller controls the files that the command names by their paths: the program, or the
+    /// script or configuration of an interpreter. What has no path is found on the PATH, as a shell finds it.
+    fn check_named_files(&self) -> std::result::Result<(), String> {
+        let trust = Trust::for_instructions();
+        for file in self.command.iter().map(Path::new).filter(|word| word.is_absolute() && word.is_file()) {
+            trust.check(file).map_err(|error| trust::advised(error).to_string())?;
+        }
+        Ok(())
     }
 }
 

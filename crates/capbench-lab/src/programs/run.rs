@@ -19,6 +19,7 @@ use super::quiet::{Look, Stillness};
 use super::scratch::Scratch;
 use super::sockets::Sockets;
 use super::tree::{Member, Usage};
+use super::unread::OpenSockets;
 use super::version;
 use crate::receiver::{self, Progress, Streams};
 use crate::{LabError, Result};
@@ -125,12 +126,14 @@ pub(super) struct Window {
     pub(super) drain: Duration,
     /// Whether frames may still have waited for it when it was stopped.
     pub(super) cut_short: bool,
+    /// Its sockets, open although it has ended.
+    pub(super) sockets: OpenSockets,
     pub(super) notes: Vec<String>,
 }
 
-/// How long it must be inactive before it counts as having read everything.
-pub(super) fn stillness(program: &Program, job: &Job<'_>) -> Duration {
-    job.quiet.max(program.holds.mul_f64(1.1) + Duration::from_millis(50))
+/// How long it must be inactive before it counts as having read everything: it, or the ring of its sockets, may hold frames back.
+pub(super) fn stillness(program: &Program, job: &Job<'_>, sockets: &OpenSockets) -> Duration {
+    job.quiet.max(program.holds.max(sockets.holds()).mul_f64(1.1) + Duration::from_millis(50))
 }
 
 impl<'a> Running<'a> {
@@ -236,8 +239,9 @@ impl<'a> Running<'a> {
             self.check_room()?;
         }
         let finished = Instant::now();
-        let quiet = stillness(self.program, self.job);
         let members = self.process.members();
+        let sockets = OpenSockets::of(&members, &Sockets::on(self.job.interface.index)?.inodes(&self.others));
+        let quiet = stillness(self.program, self.job, &sockets);
         let mut stillness = Stillness::new(idle, self.look(&members)?);
         let mut cut_short = true;
         while !self.is_stopped() {
@@ -261,7 +265,7 @@ impl<'a> Running<'a> {
         let drain = finished.elapsed();
         let kernel = self.job.probe.snapshot()?;
         let (cpu_ns, switches) = Usage::of(&self.process.members()).since(&before);
-        Ok(Window { cpu_ns, switches, kernel, drain, cut_short, notes })
+        Ok(Window { cpu_ns, switches, kernel, drain, cut_short, sockets, notes })
     }
 
     fn is_stopped(&self) -> bool {

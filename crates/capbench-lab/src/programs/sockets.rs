@@ -33,6 +33,12 @@ impl Sockets {
         self.0.iter().any(|socket| !before.0.iter().any(|known| known.inode == socket.inode))
     }
 
+    /// The inodes of sockets that `before` does not have.
+    pub(super) fn inodes(&self, before: &Self) -> Vec<u64> {
+        let new = self.0.iter().map(|socket| socket.inode);
+        new.filter(|inode| !before.0.iter().any(|known| known.inode == *inode)).collect()
+    }
+
     /// Bytes that wait in the queues of sockets that `before` does not have.
     pub(super) fn queued(&self, before: &Self) -> u64 {
         let others = self.0.iter().filter(|socket| !before.0.iter().any(|known| known.inode == socket.inode));
@@ -76,6 +82,7 @@ mod tests {
     fn sockets_that_were_there_before_do_not_count() {
         let [old, new] = [1, 2].map(|inode| Socket { inode, queued: 100 * inode });
         let before = Sockets(vec![old]);
+        assert_eq!(Sockets(vec![old, new]).inodes(&before), [2]);
         assert!(!before.has_more_than(&before) && Sockets(vec![old, new]).has_more_than(&before));
         assert_eq!(Sockets(vec![old, new]).queued(&before), 200);
     }

@@ -15,6 +15,8 @@ use capbench_model::trial::{Load, TrialResult};
 use capbench_testing::Scratch;
 use capbench_testing::network::{privileges, program};
 
+mod unread;
+
 fn laboratory(programs: Programs) -> LiveLaboratory {
     live(virtual_link()).with_programs(programs)
 }

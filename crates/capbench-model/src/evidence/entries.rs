@@ -1,7 +1,7 @@
 //! The losses of each place along the path, by the counters that cover it.
 
 use super::QueueAccount;
-use super::{Evidence, PeerQueue};
+use super::{Evidence, PeerQueue, UnreadFrames};
 use super::{Losses, TracedLosses};
 use crate::ledger::Entry;
 use crate::places::Place;
@@ -139,6 +139,16 @@ impl Evidence {
     /// Otherwise every uncounted loss of the method would appear here and never be unexplained.
     pub(super) fn unread_entry(&self) -> Entry {
         let place = Place::Unread;
+        match &self.unread {
+            Some(UnreadFrames::Counted(count)) => {
+                let source = "capbench: frames in the sockets and rings of the program when it had ended";
+                return Entry { place, count: Some(*count), source: source.into() };
+            }
+            Some(UnreadFrames::Unknown(reason)) => {
+                return Entry { place, count: None, source: format!("unknown: {reason}") };
+            }
+            None => {}
+        }
         if !self.cut_short {
             let source =
                 "capbench: the trial went on until every frame was accounted for, or none came any more";

@@ -1,6 +1,6 @@
 //! Booking of chosen evidence, and properties of it.
 
-use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
+use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses, UnreadFrames};
 use crate::counters::{Counters, Loss};
 use proptest::prelude::*;
 
@@ -257,8 +257,17 @@ fn unread_frames_have_their_place() {
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Unread, 40)]));
     let entry = ledger.entries.iter().find(|entry| entry.place == Place::Unread).unwrap();
     assert!(entry.source.starts_with("computed: "), "{entry:?}");
-    let ledger = Evidence { cut_short: false, ..evidence }.book();
+    let ledger = Evidence { cut_short: false, ..evidence.clone() }.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (40, vec![]), "nothing came any more: where are they?");
+    let unread = |frames| Evidence { cut_short: false, unread: Some(frames), ..evidence.clone() }.book();
+    let ledger = unread(UnreadFrames::Counted(30));
+    assert_eq!(
+        (ledger.unexplained, ledger.losses()),
+        (10, vec![(Place::Unread, 30)]),
+        "10 are lost in the program"
+    );
+    let ledger = unread(UnreadFrames::Unknown("no packet socket".into()));
+    assert_eq!((ledger.unexplained, ledger.count(Place::Unread)), (40, None));
 }
 
 #[test]

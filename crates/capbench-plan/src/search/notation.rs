@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use capbench_sys::host::text_file;
+use capbench_sys::host::trust::{self, Trust};
 
 use super::goal::Ratio;
 use super::goal::{Goal, Strategy, Width};
@@ -97,7 +97,7 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
 
 /// The goals of a TOML file by name. Fails when it cannot be read, is not TOML, or defines no valid goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
-    let text = text_file::read(path, text_file::LONGEST);
+    let text = Trust::everybody().read_text(path, trust::LONGEST);
     let text = text.map_err(|source| PlanError::File { path: path.into(), source })?;
     parse_toml(&text).map_err(|error| match error {
         Unread::Goal(error) => error,

@@ -71,6 +71,20 @@ impl Folder {
         Self::of_descriptor(found, self.path.join(name), trust)
     }
 
+    /// A subfolder, made if it is missing; a symbolic link does not count.
+    ///
+    /// # Errors
+    /// The kernel's reason, `NotADirectory` for a symbolic link; or [`Untrusted`] if others control it or this folder.
+    pub fn make_below(&self, name: &OsStr, trust: &Trust) -> io::Result<Self> {
+        match self.below(name, trust) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make(&self.descriptor, name, trust)?;
+                self.below(name, trust)
+            }
+            found => found,
+        }
+    }
+
     /// The path that was opened.
     pub fn path(&self) -> &Path {
         &self.path

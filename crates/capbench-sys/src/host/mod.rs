@@ -24,7 +24,6 @@ pub mod process;
 pub mod random;
 pub(crate) mod signal_handler;
 pub mod sysfs;
-pub mod text_file;
 pub mod thread;
 pub mod trust;
 pub mod wait;

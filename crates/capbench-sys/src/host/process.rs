@@ -36,7 +36,7 @@ impl ProcessId {
         self.0
     }
 
-    fn pid(self) -> Pid {
+    pub(crate) fn pid(self) -> Pid {
         Pid::from_raw(self.0).expect("it is above 1")
     }
 }

@@ -17,6 +17,9 @@ use super::{identity, namespace};
 /// What sudo(8) sets: the number of the user who called it.
 const SUDO_UID: &str = "SUDO_UID";
 
+/// Octets of a file that a user writes: settings, programs, goals, campaigns.
+pub const LONGEST: u64 = 1 << 20;
+
 /// As many symbolic links as the kernel follows in one path (path_resolution(7)).
 pub(super) const MOST_LINKS: usize = 40;
 
@@ -89,6 +92,13 @@ impl Trust {
         if is_root && is_host { Self::root() } else { Self::everybody() }
     }
 
+    /// For files named on the command line that decide what runs: campaigns, definitions of programs, and the programs and libraries
+    /// that they name. As the host's root: trusts root and the caller of sudo(8), who could name any program. Nothing is checked
+    /// for another user.
+    pub fn for_instructions() -> Self {
+        Self::for_output()
+    }
+
     /// For folders that this process writes to. As the host's root: trusts root and the caller of sudo(8). Another user has no
     /// extra power there that others could abuse, so nothing is checked.
     pub fn for_output() -> Self {
@@ -118,6 +128,15 @@ impl Trust {
             path = folder.path().join(target);
         }
         Err(rustix::io::Errno::LOOP.into())
+    }
+
+    /// Checks a file that another program reads or runs, as [`Trust::open`] does.
+    ///
+    /// # Errors
+    /// Those of [`Trust::open`].
+    pub fn check(&self, path: &Path) -> io::Result<()> {
+        // A program need not be readable.
+        if self.is_everybody() { Ok(()) } else { self.open(path).map(drop) }
     }
 
     /// The octets of a file that [`Trust::open`] opens, up to `most`.
@@ -189,6 +208,19 @@ impl Trust {
     }
 }
 
+/// An error of a file that decides what runs, with what to do about it if others control the file.
+pub fn advised(error: io::Error) -> io::Error {
+    match error.get_ref().is_some_and(|inner| inner.is::<Untrusted>()) {
+        true => io::Error::new(
+            error.kind(),
+            format!(
+                "{error}; as root, capbench runs only what root or the caller of sudo controls: change the owner and the mode"
+            ),
+        ),
+        false => error,
+    }
+}
+
 fn read_up_to(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     if file.take(most.saturating_add(1)).read_to_end(&mut octets)? as u64 > most {
@@ -213,6 +245,12 @@ mod tests {
         let mut stat = rustix::fs::stat("/").unwrap();
         (stat.st_mode, stat.st_uid, stat.st_gid) = (mode, user, group);
         stat
+    }
+
+    #[test]
+    fn a_file_without_end_is_refused() {
+        let error = Trust::everybody().read_text("/dev/zero".as_ref(), super::LONGEST).unwrap_err();
+        assert_eq!(error.to_string(), "it is longer than 1048576 octets");
     }
 
     fn trusting(users: &[u32]) -> Trust {

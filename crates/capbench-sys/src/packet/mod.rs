@@ -10,16 +10,20 @@
 //! | `status` | the two functions that transfer ownership of that memory |
 //! | [`frame_ring`] | TPACKET_V1 and V2: one slot, one frame |
 //! | [`block_ring`] | TPACKET_V3: blocks full of frames, as owned tokens |
+//! | [`diag`] | the ring of any socket, as the kernel describes it |
+//! | [`left_over`] | what is unread in a socket of another process |
 //! | [`receive_vector`] | buffers for `recvmsg` and `recvmmsg` |
 //! | [`send_vector`] | buffers for `send` and `sendmmsg` |
 //! | [`transmit_ring`] | TPACKET_V2 transmit rings |
 //! | [`stand_in`] | simulates the kernel on heap memory, for tests and microbenchmarks |
 
 pub mod block_ring;
+pub mod diag;
 pub mod fanout;
 pub mod frame;
 pub mod frame_ring;
 pub mod geometry;
+pub mod left_over;
 pub mod receive_vector;
 mod run;
 pub mod send_vector;

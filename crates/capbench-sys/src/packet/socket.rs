@@ -113,7 +113,6 @@ impl PacketSocket {
     }
 
     /// The socket behind a descriptor, which is one of type SOCK_RAW, with its settings.
-    #[cfg(feature = "dpdk")]
     pub(crate) fn adopt(fd: OwnedFd) -> Self {
         Self { fd }
     }

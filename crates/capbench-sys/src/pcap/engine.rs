@@ -6,6 +6,7 @@ use std::path::Path;
 use super::ring;
 use crate::host::proc_file;
 use crate::packet::Version;
+pub use crate::packet::diag::Blocks;
 use crate::pf_ring::FAMILY;
 use crate::socket_option::{PACKET_VERSION, SO_DOMAIN, SocketOption};
 
@@ -41,19 +42,6 @@ pub struct Ring {
     pub bytes: u64,
     /// Its blocks, if the kernel reports them (packet_diag).
     pub blocks: Option<Blocks>,
-}
-
-/// The blocks of a ring (`struct packet_diag_ring` of `linux/packet_diag.h`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    /// Number of blocks.
-    pub count: u32,
-    /// Bytes of each.
-    pub size: u32,
-    /// Number of frames; TPACKET_V1 and V2 have one slot per frame.
-    pub frames: u32,
-    /// Time after which the kernel passes on a partly filled V3 block, in milliseconds.
-    pub retire_timeout_ms: u32,
 }
 
 /// Of ntop's `linux/pf_ring.h`, release 8.

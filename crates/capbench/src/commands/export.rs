@@ -17,7 +17,7 @@ pub struct ExportFlags {
     /// Directories of runs, or folders that have some below them
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// Folder of the dataset; created if it does not exist. A run that it has already is replaced
+    /// Folder of the dataset; created if it does not exist. A run that it has already is written anew, with the same labels
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     /// Label of these runs, for comparisons and filters; can be repeated. campaign=NAME is a folder of the dataset
@@ -34,7 +34,12 @@ pub fn run(flags: &ExportFlags) -> Result<Exit> {
     let mut runs = Vec::new();
     for path in &flags.runs {
         match export::runs_in(path) {
-            Ok(found) => runs.extend(found),
+            Ok(found) => {
+                for folder in &found.repeated {
+                    tell!("capbench: left out {}: attempts that a campaign repeated", folder.display());
+                }
+                runs.extend(found.runs);
+            }
             Err(error) => {
                 failed += 1;
                 tell!("capbench: {error}");

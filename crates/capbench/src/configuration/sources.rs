@@ -6,8 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use capbench_sys::host::folder::Folder;
-use capbench_sys::host::text_file;
-use capbench_sys::host::trust::Trust;
+use capbench_sys::host::trust::{self, Trust};
 
 use super::settable::PREFIX;
 use crate::exit::Usage;
@@ -43,7 +42,7 @@ impl Sources {
         for folder in &self.folders {
             for path in names(folder).map_err(|error| refusal(folder, &error))? {
                 let text = Trust::for_settings()
-                    .read_text(&path, text_file::LONGEST)
+                    .read_text(&path, trust::LONGEST)
                     .map_err(|error| refusal(&path, &error))?;
                 files.push((path.display().to_string(), text));
             }

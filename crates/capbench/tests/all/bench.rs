@@ -10,6 +10,7 @@ use capbench_model::trial::{TrialResult, Verdict};
 use capbench_plan::recommendation::Sustains;
 use capbench_report::results::Results;
 use capbench_testing::busy;
+use capbench_testing::network::user_namespaces_of_nobody;
 use serde_json::Value;
 
 /// The methods that run wherever packet sockets do, also for ordinary users.
@@ -167,6 +168,7 @@ fn root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods() {
 #[test]
 fn root_nobody_runs_the_methods_on_packet_sockets() {
     let Some(()) = privileges() else { return };
+    let Some(()) = user_namespaces_of_nobody() else { return };
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     let mut bench = folder.capbench_of_nobody(&home);
     bench.args(["bench", "--quick", "--method", "default"]);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Ended, HOST, NOBODY, Namespaces, Scratch, capbench, privileges, program, run};
 use capbench_host::environment;
-use capbench_testing::{HostLimit, cannot_have};
+use capbench_testing::network::user_namespaces_of_nobody;
 use serde_json::json;
 
 /// A library that makes a file when it is loaded.
@@ -106,30 +106,9 @@ fn root_a_saved_recommendation_loads_no_library_into_a_recording() {
     assert!(!marking.was_loaded());
 }
 
-/// Whether nobody has user namespaces, which a bench of nobody needs: unshare(1) is asked, not the bench.
-fn nobody_has_user_namespaces() -> bool {
-    let ended = run(
-        HOST,
-        program("setpriv --reuid 65534 --regid 65534 --clear-groups").args([
-            "unshare",
-            "--user",
-            "--map-root-user",
-            "--net",
-            "true",
-        ]),
-    );
-    if ended.code != Some(0) {
-        cannot_have(HostLimit::UserNamespaces, ended.errors);
-        return false;
-    }
-    true
-}
-
 /// What a program with capabilities passes on of its caller's environment; `None` where nobody has user namespaces.
 fn environment_of_a_started_program(place: &Scratch, home: &Scratch) -> Option<String> {
-    if !nobody_has_user_namespaces() {
-        return None;
-    }
+    user_namespaces_of_nobody()?;
     let (definition, seen) = (home.file("programs.toml"), home.file("environment"));
     let text = format!(
         "[programs.own]\ncommand = [\"sh\", \"-c\", \"env > {}; exec false {{file}}\"]\n",

@@ -10,6 +10,7 @@ use crate::support::{
     Ended, HOST, Running, Scratch, capbench, eventually, lossy, numbers, privileges, program, results,
     saved_trials, scratch_of_root,
 };
+use capbench_testing::network::user_namespaces_of_nobody;
 
 /// Entries of a folder; a process may end while it is looked at.
 fn entries(folder: impl AsRef<Path>) -> Vec<PathBuf> {
@@ -139,6 +140,7 @@ fn root_a_killed_bench_leaves_results_and_nothing_else() {
     let Some(folder) = scratch_of_root() else { return };
     let ended = interrupted(capbench(""), &folder.file("results"), |bench| bench.signal("KILL"));
     assert_eq!((ended.code, ended.signal), (None, Some(9)));
+    let Some(()) = user_namespaces_of_nobody() else { return };
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     let command = folder.capbench_of_nobody(&home);
     let ended = interrupted(command, &home.file("results"), |bench| bench.signal("KILL"));
@@ -150,6 +152,7 @@ fn root_a_killed_bench_leaves_results_and_nothing_else() {
 #[test]
 fn root_a_panic_leaves_results_and_nothing_else() {
     let Some(()) = privileges() else { return };
+    let Some(()) = user_namespaces_of_nobody() else { return };
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     let command = folder.capbench_of_nobody(&home);
     let ended = interrupted(command, &home.file("results"), |bench| {

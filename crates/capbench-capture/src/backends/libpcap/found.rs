@@ -187,7 +187,13 @@ mod tests {
     const SYSTEM: &str = "libpcap version 1.10.3 (with TPACKET_V3)";
 
     fn ring(bytes: u64) -> Option<Ring> {
-        let blocks = Blocks { count: (bytes >> 18) as u32, size: 1 << 18, frames: 77, retire_timeout_ms: 10 };
+        let blocks = Blocks {
+            count: (bytes >> 18) as u32,
+            size: 1 << 18,
+            frame_size: 1 << 18,
+            frames: 77,
+            retire_timeout_ms: 10,
+        };
         Some(Ring { bytes, blocks: Some(blocks) })
     }
 

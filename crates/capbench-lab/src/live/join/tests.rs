@@ -129,6 +129,7 @@ pub(super) fn receive() -> ReceiveHalf {
             drain: Duration::from_secs(2),
             emptying: Some(Emptying { after_s: 0.001, holds_s: 0.008 }),
             cut_short: false,
+            unread: None,
             capture: CaptureFacts {
                 engine: Engine::new("TPACKET_V3", []),
                 ring: RingGeometry::Slots { slots: 64, slot_bytes: 2048, bytes: 131_072 },

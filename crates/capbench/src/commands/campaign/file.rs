@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use capbench_report::command_line;
-use capbench_sys::host::text_file;
+use capbench_sys::host::trust::{self, Trust};
 use clap::{Arg, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -101,10 +101,10 @@ impl Campaign {
 /// Reads a file.
 ///
 /// # Errors
-/// What is no campaign: the line, the key, and what may be there.
+/// A file that cannot be read, or that others control when root reads it. What is no campaign: the line, the key, and what may be there.
 pub fn read(path: &Path) -> Result<Campaign> {
-    let text = text_file::read(path, text_file::LONGEST)
-        .with_context(|| format!("cannot read {}", path.display()))?;
+    let text = Trust::for_instructions().read_text(path, trust::LONGEST).map_err(trust::advised);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Reader { path: path.display().to_string(), text: &text }.campaign(&stem)?)
 }
@@ -143,7 +143,7 @@ impl Reader<'_> {
                             return Err(self.refuse(key, "write each run as a table [[run]]"));
                         };
                         let line = line_of(self.text, &entry.span());
-                        campaign.runs.extend(self.runs(&cli, table, line)?);
+                        campaign.runs.extend(self.runs(&cli, table, line, campaign.runs.len())?);
                     }
                 }
                 ("name", _) => return Err(self.refuse(key, "it is a string")),
@@ -155,16 +155,18 @@ impl Reader<'_> {
         if campaign.runs.is_empty() {
             return Err(Usage(format!("{}: it has no run; begin each with [[run]]", self.path)));
         }
-        if campaign.runs.len() > MOST_RUNS {
-            let runs = campaign.runs.len();
-            return Err(Usage(format!("{}: {runs} runs; a campaign has up to {MOST_RUNS}", self.path)));
-        }
         self.check_names(&campaign.runs)?;
         Ok(campaign)
     }
 
-    /// The runs of an entry.
-    fn runs(&self, cli: &Command, table: &DeTable<'_>, line: usize) -> Result<Vec<PlannedRun>, Usage> {
+    /// The runs of an entry; the file has as many as `before` in front of it.
+    fn runs(
+        &self,
+        cli: &Command,
+        table: &DeTable<'_>,
+        line: usize,
+        before: usize,
+    ) -> Result<Vec<PlannedRun>, Usage> {
         let (mut command, mut name, mut fixed, mut matrix) = (None, None, Vec::new(), Vec::new());
         for (key, value) in entries(table) {
             match (key.get_ref().as_ref(), value.get_ref()) {
@@ -190,6 +192,13 @@ impl Reader<'_> {
         let fixed = self.fixed(found, fixed)?;
         let axes = self.axes(found, matrix)?;
         let name = name.unwrap_or_else(|| command.clone());
+        let number = axes.iter().fold(1, |number: usize, (_, values)| number.saturating_mul(values.len()));
+        if before.saturating_add(number) > MOST_RUNS {
+            return Err(Usage(format!(
+                "{}:{line}: the matrix has {number} runs; a campaign has up to {MOST_RUNS}",
+                self.path
+            )));
+        }
         let runs = product(&axes).map(|point| {
             let mut named = name.clone();
             let mut words = fixed.clone();

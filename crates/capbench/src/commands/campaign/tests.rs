@@ -111,6 +111,10 @@ fn mistakes_name_the_line_the_key_and_what_may_be_there() {
             "lab.toml:1: run bench: the following required arguments were not provided: --rx",
         ),
         (&format!("{run}{run}"), "lab.toml:3: a second run has the name bench, the first one is of line 1"),
+        (
+            &format!("{run}[run.matrix]\nsize = [{0}]\nrate = [{0}]\n", "64,".repeat(1000)),
+            "lab.toml:1: the matrix has 1000000 runs; a campaign has up to 10000",
+        ),
         ("run = 3\n", "lab.toml:1: run: write each run as a table [[run]]"),
         ("labels = { a = [1] }\n", "lab.toml:1: a: a label is a string or a number"),
         ("name = \n", "lab.toml:1: no TOML: "),
@@ -192,6 +196,24 @@ impl Bed {
 
 const DONE: End = End::Done { before: false };
 const WAS_DONE: End = End::Done { before: true };
+
+#[test]
+fn root_a_campaign_of_somebody_else_is_not_run() {
+    if capbench_testing::network::privileges().is_none() {
+        return;
+    }
+    let bed = Bed::new("bench", "\"recv\"");
+    let file = bed.scratch.file("lab.toml");
+    for (owner, mode, expected) in [
+        (1234, 0o600, "lab.toml belongs to user 1234; as root, capbench runs only what"),
+        (0, 0o666, "lab.toml may be written by everybody; as root"),
+    ] {
+        std::os::unix::fs::chown(&file, Some(owner), None).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let error = format!("{:#}", file::read(&file).unwrap_err());
+        assert!(error.starts_with("cannot read ") && error.contains(expected), "{error}");
+    }
+}
 
 #[test]
 fn what_is_done_is_skipped_and_what_failed_is_tried_again() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use capbench_frames::{FlowDefaults, FlowSet, Mtu, PacketFile, StackFlow};
-use capbench_sys::host::text_file;
+use capbench_sys::host::trust::Trust;
 use clap::Args;
 
 use super::{SendFlags, describe, sizes_in_words};
@@ -31,7 +31,7 @@ impl PacketFlags {
     pub fn load(&self, flags: &SendFlags, mtu: Mtu, line: Option<f64>) -> Result<Option<FlowSet>> {
         let Some(file) = &self.packet else { return Ok(None) };
         let name = file.display();
-        let text = text_file::read(file, LONGEST).with_context(|| format!("--packet {name}"))?;
+        let text = Trust::everybody().read_text(file, LONGEST).with_context(|| format!("--packet {name}"))?;
         let defaults = FlowDefaults {
             sizes: flags.size.clone(),
             rate: flags.rate,
