@@ -204,9 +204,9 @@ fn of_stack(look: &Look, lost: u64) -> Judgement {
         Some(_) => "the kernel's reasons are in the list of drops",
     };
     Judgement::words(
-        "the driver had no memory or a full queue, or the frames were of a protocol that nothing here speaks; the latter are no \
-         loss for a capture",
-        format!("`ethtool -S {}` shows the driver's part; {reasons}", quoted(&look.interface)),
+        "the network stack dropped them in front of the capture; of a veth also frames that did not fit its MTU, or that came \
+         while it was down",
+        format!("`ip link show {}` shows the MTU; {reasons}", quoted(&look.interface)),
     )
 }
 
