@@ -44,7 +44,7 @@ fn root_frames_that_an_xdp_program_takes_are_named_and_lost_for_packet_sockets()
         let document = recorded.json();
         results_file::assert_valid_output("record", &document);
         let lost = document["interfaces"][0]["lost_by_xdp"].as_u64().unwrap();
-        let words = format!("--max-loss 0: {lost} of {lost} packets are in no file (right: xdp {lost})");
+        let words = format!("--max-loss 0: {lost} of {lost} packets are lost (right: xdp {lost})");
         assert!(recorded.errors.contains(&words) && document["missing"] == lost, "{recorded:#?}");
         // Of a generic program the comparison gives a lower limit: each CPU may have a frame in hand.
         let cpus = std::thread::available_parallelism().unwrap().get() as u64;

@@ -28,7 +28,7 @@ fn programs(folder: &Scratch) -> Programs {
 }
 
 #[test]
-fn root_frames_that_a_program_has_not_read_are_counted_in_its_sockets_and_rings() {
+fn root_alone_frames_that_a_program_has_not_read_are_counted_in_its_sockets_and_rings() {
     let Some(()) = privileges() else { return };
     let folder = Scratch::new();
     let mut laboratory = laboratory(programs(&folder));
