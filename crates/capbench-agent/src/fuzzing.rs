@@ -61,6 +61,6 @@ mod tests {
         capbench_testing::replay("controller", super::controller);
         capbench_testing::replay("spool", super::spool);
         #[cfg(feature = "otg")]
-        capbench_testing::replay("otg", super::generator);
+        capbench_testing::replay("generator", super::generator);
     }
 }

@@ -31,6 +31,6 @@ mod tests {
     #[test]
     fn every_file_of_the_corpus_is_read_or_refused() {
         capbench_testing::replay("otg", super::request);
-        capbench_testing::replay("otg", super::message);
+        capbench_testing::replay("engine", super::message);
     }
 }
