@@ -8,7 +8,7 @@ use std::path::Path;
 
 use capbench_host::bed::Side;
 use capbench_model::bounded_json;
-use capbench_sys::host::{Trust, ethtool, folder};
+use capbench_sys::host::{SysfsView, Trust, ethtool, folder};
 use serde::{Deserialize, Serialize};
 
 use crate::setting::Setting;
@@ -74,12 +74,11 @@ impl Identity {
     pub fn of(side: &Side) -> Self {
         let text = |mac: [u8; 6]| mac.map(|octet| format!("{octet:02x}")).join(":");
         let link = side.link().ok();
-        let driver = side.run(|| ethtool::driver(side.name())).ok().and_then(|driver| driver.ok());
         Self {
             interface: side.name().into(),
             address: side.mac().map(text),
             permanent_address: link.and_then(|link| link.permanent_mac).map(text),
-            bus: driver.map(|driver| driver.bus).filter(|bus| !bus.is_empty()),
+            bus: side.run(|| bus(side.name())).ok().flatten(),
             place: Some(Placed { namespace: side.namespace().inode(), index: side.index().number() }),
         }
     }
@@ -113,6 +112,13 @@ impl Identity {
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "without an address".into() } else { parts.join(", ") }
     }
+}
+
+/// The address on the bus of an interface of the calling thread's network namespace. Virtual interfaces have no device, and their
+/// drivers write the same text for all of them: "N/A" for a bridge, "tap" for a tap interface. Without sysfs it is unknown.
+fn bus(interface: &str) -> Option<String> {
+    SysfsView::of_current_namespace().ok()?.list(&format!("class/net/{interface}/device")).ok()?;
+    ethtool::driver(interface).ok().map(|driver| driver.bus).filter(|bus| !bus.is_empty())
 }
 
 /// How far a command came.
@@ -181,6 +187,19 @@ impl State {
     /// Whether it is of this start of the host.
     pub fn is_of(&self, boot: &str) -> bool {
         self.boot == boot
+    }
+
+    /// The interface of this state among those that are present in a network namespace. Ports of one device can have the same bus
+    /// address: the one with the saved number is the interface, else the one with the saved name.
+    pub fn interface_among<'p>(&self, present: &'p [Identity], boot: &str) -> Option<&'p Identity> {
+        let (saved, is_same_start) = (&self.identity, self.is_of(boot));
+        let rank = |one: &&Identity| {
+            (
+                is_same_start && saved.place.is_some() && one.place == saved.place,
+                one.interface == saved.interface,
+            )
+        };
+        present.iter().filter(|one| one.is(saved, is_same_start)).max_by_key(rank)
     }
 
     /// Nothing is saved yet.
@@ -297,19 +316,22 @@ impl Folder {
         Ok(interfaces.filter_map(|name| self.load(name).transpose()).collect())
     }
 
-    /// The saved state of a present interface, also if it had another name when it was saved.
+    /// The saved state of an interface that is present, also if it had another name when it was saved. `present` are all
+    /// interfaces of its network namespace.
     ///
     /// # Errors
     /// As [`Self::load`].
-    pub fn load_of(&self, identity: &Identity, boot: &str) -> Result<Option<State>> {
-        if let Some(state) = self.load(&identity.interface)?
-            && identity.is(&state.identity, state.is_of(boot))
+    pub fn load_of(&self, interface: &str, present: &[Identity], boot: &str) -> Result<Option<State>> {
+        let is_its = |state: &State| {
+            state.interface_among(present, boot).is_some_and(|found| found.interface == interface)
+        };
+        if let Some(state) = self.load(interface)?
+            && is_its(&state)
         {
             return Ok(Some(state));
         }
         // One that cannot be read is of another name, and named when that is asked for.
-        let others = self.all()?.into_iter().flatten();
-        Ok(others.into_iter().find(|state| identity.is(&state.identity, state.is_of(boot))))
+        Ok(self.all()?.into_iter().flatten().find(is_its))
     }
 
     fn failed_to_write(&self, name: &str, error: &io::Error) -> TuneError {
@@ -424,12 +446,30 @@ mod tests {
         let named = |name: &str| Identity { bus: Some("b1".into()), ..identity(name) };
         folder.save(&State { identity: named("eth0"), ..state() }).unwrap();
         std::fs::write(scratch.file("bad.json"), "{").unwrap();
-        let found = folder.load_of(&named("lan0"), "boot").unwrap().unwrap();
+        let found = folder.load_of("lan0", &[named("lan0")], "boot").unwrap().unwrap();
         assert_eq!(found.identity.interface, "eth0");
+        let both = [named("lan0"), named("eth0")];
+        assert_eq!(folder.load_of("lan0", &both, "boot").unwrap(), None, "another port of the device");
+        assert_eq!(folder.load_of("eth0", &both, "boot").unwrap(), Some(found));
         let other = Identity { bus: Some("b2".into()), ..named("eth0") };
-        assert_eq!(folder.load_of(&other, "boot").unwrap(), None, "another one that has the name now");
+        let found = folder.load_of("eth0", &[other], "boot").unwrap();
+        assert_eq!(found, None, "another one that has the name now");
         let all: Vec<_> = folder.all().unwrap().into_iter().map(|state| state.is_ok()).collect();
         assert_eq!(all, [false, true]);
+    }
+
+    #[test]
+    fn of_two_ports_of_a_device_the_one_with_the_saved_number_is_the_interface() {
+        let port = |name: &str, index| Identity {
+            bus: Some("b1".into()),
+            place: Some(Placed { namespace: 1, index }),
+            ..identity(name)
+        };
+        let state = State { identity: port("p0", 5), ..state() };
+        let present = [port("lan0", 5), port("p0", 6)];
+        assert_eq!(state.interface_among(&present, "boot"), Some(&present[0]), "renamed");
+        assert_eq!(state.interface_among(&present, "later"), Some(&present[1]), "numbers begin anew");
+        assert_eq!(state.interface_among(&[], "boot"), None);
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn of_place(look: &Look, place: Place, lost: u64) -> Option<Judgement> {
             "check cable, transceiver and duplex; the other end's counters show whether it sent them so",
         ),
         Place::Nic => of_nic(look),
-        Place::Backlog => of_backlog(look),
+        Place::Backlog => of_backlog(look, lost),
         Place::Transmit => Judgement::words(
             "a queueing discipline or a filter of tc dropped what this host sends",
             format!("`tc -s qdisc show dev {interface}` shows which"),
@@ -262,36 +262,48 @@ fn of_nic(look: &Look) -> Judgement {
     }
 }
 
-fn of_backlog(look: &Look) -> Judgement {
-    let full: Vec<_> = look.softnet.iter().filter(|cpu| cpu.dropped > 0).collect();
-    let cpus = full.iter().map(|cpu| cpu.cpu.number().to_string()).collect::<Vec<_>>().join(", ");
-    let mut others = String::new();
-    for cpu in full.iter().map(|cpu| cpu.cpu.number()).filter(|_| look.facts.scheduled.covers(look.seconds)) {
-        let users = look.facts.scheduled.users_of(cpu, None);
-        let share = users.iter().map(|user| user.share).sum::<f64>() * 100.0;
-        if let Some(users) = in_words(&users) {
-            others.push_str(&format!("; {users} {share:.0} % of CPU {cpu}"));
+/// `lost` are the frames of this interface. The counters of the CPUs are those of all interfaces of the host.
+fn of_backlog(look: &Look, lost: u64) -> Judgement {
+    let mut refusals = Vec::new();
+    let mut users = String::new();
+    for full in look.softnet.iter().filter(|cpu| cpu.dropped > 0) {
+        let cpu = full.cpu.number();
+        let limited = match full.flow_limit.unwrap_or(0) {
+            0 => String::new(),
+            frames => {
+                format!(", {frames} of them by the limit for one flow (net.core.flow_limit_cpu_bitmap)")
+            }
+        };
+        refusals.push(format!("CPU {cpu} refused {}{limited}", full.dropped));
+        if look.facts.scheduled.covers(look.seconds) {
+            users.push_str(&users_of_cpu(look, cpu));
         }
     }
-    let limited: u64 = full.iter().filter_map(|cpu| cpu.flow_limit).sum();
-    let limit = match limited {
-        0 => String::new(),
-        frames => format!("; {frames} of them by the limit for one flow (net.core.flow_limit_cpu_bitmap)"),
+    let refusals = match refusals.is_empty() {
+        true => String::new(),
+        false => format!("; of the frames of all interfaces, {}", refusals.join(", ")),
     };
-    let (change, remedies) = longer_backlog(look);
+    let (change, remedies) = longer_backlog(look, lost);
     Judgement {
-        cause: format!("frames came faster than CPU {cpus} took them off its backlog{others}{limit}"),
+        cause: format!("frames came faster than a CPU took them off its backlog{refusals}{users}"),
         change,
         remedies,
     }
 }
 
-fn longer_backlog(look: &Look) -> (String, Vec<Remedy>) {
+/// The programs that used a CPU, as the end of a sentence.
+fn users_of_cpu(look: &Look, cpu: u32) -> String {
+    let users = look.facts.scheduled.users_of(cpu, None);
+    let share = users.iter().map(|user| user.share).sum::<f64>() * 100.0;
+    in_words(&users).map_or(String::new(), |users| format!("; {users} {share:.0} % of CPU {cpu}"))
+}
+
+/// `lost` are the frames of this interface.
+fn longer_backlog(look: &Look, lost: u64) -> (String, Vec<Remedy>) {
     /// Length of a burst that should fit, in seconds.
     const BURST_S: f64 = 0.01;
     /// The kernel's default (net/core/dev.c).
     const USUAL: u64 = 1000;
-    let lost: u64 = look.softnet.iter().map(|cpu| cpu.dropped).sum();
     let burst = ((look.received.unwrap_or(0) + lost) as f64 / look.seconds * BURST_S).ceil() as u64;
     let now = look
         .max_backlog

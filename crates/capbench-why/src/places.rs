@@ -10,7 +10,9 @@ use capbench_host::drivers::table::REDIRECT;
 use capbench_host::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses};
 use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::DropStage;
+use capbench_host::xdp::XdpProgram;
 use capbench_model::places::Place;
+use capbench_sys::bpf::XdpAttachment;
 
 mod rx_dropped;
 
@@ -45,21 +47,6 @@ pub struct Lost {
 /// Serializes a place as its key.
 pub(super) fn by_key<S: serde::Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(place.key())
-}
-
-/// An XDP program on the interface.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Program {
-    /// The kernel's number of it; absent if there are several.
-    pub(super) number: Option<u32>,
-    /// Its name; absent if it could not be read.
-    pub(super) name: Option<String>,
-    /// The program as text, and where it runs.
-    pub(super) words: String,
-    /// Whether only the driver runs it: only then the driver's counters include its drops.
-    pub(super) is_in_driver: bool,
-    /// Whether only the stack runs it, so that the tracer sees all its drops.
-    pub(super) is_generic: bool,
 }
 
 /// The counters of an interval.
@@ -117,7 +104,7 @@ impl Queue {
 ///
 /// Each count is a sum of the kernel's counters, or a lower bound of such a sum, so that it never goes down while the counters go
 /// up: what one place has once counted no other place counts later.
-pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) -> Vec<Lost> {
+pub(super) fn losses(counted: Counted<'_>, xdp: Option<&XdpProgram>, seconds: f64) -> Vec<Lost> {
     let Counted { link, sockets, queue, traced, .. } = counted;
     let (of_card, of_driver) = of_card(counted, xdp);
     let others = link.rx_dropped.map(|all| all.saturating_sub(of_driver));
@@ -169,7 +156,7 @@ fn of_sockets(sockets: &Sockets) -> Lost {
 
 /// Link, NIC, driver and XDP program, by the driver's counters with known meaning. The number is how many of their frames also
 /// count in rx_dropped.
-fn of_card(counted: Counted<'_>, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
+fn of_card(counted: Counted<'_>, xdp: Option<&XdpProgram>) -> (Vec<Lost>, u64) {
     use Meaning::{Checksum, Framing, Length};
     // Some drivers report a loss only in rx_dropped. What the tracer explains of that is not theirs.
     let traced = counted.traced;
@@ -240,11 +227,15 @@ fn counted_by_driver(place: Place, its: &[&NicLoss]) -> Option<Lost> {
 }
 
 /// What XDP programs dropped: in the driver by its counter, in generic mode by the tracer. Absent without a program and drops.
-fn of_xdp(its: &[&NicLoss], counted: Counted<'_>, xdp: Option<&Program>) -> Option<Lost> {
+fn of_xdp(its: &[&NicLoss], counted: Counted<'_>, xdp: Option<&XdpProgram>) -> Option<Lost> {
     let traced = counted.traced;
+    let mode = xdp.map(|program| program.attached.mode);
+    // Where several programs are attached, the driver counts only one, and the tracer sees only the other.
+    let is_in_driver = mode == Some(XdpAttachment::Driver);
+    let is_generic = mode == Some(XdpAttachment::Generic);
     let by_driver = counted_by_driver(Place::Xdp, its).filter(|_| {
         // A driver counts nothing of a generic program.
-        xdp.is_none_or(|program| program.is_in_driver) || its.iter().any(|loss| loss.count > 0)
+        xdp.is_none() || is_in_driver || its.iter().any(|loss| loss.count > 0)
     });
     let in_driver = by_driver.as_ref().and_then(|lost| lost.frames).unwrap_or(0);
     let generic = traced.map_or(0, |traced| traced.frames(DropStage::Xdp));
@@ -254,16 +245,14 @@ fn of_xdp(its: &[&NicLoss], counted: Counted<'_>, xdp: Option<&Program>) -> Opti
     }
     let is_known = match xdp {
         None => true,
-        Some(program) if program.is_in_driver => by_driver.as_ref().is_some_and(|lost| lost.frames.is_some()),
-        Some(program) => {
-            program.is_generic && traced.is_some_and(|traced| traced.missed == 0) && unplaced.is_empty()
-        }
+        Some(_) if is_in_driver => by_driver.as_ref().is_some_and(|lost| lost.frames.is_some()),
+        Some(_) => is_generic && traced.is_some_and(|traced| traced.missed == 0) && unplaced.is_empty(),
     };
-    let mut source = xdp.map_or("a program that was attached meanwhile".to_string(), |xdp| xdp.words.clone());
+    let mut source = xdp.map_or("a program that was attached meanwhile".into(), XdpProgram::to_string);
     if let Some(lost) = &by_driver {
         source.push_str(&format!("; {}", lost.source));
     }
-    if let Some(traced) = traced.filter(|_| xdp.is_none_or(|xdp| xdp.is_generic) || generic > 0) {
+    if let Some(traced) = traced.filter(|_| xdp.is_none() || is_generic || generic > 0) {
         let reasons = traced.reasons(DropStage::Xdp);
         let reasons = if reasons.is_empty() { "none".into() } else { reasons };
         source.push_str(&format!("; skb:kfree_skb: {reasons}"));

@@ -263,6 +263,22 @@ fn places_that_lose() {
 }
 
 #[test]
+fn a_backlog_is_judged_by_the_frames_of_its_interface() {
+    let backlog = quiet().lost.iter().position(|lost| lost.place == Place::Backlog).unwrap();
+    let mut look = quiet();
+    look.lost[backlog].frames = Some(1000);
+    let other = SoftnetDelta { cpu: capbench_sys::host::CpuId::new(3), dropped: 9_000_000, ..squeezed(0) };
+    look.softnet = vec![squeezed(0), other];
+    let said = said(look);
+    assert!(
+        said.contains("; of the frames of all interfaces, CPU 1 refused 1234, CPU 3 refused 9000000\n"),
+        "{said}"
+    );
+    assert!(said.contains("10 ms at this rate are 1010)"), "{said}");
+    assert!(said.contains("do: sysctl -w net.core.netdev_max_backlog=2000\n"), "{said}");
+}
+
+#[test]
 fn a_kernel_without_types_says_what_is_unknown() {
     let mut watch = Watch::with_types("lo", Tracing::LeftOut, Path::new("/nonexistent/btf")).unwrap();
     let look = watch.look().unwrap();

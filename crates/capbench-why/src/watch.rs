@@ -36,13 +36,19 @@ struct Moment {
     traces: std::result::Result<Traces, String>,
     rings: Option<Rings>,
     softnet: SoftnetSnapshot,
-    xdp: Option<places::Program>,
     program: Option<XdpProgram>,
     max_backlog: Option<u64>,
     offloads: fidelity::Offloads,
     queues: Option<u32>,
     /// For a veth: frames that its peer could not pass on; the inner `None` means that the peer cannot be read.
     peer: Option<Option<u64>>,
+}
+
+impl Moment {
+    /// Whether only the driver runs an XDP program: only then its counters have all that the program takes.
+    fn has_program_in_driver(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.attached.mode == XdpAttachment::Driver)
+    }
 }
 
 /// The tracer's counts before and after the counters of the link were read: the counts of a frame that arrives meanwhile can be
@@ -311,7 +317,7 @@ struct Differences {
 impl Differences {
     fn between(before: &Moment, after: &Moment) -> Self {
         let nic = after.nic.since(&before.nic);
-        let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
+        let in_driver = after.has_program_in_driver();
         // GRO is not enough: frames of a peer that can segment bypass NAPI and go to a backlog, which counts its refusals here.
         let driver = after.nic.driver();
         let is_polled =
@@ -348,7 +354,7 @@ impl Differences {
             traced: self.traced.as_ref().ok(),
             keeps_damaged: after.offloads.receive_all == Some(true),
         };
-        places::losses(counted, after.xdp.as_ref(), seconds)
+        places::losses(counted, after.program.as_ref(), seconds)
     }
 }
 
@@ -367,13 +373,6 @@ fn read(
     let peer = peer(links, &link);
     let traces = traces(before, tracer);
     let program = XdpProgram::on(index, known).ok().flatten();
-    let xdp = program.as_ref().map(|program| places::Program {
-        number: program.attached.program,
-        name: program.attached.name.clone(),
-        words: program.to_string(),
-        is_in_driver: program.attached.mode == XdpAttachment::Driver,
-        is_generic: program.attached.mode == XdpAttachment::Generic,
-    });
     Ok(Moment {
         at: Instant::now(),
         namespace: NetNamespace::current()?.inode(),
@@ -382,7 +381,6 @@ fn read(
         traces,
         rings: ethtool::rings(&link.name).ok().flatten(),
         softnet,
-        xdp,
         program,
         max_backlog: longest_backlog(),
         offloads: fidelity::Offloads::read(&link.name),
@@ -406,7 +404,6 @@ fn compare(
     let seconds = (after.at - before.at).as_secs_f64().max(1e-3);
     let lost = differences.losses(after, &stats, &sockets, seconds);
     let Differences { softnet, nic, traced, queue } = differences;
-    let is_counted = after.program.as_ref().is_some_and(|xdp| xdp.attached.mode == XdpAttachment::Driver);
     let mut look = Look {
         schema_version: SCHEMA_VERSION,
         unix_ns: clock::realtime_ns(),
@@ -421,8 +418,8 @@ fn compare(
         received_per_s: stats.rx_packets.map(|packets| packets as f64 / seconds),
         octets: stats.rx_bytes,
         max_backlog: after.max_backlog,
-        xdp: after.xdp.as_ref().map(|xdp| xdp.words.clone()),
-        xdp_taken: taken_by_xdp(after.nic.driver(), &nic).filter(|_| is_counted),
+        xdp: after.program.as_ref().map(XdpProgram::to_string),
+        xdp_taken: taken_by_xdp(after.nic.driver(), &nic).filter(|_| after.has_program_in_driver()),
         facts: Facts {
             mtu: after.link.mtu,
             refused_by_peer: queue.and_then(|queue| queue.refused),

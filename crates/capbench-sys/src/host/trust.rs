@@ -27,7 +27,7 @@ pub(super) const MOST_LINKS: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
     users: Option<Vec<u32>>,
-    /// Whether a group with the number of the folder's owner may write, too: distributions give each user such a group.
+    /// Whether a group with the number of the owner may write, too: distributions give each user such a group.
     private_groups: bool,
 }
 
@@ -95,6 +95,9 @@ impl Trust {
     /// For files named on the command line that decide what runs: campaigns, definitions of programs, and the programs and libraries
     /// that they name. As the host's root: trusts root and the caller of sudo(8), who could name any program. Nothing is checked
     /// for another user.
+    ///
+    /// A file that its owner's private group may write is believed, as for output: with the umask 002 of Fedora and Ubuntu every
+    /// file of a user is such a file. Whoever an administrator adds to that group can then write the user's other files, too.
     pub fn for_instructions() -> Self {
         Self::for_output()
     }
@@ -268,12 +271,15 @@ mod tests {
     }
 
     #[test]
-    fn a_private_group_counts_as_its_user_for_output_only() {
+    fn a_private_group_counts_as_its_user_for_output_and_instructions_only() {
         let home = stat(0o775, 7, 7);
         assert_eq!(trusting(&[7]).check_entry(&home, 7), Err(Controller::Group(7)));
         let output = Trust { private_groups: true, ..trusting(&[7]) };
         assert_eq!(output.check_entry(&home, 7), Ok(()));
         assert_eq!(output.check_entry(&stat(0o775, 7, 100), 7), Err(Controller::Group(100)));
+        assert_eq!(Trust::for_instructions(), Trust::for_output());
+        let others = [Trust::for_code(), Trust::for_settings(), Trust::root()];
+        assert!(others.iter().all(|trust| !trust.private_groups));
     }
 
     proptest! {

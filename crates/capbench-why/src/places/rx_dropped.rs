@@ -44,7 +44,7 @@ fn traced_backlog(counted: Counted<'_>, others: Option<u64>, traced: &Traced) ->
     let is_complete = traced.missed == 0 || of_host <= refused || unexplained(others, traced) == Some(0);
     let mut source = String::from("skb:kfree_skb");
     if refused > 0 {
-        source = format!("skb:kfree_skb: {}{}", traced.reasons(DropStage::Backlog), cpus(counted));
+        source = format!("skb:kfree_skb: {}", traced.reasons(DropStage::Backlog));
     }
     if !is_complete {
         source.push_str("; the tracer missed events");

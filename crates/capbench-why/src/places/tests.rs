@@ -1,3 +1,4 @@
+use capbench_sys::bpf::Attached;
 use capbench_sys::host::CpuId;
 
 use super::*;
@@ -24,14 +25,8 @@ fn at(all: &[Lost], place: Place) -> &Lost {
     all.iter().find(|lost| lost.place == place).unwrap()
 }
 
-fn program(is_in_driver: bool) -> Program {
-    Program {
-        number: Some(7),
-        name: None,
-        words: "program 7".into(),
-        is_in_driver,
-        is_generic: !is_in_driver,
-    }
+fn program(mode: XdpAttachment) -> XdpProgram {
+    XdpProgram { attached: Attached { mode, program: Some(7), name: None }, holders: Vec::new() }
 }
 
 fn counted<'c>(link: &'c LinkDeltas, softnet: &'c [SoftnetDelta], sockets: &'c Sockets) -> Counted<'c> {
@@ -77,7 +72,7 @@ fn captured_frames_in_rx_dropped_are_no_loss_and_the_backlogs_of_others_are_not_
     let mixed = traced(&[("UNHANDLED_PROTO", 40), ("CPU_BACKLOG", 10), ("PFMEMALLOC", 3)]);
     let [backlog, stack] = of_stack(53, Some(&mixed), None);
     assert_eq!((backlog.frames, stack.frames), (Some(10), Some(3)));
-    assert_eq!(backlog.source, "skb:kfree_skb: CPU_BACKLOG 10, CPU 1");
+    assert_eq!(backlog.source, "skb:kfree_skb: CPU_BACKLOG 10");
 }
 
 #[test]
@@ -218,14 +213,14 @@ fn the_table_of_counters_has_each_place_and_only_counters_that_exist() {
 
 #[test]
 fn traces_show_drops_of_programs_in_the_stack_and_on_the_way_out() {
-    let places = |drops: &[_], program: Option<&Program>| {
+    let places = |drops: &[_], program: Option<&XdpProgram>| {
         let traced = Traced { xdp_redirect_errors: 2, ..traced(drops) };
         let stats = known_link(LinkStats { tx_dropped: 1, ..LinkStats::default() });
         let sockets = Sockets::default();
         losses(Counted { traced: Some(&traced), ..counted(&stats, &[], &sockets) }, program, 1.0)
     };
     let drops = [("XDP", 9), ("QDISC_DROP", 4), ("OTHERHOST", 100)];
-    let generic = program(false);
+    let generic = program(XdpAttachment::Generic);
     let all = places(&drops, Some(&generic));
     let frames = [Place::Xdp, Place::Stack, Place::Transmit].map(|place| at(&all, place).frames);
     assert_eq!(frames, [Some(9), Some(0), Some(4)], "captures have what tx_dropped counts");
@@ -233,6 +228,8 @@ fn traces_show_drops_of_programs_in_the_stack_and_on_the_way_out() {
     let all = places(&[("NEW", 1)], Some(&generic));
     assert_eq!(at(&all, Place::Xdp).frames, None, "it may be the program's");
     assert_eq!(at(&places(&[], Some(&generic)), Place::Xdp).frames, Some(0));
+    let several = program(XdpAttachment::Several);
+    assert_eq!(at(&places(&[], Some(&several)), Place::Xdp).frames, None, "one of them is in the driver");
     assert_eq!(at(&places(&drops, None), Place::Xdp).frames, Some(9), "it was detached meanwhile");
     assert!(places(&[], None).iter().all(|lost| lost.place != Place::Xdp));
 }
@@ -275,7 +272,7 @@ fn a_frame_that_two_counters_of_a_nic_count_is_one() {
         ..LinkStats::default()
     });
     let sockets = Sockets::default();
-    let all = losses(counted(&link, &[], &sockets), Some(&program(true)), 2.0);
+    let all = losses(counted(&link, &[], &sockets), Some(&program(XdpAttachment::Driver)), 2.0);
     assert_eq!((at(&all, Place::Nic).frames, at(&all, Place::Nic).per_s), (Some(5), Some(2.5)));
     assert_eq!((at(&all, Place::Link).frames, at(&all, Place::Xdp).frames), (Some(1), None));
     assert_eq!(at(&all, Place::Ring).frames, Some(0));
@@ -292,9 +289,13 @@ fn a_counter_of_the_driver_reports_drops_of_the_program() {
     let (link, sockets) = (with_rx_dropped(5), Sockets::default());
     let unhandled = traced(&[("UNHANDLED_PROTO", 2)]);
     let veth = Counted { driver: known("veth"), ..counted(&link, &[], &sockets) };
-    let generic = losses(veth, Some(&program(false)), 1.0);
+    let generic = losses(veth, Some(&program(XdpAttachment::Generic)), 1.0);
     assert_eq!(at(&generic, Place::Xdp).frames, None, "the driver knows nothing of a generic program");
-    let all = losses(Counted { nic: &nic, traced: Some(&unhandled), ..veth }, Some(&program(true)), 1.0);
+    let all = losses(
+        Counted { nic: &nic, traced: Some(&unhandled), ..veth },
+        Some(&program(XdpAttachment::Driver)),
+        1.0,
+    );
     assert_eq!((at(&all, Place::Xdp).frames, at(&all, Place::Driver).frames), (Some(9), Some(3)));
     assert_eq!(at(&all, Place::Stack).frames, Some(0));
     assert!(at(&all, Place::Xdp).source.contains("rx_queue_{n}_xdp_drops"), "{all:?}");

@@ -76,7 +76,6 @@ impl Watch {
             // They change seldom: a look has read them within the last second.
             namespace: self.last.namespace,
             rings: self.last.rings,
-            xdp: self.last.xdp.clone(),
             program: self.last.program.clone(),
             max_backlog: self.last.max_backlog,
             offloads: self.last.offloads,

@@ -19,6 +19,7 @@ use capbench_model::counters::Counters;
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
 use capbench_model::running::Running;
 use capbench_model::units::SnapLength;
 use capbench_sys::host::{CpuId, LinkLayer};
@@ -275,14 +276,15 @@ impl Watch<'_> {
             self.fill = Occupancy::fullest([self.fill, fill]);
             self.next_look = elapsed + LOOK;
         }
-        if elapsed >= self.next_window && self.exporter.is_some() {
+        let is_asked = self.signals.is_print_wanted();
+        let is_noted = is_over || is_asked || elapsed >= self.next_line;
+        if let Some(xdp) = self.xdp.as_mut().filter(|_| is_noted) {
+            xdp.read();
+        }
+        if (is_over || elapsed >= self.next_window) && self.exporter.is_some() {
             self.note_window(&Part::sum(&gauges.parts()?).counters, elapsed);
         }
-        let is_asked = self.signals.is_print_wanted();
-        if is_over || is_asked || elapsed >= self.next_line {
-            if let Some(xdp) = &mut self.xdp {
-                xdp.read();
-            }
+        if is_noted {
             self.note(gauges.parts()?, elapsed);
         }
         if is_asked {
@@ -296,9 +298,12 @@ impl Watch<'_> {
         Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    /// Exports the counts so far.
+    /// Exports the counts so far. Those of XDP programs are read once a second: some drivers take long to read their counters.
     fn note_window(&mut self, counters: &Counters, elapsed: Duration) {
-        let lost = counters.losses.iter().map(|loss| (loss.place, loss.count)).collect();
+        let mut lost: Vec<_> = counters.losses.iter().map(|loss| (loss.place, loss.count)).collect();
+        if let Some(xdp) = self.xdp.as_ref().filter(|xdp| xdp.program().is_some()) {
+            lost.push((Place::Xdp, xdp.taken()));
+        }
         if let Some(exporter) = &mut self.exporter {
             exporter.note_capture(&self.interface.name, counters.accepted, lost, self.fill.take());
         }

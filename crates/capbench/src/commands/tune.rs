@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use capbench_host::bed::{PortLock, Side};
+use capbench_host::links::Links;
 use capbench_host::{HostError, environment};
 use capbench_model::environment::interface::{PathInterface, Role};
 use capbench_report::read::read;
@@ -198,9 +199,21 @@ fn boot() -> Result<String> {
     Ok(std::fs::read_to_string(FILE).map_err(|error| HostError::reading(FILE, error))?.trim().to_owned())
 }
 
+/// Every interface of this network namespace.
+fn every_side() -> Result<Vec<Side>> {
+    let links = Links::of_current_namespace()?.all()?;
+    // One that has gone meanwhile is left out.
+    Ok(links.iter().filter_map(|link| Side::named(&link.name).ok()).collect())
+}
+
+/// What identifies every interface of this network namespace.
+fn every_identity() -> Result<Vec<Identity>> {
+    Ok(every_side()?.iter().map(Identity::of).collect())
+}
+
 /// The saved state of an interface, under its present name. Under another name it is saved anew.
 fn adopted(folder: &mut Folder, identity: &Identity, boot: &str) -> Result<Option<State>> {
-    let Some(state) = folder.load_of(identity, boot)? else {
+    let Some(state) = folder.load_of(&identity.interface, &every_identity()?, boot)? else {
         let under_name = folder.load(&identity.interface)?;
         return match under_name {
             // Settings do not outlive the host's start.

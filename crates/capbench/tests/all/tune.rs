@@ -210,6 +210,41 @@ fn root_a_renamed_interface_with_another_address_is_restored_and_a_lost_one_is_n
     assert!(nothing.starts_with("Nothing to restore on right"), "{nothing}");
 }
 
+#[test]
+fn root_virtual_interfaces_of_one_driver_are_different_interfaces() {
+    let Some((scratch, spaces)) = prepared() else { return };
+    let right = &spaces.right;
+    right.ip("tuntap add dev tap0 mode tap");
+    right.ip("tuntap add dev tap1 mode tap");
+    right.ip("link add br0 type bridge");
+    right.ip("link add br1 type bridge");
+    for (one, other) in [("tap0", "tap1"), ("br0", "br1")] {
+        for interface in [one, other] {
+            let set = right.output(program("ethtool").args(["-K", interface, "gro", "on"]));
+            assert!(set.status.success(), "{interface}: {}", lossy(&set.stderr));
+        }
+        let folder = scratch.file(one);
+        let at = |action: &str, interface: &str| {
+            let mut command = capbench(&format!("tune {action} -i {interface} --only offloads"));
+            run(right, command.arg("--state").arg(&folder)).success().out
+        };
+        let before = settings(right, one);
+        let applied = at("apply", one);
+        assert!(applied.contains(&format!("settings changed on {one}")), "{applied}");
+        let after = settings(right, one);
+        assert_ne!(after, before);
+        let nothing = at("restore", other);
+        assert!(nothing.starts_with(&format!("Nothing to restore on {other}")), "{nothing}");
+        let applied = at("apply", other);
+        assert!(applied.contains(&format!("settings changed on {other}")), "{applied}");
+        assert!(folder.join(format!("{one}.json")).exists(), "its state is kept");
+        at("restore", other);
+        assert_eq!(settings(right, one), after);
+        at("restore", one);
+        assert_eq!(settings(right, one), before);
+    }
+}
+
 /// Runs what `plan` prints as it is printed, by a shell of root in the namespace, whose sysfs shows its interfaces.
 fn run_plan(place: &Place, commands: &str) {
     let script = "mount -t sysfs sysfs /sys && exec sh -e -c \"$0\"";

@@ -1,4 +1,5 @@
 //! Every change that `capbench why` prints as a command is run as it is printed, against a loss of its kind, and the loss ends.
+//! docs/why.md lists the exceptions.
 
 #![cfg(feature = "bpf")]
 
@@ -26,8 +27,6 @@ fn test_of(kind: RemedyKind) -> (&'static str, &'static str) {
         RemedyKind::LongerBacklog | RemedyKind::SpreadReceiveWork => {
             (HERE, "root_alone_a_longer_backlog_takes_the_burst")
         }
-        // Whether a thread keeps up with a sender depends on the host's speed: that it polls is shown, that another CPU ends the loss
-        // by the other kind.
         RemedyKind::PollByThreads | RemedyKind::MoveThread => {
             (HERE, "root_alone_a_thread_polls_the_veth_on_a_cpu_that_nobody_blocks")
         }
@@ -37,7 +36,6 @@ fn test_of(kind: RemedyKind) -> (&'static str, &'static str) {
         RemedyKind::SetUp => (HERE, "root_an_interface_that_is_down_is_set_up"),
         RemedyKind::MoveProgram | RemedyKind::Priority => (HERE, "root_alone_a_starved_reader_gets_its_cpu"),
         RemedyKind::LargerBuffer => (HERE, "root_alone_a_larger_buffer_lasts_for_the_pause"),
-        // A veth has neither descriptors nor a budget that a card's poll uses up: the commands are only run.
         RemedyKind::LongerRing | RemedyKind::LargerBudget => {
             (HERE, "root_alone_commands_for_a_card_are_understood")
         }
@@ -49,6 +47,33 @@ fn every_kind_of_remedy_has_a_test() {
     for kind in RemedyKind::ALL {
         let (file, test) = test_of(kind);
         assert!(file.contains(&format!("fn {test}()")), "{kind:?}: {test}");
+    }
+}
+
+/// One of each kind that no test shows to end a loss, as docs/why.md prints it.
+fn exceptions() -> [(Remedy, &'static str); 5] {
+    let interface = || "IF".to_owned();
+    [
+        (Remedy::LongerRing { interface: interface(), descriptors: 1 }, "ethtool -G IF rx N"),
+        (Remedy::LargerBudget { packets: 1, elsewhere: false }, "sysctl -w net.core.netdev_budget=N"),
+        (Remedy::SpreadReceiveWork { interface: interface(), cpus: vec![0] }, "for file in …/rps_cpus; do …"),
+        (Remedy::PollByThreads { interface: interface() }, "echo 1 > …/threaded"),
+        (Remedy::Priority { pid: 1 }, "chrt -a -f -p 1 PID"),
+    ]
+}
+
+#[test]
+fn the_documentation_lists_the_commands_that_no_test_shows_to_end_a_loss() {
+    let page = include_str!("../../../../docs/why.md");
+    let (_, table) =
+        page.split_once("| command | what the test shows | why no loss ends |\n|---|---|---|\n").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let documented: Vec<_> = table.lines().filter_map(|row| row.split('`').nth(1)).collect();
+    assert_eq!(documented, exceptions().map(|(_, printed)| printed));
+    for (remedy, printed) in exceptions() {
+        let command = remedy.command().unwrap();
+        let mut parts = printed.split(['…', 'N']).map(|part| part.trim_end_matches("PID"));
+        assert!(parts.all(|part| command.contains(part)), "{command}: {printed}");
     }
 }
 

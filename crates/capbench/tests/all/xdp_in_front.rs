@@ -2,8 +2,9 @@
 
 #![cfg(feature = "bpf")]
 
+use crate::support::scrape::{PORT, Scrape};
 use crate::support::why::{look, number_before};
-use crate::support::{Running, Scratch, capbench, results_file, send, test_bed};
+use crate::support::{Running, Scratch, capbench, eventually, results_file, send, test_bed};
 
 /// A recording that loses nothing, as far as the user wants.
 fn record(spaces: &crate::support::Namespaces, folder: &Scratch) -> Running {
@@ -17,16 +18,26 @@ fn record(spaces: &crate::support::Namespaces, folder: &Scratch) -> Running {
 fn root_frames_that_an_xdp_program_takes_are_named_and_lost_for_packet_sockets() {
     let Some((_, spaces)) = test_bed() else { return };
     let folder = Scratch::new();
+    spaces.right.ip("link set lo up");
     for method in ["af-xdp", "af-xdp+generic"] {
         let mut taker = Running::start(&spaces.right, capbench(&format!("count -i right --method {method}")));
         taker.wait_for(&format!("{method} on right"));
         let holder = format!("held by capbench {}", taker.pid());
         let record = record(&spaces, &folder);
-        let mut count = Running::start(&spaces.right, capbench("count -i right --method packet-v2 --json"));
+        let mut count = capbench("count -i right --method packet-v2 --json --metrics");
+        let mut count = Running::start(&spaces.right, count.arg(PORT));
         count.wait_for("packet-v2 on right");
         let mut why = Running::start(&spaces.right, capbench("why -i right --json"));
         why.wait_for("verdict");
         send(&spaces, "--rate 10k -c 2000");
+        // Only the driver counts.
+        let series = match method {
+            "af-xdp" => "capbench_lost_frames_total{interface=\"right\",place=\"xdp\"} 2000\n",
+            _ => "capbench_place_unknown{interface=\"right\",place=\"xdp\"} 1",
+        };
+        eventually("the metrics of count have what the program took", || {
+            Scrape::of(&spaces.right).0.contains(series)
+        });
         for running in [&why, &record, &count] {
             running.signal("INT");
         }
@@ -56,7 +67,6 @@ fn root_frames_that_an_xdp_program_takes_are_named_and_lost_for_packet_sockets()
         let totals: serde_json::Value = serde_json::from_str(counted.out.lines().last().unwrap()).unwrap();
         results_file::assert_valid_output("count", &totals);
         assert!(totals["xdp"]["program"].as_str().unwrap().contains(&holder), "{totals:#}");
-        // Only the driver counts.
         let expected = if method == "af-xdp" { 2000.into() } else { serde_json::Value::Null };
         assert_eq!(totals["xdp"]["packets"], expected, "{totals:#}");
         taker.signal("INT");

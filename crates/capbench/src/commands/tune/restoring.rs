@@ -3,12 +3,11 @@
 use anyhow::Result;
 use capbench_host::HostError;
 use capbench_host::bed::{PortLock, Side};
-use capbench_host::links::Links;
 use capbench_tune::{
     Folder, Host, HostRestored, Identity, Live, Outcome, Phase, State, restore, restore_host,
 };
 
-use super::{Lines, TuneFlags, boot, folder};
+use super::{Lines, TuneFlags, boot, every_identity, folder};
 use crate::exit::{Exit, FAILED};
 use crate::output::print;
 
@@ -16,25 +15,24 @@ use crate::output::print;
 pub(super) fn restore_saved(flags: &TuneFlags) -> Result<Exit> {
     let (name, boot) = (flags.interface(), boot()?);
     let folder = folder(flags, false)?;
-    let present = present(name)?;
+    let named = present(name)?;
+    let present = every_identity()?;
     let state = match &folder {
-        Some(folder) => saved(folder, name, present.as_ref(), &boot)?,
+        Some(folder) => saved(folder, name, named.as_ref(), &present, &boot)?,
         None => None,
     };
     let (Some(mut folder), Some(state)) = (folder, state) else {
         // A name that is mistyped must not look as if all was restored.
-        present.ok_or_else(|| HostError::NoInterface { interface: name.into() })?;
+        named.ok_or_else(|| HostError::NoInterface { interface: name.into() })?;
         let where_saved = flags.state.display();
         print(&format!("Nothing to restore on {name}: no settings of it are saved in {where_saved}\n"))?;
         return Ok(Exit::Done);
     };
-    let is_its = |side: &Side| Identity::of(side).is(&state.identity, state.is_of(&boot));
-    let side = match present.filter(is_its) {
-        Some(side) => Some(side),
-        None => every_side()?.into_iter().find(is_its),
-    };
-    match side {
-        Some(side) => restore_interface(flags, &mut folder, state, &boot, side),
+    match state.interface_among(&present, &boot) {
+        Some(found) => {
+            let side = Side::named(&found.interface)?;
+            restore_interface(flags, &mut folder, state, &boot, side)
+        }
         None => restore_of_host(flags, &mut folder, state, &boot),
     }
 }
@@ -48,17 +46,16 @@ fn present(name: &str) -> Result<Option<Side>> {
     }
 }
 
-/// Every interface of this network namespace.
-fn every_side() -> Result<Vec<Side>> {
-    let links = Links::of_current_namespace()?.all()?;
-    // One that has gone meanwhile is left out.
-    Ok(links.iter().filter_map(|link| Side::named(&link.name).ok()).collect())
-}
-
-/// The state of the present interface, else that under this name.
-fn saved(folder: &Folder, name: &str, present: Option<&Side>, boot: &str) -> Result<Option<State>> {
-    if let Some(side) = present
-        && let Some(state) = folder.load_of(&Identity::of(side), boot)?
+/// The state of the interface that has this name now, else the one that was saved under this name.
+fn saved(
+    folder: &Folder,
+    name: &str,
+    named: Option<&Side>,
+    present: &[Identity],
+    boot: &str,
+) -> Result<Option<State>> {
+    if let Some(side) = named
+        && let Some(state) = folder.load_of(side.name(), present, boot)?
     {
         return Ok(Some(state));
     }
@@ -134,7 +131,7 @@ pub(super) fn list(flags: &TuneFlags) -> Result<Exit> {
     if states.is_empty() {
         print(&format!("No settings are saved in {}\n", flags.state.display()))?;
     }
-    let present: Vec<Identity> = every_side()?.iter().map(Identity::of).collect();
+    let present = every_identity()?;
     let mut exit = Exit::Done;
     for state in states {
         match state {
@@ -151,8 +148,7 @@ pub(super) fn list(flags: &TuneFlags) -> Result<Exit> {
 fn row(state: &State, boot: &str, present: &[Identity]) -> String {
     let is_same_start = state.is_of(boot);
     let name = &state.identity.interface;
-    let found = present.iter().find(|identity| identity.is(&state.identity, is_same_start));
-    let now = match found {
+    let now = match state.interface_among(present, boot) {
         Some(identity) if identity.interface == *name => "present".to_owned(),
         Some(identity) => format!("present as {}", identity.interface),
         None => "not in this network namespace".into(),

@@ -118,8 +118,10 @@ fn look() -> Look {
             lost: 1_234_567,
             at_most: false,
             who: "the TPACKET_V3 ring of suricata 4242".into(),
-            cause: "suricata 4242 does not keep up: it is busy (98 % of a CPU)".into(),
-            change: "make it do less for each packet, or share the load between several sockets".into(),
+            cause: "suricata 4242 waited 41 % of the time for CPU 1, which sh (4711) and 2 more used; it ran 50 %; its buffer of \
+                    65536 KiB lasts about 29 ms at this rate"
+                .into(),
+            change: "let it run before the others, or move them to other CPUs".into(),
             remedies: vec![Remedy::Priority { pid: 4242 }],
         }],
         verdict: "the TPACKET_V3 ring of suricata 4242 loses 1,234,567 packets/s (1234567 in 1.0 s)".into(),
