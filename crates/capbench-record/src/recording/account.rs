@@ -45,6 +45,8 @@ pub struct InterfaceAccount {
     pub accepted: Option<u64>,
     /// Losses before frames reached capbench, with the counter that reports each.
     pub losses: Vec<Loss>,
+    /// Whether XDP programs may have taken more frames than `losses` has: that count is then a lower limit.
+    pub may_be_more_by_xdp: bool,
     /// Frames that the method delivered.
     pub delivered: u64,
     /// Frames lost at each worker's queue, before any filter of ours; empty without workers.
@@ -108,14 +110,15 @@ impl InterfaceAccount {
         self.losses.iter().find(|loss| loss.place == Place::Xdp)
     }
 
-    /// Frames that XDP programs took in front of the method; `None` where that is unknown, or none was seen.
+    /// Frames that XDP programs took in front of the method, or at least; `None` where that is unknown, or none was seen.
     pub fn lost_by_xdp(&self) -> Option<u64> {
         self.taken_by_xdp()?.count
     }
 
     /// Why it is unknown how many frames an XDP program took. `None` if there was none, or the number is known.
     pub fn unknown_after_xdp(&self) -> Option<&str> {
-        self.taken_by_xdp().filter(|loss| loss.count.is_none()).map(|loss| &*loss.source)
+        let loss = self.taken_by_xdp()?;
+        (loss.count.is_none() || self.may_be_more_by_xdp).then_some(&*loss.source)
     }
 
     /// Frames lost at the queues of workers; `None` without any.
@@ -270,6 +273,8 @@ mod tests {
         assert_eq!((passing.lost(), passing.knows_missing()), (15, true));
         let unknown = with(None);
         assert_eq!((unknown.lost(), unknown.knows_missing()), (15, false));
+        let at_least = InterfaceAccount { may_be_more_by_xdp: true, ..with(Some(501)) };
+        assert_eq!((at_least.lost(), at_least.knows_missing()), (516, false));
         assert_eq!((unknown.unknown_after_xdp(), passing.unknown_after_xdp()), (Some("XDP program 7"), None));
     }
 
