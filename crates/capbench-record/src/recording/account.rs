@@ -57,7 +57,7 @@ pub struct InterfaceAccount {
     pub past_end: u64,
     /// What became of the frames that were passed to the output.
     pub output: PacketCounts,
-    /// Of the frames passed to the output, those that are shorter in the file than their length and the snap length allow.
+    /// Of the frames passed to the output, those that are not whole in the file, though the snap length allows more octets.
     pub cut: u64,
     /// The octets of those that are not in the file.
     pub cut_octets: u64,
@@ -148,10 +148,21 @@ impl InterfaceAccount {
         self.lost() + unexplained.filter(|_| self.was_shut).unwrap_or(0)
     }
 
-    /// Frames that never were in a file on the disk, or not whole in it. No frame counts twice.
+    /// Frames that never were in a file on the disk, or not whole in it; an upper limit after failed writes
+    /// ([`Self::cut_in_files`]).
     pub fn missing_or_cut(&self) -> u64 {
-        let whole = self.output.written + self.output.overwritten + self.output.deleted;
-        self.missing() + self.cut.min(whole)
+        self.missing() + self.cut_in_files()
+    }
+
+    /// Frames in files that are cut. After failed writes it is an upper limit: the writer does not know which of the frames that
+    /// it could not write are cut.
+    pub fn cut_in_files(&self) -> u64 {
+        self.cut.min(self.output.written + self.output.overwritten + self.output.deleted)
+    }
+
+    /// Whether [`Self::cut_in_files`] is exact.
+    pub fn knows_cut_in_files(&self) -> bool {
+        self.cut == 0 || self.output.unwritten + self.output.sync_failed == 0
     }
 
     /// Whether the number of missing frames is known.
