@@ -85,6 +85,9 @@ impl Case {
         let is_ipv6 = draw.below(2) == 0;
         let method = one_of(&mut draw, &METHODS);
         let is_verbatim = method == "packet-v3" && draw.below(2) == 0;
+        let stands_still = draw.below(4) == 0;
+        // A small ring has fewer batches than workers need.
+        let threads = if stands_still { &THREADS[..2] } else { &THREADS };
         let has_threads = method.starts_with("packet-") && !is_verbatim;
         // Of an IP packet with the largest headers.
         let most = mtu as usize - 48;
@@ -114,9 +117,9 @@ impl Case {
                 ("packet-v3", true) => "--block 32KiB",
                 _ => "",
             },
-            stands_still: draw.below(4) == 0,
+            stands_still,
             is_verbatim,
-            threads: if has_threads { one_of(&mut draw, &THREADS) } else { "" },
+            threads: if has_threads { one_of(&mut draw, threads) } else { "" },
         }
     }
 
