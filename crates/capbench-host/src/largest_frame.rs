@@ -4,6 +4,7 @@
 //! GRO joins up to `gro_max_size` octets behind the Ethernet header (skb_gro_receive). A device segments what is longer than its
 //! `gso_max_size` (gso_features_check). Both have a form for IPv4 and can exceed 64 KiB (ip-link(8), "BIG TCP").
 
+use std::cmp::Reverse;
 use std::thread;
 
 use capbench_model::direction::Direction;
@@ -34,12 +35,16 @@ pub struct LargestFrame {
 pub enum FrameCause {
     /// The interface's MTU: no packet is joined or passed on unsegmented.
     Mtu(u32),
-    /// An offload of an interface, with the limit in octets.
+    /// Offloads of an interface, with the limit in octets.
     Offload {
-        /// Name of the interface whose offload it is.
+        /// Name of the interface whose offloads they are.
         interface: String,
-        /// The offload, as ethtool(8) names it.
-        offload: String,
+        /// Whether the interface is a peer in another network namespace.
+        is_elsewhere: bool,
+        /// All active offloads of it that make frames longer, as ethtool(8) names them.
+        offloads: Vec<String>,
+        /// Whether the user can turn all of them off, and nothing else makes frames longer.
+        is_removable: bool,
         /// Longest packet in octets.
         limit: u32,
     },
@@ -71,21 +76,72 @@ impl LargestFrame {
             found.extend(received(side, &link)?);
         }
         if direction != Direction::In || link.loopback {
-            found.extend(sent_by(&link, || segmentation(&link.name)));
+            found.extend(sent_by(&link, segmentation(&link.name, false)));
         }
-        // The first of equal ones: the MTU where offloads add nothing.
-        let mut most = Self::of_mtu(link.mtu);
-        for one in found {
-            if one.octets > most.octets {
-                most = one;
-            }
-        }
-        Ok(most)
+        Ok(Self::largest_of(link.mtu, found))
     }
 
-    fn of_offload(interface: &str, offload: String, limit: u32) -> Self {
-        let cause = FrameCause::Offload { interface: interface.into(), offload, limit };
+    /// The largest of these, the first of equal ones, with the other offloads of its interface; the MTU where they add nothing.
+    fn largest_of(mtu: u32, found: Vec<Self>) -> Self {
+        let usual = Self::of_mtu(mtu);
+        let mut longer: Vec<_> = found.into_iter().filter(|one| one.octets > usual.octets).collect();
+        // A stable sort: the first of equal ones stays first.
+        longer.sort_by_key(|one| Reverse(one.octets));
+        let mut longer = longer.into_iter();
+        let Some(mut most) = longer.next() else { return usual };
+        for other in longer {
+            most.cause.join(other.cause);
+        }
+        most
+    }
+
+    fn of_offloads(interface: &str, offloads: ActiveOffloads, limit: u32) -> Self {
+        let ActiveOffloads { names, can_be_off, is_elsewhere } = offloads;
+        let cause = FrameCause::Offload {
+            interface: interface.into(),
+            is_elsewhere,
+            offloads: names,
+            is_removable: can_be_off,
+            limit,
+        };
         Self { octets: limit.saturating_add(HEADER), cause }
+    }
+}
+
+impl FrameCause {
+    /// Adds what also makes frames longer: to the offloads, if they are of the same interface.
+    fn join(&mut self, other: Self) {
+        let Self::Offload { interface, is_elsewhere, offloads, is_removable, .. } = self else { return };
+        match other {
+            Self::Offload {
+                interface: name,
+                is_elsewhere: elsewhere,
+                offloads: more,
+                is_removable: also,
+                ..
+            } if (&name, elsewhere) == (&*interface, *is_elsewhere) => {
+                offloads.extend(more);
+                *is_removable &= also;
+            }
+            _ => *is_removable = false,
+        }
+    }
+}
+
+/// Active offloads of an interface that make frames longer.
+#[derive(Debug, Default)]
+struct ActiveOffloads {
+    names: Vec<String>,
+    /// Whether the user can turn all of them off.
+    can_be_off: bool,
+    /// Whether the interface is in another network namespace.
+    is_elsewhere: bool,
+}
+
+impl ActiveOffloads {
+    /// Where the kernel does not show the offloads, that for TCP is assumed.
+    fn assumed(is_elsewhere: bool) -> Self {
+        Self { names: vec!["tso".into()], can_be_off: false, is_elsewhere }
     }
 }
 
@@ -109,31 +165,49 @@ fn joined(link: &Link) -> Option<LargestFrame> {
         features.is_some_and(|all| all.get("rx-gro-hw").copied().unwrap_or(false))
     };
     let limit = link.gro_most.unwrap_or(LEGACY_MOST);
+    // Its short name for the user, its name in the kernel, its limit.
+    let mut joining = Vec::new();
     if is_on(Offload::Gro) {
-        Some(LargestFrame::of_offload(&link.name, "gro".into(), limit))
-    } else if in_hardware() {
-        Some(LargestFrame::of_offload(&link.name, "rx-gro-hw".into(), limit.max(LEGACY_MOST)))
-    } else if is_on(Offload::Lro) {
-        Some(LargestFrame::of_offload(&link.name, "lro".into(), LEGACY_MOST))
-    } else {
-        None
+        joining.push(("gro", "rx-gro", limit));
     }
+    if in_hardware() {
+        joining.push(("rx-gro-hw", "rx-gro-hw", limit.max(LEGACY_MOST)));
+    }
+    if is_on(Offload::Lro) {
+        joining.push(("lro", "rx-lro", LEGACY_MOST));
+    }
+    let limit = joining.iter().map(|(_, _, limit)| *limit).max()?;
+    let names = joining.iter().map(|(name, ..)| name.to_string()).collect();
+    let can_be_off = can_change(&link.name, joining.iter().map(|(_, name, _)| *name));
+    let offloads = ActiveOffloads { names, can_be_off, is_elsewhere: false };
+    Some(LargestFrame::of_offloads(&link.name, offloads, limit))
 }
 
-/// What senders pass to this interface unsegmented, if `segmentation` names an offload that takes it.
-fn sent_by(link: &Link, segmentation: impl FnOnce() -> Option<String>) -> Option<LargestFrame> {
+/// Whether the user can turn all these offloads on and off.
+fn can_change<'n>(interface: &str, mut names: impl Iterator<Item = &'n str>) -> bool {
+    let Ok(Some(changeable)) = ethtool::changeable_features(interface) else { return false };
+    names.all(|name| changeable.get(name).copied().unwrap_or(false))
+}
+
+/// What senders pass to this interface unsegmented, by its offloads that take it.
+fn sent_by(link: &Link, offloads: ActiveOffloads) -> Option<LargestFrame> {
     let limit = link.gso_most.unwrap_or(LEGACY_MOST);
-    segmentation().map(|offload| LargestFrame::of_offload(&link.name, offload, limit))
+    (!offloads.names.is_empty()).then(|| LargestFrame::of_offloads(&link.name, offloads, limit))
 }
 
-/// An active offload of an interface of the calling thread's namespace that takes packets longer than the MTU. Where the kernel
-/// does not list its offloads, that for TCP is assumed.
-fn segmentation(interface: &str) -> Option<String> {
-    let Ok(Some(features)) = ethtool::features(interface) else { return Some("tso".into()) };
-    let usual = ["tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation"].map(String::from);
-    let others = features.keys().filter(|name| name.starts_with("tx-") && name.ends_with("-segmentation"));
-    let mut all = usual.iter().chain(others);
-    all.find(|name| features.get(*name).copied().unwrap_or(false)).cloned()
+/// The active offloads of an interface of the calling thread's namespace that take packets longer than the MTU, the usual ones
+/// first.
+fn segmentation(interface: &str, is_elsewhere: bool) -> ActiveOffloads {
+    const USUAL: [&str; 3] = ["tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation"];
+    let Ok(Some(features)) = ethtool::features(interface) else {
+        return ActiveOffloads::assumed(is_elsewhere);
+    };
+    let takes_longer = |name: &str| name.starts_with("tx-") && name.ends_with("-segmentation");
+    let active = features.into_iter().filter(|(name, is_on)| *is_on && takes_longer(name));
+    let mut names: Vec<String> = active.map(|(name, _)| name).collect();
+    names.sort_by_key(|name| USUAL.iter().position(|usual| usual == name).unwrap_or(USUAL.len()));
+    let can_be_off = can_change(interface, names.iter().map(String::as_str));
+    ActiveOffloads { names, can_be_off, is_elsewhere }
 }
 
 /// What the peer of a veth passes on unsegmented. The peer can be in another namespace.
@@ -144,16 +218,18 @@ fn of_peer(side: &Side, tie: Tie) -> LargestFrame {
     let Ok(peer) = links.tied(tie) else { return unreadable };
     let none = LargestFrame::of_mtu(peer.mtu);
     if tie.namespace.is_none() {
-        return sent_by(&peer, || segmentation(&peer.name)).unwrap_or(none);
+        return sent_by(&peer, segmentation(&peer.name, false)).unwrap_or(none);
     }
     let Some(namespace) = links.visible_namespace_of(tie) else {
-        return sent_by(&peer, || Some("tso".into())).unwrap_or(none);
+        return sent_by(&peer, ActiveOffloads::assumed(true)).unwrap_or(none);
     };
-    let inside =
-        thread::scope(|scope| scope.spawn(|| namespace.enter().map(|()| segmentation(&peer.name))).join());
+    let inside = thread::scope(|scope| {
+        scope.spawn(|| namespace.enter().map(|()| segmentation(&peer.name, true))).join()
+    });
     // A namespace that cannot be entered hides the offloads, not the limit.
-    let segmentation = inside.ok().and_then(std::result::Result::ok).unwrap_or_else(|| Some("tso".into()));
-    sent_by(&peer, || segmentation).unwrap_or(none)
+    let segmentation =
+        inside.ok().and_then(std::result::Result::ok).unwrap_or_else(|| ActiveOffloads::assumed(true));
+    sent_by(&peer, segmentation).unwrap_or(none)
 }
 
 /// The largest limit of all interfaces of this namespace and of the peers of their veths: a bridge, a tunnel or a VLAN interface

@@ -23,7 +23,7 @@ pub struct Recorded {
     pub frames: u64,
     /// Octets of the packets that were captured; absent if no code looks at each packet.
     pub octets: Option<u64>,
-    /// Frames that are shorter in files than their length and the snap length allow.
+    /// Frames that are not whole in files, though the snap length allows more octets.
     pub cut: u64,
     /// Their octets that are in no file.
     pub cut_octets: u64,

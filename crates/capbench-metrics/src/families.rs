@@ -70,7 +70,7 @@ families! {
     RecordedBytes "capbench_recorded_bytes_total" Counter INTERFACE,
         "Octets of the packets captured for files";
     Cut "capbench_cut_frames_total" Counter INTERFACE,
-        "Frames that are shorter in files than their length and the snap length allow";
+        "Frames that are not whole in files, though the snap length allows more octets";
     CutBytes "capbench_cut_bytes_total" Counter INTERFACE,
         "Octets of cut frames that are in no file";
     Refused "capbench_refused_frames_total" Counter INTERFACE,

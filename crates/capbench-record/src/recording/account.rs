@@ -45,6 +45,8 @@ pub struct InterfaceAccount {
     pub accepted: Option<u64>,
     /// Losses before frames reached capbench, with the counter that reports each.
     pub losses: Vec<Loss>,
+    /// Whether XDP programs may have taken more frames than `losses` has: that count is then a lower limit.
+    pub may_be_more_by_xdp: bool,
     /// Frames that the method delivered.
     pub delivered: u64,
     /// Frames lost at each worker's queue, before any filter of ours; empty without workers.
@@ -55,7 +57,7 @@ pub struct InterfaceAccount {
     pub past_end: u64,
     /// What became of the frames that were passed to the output.
     pub output: PacketCounts,
-    /// Of the frames passed to the output, those that are shorter in the file than their length and the snap length allow.
+    /// Of the frames passed to the output, those that are not whole in the file, though the snap length allows more octets.
     pub cut: u64,
     /// The octets of those that are not in the file.
     pub cut_octets: u64,
@@ -108,14 +110,15 @@ impl InterfaceAccount {
         self.losses.iter().find(|loss| loss.place == Place::Xdp)
     }
 
-    /// Frames that XDP programs took in front of the method; `None` where that is unknown, or none was seen.
+    /// Frames that XDP programs took in front of the method, or at least; `None` where that is unknown, or none was seen.
     pub fn lost_by_xdp(&self) -> Option<u64> {
         self.taken_by_xdp()?.count
     }
 
     /// Why it is unknown how many frames an XDP program took. `None` if there was none, or the number is known.
     pub fn unknown_after_xdp(&self) -> Option<&str> {
-        self.taken_by_xdp().filter(|loss| loss.count.is_none()).map(|loss| &*loss.source)
+        let loss = self.taken_by_xdp()?;
+        (loss.count.is_none() || self.may_be_more_by_xdp).then_some(&*loss.source)
     }
 
     /// Frames lost at the queues of workers; `None` without any.
@@ -145,10 +148,21 @@ impl InterfaceAccount {
         self.lost() + unexplained.filter(|_| self.was_shut).unwrap_or(0)
     }
 
-    /// Frames that never were in a file on the disk, or not whole in it. No frame counts twice.
+    /// Frames that never were in a file on the disk, or not whole in it; an upper limit after failed writes
+    /// ([`Self::cut_in_files`]).
     pub fn missing_or_cut(&self) -> u64 {
-        let whole = self.output.written + self.output.overwritten + self.output.deleted;
-        self.missing() + self.cut.min(whole)
+        self.missing() + self.cut_in_files()
+    }
+
+    /// Frames in files that are cut. After failed writes it is an upper limit: the writer does not know which of the frames that
+    /// it could not write are cut.
+    pub fn cut_in_files(&self) -> u64 {
+        self.cut.min(self.output.written + self.output.overwritten + self.output.deleted)
+    }
+
+    /// Whether [`Self::cut_in_files`] is exact.
+    pub fn knows_cut_in_files(&self) -> bool {
+        self.cut == 0 || self.output.unwritten + self.output.sync_failed == 0
     }
 
     /// Whether the number of missing frames is known.
@@ -270,6 +284,8 @@ mod tests {
         assert_eq!((passing.lost(), passing.knows_missing()), (15, true));
         let unknown = with(None);
         assert_eq!((unknown.lost(), unknown.knows_missing()), (15, false));
+        let at_least = InterfaceAccount { may_be_more_by_xdp: true, ..with(Some(501)) };
+        assert_eq!((at_least.lost(), at_least.knows_missing()), (516, false));
         assert_eq!((unknown.unknown_after_xdp(), passing.unknown_after_xdp()), (Some("XDP program 7"), None));
     }
 

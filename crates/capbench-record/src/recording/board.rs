@@ -118,6 +118,8 @@ pub(super) struct Reading {
     pub(super) link: LinkCounts,
     /// Frames that did not reach the socket, if the capture uses a packet socket.
     pub(super) unreached: Vec<Loss>,
+    /// Whether XDP programs may have taken more frames than `unreached` has.
+    pub(super) may_be_more_by_xdp: bool,
     /// Frames that the method had delivered by then. All of them were accepted.
     pub(super) delivered: u64,
 }

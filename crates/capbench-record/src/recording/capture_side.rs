@@ -156,9 +156,17 @@ impl CaptureSide {
     fn publish(&self, counters: Counters, link: LinkCounts, delivered: Delivered) -> Option<u64> {
         let unreached = self.unreached.as_ref();
         let lost = counters.dropped().map(|lost| lost + unreached.map_or(0, Unreached::least));
+        let may_be_more_by_xdp = unreached.is_some_and(Unreached::may_be_more_by_xdp);
         let unreached = unreached.map_or_else(Vec::new, Unreached::losses);
         let delivered = delivered.frames;
-        self.board.publish_reading(Reading { counters, link, unreached, delivered, ..Reading::default() });
+        self.board.publish_reading(Reading {
+            counters,
+            link,
+            unreached,
+            may_be_more_by_xdp,
+            delivered,
+            ..Reading::default()
+        });
         lost
     }
 

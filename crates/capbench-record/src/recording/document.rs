@@ -32,9 +32,11 @@ pub struct Document {
     lost: u64,
     /// Packets that never were in a file on the disk: lost at a known place, or unexplained.
     missing: u64,
-    /// Packets passed to the writer that are shorter in the file than their length and the snap length allow.
+    /// Packets that are not whole in the file, though -s allows more octets; after failed writes also such packets that are in no
+    /// file.
     cut: u64,
     /// `missing` and `cut` as a share of the accepted packets and those lost before the method: 1 is all. `--max-loss` limits it.
+    /// After failed writes an upper limit: a cut packet that is in no file counts in both.
     loss_ratio: f64,
     /// Packets in files that the ring (-W) replaced, or that --keep-files or --keep-free removed. They are not lost.
     removed: u64,
@@ -143,7 +145,8 @@ struct InterfaceDocument {
     in_hand: i64,
     /// Packets accepted that are neither read nor lost at a known place; null if a count is unknown.
     unexplained: Option<i64>,
-    /// Packets passed to the writer that are shorter in the file than their length and the snap length allow.
+    /// Packets that are not whole in the file, though -s allows more octets; after failed writes also such packets that are in no
+    /// file.
     cut: u64,
     /// Their octets that are not in the file.
     cut_octets: u64,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use capbench_model::counters::Counters;
 use capbench_model::places::Place;
-use capbench_model::units::ByteCount;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 
@@ -146,6 +146,8 @@ pub(super) struct FileRecorder {
     hash: HashAlgorithm,
     /// Empty buffers that the next batch of a capture may need: the size of a block, which exceeds the batches of most methods.
     batch: usize,
+    /// Whether a block can have frames that are longer than a file keeps, and that the user did not ask to cut.
+    may_be_too_long: bool,
 }
 
 impl FileRecorder {
@@ -210,6 +212,8 @@ impl FileRecorder {
             output,
             interfaces: boards.iter().map(state).collect(),
             has_ended: false,
+            may_be_too_long: plan.sources[0].interface.largest_frame > SnapLength::EVERYTHING.octets()
+                && !plan.snap_length.cuts(),
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
             hash: plan.hash,
             batch,
@@ -291,11 +295,15 @@ impl FileRecorder {
 
     /// Records a ring block straight from the ring; all its frames belong to interface 0.
     /// Errors: The block, if it cannot be in the file as a whole: the caller then records its frames one by one. So it is with a
-    /// frame that the kernel cut because it is longer than a block: it fills its block to the last octet (tpacket_rcv). The frames
+    /// frame that the kernel cut because it is longer than a block: it fills its block to the last octet (tpacket_rcv), or because no file keeps more octets. The frames
     /// of blocks recorded here are as long as the filter left them.
     pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
         let frames = block.len() as u64;
         if frames > self.ends.left {
+            return Err(block);
+        }
+        let is_too_long = |frame: Frame<'_>| frame.wire_length > SnapLength::EVERYTHING.octets();
+        if self.may_be_too_long && block.frames().any(is_too_long) {
             return Err(block);
         }
         let padding = verbatim::padding((self.output.file_bytes() % verbatim::PAGE as u64) as usize);

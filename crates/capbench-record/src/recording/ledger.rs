@@ -57,14 +57,15 @@ pub fn rows_of(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
     let rest = if waiting.is_some() { Some(0) } else { rest };
     rows.push(row("unexplained", rest, "accepted less lost before capbench less read"));
     let source = format!(
-        "packets passed to the writer that are shorter than their length and -s allow; {} of their octets are missing",
+        "packets that are not whole in the file, though -s allows more octets; {} of their octets are missing",
         interface.cut_octets
     );
     rows.push(row("cut", number(interface.cut), &source));
     rows
 }
 
-/// Share of the packets that never were in a file or are cut in it, as far as known. 1 is all packets that were accepted or lost
+/// Share of the packets that never were in a file or are cut in it, as far as known; after failed writes, cut packets that could
+/// not be written may count twice. 1 is all packets that were accepted or lost
 /// before the method.
 pub fn loss_ratio(account: &Account) -> f64 {
     share(account, account.interfaces.iter().map(InterfaceAccount::missing_or_cut).sum())

@@ -37,6 +37,10 @@ const KNOWN: &str =
 /// The ledger's note for frames of a program that no driver counts.
 const COMPARED: &str = "rx_packets less accepted, while it was attached";
 
+/// The same where the comparison ended before the recording.
+const COMPARED_BEFORE: &str =
+    "at least: rx_packets less accepted, while both could be compared; later ones are unknown";
+
 /// The ledger's note for an unknown number.
 const UNCOUNTED: &str = "unknown: no counter of this host shows how many frames it takes";
 
@@ -122,11 +126,19 @@ impl Unreached {
         self.taken().into_iter().chain([others]).collect()
     }
 
+    /// Whether XDP programs may have taken more frames than [`Self::losses`] has, or an unknown number.
+    pub(super) fn may_be_more_by_xdp(&self) -> bool {
+        let xdp = self.xdp.borrow();
+        let is_seen = xdp.program().is_some() && self.receives;
+        is_seen && xdp.taken().is_none() && self.unknown_because.get().is_some()
+    }
+
     /// What XDP programs took; `None` if there was none, or if the capture wants no received frames.
     fn taken(&self) -> Option<Loss> {
         let xdp = self.xdp.borrow();
         let program = xdp.program().filter(|_| self.receives)?;
         let is_compared = self.unknown_because.get().is_none();
+        let seen = xdp.counted() + self.by_program.get();
         let (count, source) = match xdp.taken() {
             Some(frames) if frames > 0 && self.has_filter => (
                 None,
@@ -135,7 +147,9 @@ impl Unreached {
                 ),
             ),
             Some(frames) => (Some(frames), COUNTED_BY_DRIVER.into()),
-            None if is_compared => (Some(xdp.counted() + self.by_program.get()), COMPARED.into()),
+            None if is_compared => (Some(seen), COMPARED.into()),
+            // Of the frames that the driver counts, a filter passes an unknown number.
+            None if !self.has_filter && seen > 0 => (Some(seen), COMPARED_BEFORE.into()),
             None => (None, UNCOUNTED.into()),
         };
         Some(Loss { place: Place::Xdp, count, source: format!("XDP {program}; {source}").into() })

@@ -87,10 +87,16 @@ pub fn losses_in_words(account: &Account) -> String {
         (0, _) => {
             format!("{cut} of {expected} packets are cut in the file: {octets} octets of them are missing")
         }
-        _ => format!(
-            "{missing} of {expected} packets are lost ({}), and {cut} are cut: {octets} octets of them are missing",
-            places.join(", ")
-        ),
+        _ => {
+            let cut: u64 = account.interfaces.iter().map(InterfaceAccount::cut_in_files).sum();
+            let is_known = account.interfaces.iter().all(InterfaceAccount::knows_cut_in_files);
+            let limit = if is_known { "" } else { "up to " };
+            format!(
+                "{missing} of {expected} packets are lost ({}), and {limit}{cut} of the others are cut: {limit}{octets} octets of \
+                 them are missing",
+                places.join(", ")
+            )
+        }
     }
 }
 
@@ -240,10 +246,17 @@ mod tests {
         assert!(text(&whole, false).contains("10140000 of their octets are missing"));
         let output = PacketCounts { written: 100, unwritten: 143, ..PacketCounts::default() };
         let both = account(vec![InterfaceAccount { output, ..cut }]);
-        assert_eq!(loss_ratio(&both), 1.0, "a lost packet does not count again");
-        assert!(
-            losses_in_words(&both).contains("143 of 243 packets are lost (a: writer 143), and 171 are cut")
+        assert_eq!(loss_ratio(&both), 1.0, "no more than all packets are lost or cut");
+        assert_eq!(
+            losses_in_words(&both),
+            "143 of 243 packets are lost (a: writer 143), and up to 100 of the others are cut: up to 10140000 octets of them are \
+             missing"
         );
+        let output = PacketCounts { written: 100, refused: 143, ..PacketCounts::default() };
+        let refused = account(vec![InterfaceAccount { cut: 40, output, ..both.interfaces[0].clone() }]);
+        assert_eq!(loss_ratio(&refused), 183.0 / 243.0);
+        let words = losses_in_words(&refused);
+        assert!(words.contains("(a: writer 143), and 40 of the others are cut: 10140000 octets"), "{words}");
     }
 
     #[test]

@@ -38,13 +38,15 @@ pub fn in_words(
         format!("for frames of up to {} octets: {}", largest.octets, cause_in_words(&largest.cause))
     };
     let usual = slot_for(LargestFrame::of_mtu(*mtu).octets.into());
-    let fewer = match slot_bytes > usual {
-        true => format!(
-            "; slots for its MTU of {mtu} would be {}: {}, or -s {}, makes slots small",
-            bytes / usual,
-            remedy(&largest.cause),
-            LargestFrame::of_mtu(*mtu).octets
-        ),
+    // With --frame the user decided.
+    let fewer = match slot_bytes > usual && options.frame.is_none() {
+        true => {
+            let short = format!("-s {}", LargestFrame::of_mtu(*mtu).octets);
+            // libpcap decides about its slots itself.
+            let command = command(&largest.cause).filter(|_| running.method.starts_with("packet-"));
+            let remedy = command.map_or_else(|| short.clone(), |command| format!("{command}, or {short},"));
+            format!("; slots for its MTU of {mtu} would be {}: {remedy} makes slots small", bytes / usual)
+        }
         false => String::new(),
     };
     Some(format!("{name}: {slots} slots of {} {cause}{fewer}", ByteCount(slot_bytes)))
@@ -53,8 +55,15 @@ pub fn in_words(
 fn cause_in_words(cause: &FrameCause) -> String {
     match cause {
         FrameCause::Mtu(mtu) => format!("its MTU is {mtu}, and no offload makes frames longer"),
-        FrameCause::Offload { interface, offload, limit } => {
-            format!("{offload} of {interface} is on, with packets of up to {limit}")
+        FrameCause::Offload { interface, offloads, limit, .. } => {
+            let on = match &offloads[..] {
+                [one] => format!("{one} of {interface} is on"),
+                [first, more @ ..] => {
+                    format!("{first} and {} more offloads of {interface} are on", more.len())
+                }
+                [] => format!("offloads of {interface} are on"),
+            };
+            format!("{on}, with packets of up to {limit}")
         }
         FrameCause::UnreadablePeer => {
             format!("its peer cannot be read, and may pass on packets of up to {LEGACY_MOST}")
@@ -65,10 +74,28 @@ fn cause_in_words(cause: &FrameCause) -> String {
     }
 }
 
-fn remedy(cause: &FrameCause) -> String {
-    match cause {
-        FrameCause::Offload { interface, offload, .. } => format!("ethtool -K {interface} {offload} off"),
-        _ => "--frame".into(),
+/// The command of ethtool(8) after which frames are no longer than the MTU allows; `None` if no single one does that.
+fn command(cause: &FrameCause) -> Option<String> {
+    let FrameCause::Offload { interface, is_elsewhere, offloads, is_removable: true, .. } = cause else {
+        return None;
+    };
+    let mut names = Vec::new();
+    for offload in offloads {
+        let name = short_name(offload);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let place = if *is_elsewhere { " in the network namespace of its peer" } else { "" };
+    Some(format!("ethtool -K {interface} {} off{place}", names.join(" off ")))
+}
+
+/// The name by which ethtool(8) sets an offload, or a group of them.
+fn short_name(offload: &str) -> &str {
+    match offload {
+        "tx-generic-segmentation" => "gso",
+        _ if offload.starts_with("tx-tcp") => "tso",
+        _ => offload,
     }
 }
 
@@ -93,15 +120,25 @@ mod tests {
         let options = CaptureOptions::default();
         let joined = FrameCause::Offload {
             interface: "tx0".into(),
-            offload: "tx-tcp-segmentation".into(),
+            is_elsewhere: true,
+            offloads: ["tx-tcp-segmentation", "tx-udp-segmentation", "tx-tcp-ecn-segmentation"]
+                .map(String::from)
+                .into(),
+            is_removable: true,
             limit: 65_536,
         };
         let joined = LargestFrame { octets: 65_558, cause: joined };
         assert_eq!(
             line(&options, &joined, 65 << 10),
-            "rx0: 126 slots of 65KiB for frames of up to 65558 octets: tx-tcp-segmentation of tx0 is on, with packets of up to \
-             65536; slots for its MTU of 1500 would be 4096: ethtool -K tx0 tx-tcp-segmentation off, or -s 1522, makes slots small"
+            "rx0: 126 slots of 65KiB for frames of up to 65558 octets: tx-tcp-segmentation and 2 more offloads of tx0 are on, \
+             with packets of up to 65536; slots for its MTU of 1500 would be 4096: ethtool -K tx0 tso off tx-udp-segmentation off \
+             in the network namespace of its peer, or -s 1522, makes slots small"
         );
+        let unreadable = LargestFrame { octets: 65_558, cause: FrameCause::UnreadablePeer };
+        let alone = line(&options, &unreadable, 65 << 10);
+        assert!(alone.ends_with("would be 4096: -s 1522 makes slots small"), "{alone}");
+        let asked = CaptureOptions { frame: Some(ByteCount(128 << 10)), ..options.clone() };
+        assert_eq!(line(&asked, &joined, 128 << 10), "rx0: 64 slots of 128KiB as --frame asks");
         assert_eq!(
             line(&options, &LargestFrame::of_mtu(1500), 2048),
             "rx0: 4096 slots of 2KiB for frames of up to 1522 octets: its MTU is 1500, and no offload makes frames longer"

@@ -49,6 +49,7 @@ mod record_octets;
 mod record_ports;
 mod record_refusals;
 mod record_retention;
+mod record_slots;
 mod record_verbatim;
 mod record_workers;
 mod replay;

@@ -109,3 +109,24 @@ fn root_a_program_that_comes_later_is_named_and_with_a_filter_its_loss_is_unknow
         "{recorded}"
     );
 }
+
+#[test]
+fn root_frames_of_a_generic_program_stay_lost_when_gro_ends_the_comparison() {
+    let Some((_, spaces)) = test_bed() else { return };
+    let folder = Scratch::new();
+    let mut taker = Running::start(&spaces.right, capbench("count -i right --method af-xdp+generic"));
+    taker.wait_for("af-xdp+generic on right");
+    let mut record = record(&spaces, &folder);
+    send(&spaces, "--rate 10k -c 2000");
+    record.signal("USR1");
+    record.wait_for("lost: xdp");
+    spaces.right.run("ethtool", "-K right gro on");
+    send(&spaces, "--rate 10k -c 2000");
+    record.signal("INT");
+    let recorded = record.end().ended_with(3);
+    let lost = recorded.json()["interfaces"][0]["lost_by_xdp"].as_u64().unwrap();
+    let cpus = std::thread::available_parallelism().unwrap().get() as u64;
+    assert!((2000 - 2 * cpus..=2000).contains(&lost), "{recorded:#?}");
+    let words = "at least: rx_packets less accepted, while both could be compared";
+    assert!(recorded.errors.contains(words), "{recorded:#?}");
+}

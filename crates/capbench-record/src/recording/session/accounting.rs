@@ -62,6 +62,7 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     }
     if let Some(reading) = readings.first() {
         interface.losses.splice(1..1, reading.unreached.iter().cloned());
+        interface.may_be_more_by_xdp = reading.may_be_more_by_xdp;
     }
     // The carrier counter also sees losses that ended before the recorder looked.
     let counted = link.carrier_losses.filter(|losses| *losses > 0);

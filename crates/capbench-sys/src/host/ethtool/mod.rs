@@ -20,7 +20,7 @@ use crate::memory::GuardedMemory;
 pub use change::Change;
 pub(super) use change::Prepared;
 pub use groups::Group;
-pub use named::{DriverCounter, counters, features, switches};
+pub use named::{DriverCounter, changeable_features, counters, features, switches};
 pub use settings::{
     Coalescing, DriverInfo, Moderation, Offload, PauseFrames, Queues, Rings, Sharing, driver, offload,
     offload_change, pause_frames, queues, receive_queues, rings, set_offload, sharing,

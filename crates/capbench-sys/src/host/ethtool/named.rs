@@ -14,6 +14,7 @@ const COUNTERS_HEAD: usize = 8;
 const FEATURES_HEAD: usize = 8;
 /// Octets of `struct ethtool_get_features_block`: available, requested, active, never_changed.
 const BLOCK: usize = 16;
+const AVAILABLE: usize = 0;
 const ACTIVE: usize = 8;
 /// More than any driver has: those with the most count some 50 things on each of some hundred queues.
 const MOST: usize = 1 << 16;
@@ -106,12 +107,21 @@ pub fn switches(interface: &str) -> Result<Option<BTreeMap<String, bool>>> {
 
 /// The offloads that this kernel knows, for example `rx-gro-hw`, and whether they are active; `None` if it names none.
 pub fn features(interface: &str) -> Result<Option<BTreeMap<String, bool>>> {
+    feature_words(interface, ACTIVE)
+}
+
+/// The same offloads, and whether the user can turn them on and off.
+pub fn changeable_features(interface: &str) -> Result<Option<BTreeMap<String, bool>>> {
+    feature_words(interface, AVAILABLE)
+}
+
+fn feature_words(interface: &str, at: usize) -> Result<Option<BTreeMap<String, bool>>> {
     let Some(count) = StringSet::Features.number(interface)? else { return Ok(None) };
     let names = StringSet::Features.names(interface, count)?;
     let blocks = count.div_ceil(u32::BITS as usize);
     let answer = ask_for_list(interface, GFEATURES, &[blocks as u32], FEATURES_HEAD + blocks * BLOCK)?;
-    let active = answer[FEATURES_HEAD..].chunks_exact(BLOCK).map(|block| word(block, ACTIVE));
-    Ok(Some(named(names, &active.collect::<Vec<_>>())))
+    let words = answer[FEATURES_HEAD..].chunks_exact(BLOCK).map(|block| word(block, at));
+    Ok(Some(named(names, &words.collect::<Vec<_>>())))
 }
 
 /// The bits of words by their names. The kernel leaves bits without a name between others.
@@ -142,5 +152,7 @@ mod tests {
         assert_eq!(features.get("loopback"), Some(&true));
         assert_eq!(features.get("rx-gro-hw"), Some(&false));
         assert_eq!(features.get("no-such-feature"), None);
+        let changeable = changeable_features("lo").unwrap().unwrap();
+        assert_eq!((changeable.get("loopback"), changeable.get("rx-gro")), (Some(&false), Some(&true)));
     }
 }
