@@ -17,13 +17,15 @@ pub struct Places {
     pub requests: Arc<Semaphore>,
     pub large_bodies: Arc<Semaphore>,
     pub captures: Arc<Semaphore>,
+    /// For reading what may be a stop, which waits for no other request.
+    pub stops: Arc<Semaphore>,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        let [requests, large_bodies, captures] =
-            [MOST_REQUESTS, 1, MOST_CAPTURES].map(|places| Arc::new(Semaphore::new(places)));
-        Self { requests, large_bodies, captures }
+        let [requests, large_bodies, captures, stops] =
+            [MOST_REQUESTS, 1, MOST_CAPTURES, 1].map(|places| Arc::new(Semaphore::new(places)));
+        Self { requests, large_bodies, captures, stops }
     }
 }
 

@@ -133,7 +133,6 @@ impl Server {
     /// Reads a request, then has the session do it: nobody waits for a parser.
     fn answered(&self, asking: Asking) -> Response<AnswerBody> {
         let Asking { method, path, client, octets, capture_place } = asking;
-        self.lease.note_request(client);
         let answer = match (method.as_str(), path.as_str()) {
             ("POST", "/config") => Config::read(&octets)
                 .and_then(|(config, text)| self.session().set_config(config, text, client))
@@ -169,16 +168,40 @@ impl Server {
         answer.unwrap_or_else(|error| failure(&error))
     }
 
-    /// Flows that their client stops end at once, also while another request has the session.
+    /// Does a change of flows, captures or links.
     fn control(&self, state: &ControlState, client: IpAddr) -> Result<Warnings> {
+        self.halt_if_busy(state, client);
+        self.session().control(state, client)
+    }
+
+    /// Flows that their client stops end at once, also while other requests have the session or all places.
+    fn halt_if_busy(&self, state: &ControlState, client: IpAddr) {
+        let is_busy = || {
+            self.places.requests.available_permits() == 0
+                || matches!(self.session.try_lock(), Err(TryLockError::WouldBlock))
+        };
         if let ControlState::Traffic(Traffic::FlowTransmit(wanted)) = state
             && wanted.state == Transmit::Stop
             && self.lease.is_of(client)
-            && let Err(TryLockError::WouldBlock) = self.session.try_lock()
+            && is_busy()
         {
             self.halt.flows(&wanted.flow_names);
         }
-        self.session().control(state, client)
+    }
+
+    /// What a change of flows does before it has a place among other requests: a stop ends flows.
+    async fn halt_before_place(&self, client: IpAddr, octets: &Bytes, turn: Option<&Turn>) -> Option<()> {
+        let place = wait_for_place(&self.places.stops, turn).await?;
+        let (server, octets) = (self.clone(), octets.clone());
+        let halt = move || {
+            let _place = place;
+            // The answer to the request says what is wrong with it.
+            if let Ok((state, _)) = read(&octets) {
+                server.halt_if_busy(&state, client);
+            }
+        };
+        // A parser delays no other connection. If it panics, it does so again for the answer.
+        tokio::task::spawn_blocking(halt).await.ok().or(Some(()))
     }
 
     /// The session ends the capture. Its file takes time; other requests go on.
@@ -245,6 +268,11 @@ impl Answer for Server {
             Ok(read) => read,
             Err(refusal) => return refusal,
         };
+        self.lease.note_request(client);
+        if path == "/control/state" && self.halt_before_place(client, &octets, turn.as_ref()).await.is_none()
+        {
+            return busy();
+        }
         // First this one: clients that read slowly must not keep the places of others.
         let capture_place = if path == "/monitor/capture" {
             let Some(place) = wait_for_place(&self.places.captures, turn.as_ref()).await else {
