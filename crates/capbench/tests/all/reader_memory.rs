@@ -161,8 +161,8 @@ const READERS: [Reader; 14] = [
         name: "files of `--http-config`",
         multiple: 300,
         inputs: &[
-            || filled(MIB / 2, "tls_config:\n  server_name: ", "x", "\n"),
-            || filled(MIB / 2, "tls_config:\n  server_name: [", "{a: 0},", "]\n"),
+            || filled(MIB / 2, "tls_config:\n  ca_file: ", "x", "\n"),
+            || filled(MIB / 2, "tls_config:\n  ca_file: [", "{a: 0},", "]\n"),
         ],
         command: "bench --quick --tx otg:https://127.0.0.1:1,p1 --rx lo --http-config FILE",
         is_stdin: false,
