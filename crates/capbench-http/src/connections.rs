@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 /// Connections that are served at the same time, and a quarter of them: those of one client.
 pub(crate) const MOST_SERVED: usize = 64;
@@ -24,6 +26,9 @@ const TURN: Duration = Duration::from_secs(2);
 
 /// The same while nobody waits. Handshakes, headers and bodies have shorter limits.
 const LONGEST_TURN: Duration = Duration::from_secs(30);
+
+/// How often a request that waits looks whether another connection waits for its place: before [`TURN`] is over.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Time between two reports.
 const QUIET: Duration = Duration::from_secs(60);
@@ -45,9 +50,9 @@ pub(crate) struct Place {
     ended: oneshot::Receiver<()>,
 }
 
-/// In whose turn a place is.
+/// In whose turn a place is. Each request has it among its extensions.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn {
+pub struct Turn {
     number: u64,
     connections: Connections,
 }
@@ -268,6 +273,22 @@ impl Turn {
         self.set(|_| None);
     }
 
+    /// Waits for what other requests have now, for example a place among them. It is the client's turn meanwhile: a request that
+    /// waits must not keep its connection's place. `None`: another connection waits for that place, or the time is over.
+    pub async fn wait_for<T>(&self, result: impl Future<Output = T>) -> Option<T> {
+        let mut result = pin!(result);
+        let (begun, mut found) = (Instant::now(), None);
+        while found.is_none() && begun.elapsed() < LONGEST_TURN {
+            self.give_to_client();
+            found = timeout(LOOK, result.as_mut()).await.ok();
+            if self.is_awaited() {
+                break;
+            }
+        }
+        self.take();
+        found
+    }
+
     /// The client has read a part of its answer.
     pub(crate) fn note_progress(&self) {
         self.set(|since| since.map(|_| Instant::now()));
@@ -370,6 +391,25 @@ mod tests {
         assert_eq!(connections.report(now), (None, Some(now + QUIET)));
         let words = connections.report(now + QUIET).0.unwrap();
         assert!(words.contains("5 refused") && words.ends_with("192.0.2.1"), "{words}");
+    }
+
+    #[test]
+    fn a_request_that_waits_gives_its_place_to_a_connection_that_waits() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (connections, now) = (Connections::default(), Instant::now());
+            let mut places: Vec<_> = (0..MOST_SERVED_OF_CLIENT)
+                .map(|_| place(&connections, &mut connections.enter(ABUSER, now).unwrap()).unwrap())
+                .collect();
+            let turns: Vec<_> = places.iter().map(Place::turn).collect();
+            turns.iter().for_each(Turn::take);
+            assert_eq!(turns[0].wait_for(std::future::ready(7)).await, Some(7));
+            assert_eq!(connections.end_late(now), None, "it is the server's turn again");
+            let waits = connections.enter(ABUSER, now).unwrap();
+            assert_eq!(turns[0].wait_for(std::future::pending::<u8>()).await, None);
+            assert!(!is_ended(&mut places[0]), "there is time for a refusal");
+            drop(waits);
+        });
     }
 
     #[test]

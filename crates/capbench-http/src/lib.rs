@@ -32,6 +32,7 @@ mod web_config;
 pub use access::Protection;
 pub use answer_body::{AnswerBody, Parts};
 pub use client::{Client, Reply};
+pub use connections::Turn;
 pub use error::{HttpError, Result};
 pub use http_config::HttpConfig;
 pub use server::{Answer, Port, Report, body, text};

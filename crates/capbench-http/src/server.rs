@@ -21,6 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -44,6 +45,10 @@ const LIFE: Duration = Duration::from_secs(300);
 
 /// Time for the answer to a request that was there at the end of the connection's life.
 const FAREWELL: Duration = Duration::from_secs(60);
+
+/// Octets of an answer that the kernel keeps for a client; it takes twice as much memory for them. It grows by itself to megabytes
+/// otherwise, and a client that reads slowly is then seen to read nothing for many seconds.
+const SEND_BUFFER: usize = 64 << 10;
 
 /// Pause after a failed accept(2), for example without a free file descriptor.
 const REST: Duration = Duration::from_millis(100);
@@ -90,6 +95,8 @@ impl Port {
         let bind = |source| HttpError::Bind { flag, address, source };
         let listener = TcpListener::bind(address).map_err(bind)?;
         listener.set_nonblocking(true).map_err(bind)?;
+        // Its connections inherit it.
+        set_socket_send_buffer_size(&listener, SEND_BUFFER).map_err(|error| bind(error.into()))?;
         let cpus = affinity::allowed_cpus()
             .map_err(|error| HttpError::Server { flag, source: io::Error::other(error) })?;
         Ok(Self { flag, listener, access, cpus })

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
@@ -409,4 +410,45 @@ fn our_client_shows_its_certificate_and_password_and_checks_the_servers() {
     assert!(asked(address, &folder, &format!("tls_config: {{ca_file: ca.crt}}\n{user}\n")).is_err());
     let missing = asked(address, &folder, "tls_config: {ca_file: none.crt}").unwrap_err();
     assert!(missing.contains("ca_file: cannot read") && missing.contains("none.crt"), "{missing}");
+}
+
+/// Octets of a long answer that the server could write.
+static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+
+const OCTETS_OF_PARTS: usize = 16 << 20;
+
+/// Answers with many parts.
+#[derive(Clone)]
+struct CountedParts;
+
+impl Answer for CountedParts {
+    async fn answer(&self, _request: Request<Incoming>) -> Response<AnswerBody> {
+        let (mut parts, body) = AnswerBody::parts(());
+        std::thread::spawn(move || {
+            for octets in std::iter::repeat_n([0; 4096], OCTETS_OF_PARTS / 4096) {
+                parts.write_all(&octets).unwrap();
+                WRITTEN.fetch_add(octets.len(), Ordering::Relaxed);
+            }
+            parts.finish().unwrap();
+        });
+        Response::new(body)
+    }
+}
+
+/// A client that reads slowly is seen to read only if the kernel keeps little for it.
+#[test]
+fn little_of_an_answer_waits_in_the_kernel() {
+    let mut stream = connect(serve_answers(CountedParts));
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut before = 0;
+    eventually("the server waits for its client", || {
+        std::thread::sleep(Duration::from_millis(300));
+        let last = std::mem::replace(&mut before, WRITTEN.load(Ordering::Relaxed));
+        before > 0 && before == last
+    });
+    println!("{before} octets wait");
+    assert!(before < 1 << 20, "{before}");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.len() > OCTETS_OF_PARTS, "{}", answer.len());
 }

@@ -44,6 +44,7 @@ mod halt;
 mod messages;
 mod metrics;
 mod model;
+mod places;
 mod ports;
 mod rates;
 mod receiving;

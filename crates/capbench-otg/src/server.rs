@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN};
+use capbench_http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN, RETRY_AFTER};
 use capbench_http::{
-    Answer, AnswerBody, Body, Bytes, Incoming, Method, Port, Report, Request, Response, StatusCode, body,
+    Answer, AnswerBody, Body, Bytes, Incoming, Method, Port, Report, Request, Response, StatusCode, Turn,
+    body,
 };
 use serde::Serialize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::download;
 use crate::engine::Options;
@@ -20,6 +21,7 @@ use crate::model::answers::{Failure, Version, Warnings};
 use crate::model::config::Config;
 use crate::model::requests::{ConfigUpdate, ControlState, Traffic, Transmit};
 use crate::model::{COMPATIBLE, VERSION, read};
+use crate::places::{Places, wait_for_place};
 use crate::session::{Lease, Session};
 use crate::threads::spawn;
 
@@ -35,12 +37,6 @@ const TICK: Duration = Duration::from_millis(500);
 /// How often it is looked at whether a lease is over, whatever a request does.
 const TICK_OF_LEASE: Duration = Duration::from_millis(100);
 
-/// Requests that are read or answered at a time, also those whose client has left.
-const MOST_REQUESTS: usize = 8;
-
-/// Captures that clients fetch at a time.
-const MOST_CAPTURES: usize = 4;
-
 /// How long the end of the server waits for a request that has the session.
 const FAREWELL: Duration = Duration::from_secs(3);
 
@@ -51,22 +47,6 @@ pub struct Server {
     lease: Lease,
     halt: Halt,
     places: Places,
-}
-
-/// Places of requests. A place is free when its work is done, also if the client has left.
-#[derive(Clone, Debug)]
-struct Places {
-    requests: Arc<Semaphore>,
-    large_bodies: Arc<Semaphore>,
-    captures: Arc<Semaphore>,
-}
-
-impl Default for Places {
-    fn default() -> Self {
-        let [requests, large_bodies, captures] =
-            [MOST_REQUESTS, 1, MOST_CAPTURES].map(|places| Arc::new(Semaphore::new(places)));
-        Self { requests, large_bodies, captures }
-    }
 }
 
 /// A request whose body is read.
@@ -153,7 +133,6 @@ impl Server {
     /// Reads a request, then has the session do it: nobody waits for a parser.
     fn answered(&self, asking: Asking) -> Response<AnswerBody> {
         let Asking { method, path, client, octets, capture_place } = asking;
-        self.lease.note_request(client);
         let answer = match (method.as_str(), path.as_str()) {
             ("POST", "/config") => Config::read(&octets)
                 .and_then(|(config, text)| self.session().set_config(config, text, client))
@@ -189,16 +168,40 @@ impl Server {
         answer.unwrap_or_else(|error| failure(&error))
     }
 
-    /// Flows that their client stops end at once, also while another request has the session.
+    /// Does a change of flows, captures or links.
     fn control(&self, state: &ControlState, client: IpAddr) -> Result<Warnings> {
+        self.halt_if_busy(state, client);
+        self.session().control(state, client)
+    }
+
+    /// Flows that their client stops end at once, also while other requests have the session or all places.
+    fn halt_if_busy(&self, state: &ControlState, client: IpAddr) {
+        let is_busy = || {
+            self.places.requests.available_permits() == 0
+                || matches!(self.session.try_lock(), Err(TryLockError::WouldBlock))
+        };
         if let ControlState::Traffic(Traffic::FlowTransmit(wanted)) = state
             && wanted.state == Transmit::Stop
             && self.lease.is_of(client)
-            && let Err(TryLockError::WouldBlock) = self.session.try_lock()
+            && is_busy()
         {
             self.halt.flows(&wanted.flow_names);
         }
-        self.session().control(state, client)
+    }
+
+    /// What a change of flows does before it has a place among other requests: a stop ends flows.
+    async fn halt_before_place(&self, client: IpAddr, octets: &Bytes, turn: Option<&Turn>) -> Option<()> {
+        let place = wait_for_place(&self.places.stops, turn).await?;
+        let (server, octets) = (self.clone(), octets.clone());
+        let halt = move || {
+            let _place = place;
+            // The answer to the request says what is wrong with it.
+            if let Ok((state, _)) = read(&octets) {
+                server.halt_if_busy(&state, client);
+            }
+        };
+        // A parser delays no other connection. If it panics, it does so again for the answer.
+        tokio::task::spawn_blocking(halt).await.ok().or(Some(()))
     }
 
     /// The session ends the capture. Its file takes time; other requests go on.
@@ -226,8 +229,12 @@ impl Server {
         let may_be_large = request.uri().path() == "/config" && request.method() == Method::POST;
         let is_large =
             may_be_large && request.body().size_hint().exact().is_none_or(|octets| octets > MOST_BODY as u64);
-        let place =
-            if is_large { Arc::clone(&self.places.large_bodies).acquire_owned().await.ok() } else { None };
+        let place = if is_large {
+            let turn = request.extensions().get::<Turn>();
+            Some(wait_for_place(&self.places.large_bodies, turn).await.ok_or_else(busy)?)
+        } else {
+            None
+        };
         let most = if is_large { MOST_CONFIG } else { MOST_BODY };
         match body(request, most).await {
             Ok(octets) => Ok((octets, place)),
@@ -256,18 +263,26 @@ impl Answer for Server {
                 "a request comes from a program, not from a page, and has Content-Type: application/json";
             return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why.into());
         }
+        let turn = request.extensions().get::<Turn>().cloned();
         let (octets, large_body) = match self.octets(request).await {
             Ok(read) => read,
             Err(refusal) => return refusal,
         };
+        self.lease.note_request(client);
+        if path == "/control/state" && self.halt_before_place(client, &octets, turn.as_ref()).await.is_none()
+        {
+            return busy();
+        }
         // First this one: clients that read slowly must not keep the places of others.
-        let capture_place = match path.as_str() {
-            "/monitor/capture" => Arc::clone(&self.places.captures).acquire_owned().await.ok(),
-            _ => None,
+        let capture_place = if path == "/monitor/capture" {
+            let Some(place) = wait_for_place(&self.places.captures, turn.as_ref()).await else {
+                return busy();
+            };
+            Some(place)
+        } else {
+            None
         };
-        let Ok(place) = Arc::clone(&self.places.requests).acquire_owned().await else {
-            return refusal(StatusCode::SERVICE_UNAVAILABLE, "the server ends".into());
-        };
+        let Some(place) = wait_for_place(&self.places.requests, turn.as_ref()).await else { return busy() };
         let (server, asking) = (self.clone(), Asking { method, path, client, octets, capture_place });
         // A start or a stop takes time; other clients' connections go on.
         let work = move || {
@@ -318,6 +333,14 @@ fn failure(error: &OtgError) -> Response<AnswerBody> {
 
 fn refusal(status: StatusCode, why: String) -> Response<AnswerBody> {
     of_failure(status, if status.is_server_error() { "internal" } else { "validation" }, why)
+}
+
+/// All places of requests of a kind are taken.
+fn busy() -> Response<AnswerBody> {
+    let why = "other requests have all places, and connections wait; repeat the request after a second";
+    let mut answer = refusal(StatusCode::SERVICE_UNAVAILABLE, why.into());
+    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    answer
 }
 
 fn of_failure(status: StatusCode, kind: &'static str, why: String) -> Response<AnswerBody> {

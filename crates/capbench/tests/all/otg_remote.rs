@@ -1,5 +1,6 @@
 //! `capbench otg` with ports in other network namespaces: their engines are other processes, reached as those of other hosts are.
 
+use std::io::Write;
 use std::process::Command;
 
 use capbench_record::file::{CaptureReader, Record};
@@ -122,6 +123,14 @@ impl Lab {
 
     fn wait_until_left(&self) {
         eventually("no engine is left", || ["gen", "dut"].iter().all(|which| self.engines(which).is_empty()));
+    }
+
+    /// Frames that the sending port has sent.
+    fn sent(&self) -> u64 {
+        let (name, interface) = (self.hosts.name("gen"), self.hosts.interface("gen"));
+        let file = format!("/sys/class/net/{interface}/statistics/tx_packets");
+        let output = program(&format!("ip netns exec {name} cat {file}")).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
     }
 
     fn is_up(&self, which: &str) -> bool {
@@ -254,6 +263,45 @@ fn root_an_engine_that_hangs_does_not_hang_the_server() {
     let warnings = lab.transmit("stop").to_string();
     assert!(warnings.contains("is lost: no answer within"), "{warnings}");
     eventually("it was killed", || lab.engines("dut").is_empty());
+}
+
+/// More requests than there are places wait for the engine.
+#[test]
+fn root_a_stop_ends_flows_while_requests_that_wait_for_an_engine_have_all_places() {
+    const REQUESTS: usize = 9;
+    let Some(lab) = Lab::new() else { return };
+    lab.done("POST", "/config", &lab.config(&[flow("f", "tx", "rx", None)]));
+    lab.transmit("start");
+    eventually("frames arrive", || lab.metrics("flow")[0]["frames_rx"].as_u64() > Some(0));
+    let hung = lab.engines("dut");
+    hung.iter().for_each(|pid| signal(*pid, "STOP"));
+    let body = json!({"choice": "flow", "flow": {}}).to_string();
+    let send = |path: &str, body: &str| {
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}"
+        );
+        let mut stream = lab.place.inside(|| connect("127.0.0.1:8443".parse().unwrap()));
+        stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
+        stream
+    };
+    let mut waiting: Vec<_> = (0..REQUESTS).map(|_| send("/monitor/metrics", &body)).collect();
+    let stop = json!({"choice": "flow_transmit", "flow_transmit": {"state": "stop"}});
+    let stop = json!({"choice": "traffic", "traffic": stop}).to_string();
+    waiting.push(send("/control/state", &stop));
+    let mut sent = lab.sent();
+    eventually("no frame is sent", || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let before = std::mem::replace(&mut sent, lab.sent());
+        before == sent
+    });
+    // The engine is given up, and killed, 20 s after the first request: the flow has ended before.
+    assert_eq!(lab.engines("dut"), hung);
+    let answered = waiting.iter().filter(|stream| {
+        stream.set_nonblocking(true).unwrap();
+        stream.peek(&mut [0]).is_ok()
+    });
+    assert_eq!(answered.count(), 0, "the engine hangs");
 }
 
 #[test]

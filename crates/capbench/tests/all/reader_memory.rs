@@ -2,6 +2,8 @@
 //! that needs more has none left, and ends by a signal.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -17,7 +19,7 @@ struct Reader {
     multiple: u64,
     /// What takes most.
     inputs: &'static [fn() -> Vec<u8>],
-    /// The command line that reads the file `FILE`.
+    /// The command line that reads the file `FILE`, in the folder `FOLDER`.
     command: &'static str,
     /// Whether it reads the file as its standard input.
     is_stdin: bool,
@@ -45,7 +47,11 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protoc
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"#;
 const PLAN: &str = r#"{"id":1,"request":{"Plan":{"memory_elsewhere":0,"flows":["#;
 
-const READERS: [Reader; 7] = [
+/// It is read before the certificates.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+const STATE: &str = r#"{"version":1,"identity":{"interface":"lo"},"boot":"x","phase":"applied","#;
+
+const READERS: [Reader; 14] = [
     Reader {
         name: "`results.json`",
         multiple: 10,
@@ -117,7 +123,81 @@ const READERS: [Reader; 7] = [
         command: "convert FILE /dev/null",
         is_stdin: false,
     },
+    Reader {
+        name: "captures that `verify` reads",
+        multiple: 4,
+        inputs: &[|| interfaces(PART)],
+        command: "verify FILE",
+        is_stdin: false,
+    },
+    Reader {
+        name: "files of `--programs`",
+        multiple: 300,
+        inputs: &[
+            || filled(MIB / 2, "x=[", "{a=0},", "]"),
+            || filled(MIB / 2, "[programs.a]\nready=[", "\"\",", "]"),
+        ],
+        command: "bench --isolated --tx lo --rx lo --quick --programs FILE --method cmd:a",
+        is_stdin: false,
+    },
+    Reader {
+        name: "files of goals",
+        multiple: 300,
+        inputs: &[
+            || filled(MIB / 2, "x=[", "{a=0},", "]"),
+            || filled(MIB / 2, "[goals.a]\nloss=[", "0,", "]"),
+        ],
+        command: "search --goals FILE --dry-run",
+        is_stdin: false,
+    },
+    Reader {
+        name: "files of `--web-config`",
+        multiple: 300,
+        inputs: &[users, || filled(MIB / 2, "basic_auth_users:\n  a: ", "x", "\n")],
+        command: "count -i lo --duration 1s --metrics 127.0.0.1:0 --web-config FILE",
+        is_stdin: false,
+    },
+    Reader {
+        name: "files of `--http-config`",
+        multiple: 300,
+        inputs: &[
+            || filled(MIB / 2, "tls_config:\n  ca_file: ", "x", "\n"),
+            || filled(MIB / 2, "tls_config:\n  ca_file: [", "{a: 0},", "]\n"),
+        ],
+        command: "bench --quick --tx otg:https://127.0.0.1:1,p1 --rx lo --http-config FILE",
+        is_stdin: false,
+    },
+    Reader {
+        name: "a state of `tune`",
+        multiple: 14,
+        inputs: &[
+            || filled(PART - MIB, &format!("{STATE}\"saved\":["), "{\"\":0},", "]}"),
+            || filled(PART - MIB, &format!("{STATE}\"x\":["), "\"\",", "]}"),
+        ],
+        command: "tune restore -i lo --state FOLDER",
+        is_stdin: false,
+    },
+    Reader {
+        name: "certificates (PEM)",
+        multiple: 8,
+        inputs: &[
+            || filled(MIB / 2, KEY, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", ""),
+            || {
+                let begin = format!("{KEY}-----BEGIN CERTIFICATE-----\n");
+                filled(MIB / 2, &begin, "AAAAAAAA\n", "-----END CERTIFICATE-----\n")
+            },
+        ],
+        command: "otg --port lo --tls-cert FILE --tls-key FILE",
+        is_stdin: false,
+    },
 ];
+
+/// A web configuration of many users.
+fn users() -> Vec<u8> {
+    let hash = "$2b$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u";
+    let users: String = (0..MIB / 2 / 80).map(|number| format!("  {number:06}u: {hash}\n")).collect();
+    format!("basic_auth_users:\n{users}").into_bytes()
+}
 
 /// A pcapng file of interface descriptions.
 fn interfaces(octets: usize) -> Vec<u8> {
@@ -142,8 +222,11 @@ fn command(reader: &Reader, file: &Path, octets: u64) -> Command {
     shell
         .args(["-c", &format!("ulimit -d {limit} && exec \"$@\"{from}"), "sh"])
         .arg(capbench("").get_program());
+    let folder = file.parent().unwrap().display().to_string();
     let file = file.display().to_string();
-    shell.args(reader.command.split(' ').map(|word| word.replace("FILE", &file).replace('\u{a0}', " ")));
+    for word in reader.command.split(' ') {
+        shell.arg(word.replace("FILE", &file).replace("FOLDER", &folder).replace('\u{a0}', " "));
+    }
     shell
 }
 
@@ -152,8 +235,10 @@ fn readers_of_foreign_octets_take_no_more_memory_than_the_documentation_states()
     let folder = Scratch::new();
     for reader in &READERS {
         for (number, input) in reader.inputs.iter().enumerate() {
-            let (file, octets) = (folder.file("input"), input());
+            // A state of `tune` has this name, and a file with a key is its owner's.
+            let (file, octets) = (folder.file("lo.json"), input());
             std::fs::write(&file, &octets).unwrap();
+            std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
             let ended = run(None, command(reader, &file, octets.len() as u64));
             assert_eq!(ended.signal, None, "{}, input {number}: {ended:#?}", reader.name);
         }
