@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// Stops flows at once, then captures, and removes the files of captures. Returns whether it could: a request may have the
-    /// session for longer than [`FAREWELL`]. What it leaves, the end of the process stops, and the next server removes.
+    /// session for longer than `FAREWELL`. What it leaves, the end of the process stops, and the next server removes.
     pub fn stop(&self) -> bool {
         self.halt.end();
         let until = Instant::now() + FAREWELL;

@@ -1,6 +1,6 @@
 //! Reads rows of a table: the wanted columns only. A column that a file does not have is NULL, as in a file of an older version.
 //!
-//! Other hosts write these files, so `bounds` limits what is read of one, from what its headers say ([`compact`]). Texts stay in the pages, so that a text of a
+//! Other hosts write these files, so `bounds` limits what is read of one, from what its headers say (`compact`). Texts stay in the pages, so that a text of a
 //! dictionary that a thousand rows have is in memory once (`column`).
 
 mod bounds;

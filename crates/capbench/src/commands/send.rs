@@ -170,8 +170,6 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         false => Side::for_trials(&flags.interface, flags.isolated)?,
     };
     let layer = side.layer()?;
-    // Before the file is read, which may take long. A dry run sends nothing.
-    let _lock = (!flags.dry_run).then(|| PortLock::take(side)).transpose()?;
     let frames = Frames::of(flags, side, layer)?;
     let (recorded, count) = (frames.recorded(), frames.count(flags));
     let schedule = frames.schedule(flags, side)?;
@@ -186,6 +184,8 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         print(&words)?;
         return Ok(Exit::Done);
     }
+    // Mistakes on the command line are found before.
+    let _lock = PortLock::take(side)?;
     let stop = Stop::install()?;
     let threads = sent(flags, side, layer, frames.source(), count, &schedule, &stop)?;
     let each: Vec<_> = threads.iter().map(ThreadDocument::new).collect();
