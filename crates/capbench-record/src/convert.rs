@@ -1,7 +1,7 @@
 //! Converts capture files from one format to another, packet by packet, including counters and losses.
 //!
 //! A verbatim file becomes the pcapng file that a pcapng recording would have written. A pcapng file that stays one keeps its
-//! blocks and options, also unknown ones ([`crate::file::copying`]), at the same place. Link types, clocks, timestamps and lengths
+//! blocks and options, also unknown ones (`file::copying`), at the same place. Link types, clocks, timestamps and lengths
 //! do not change. pcap has one link type, one FCS length, and timestamps from 1970 to 2106; a file that needs more is refused.
 
 mod error;

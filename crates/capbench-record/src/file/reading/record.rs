@@ -22,7 +22,7 @@ pub enum Record<'a> {
     Packet(Packet<'a>),
     /// Counters of an interface.
     Statistics(InterfaceStatistics),
-    /// A block that is none of these: only after [`super::CaptureReader::with_other_blocks`].
+    /// A block that is none of these: only after `CaptureReader::with_other_blocks`.
     Other,
 }
 
