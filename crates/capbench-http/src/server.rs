@@ -53,7 +53,7 @@ const SEND_BUFFER: usize = 64 << 10;
 /// Pause after a failed accept(2), for example without a free file descriptor.
 const REST: Duration = Duration::from_millis(100);
 
-/// Refused connections that are told so at the same time. Others are closed.
+/// Refused connections that get the answer 503 at the same time. Others are closed.
 const MOST_REFUSED: usize = 16;
 
 /// Time for reading what a refused client sends, so that it gets the refusal.
@@ -221,7 +221,7 @@ async fn keep_order(flag: &'static str, connections: Connections, report: Report
     }
 }
 
-/// Tells a client that too many connections are there, if it can be told without TLS.
+/// Answers a refused client that there are too many connections; without TLS only.
 async fn refuse(stream: TcpStream, rules: Arc<Rules>, refusals: Arc<Semaphore>) {
     if rules.tls.is_some() {
         return;

@@ -353,7 +353,7 @@ fn files_named_by_flags_do_what_a_web_configuration_does() {
     assert!(open(tls(None)).unwrap_err().to_string().starts_with("--tls-cert: cannot read "));
 }
 
-/// Sends whoever asks to another server.
+/// Redirects each client to another server.
 #[derive(Clone)]
 struct Elsewhere(SocketAddr);
 

@@ -34,7 +34,7 @@ const MOST_BODY: usize = 1 << 20;
 /// How often rates are noted and leases looked at.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How often it is looked at whether a lease is over, whatever a request does.
+/// How often the end of a lease is looked for, also while a request runs.
 const TICK_OF_LEASE: Duration = Duration::from_millis(100);
 
 /// How long the end of the server waits for a request that has the session.

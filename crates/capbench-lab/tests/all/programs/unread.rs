@@ -1,4 +1,4 @@
-//! Frames that a program has not read when it is ended have their place, whatever it says of them.
+//! Frames that a program has not read when it is ended have their place, also if it does not count them.
 
 use std::process::Command;
 

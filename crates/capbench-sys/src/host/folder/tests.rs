@@ -152,7 +152,7 @@ fn root_a_file_is_opened_by_links_that_no_other_user_controls() {
     assert_eq!(trust.read_text(&live.join("f"), 4).unwrap(), "text");
     assert_eq!(trust.read(&live.join("f"), 3).unwrap_err().kind(), ErrorKind::InvalidData);
     let refused = |path: &Path| trust.open(path).unwrap_err().to_string();
-    // Whoever controls the folder of a link chooses its target, though that is a file of root.
+    // The user who controls the folder of a link chooses its target, also if that is a file of root.
     symlink("../archive/f1", theirs.join("f")).unwrap();
     chown(&theirs, Some(STRANGER), None).unwrap();
     assert!(refused(&theirs.join("f")).ends_with(&format!("/theirs belongs to user {STRANGER}")));

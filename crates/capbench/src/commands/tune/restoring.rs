@@ -1,4 +1,4 @@
-//! `capbench tune restore`: of an interface that is there, under whatever name; of the host, where the interface is gone; and the list.
+//! `capbench tune restore`: of an interface that is there, also under another name; of the host, where the interface is gone; and the list.
 
 use anyhow::Result;
 use capbench_host::HostError;
