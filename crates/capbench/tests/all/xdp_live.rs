@@ -56,12 +56,21 @@ fn root_every_frame_arrives_whole_at_the_stack_and_at_a_program() {
                 &format!("--trial 9 -c {FRAMES} --rate 50000 --size {size} {headers} {threads}"),
             );
             assert_eq!((&report["sent"], &report["unsent"]), (&FRAMES.into(), &0.into()), "{report}");
-            let ended = count.end().success();
-            let total: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
-            for (name, expected) in [("delivered", FRAMES), ("duplicates", 0), ("foreign", 0)] {
-                assert_eq!(total[key][name], expected, "{method} {headers} {size}: {ended:#?}");
+            // The veth's queue of 256 frames may overflow while its CPU is away, and it counts what it drops then.
+            let dropped = spaces.left.dropped_on_transmit();
+            assert_eq!(spaces.left.sent() + dropped, FRAMES, "{method} {headers}");
+            if dropped > 0 {
+                eventually("the queue is empty", || spaces.right.received() + dropped == FRAMES);
+                count.signal("INT");
             }
-            assert_eq!(spaces.left.sent(), FRAMES, "{method} {headers}");
+            let ended = count.end().ended_with(if dropped > 0 { 130 } else { 0 });
+            let total: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
+            for (name, expected) in [("delivered", FRAMES - dropped), ("duplicates", 0), ("foreign", 0)] {
+                assert_eq!(
+                    total[key][name], expected,
+                    "{method} {headers} {size}, {dropped} dropped: {total}"
+                );
+            }
             assert!(!has_program(&spaces));
         }
     }
