@@ -27,7 +27,7 @@ use crate::transmission::{Finish, MOST_BATCH, SubmitCounts};
 use crate::{Result, SendJob, SendReport, TrafficError, Transmit, pacer};
 
 pub use af_xdp_tx::AfXdpTx;
-pub use chosen::{Chosen, THROUGH_QDISC, method, threads};
+pub use chosen::{Chosen, method};
 pub use packet_tx::PacketTx;
 pub use sendmmsg::Sendmmsg;
 pub use sendto::Sendto;
@@ -311,7 +311,7 @@ pub struct TransmitMethod {
     pub name: &'static str,
     /// One line on how it works.
     pub summary: &'static str,
-    /// Whether it supports [`THROUGH_QDISC`] after its name, to use the queueing discipline.
+    /// Whether it supports `+qdisc` after its name, to use the queueing discipline.
     pub takes_qdisc: bool,
     /// Whether it supports a device of DPDK after its name, as in `dpdk-tx:net_af_xdp`.
     pub takes_device: bool,
