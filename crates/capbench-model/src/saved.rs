@@ -95,6 +95,29 @@ impl<T: fmt::Display> From<Saved<T>> for String {
     }
 }
 
+/// Tests compare with the text that a user would write.
+#[cfg(any(test, feature = "testing"))]
+mod with_text {
+    use super::Saved;
+
+    macro_rules! equals_text {
+        ($($value:ty),*) => {$(
+            impl PartialEq<&str> for Saved<$value> {
+                fn eq(&self, text: &&str) -> bool {
+                    *self == Self::from(*text)
+                }
+            }
+        )*};
+    }
+    equals_text!(
+        crate::method_spec::MethodSpec,
+        crate::placement::PlacementName,
+        crate::work::Work,
+        crate::traffic::Traffic,
+        capbench_frames::TransmitSpec
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -128,6 +128,11 @@ pub enum Work {
     OfProgram,
 }
 
+impl Work {
+    /// Nothing beyond the verification of every frame.
+    pub const NONE: Self = Self::Plan(WorkPlan { model: WorkModel::None, queue: None });
+}
+
 /// The text of [`Work::OfProgram`].
 const OF_PROGRAM: &str = "its own";
 

@@ -41,6 +41,8 @@ use crate::session::{Missing, Session};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult};
+use capbench_model::work::Work;
+use capbench_model::saved::{Saved, SavedMethod, SavedPlacement, SavedWork};
 
 /// A finished test.
 #[derive(Clone, Debug)]
@@ -85,10 +87,10 @@ impl<T> Finished<T> {
     /// The saved form of a test that ran with this set-up. `found` names the test.
     pub fn tested(self, found: fn(T) -> Found, setup: &Setup, throughput_status: Option<Status>) -> Tested {
         Tested {
-            method: setup.method.to_string(),
-            placement: setup.placement.to_string(),
+            method: Saved::Known(setup.method.clone()),
+            placement: Saved::Known(setup.placement.name()),
             frame_size: setup.label(),
-            work: setup.work.to_string(),
+            work: Saved::Known(Work::Plan(setup.work)),
             throughput_status,
             trials: self.trials.iter().map(|trial| trial.number).collect(),
             found: found(self.outcome),
@@ -119,13 +121,13 @@ fn repeated(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tested {
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The placement.
-    pub placement: String,
+    pub placement: SavedPlacement,
     /// The frame size.
     pub frame_size: SizeLabel,
     /// The work per packet.
-    pub work: String,
+    pub work: SavedWork,
     /// The quality of the throughput on which it depends; absent if the user gave the throughput.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_status: Option<Status>,

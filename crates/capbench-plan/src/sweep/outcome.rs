@@ -13,6 +13,7 @@ use capbench_model::places::Place;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_model::saved::{SavedMethod, SavedPlacement};
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -55,10 +56,10 @@ pub struct PointRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The placement; absent if it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<String>,
+    pub placement: Option<SavedPlacement>,
     /// The load in words; absent if it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,

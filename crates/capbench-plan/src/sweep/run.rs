@@ -14,6 +14,7 @@ use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::interval::{self, median};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::saved::Saved;
 
 /// Follows a sweep's trials, and receives intermediate outcomes.
 pub trait Observer: session::Observer {
@@ -247,8 +248,8 @@ impl Course<'_, '_> {
                     Scaling::of(&steps, *load)
                 });
                 series.push(Series {
-                    method: plan.axis.kind().of_series(spec).to_string(),
-                    placement: (!plan.placements.is_empty()).then(|| placement.to_string()),
+                    method: Saved::Known(plan.axis.kind().of_series(spec)),
+                    placement: (!plan.placements.is_empty()).then(|| Saved::Known(placement.name())),
                     load: (!plan.loads.is_empty()).then(|| load.to_string()),
                     unit_ns,
                     scaling,
