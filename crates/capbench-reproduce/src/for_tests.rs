@@ -1,5 +1,6 @@
 //! The observer of reproductions in tests, for this crate and those above it.
 
+use capbench_model::saved::Saved;
 use capbench_plan::Result;
 use capbench_plan::for_tests::Collector;
 use capbench_plan::session::NotMeasured;
@@ -12,7 +13,7 @@ pub type Collected = Collector<Reproduction>;
 impl Observer for Collected {
     fn leaves_out(&mut self, left: &LeftOut) {
         self.not_measured.push(NotMeasured {
-            method: left.method.to_string(),
+            method: Saved::Known(left.method.clone()),
             test: None,
             placement: Some(left.placement.to_string()),
             frame_size: None,

@@ -19,7 +19,7 @@ fn plan(size: &str) -> FramePlan {
 
 fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
     let config = TransmitConfig::for_frames(index_of("left").unwrap(), plan, refusal);
-    method("af-xdp-tx").unwrap().open(&config).and_then(|open| open(0)).map_err(|error| error.to_string())
+    method(&TransmitSpec::plain("af-xdp-tx")).unwrap().open(&config).and_then(|open| open(0)).map_err(|error| error.to_string())
 }
 
 fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {

@@ -220,7 +220,7 @@ pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
         return refuse("this command captures by itself; bench measures programs".into());
     }
     let is_of_path = |name: &str| PATH_SETTINGS.iter().any(|known| known.name == name);
-    if spec.has(Members::COUNT) || spec.has(Members::FANOUT) {
+    if spec.member_count().is_some() || spec.fanout().is_some() {
         return refuse("--members and --fanout are flags of this command".into());
     }
     match spec.settings().iter().find(|given| is_of_path(given.name.as_ref())) {
@@ -273,18 +273,18 @@ pub fn cpus(text: &str) -> anyhow::Result<Vec<CpuId>> {
 
 /// Reads a number of generator threads.
 pub fn threads(text: &str) -> Result<NonZeroU16, String> {
-    capbench_traffic::transmit::threads(text).map_err(|error| error.to_string())
+    capbench_frames::transmit_spec::threads(text)
 }
 
 /// Reads the name of a transmit method.
-pub fn transmit(text: &str) -> Result<String, String> {
-    capbench_traffic::transmit::method(text)
-        .map(|method| method.to_string())
-        .map_err(|error| error.to_string())
+pub fn transmit(text: &str) -> Result<TransmitSpec, String> {
+    let spec: TransmitSpec = text.parse()?;
+    capbench_traffic::transmit::method(&spec).map_err(|error| error.to_string())?;
+    Ok(spec)
 }
 
 /// The transmit method with the number of threads that --threads asks for.
-pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, Usage> {
+pub fn transmit_by(method: &TransmitSpec, threads: Option<NonZeroU16>) -> Result<Chosen, Usage> {
     let chosen = capbench_traffic::transmit::method(method).map_err(|error| Usage(error.to_string()))?;
     match threads {
         Some(threads) if ![NonZeroU16::MIN, threads].contains(&chosen.threads) => {

@@ -22,6 +22,7 @@ use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::work::Work;
+use capbench_model::method_spec::MethodSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;
@@ -362,7 +363,7 @@ impl Sustains {
     pub fn of(
         trials: &[TrialResult],
         searches: &[SearchOutcome],
-        method: &SavedMethod,
+        method: &MethodSpec,
         pps: f64,
         loss_ratio: f64,
     ) -> Self {
@@ -406,7 +407,7 @@ impl Ranking {
     }
 
     /// The figures of a method.
-    pub fn of(&self, method: &SavedMethod) -> Option<&Ranked> {
+    pub fn of(&self, method: &MethodSpec) -> Option<&Ranked> {
         self.methods.iter().find(|ranked| ranked.method == *method)
     }
 }

@@ -85,7 +85,7 @@ pub struct SendFlags {
     /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx, xdp-live or dpdk-tx; with +qdisc behind it, one of the first
     /// three goes through the queueing discipline [default: packet-tx; on a link without Ethernet sendmmsg]
     #[arg(long, value_name = "METHOD", value_parser = transmit)]
-    transmit: Option<String>,
+    transmit: Option<TransmitSpec>,
     #[command(flatten)]
     layout: LayoutFlags,
     #[command(flatten)]
