@@ -131,6 +131,14 @@ pub enum Work {
 impl Work {
     /// Nothing beyond the verification of every frame.
     pub const NONE: Self = Self::Plan(WorkPlan { model: WorkModel::None, queue: None });
+
+    /// Nanoseconds per frame, if the user requested the work by its time.
+    pub fn nanoseconds(self) -> Option<f64> {
+        match self {
+            Self::Plan(WorkPlan { model: WorkModel::Nanoseconds(ns), .. }) => Some(ns.into()),
+            Self::Plan(_) | Self::OfProgram => None,
+        }
+    }
 }
 
 /// The text of [`Work::OfProgram`].

@@ -92,7 +92,7 @@ pub fn of_measurement(
         return Exit::Partly(failure.code);
     }
     // A missing method of a set is only listed. A test without meaning here is no failure of its method.
-    let is_missed = |missing: &NotMeasured| missing.test.is_none() && is_named(&missing.method);
+    let is_missed = |missing: &NotMeasured| missing.test.is_none() && is_named(&missing.method.to_string());
     if results.not_measured.iter().any(is_missed) {
         return Exit::Partly(UNSUPPORTED);
     }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use capbench_capture::fanout_choice::FanoutChoice;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::{CaptureError, Method};
-use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
+use capbench_frames::{Flows, FrameLayout, MacAddress, Network, TransmitSpec, Transport, VlanTag};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
-use capbench_model::members::{Members, members};
+use capbench_model::members::members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
@@ -214,9 +214,15 @@ impl FilterFlags {
 
 /// The method of a command that captures by itself, on an unmodified interface.
 pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
-    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
     let spec: MethodSpec = text.parse().map_err(Usage)?;
-    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
+    check_own_method(&spec)?;
+    Ok(spec)
+}
+
+/// Whether a command that captures by itself, on an unmodified interface, can use the method.
+pub fn check_own_method(spec: &MethodSpec) -> anyhow::Result<()> {
+    let refuse = |reason: String| Err(Usage(format!("--method {spec}: {reason}")).into());
+    if matches!(subject::find(spec, &Programs::default())?.subject, Subject::Program(_)) {
         return refuse("this command captures by itself; bench measures programs".into());
     }
     let is_of_path = |name: &str| PATH_SETTINGS.iter().any(|known| known.name == name);
@@ -225,7 +231,7 @@ pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
     }
     match spec.settings().iter().find(|given| is_of_path(given.name.as_ref())) {
         Some(given) => refuse(format!("+{} changes the link, which only bench does, on its own", given.name)),
-        None => Ok(spec),
+        None => Ok(()),
     }
 }
 

@@ -256,7 +256,7 @@ impl LiveLaboratory {
         self.state(statement);
         interface::note(
             &mut self.interfaces,
-            capbench_host::environment::interface::of_bed(&bed, &choice.to_string()),
+            capbench_host::environment::interface::of_bed(&bed, choice.name()),
         );
         self.bed = Some((key, Arc::clone(&bed), placement.clone()));
         Ok((bed, placement))

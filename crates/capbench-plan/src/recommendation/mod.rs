@@ -407,7 +407,10 @@ impl Ranking {
     }
 
     /// The figures of a method.
-    pub fn of(&self, method: &MethodSpec) -> Option<&Ranked> {
+    pub fn of<M>(&self, method: &M) -> Option<&Ranked>
+    where
+        SavedMethod: PartialEq<M>,
+    {
         self.methods.iter().find(|ranked| ranked.method == *method)
     }
 }

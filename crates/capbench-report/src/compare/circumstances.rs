@@ -7,6 +7,7 @@ use capbench_model::figures::grouped;
 use capbench_model::running::CaptureFacts;
 use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
+use capbench_model::saved::SavedWork;
 use capbench_plan::comparison::setup::{Field, Setup};
 
 /// Figures of the host's speed that differ by less than this share are equal.
@@ -70,7 +71,7 @@ pub(super) fn differences(then: &Results, now: &Results, across: &[Field]) -> Ve
                     known.collect::<Vec<_>>().join(" or ")
                 };
                 let methods = found.entry((list(before), list(after))).or_default();
-                let method = setup.method.clone().unwrap_or_else(|| "what was compared".into());
+                let method = setup.method.as_ref().map_or("what was compared".into(), ToString::to_string);
                 if !methods.contains(&method) {
                     methods.push(method);
                 }
@@ -173,11 +174,11 @@ fn work(then: &Results, now: &Results) -> Vec<String> {
 }
 
 /// Iterations of the wait loop per frame, by work in nanoseconds: the median of the trials.
-fn iterations(run: &Results) -> BTreeMap<&str, f64> {
-    let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+fn iterations(run: &Results) -> BTreeMap<&SavedWork, f64> {
+    let mut found: BTreeMap<&SavedWork, Vec<f64>> = BTreeMap::new();
     for trial in &run.trials {
-        let work = trial.profile.work.as_str();
-        let asked = work.strip_prefix("ns:").and_then(|rest| rest.split('+').next()?.parse::<f64>().ok());
+        let work = &trial.profile.work;
+        let asked = work.known().and_then(|work| work.nanoseconds());
         let of_one = trial.cpu.wait_ns_per_iteration.filter(|ns| *ns > 0.0);
         if let Some((asked, of_one)) = asked.filter(|ns| *ns > 0.0).zip(of_one) {
             found.entry(work).or_default().push(asked / of_one);

@@ -4,6 +4,7 @@ pub mod document;
 mod packet;
 mod replay;
 
+use capbench_frames::TransmitSpec;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -272,11 +273,11 @@ fn sent(
     schedule: &Schedule,
     stop: &Stop,
 ) -> Result<Vec<Thread>> {
-    let usual = match layer {
+    let usual = TransmitSpec::plain(match layer {
         LinkLayer::Ethernet => "packet-tx",
         LinkLayer::Ip => "sendmmsg",
-    };
-    let method = transmit_by(flags.transmit.as_deref().unwrap_or(usual), flags.threads)?;
+    });
+    let method = transmit_by(flags.transmit.as_ref().unwrap_or(&usual), flags.threads)?;
     let (stop, cpus) = (stop.flag(), cpus(flags, method.threads)?);
     let config =
         TransmitConfig { layer, ..TransmitConfig::for_frames(side.index(), frames, Refusal::Repeat) };

@@ -11,6 +11,7 @@ use capbench_agent::location::{Location, Locations};
 use capbench_frames::layout::Flows;
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
+use capbench_frames::TransmitSpec;
 use capbench_host::bed::Placement;
 use capbench_lab::live;
 use capbench_lab::programs::Programs;
@@ -505,7 +506,7 @@ pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Result<Se
         work: WorkModel::None.into(),
         capture: CaptureOptions::default(),
         moderation: None,
-        transmit: transmit_by(&path.transmit, path.threads)?.to_string(),
+        transmit: transmit_by(&path.transmit, path.threads)?.spec(),
         burst: None,
         quiet,
         latency: None,
