@@ -10,7 +10,7 @@ use crate::stamp::StreamId;
 
 /// The setting that sends frames through the queueing discipline and tc at egress, like those of other programs. This is
 /// slower. Without it frames go directly to the driver.
-pub const THROUGH_QDISC: &str = "+qdisc";
+const THROUGH_QDISC: &str = "+qdisc";
 
 /// The setting with the number of threads that send a load together.
 const THREADS: &str = "+threads=";

@@ -290,8 +290,6 @@ impl Measured {
             number,
             phase,
             profile: profile.clone(),
-            engine: self.capture.as_ref().map_or(String::new(), |facts| facts.engine.to_string()),
-            running: self.capture.as_ref().map_or(String::new(), CaptureFacts::running),
             capture: self.capture,
             unverified_because: self.unverified_because,
             report: self.report,

@@ -15,7 +15,7 @@ impl Observer for Collected {
         self.not_measured.push(NotMeasured {
             method: Saved::Known(left.method.clone()),
             test: None,
-            placement: Some(left.placement.to_string()),
+            placement: Some(Saved::Known(left.placement.name())),
             frame_size: None,
             reason: left.reason.clone(),
         });

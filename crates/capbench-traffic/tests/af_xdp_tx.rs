@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, Sizes, StreamId, TrialId, Turn};
+use capbench_frames::TransmitSpec;
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig};
 use capbench_traffic::transmit::{METHODS, Opened, Refusal, method};

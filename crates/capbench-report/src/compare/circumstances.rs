@@ -29,7 +29,7 @@ struct Fact {
 
 /// Facts of a trial that are not part of its set-up and must still be equal.
 const FACTS: [Fact; 6] = [
-    Fact { name: "what ran", of: |trial| trial.engine.clone(), varies: false },
+    Fact { name: "what ran", of: TrialResult::engine, varies: false },
     Fact { name: "sizes and times", of: running, varies: false },
     Fact { name: "generator", of: |trial| trial.generator.clone(), varies: true },
     Fact { name: "CPUs", of: cpus, varies: false },

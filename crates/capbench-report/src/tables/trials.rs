@@ -95,13 +95,13 @@ fn cell(of: &Of<TrialResult>, trial: &TrialResult) -> Cell {
 
 /// The implementation that ran behind each method's name, as detected.
 pub(super) fn engines(results: &Results) -> Option<Table> {
-    let ran = results.trials.iter().filter(|trial| !trial.engine.is_empty());
-    let rows = grouped(ran, |trial| (&trial.profile.method, trial.engine.as_str()));
+    let ran = results.trials.iter().filter(|trial| trial.capture.is_some());
+    let rows = grouped(ran, |trial| (&trial.profile.method, trial.engine()));
     let columns = Columns::new()
-        .words("method", "method", |((method, _), _): &((&SavedMethod, &str), Vec<&TrialResult>)| {
+        .words("method", "method", |((method, _), _): &((&SavedMethod, String), Vec<&TrialResult>)| {
             method.to_string()
         })
-        .words("engine", "what ran", |((_, engine), _)| *engine);
+        .words("engine", "what ran", |((_, engine), _)| engine.clone());
     let trials = |(_, trials): &(_, Vec<&TrialResult>)| naming::numbers(trials.iter().copied());
     columns.table("engines", "Library, version and mode, by method", rows, trials).map(Table::main)
 }

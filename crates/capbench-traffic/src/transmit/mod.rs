@@ -431,6 +431,7 @@ pub const METHODS: &[TransmitMethod] = &[
 
 #[cfg(test)]
 mod tests {
+    use capbench_frames::TransmitSpec;
     use super::*;
 
     #[test]

@@ -9,6 +9,7 @@ use crate::for_tests::{Collected, path, searching_bench_plan};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, SustainedStatus, recommend};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::method_spec::MethodSpec;
 
 #[test]
 fn the_method_with_the_highest_sustained_rate_is_recommended() {

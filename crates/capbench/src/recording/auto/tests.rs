@@ -28,7 +28,7 @@ fn recommendation(methods: &[&str]) -> Recommendation {
 
 fn chosen(recommended: &Recommendation) -> (Option<String>, Vec<(String, &'static str)>) {
     let (taken, passed_over) = choice(recommended);
-    let owned = |(method, why): (&str, &'static str)| (method.to_string(), why);
+    let owned = |(method, why): (&MethodSpec, &'static str)| (method.to_string(), why);
     (taken.map(|method| method.to_string()), passed_over.into_iter().map(owned).collect())
 }
 
