@@ -7,8 +7,8 @@ use std::collections::hash_map::Entry;
 use std::fs;
 use std::path::Path;
 
-use capbench_plan::comparison::setup::COMMON_LOAD;
-use capbench_plan::comparison::{Measure, Setup};
+use capbench_judge::comparison::setup::COMMON_LOAD;
+use capbench_judge::comparison::{Measure, Setup};
 
 use crate::error::{DatasetError, Result};
 use crate::layout::{self, DataFile};

@@ -2,8 +2,8 @@
 //! of publications.
 
 use crate::results::Results;
+use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use capbench_model::figures::{grouped, shortest};
-use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::Judgement as ClaimJudgement;
 
@@ -127,7 +127,7 @@ fn change(contrast: &Contrast) -> Cell {
 }
 
 fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
-    let only = |of: &str, setups: &[capbench_plan::comparison::Setup]| {
+    let only = |of: &str, setups: &[capbench_judge::comparison::Setup]| {
         let list: Vec<String> = setups.iter().map(ToString::to_string).collect();
         (!list.is_empty()).then(|| format!("Only in {of}: {}.", list.join("; ")))
     };

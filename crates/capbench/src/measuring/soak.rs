@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::StatedRate;
+use capbench_judge::soak::record::Interval;
 use capbench_model::figures::{count, grouped};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::soak::SoakPlan;
-use capbench_plan::soak::record::Interval;
 use clap::Args;
 use humantime::format_duration;
 

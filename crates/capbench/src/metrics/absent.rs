@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use capbench_capture::Occupancy;
+use capbench_judge::soak::record::SoakRecord;
 use capbench_model::places::Place;
-use capbench_plan::soak::record::SoakRecord;
 use capbench_record::recording::Account;
 use capbench_report::results::Results;
 use capbench_sys::host::CpuId;
