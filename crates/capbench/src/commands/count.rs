@@ -96,7 +96,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let classifier = classifier(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
     // Its server keeps the CPUs that are allowed now.
-    let exporter = Exporter::open(&flags.metrics, "count", &flags.interface)?;
+    let exporter = Exporter::open(flags.metrics.clone().into(), "count", &flags.interface)?;
     let cpus = cpus_of(flags)?;
     let stop = Stop::install()?;
     let signals = Signals::install()?;
