@@ -134,14 +134,16 @@ pub struct Exporter {
 
 impl Exporter {
     /// Opens the port and the folder; `None` if the output has neither. `interface` is part of the file's name.
-    pub fn open(output: MetricsOutput, command: &str, interface: &str) -> Result<Option<Self>> {
+    pub fn open(output: &MetricsOutput, command: &str, interface: &str) -> Result<Option<Self>> {
         let MetricsOutput { port, folder } = output;
         if port.is_none() && folder.is_none() {
             return Ok(None);
         }
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-        let port =
-            port.map(|(address, protection)| Port::open("--metrics", address, protection)).transpose()?;
+        let port = match port {
+            Some((address, protection)) => Some(Port::open("--metrics", *address, protection.clone())?),
+            None => None,
+        };
         if let Some(words) = port.as_ref().and_then(openness) {
             tell!("capbench: {words}");
         }
@@ -149,7 +151,7 @@ impl Exporter {
         Ok(Some(Self {
             reads: port.as_ref().map(Port::folders).unwrap_or_default(),
             port,
-            folder,
+            folder: folder.clone(),
             textfile: textfile.transpose()?.map(Arc::new),
             next_write: Instant::now(),
             has_failed: false,

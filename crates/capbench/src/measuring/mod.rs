@@ -111,7 +111,7 @@ pub fn run_monitored<P: Plan>(scene: Scene, plan: P, output: MetricsOutput) -> R
         return Ok(Exit::Done);
     }
     let interface = scene.path.receiver();
-    let mut exporter = Exporter::open(output, P::COMMAND, &interface)?;
+    let mut exporter = Exporter::open(&output, P::COMMAND, &interface)?;
     if let Some(exporter) = &mut exporter {
         exporter.serve(&scene.cpus())?;
     }

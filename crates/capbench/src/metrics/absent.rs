@@ -51,7 +51,7 @@ impl SocketFlags {
 pub enum Exporter {}
 
 impl Exporter {
-    pub fn open(_: MetricsOutput, _: &str, _: &str) -> Result<Option<Self>> {
+    pub fn open(_: &MetricsOutput, _: &str, _: &str) -> Result<Option<Self>> {
         Ok(None)
     }
 

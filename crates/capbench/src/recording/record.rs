@@ -50,7 +50,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     // The user is looked up before anything is opened; the process becomes that user afterwards.
     let user = flags.user.as_deref().map(user).transpose()?;
     let plan = plan::of(flags)?;
-    let mut exporter = Exporter::open(flags.metrics.clone().into(), "record", &flags.interface.join("-"))?;
+    let mut exporter = Exporter::open(&flags.metrics.clone().into(), "record", &flags.interface.join("-"))?;
     let files = exporter.as_ref().map(Exporter::files).unwrap_or_default();
     let pinned = plan.cpus.clone();
     let file = flags.output.file.as_deref();
