@@ -170,7 +170,7 @@ pub fn main() -> ExitCode {
         Command::Reproduce(flags) => reproduce::run(&flags),
         Command::Send(flags) => send::run(flags),
         Command::Count(flags) => count::run(flags),
-        Command::Record(flags) => record::run(&flags),
+        Command::Record(flags) => record::run(flags),
         Command::Convert(flags) => convert::run(&flags),
         Command::Tune(flags) => tune::run(&flags),
         Command::Verify(flags) => verify::run(&flags),
