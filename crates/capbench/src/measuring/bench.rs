@@ -112,7 +112,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     super::run_monitored(
         scene,
         Bench { plan, leaves_out_other, requirements, max_loss, thresholds },
-        &(&flags.textfile).into(),
+        flags.textfile.clone().into(),
     )
 }
 

@@ -158,7 +158,7 @@ fn plan_and_run(flags: &SearchFlags, resumed: Option<(RunDirectory, Results)>) -
     super::run_monitored(
         scene,
         Search { plan, warnings, setups: Vec::new(), searches, burst, resumed },
-        &(&flags.textfile).into(),
+        flags.textfile.clone().into(),
     )
 }
 

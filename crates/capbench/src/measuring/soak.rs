@@ -61,7 +61,7 @@ struct Soak {
 pub fn run(flags: &SoakFlags) -> Result<Exit> {
     let scene = Scene::new(&flags.scene, Defaults::default())?;
     let plan = plan(&scene, flags)?;
-    super::run_monitored(scene, Soak { plan, max_loss: flags.max_loss }, &flags.metrics)
+    super::run_monitored(scene, Soak { plan, max_loss: flags.max_loss }, flags.metrics.clone().into())
 }
 
 fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {
