@@ -5,5 +5,5 @@
 
 libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
     capbench_lab::fuzzing::definitions(octets);
-    capbench_plan::fuzzing::goals(octets);
+    capbench_judge::fuzzing::goals(octets);
 });

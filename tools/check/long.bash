@@ -117,6 +117,27 @@ release() {
   every_command_runs
 }
 
+# Instructions per packet against the committed table. Flags of the user would be those of another program.
+instructions() {
+  local code=0 table=crates/capbench-instructions/instructions.tsv counts=$target/release/capbench-instructions
+  if ! command -v valgrind >/dev/null; then
+    echo "valgrind is not installed: tools/setup audit" >"$work/note"
+    exit 77
+  fi
+  env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS cargo build --release --locked --quiet -p capbench-instructions --features callgrind
+  if [ -n "${CAPBENCH_WRITE_INSTRUCTIONS:-}" ]; then
+    "$counts" write "$table" "$CAPBENCH_WRITE_INSTRUCTIONS"
+    return
+  fi
+  "$counts" compare "$table" 2>"$work/err" || code=$?
+  case $code in
+    0) ;;
+    77) sed -n 's/^skipped: //p' "$work/err" >"$work/note" ;;
+    *) cat "$work/err" >&2 ;;
+  esac
+  return "$code"
+}
+
 # Random trials, each of which has to account for every frame: CAPBENCH_TRIALS of them. And runs between two hosts in which something
 # fails at a random moment: CAPBENCH_LOSSES of them. And mixes of losses for why: CAPBENCH_MIXES of them.
 trials() {

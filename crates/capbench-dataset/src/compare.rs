@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use capbench_judge::comparison::contrast::{Matched, without_those_of_generator};
+use capbench_judge::comparison::setup::COMMON_LOAD;
+use capbench_judge::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
 use capbench_model::statistics::median;
-use capbench_plan::comparison::contrast::{Matched, without_those_of_generator};
-use capbench_plan::comparison::setup::COMMON_LOAD;
-use capbench_plan::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
 
 use crate::error::{DatasetError, Result};
 use crate::figures::{By, Figure, Figures};

@@ -8,9 +8,9 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
+use capbench_judge::comparison::setup::COMMON_LOAD;
+use capbench_judge::comparison::{Measure, Setup};
 use capbench_model::saved::Saved;
-use capbench_plan::comparison::setup::COMMON_LOAD;
-use capbench_plan::comparison::{Measure, Setup};
 
 use crate::error::{DatasetError, Result};
 use crate::layout::{self, DataFile};

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use capbench_judge::comparison::{
+    Comparison, Contrast, Judgement, Measure, Scale as Compared, Setup, Thresholds,
+};
 use capbench_model::figures::{grouped, many, percent};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::median;
-use capbench_plan::comparison::{
-    Comparison, Contrast, Judgement, Measure, Scale as Compared, Setup, Thresholds,
-};
 use capbench_report::model::{
     Axis, Cell, Chart, Column, Kind, Mark, Narrow, Place as At, Point, Report, Role, Row, Scale, Section,
     Sentence, Series, Table, Unit,

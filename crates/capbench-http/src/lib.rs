@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`server`] | the port, bounded in connections, size and time |
 //! | `connections` | who has a place, who waits for one, and who loses it |
-//! | `progress` | notes when a client reads its answer |
+//! | `progress` | notes when a client reads its answer: completed writes, and what its kernel acknowledges |
 //! | `host_name` | whether a request names this host |
 //! | `answer_body` | the body of an answer, whole or in parts |
 //! | [`access`] | certificates and passwords, read again when their files change |

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock};
@@ -283,7 +284,7 @@ struct ClientOf {
 
 /// Answers the requests of a connection.
 async fn requests(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
+    stream: impl AsyncRead + AsyncWrite + AsRawFd + Unpin,
     client: ClientOf,
     rules: &Rules,
     answers: impl Answer,

@@ -8,12 +8,12 @@
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
 //! | [`disturbance`] | disturbances of a trial by the host |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
+//! | [`not_measured`] | set-ups that could not be measured |
 //! | [`work`], [`traffic`] | the application's work per frame, and the frames |
 //! | [`saved`] | the parts of a set-up as files have them |
 //! | [`evidence`] | books the ledger from counters |
 //! | [`clocks`] | what two hosts' clocks allow to be known |
 //! | [`loss_pattern`], [`latency`] | when frames were lost, and how many in a row; the delay of frames |
-//! | [`limit`] | what limited a method |
 //! | `for_tests` | values that tests begin with; needs the feature `testing` |
 //! | [`environment`] | the host, as recorded in results |
 //! | [`bounded_json`] | JSON of others, read within a budget of memory |
@@ -39,12 +39,12 @@ pub mod for_tests;
 pub mod laboratory;
 pub mod latency;
 pub mod ledger;
-pub mod limit;
 pub mod loss_pattern;
 pub mod mark;
 pub mod members;
 pub mod method_spec;
 pub mod moderation;
+pub mod not_measured;
 pub mod options;
 pub mod placement;
 pub mod places;

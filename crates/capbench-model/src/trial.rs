@@ -1,5 +1,6 @@
 //! A trial: one load for one duration. Searches and sweeps know only this of the network.
 
+mod busy;
 mod emptying;
 mod guarding;
 mod load;

@@ -1,19 +1,18 @@
-//! The longest burst without a lost frame, at one rate: the common part of back-to-back tests.
+//! Searches for the longest burst without a lost frame, at one rate: the common part of back-to-back tests.
 //!
 //! The search verifies losses like the binary search of ETSI GS NFV-TST 009 12.3.3: it tries a lossy length again before it
 //! believes the loss. It does not start in the middle of all lengths, because the longest may take 30 s. It doubles a short
 //! length until frames are lost. Then it bisects between two lengths that differ by a factor of two. The generator sends a burst
 //! by a plan, at the rate from which times are computed.
 
-use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
-use serde::{Deserialize, Serialize};
 
+use crate::Result;
 use crate::session::{Missing, Session};
-use crate::{PlanError, Result};
+use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_model::laboratory::Setup;
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::{Load, Phase, TrialResult};
@@ -40,27 +39,6 @@ pub struct BurstSearch {
     pub verifications: u32,
     /// Minimum idle time before a burst; never shorter than the burst (RFC 9004: at least 2 s).
     pub depletion: Duration,
-}
-
-/// How a search for a burst ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BurstEnd {
-    /// The longest burst is known.
-    #[default]
-    Found,
-    /// Even the shortest burst lost frames.
-    NoneHeld,
-    /// The method sustains the load for a whole trial: the buffer never fills, so no length exists (RFC 9004 section 5.1).
-    NeverFills,
-    /// The longest burst exceeds the limit of the search.
-    AtLimit,
-    /// The generator did not send at the requested rate, so there was no burst.
-    GeneratorLimited,
-    /// A trial of the search is invalid.
-    Invalid,
-    /// A burst could not be run.
-    NotRun,
 }
 
 /// Maximum time that a burst of this nominal duration may take.
@@ -183,61 +161,6 @@ impl BurstSearch {
             }
         }
         Ok(Ok(Shown::NotSent))
-    }
-}
-
-/// A share in percent: finite, above 0.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(try_from = "f64", into = "f64")]
-pub struct Percent(f64);
-
-impl Percent {
-    /// 100 %.
-    pub const WHOLE: Self = Self(100.0);
-
-    /// Creates a share from percent. Fails unless `percent` is finite and above zero.
-    pub fn new(percent: f64) -> Result<Self> {
-        if percent.is_finite() && percent > 0.0 {
-            Ok(Self(percent))
-        } else {
-            Err(PlanError::unsupported(format!("a test with {percent} %"), "a share is above 0 % and finite"))
-        }
-    }
-
-    /// The share in percent.
-    pub const fn get(self) -> f64 {
-        self.0
-    }
-
-    /// The share as a factor.
-    pub fn ratio(self) -> f64 {
-        self.0 / 100.0
-    }
-
-    /// A share that is constant in the source code.
-    pub(crate) const fn fixed(percent: f64) -> Self {
-        assert!(percent > 0.0 && percent.is_finite());
-        Self(percent)
-    }
-}
-
-impl fmt::Display for Percent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} %", self.0)
-    }
-}
-
-impl TryFrom<f64> for Percent {
-    type Error = PlanError;
-
-    fn try_from(percent: f64) -> Result<Self> {
-        Self::new(percent)
-    }
-}
-
-impl From<Percent> for f64 {
-    fn from(percent: Percent) -> Self {
-        percent.0
     }
 }
 

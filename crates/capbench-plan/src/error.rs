@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use capbench_frames::FrameError;
+use capbench_judge::JudgeError;
 use capbench_model::TrialError;
 
 /// An error while a plan is made or run.
@@ -32,14 +33,9 @@ pub enum PlanError {
         /// What is wrong, and at which place in the file.
         reason: String,
     },
-    /// A search goal is not valid, or contradicts itself.
-    #[error("goal {goal}: {reason}")]
-    Goal {
-        /// Its name, as the user wrote it.
-        goal: String,
-        /// What is wrong, and what to write instead.
-        reason: String,
-    },
+    /// Search goals are not valid.
+    #[error(transparent)]
+    Goal(#[from] JudgeError),
     /// Goals and limits of a search contradict each other.
     #[error("search: {reason}")]
     Search {

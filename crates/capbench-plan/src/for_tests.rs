@@ -8,15 +8,20 @@ use capbench_model::method_spec::MethodSpec;
 
 use crate::Result;
 use crate::bench::{BenchPlan, Searching};
-use crate::rfc2544::{self, Test, Tested};
-use crate::search::{Ratio, SearchOutcome};
-use crate::session::{NotMeasured, Observer};
+use crate::rfc2544::{self, Test};
+use crate::session::Observer;
 use crate::simulated::{Interrupts, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use crate::soak;
-use crate::sweep::{self, Axis, Probe, SweepOutcome, SweepPlan};
+use crate::sweep::{self, Axis, Probe, SweepPlan};
+use capbench_judge::rfc2544::Tested;
+use capbench_judge::search::{Ratio, SearchOutcome};
+use capbench_judge::soak::record::{Interval, SoakRecord};
+use capbench_judge::soak::segment::Segment;
+use capbench_judge::sweep::SweepOutcome;
 use capbench_model::TrialError;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::saved::Saved;
@@ -107,12 +112,7 @@ impl<R> sweep::Observer for Collector<R> {
 }
 
 impl<R> soak::Observer for Collector<R> {
-    fn segment(
-        &mut self,
-        _: &soak::segment::Segment,
-        _: &soak::record::Interval,
-        _: &soak::record::SoakRecord,
-    ) -> Result<()> {
+    fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
         self.segments += 1;
         Ok(())
     }

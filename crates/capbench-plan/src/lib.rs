@@ -1,4 +1,4 @@
-//! Plans of measurements: which trials run, in which order, and what their results mean. No network, no privilege.
+//! Plans of measurements: which trials run, and in which order. What they mean is in `capbench-judge`. No network, no privilege.
 //!
 //! A plan gets a [`capbench_model::laboratory::Laboratory`] and knows no other property of the path. [`simulated`] computes one,
 //! so that every plan is tested exactly and fast.
@@ -8,10 +8,8 @@
 //! | [`mod@bench`], [`search`], [`sweep`], [`rfc2544`], [`soak`] | one kind of run each |
 //! | [`session`] | runs trials one after the other |
 //! | [`guards`] | detects bad trials: probes, repeats, marks |
-//! | [`bursts`] | the longest burst without loss |
+//! | [`bursts`] | searches for the longest burst without loss |
 //! | [`cost`] | estimates the time and traffic of trials before they run |
-//! | [`comparison`] | compares methods that took turns |
-//! | [`recommendation`] | which method to use, by the trials and searches of a bench |
 //! | [`simulated`] | a computed path |
 //! | `for_tests` | shared parts of tests of runs; needs the feature `testing` |
 
@@ -19,16 +17,12 @@
 
 pub mod bench;
 pub mod bursts;
-pub mod comparison;
 pub mod cost;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
 pub mod guards;
 pub mod order;
-pub mod recommendation;
 pub mod rehearsal;
 pub mod rfc2544;
 pub mod search;

@@ -3,30 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::Result;
 pub use crate::search::Observer;
-use crate::search::{End, SearchOutcome, SearchPlan, Stored};
+use crate::search::{self, Stored};
+use capbench_judge::search::{End, SearchOutcome, SearchPlan};
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
-use capbench_model::saved::{SavedMethod, SavedPlacement};
-
-/// A set-up that could not be measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct NotMeasured {
-    /// The method.
-    pub method: SavedMethod,
-    /// The RFC 2544 test that it concerns, as in `rfc2544`; absent if it concerns the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub test: Option<String>,
-    /// The placement; absent if it concerns all.
-    pub placement: Option<SavedPlacement>,
-    /// The frame size; absent if it concerns all.
-    pub frame_size: Option<SizeLabel>,
-    /// The reason, in one line.
-    pub reason: String,
-}
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 /// Why there is no valid trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +131,7 @@ impl<'s> Session<'s> {
             }
         };
         let what = format!("{}, {} B, {}", setup.method, setup.label(), setup.placement);
-        let finished = plan.run_nth(nth, &what, trial.as_mut(), Stored::default(), self.observer)?;
+        let finished = search::run_nth(plan, nth, &what, trial.as_mut(), Stored::default(), self.observer)?;
         drop(trial);
         let outcome = finished.outcome;
         let simulated = Duration::try_from_secs_f64(outcome.spent_s).unwrap_or_default();

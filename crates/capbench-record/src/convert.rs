@@ -360,12 +360,20 @@ impl Conversion<'_> {
         Ok(())
     }
 
+    /// Opens the output of a file without packets or, of pcapng, without one whole block.
+    fn open_empty(&mut self) -> Result<(), ConvertError> {
+        let beginning = match self.format {
+            FileFormat::Pcap => Vec::new(),
+            FileFormat::Pcapng | FileFormat::Verbatim => SectionDescription::default().block()?,
+        };
+        self.open(beginning)
+    }
+
     fn finish(mut self) -> (Result<(), ConvertError>, SnapLengths) {
-        if self.output.is_none() && self.format == FileFormat::Pcap {
-            // A file without packets.
-            if let Err(error) = self.open(Vec::new()) {
-                return (Err(error), self.snap_lengths);
-            }
+        if self.output.is_none()
+            && let Err(error) = self.open_empty()
+        {
+            return (Err(error), self.snap_lengths);
         }
         let done = match self.output.take().map(|(_, output)| output.finish(&mut Ends(Vec::new())).ending) {
             None | Some(Ending::Finished | Ending::FileLimit) => Ok(()),

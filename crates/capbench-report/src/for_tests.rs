@@ -1,10 +1,10 @@
 //! Results that tests begin with, for this crate and those above it.
 
+use capbench_judge::recommendation::recommend;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::TrialResult;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::Collected;
-use capbench_plan::recommendation::recommend;
 
 use crate::results::{Results, SCHEMA_VERSION};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::compare::of_runs;
-use capbench_plan::comparison::Thresholds;
+use capbench_judge::comparison::Thresholds;
 
 use crate::formats::{FORMATS, Source};
 use crate::{read, report};

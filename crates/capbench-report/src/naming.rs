@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::results::Results;
+use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
+use capbench_judge::search::SearchOutcome;
 use capbench_model::places::Place;
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_model::work::Work;
-use capbench_plan::recommendation::{Ranking, Recommendation, recommend};
-use capbench_plan::search::SearchOutcome;
 
 pub(crate) use crate::figures::many;
 use crate::figures::{count, number};

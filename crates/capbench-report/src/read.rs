@@ -15,7 +15,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::results::{Results, SCHEMA_VERSION, within_memory};
-use capbench_plan::soak::segment;
+use capbench_judge::soak::segment;
 
 use crate::error::{ReportError, Result};
 

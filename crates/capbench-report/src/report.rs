@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::results::{Finding, Results};
-use capbench_plan::comparison::Comparison;
-use capbench_plan::search::End;
+use capbench_judge::comparison::Comparison;
+use capbench_judge::search::End;
 
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};

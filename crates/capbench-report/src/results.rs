@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ReportError, Result};
 use crate::trial_columns::{COLUMNS, lost, place_keys};
+use capbench_judge::comparison::Comparison;
+use capbench_judge::recommendation::Recommendation;
+use capbench_judge::rfc2544::Tested;
+use capbench_judge::search::SearchOutcome;
+use capbench_judge::soak::record::SoakRecord;
+use capbench_judge::soak::segment::{self, Segment};
+use capbench_judge::sweep::SweepOutcome;
 use capbench_model::bounded_json::{self, Budget};
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::trial::TrialResult;
-use capbench_plan::comparison::Comparison;
-use capbench_plan::recommendation::Recommendation;
-use capbench_plan::rfc2544::Tested;
-use capbench_plan::search::SearchOutcome;
-use capbench_plan::session::NotMeasured;
-use capbench_plan::soak::record::SoakRecord;
-use capbench_plan::soak::segment::{self, Segment};
-use capbench_plan::sweep::SweepOutcome;
 use capbench_reproduce::Reproduction;
 
 /// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.

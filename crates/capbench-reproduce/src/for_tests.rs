@@ -1,9 +1,9 @@
 //! The observer of reproductions in tests, for this crate and those above it.
 
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::Saved;
 use capbench_plan::Result;
 use capbench_plan::for_tests::Collector;
-use capbench_plan::session::NotMeasured;
 
 use crate::{LeftOut, Observer, Reproduction};
 

@@ -9,13 +9,13 @@ use self::figure::{Figure, buffered};
 use crate::conditions::Conditions;
 use crate::outcome::{Cell, Quantity};
 use crate::plan::StepPlan;
+use capbench_judge::search::{SearchOutcome, Status};
+use capbench_judge::sweep::SweepOutcome;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::median;
 use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
 use capbench_model::saved::{SavedMethod, SavedPlacement};
-use capbench_plan::search::{SearchOutcome, Status};
-use capbench_plan::sweep::SweepOutcome;
-use capbench_plan::sweep::interval::Estimate;
 
 /// The completed part of a step.
 #[derive(Clone, Debug, Default)]

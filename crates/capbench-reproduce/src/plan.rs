@@ -13,11 +13,11 @@ use serde::Deserialize;
 
 use crate::conditions::Conditions;
 use crate::step::{Action, Case, Step};
+use capbench_judge::search::{Goal, Ratio, SearchPlan, Strategy, Width};
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
-use capbench_plan::search::{Goal, Ratio, SearchPlan, Strategy, Width};
 use capbench_plan::sweep::{Axis, Point, Probe, RingSize, SweepPlan};
 use capbench_plan::{PlanError, Result};
 

@@ -5,6 +5,7 @@ use crate::measured::{Done, LeftOut, MeasuredSteps};
 use crate::outcome::Reproduction;
 use crate::publication::Publication;
 use crate::step::{Action, Case, Step};
+use capbench_judge::search::{End, SearchPlan};
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
@@ -13,7 +14,7 @@ use capbench_model::statistics::by_key;
 use capbench_model::trial::{Load, Phase};
 use capbench_plan::Result;
 use capbench_plan::order::Shuffle;
-use capbench_plan::search::{End, SearchPlan, Stored};
+use capbench_plan::search::{self, Stored};
 use capbench_plan::session::{Session, describe};
 use capbench_plan::sweep::{self};
 
@@ -185,7 +186,7 @@ fn search(
         let highest = plan.maximum_pps.map_or(Load::Maximum, Load::Rate);
         let what = format!("search, {}", describe(setup, highest));
         let finished = match laboratory.prepare(setup) {
-            Ok(mut trial) => plan.run(&what, trial.as_mut(), Stored::default(), observer)?,
+            Ok(mut trial) => search::run(plan, &what, trial.as_mut(), Stored::default(), observer)?,
             Err(error) => {
                 observer.skips(setup, Load::Maximum, &error);
                 continue;

@@ -1,5 +1,6 @@
 //! Parts of an experiment: a sweep, separate trials, or searches; their cost, and their run.
 
+use capbench_judge::search::SearchPlan;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
@@ -7,7 +8,7 @@ use capbench_model::trial::{Load, Phase};
 use capbench_plan::Result;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_plan::rehearsal::Rehearsal;
-use capbench_plan::search::SearchPlan;
+use capbench_plan::search;
 use capbench_plan::session::Session;
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::SweepPlan;
@@ -109,7 +110,7 @@ impl Step {
                 Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
             }
             Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
-                let estimate = plan.estimate()?;
+                let estimate = search::estimate(plan)?;
                 Ok(sum.and(Spread { least: estimate.at_maximum, ..estimate.below }))
             }),
         }

@@ -27,6 +27,7 @@ pub mod pf_ring;
 mod socket_option;
 #[cfg(feature = "libraries")]
 pub mod szedata2;
+pub mod tcp;
 pub mod xdp;
 
 pub use error::{Result, SysError};

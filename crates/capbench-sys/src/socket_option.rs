@@ -24,6 +24,7 @@ plain_values!(
     i32,
     u32,
     [u32; 9],
+    [u64; 16],
     libc::timeval,
     libc::packet_mreq,
     libc::tpacket_req,
@@ -54,6 +55,7 @@ options! {
     SOL_PACKET: PACKET_ADD_MEMBERSHIP PACKET_AUXDATA PACKET_FANOUT PACKET_FANOUT_DATA PACKET_IGNORE_OUTGOING PACKET_LOSS PACKET_QDISC_BYPASS
         PACKET_RX_RING PACKET_STATISTICS PACKET_TX_RING PACKET_VERSION PACKET_VNET_HDR;
     SOL_XDP: XDP_RX_RING XDP_TX_RING XDP_UMEM_COMPLETION_RING XDP_UMEM_FILL_RING XDP_UMEM_REG;
+    IPPROTO_TCP: TCP_INFO;
 }
 
 /// `asm-generic/socket.h`; the libc crate does not have it.

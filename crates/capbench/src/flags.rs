@@ -7,6 +7,7 @@ use std::time::Duration;
 use capbench_capture::fanout_choice::FanoutChoice;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::{CaptureError, Method};
+use capbench_judge::comparison::Thresholds;
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, TransmitSpec, Transport, VlanTag};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
@@ -16,7 +17,6 @@ use capbench_model::members::members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
-use capbench_plan::comparison::Thresholds;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit::Chosen;
 use clap::Args;
@@ -146,6 +146,14 @@ fn buffer_size(text: &str) -> Result<ByteCount, String> {
     }
 }
 
+/// How many threads share the packets of an interface: the flag of every command that has it.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct MemberCountFlag {
+    /// How many captures share the packets of an interface, each in its thread
+    #[arg(long, value_name = "N", value_parser = members)]
+    pub members: Option<NonZeroU16>,
+}
+
 /// How several captures share the packets of an interface.
 #[derive(Args, Clone, Debug)]
 pub struct MembersFlags {
@@ -154,15 +162,14 @@ pub struct MembersFlags {
     /// queue]
     #[arg(long, value_name = "MODE", requires = "members")]
     fanout: Option<FanoutChoice>,
-    /// How many captures share the packets of an interface, each in its thread
-    #[arg(long, value_name = "N", value_parser = members)]
-    members: Option<NonZeroU16>,
+    #[command(flatten)]
+    count: MemberCountFlag,
 }
 
 impl MembersFlags {
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.members.map_or(1, |members| members.get().into())
+        self.count.members.map_or(1, |members| members.get().into())
     }
 
     /// The group that they are; `None`: one capture has all packets.
@@ -170,7 +177,7 @@ impl MembersFlags {
     /// # Errors
     /// There is no such program.
     pub fn fanout(&self, method: &MethodSpec) -> anyhow::Result<Option<Fanout>> {
-        let Some(members) = self.members else { return Ok(None) };
+        let Some(members) = self.count.members else { return Ok(None) };
         let group = match &self.fanout {
             None => Fanout::new(method.usual_fanout()),
             Some(choice) => choice.group()?,

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use capbench_capture::Occupancy;
 use capbench_http::{Port, Protection};
+use capbench_judge::soak::record::SoakRecord;
 use capbench_metrics::capturing::{Capturing, Recorded, Totals};
 use capbench_metrics::textfile::Textfile;
 use capbench_metrics::watching::Watching;
 use capbench_metrics::{Family, Labels, Metrics};
 use capbench_model::places::Place;
-use capbench_plan::soak::record::SoakRecord;
 use capbench_record::recording::{Account, InterfaceAccount};
 use capbench_report::results::Results;
 use capbench_sys::host::CpuId;
@@ -25,7 +25,7 @@ use crate::exit::Usage;
 use crate::privileges::Files;
 
 /// Flags of commands that run for a long time.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Monitoring")]
 pub struct MetricsFlags {
     /// Serve counters for Prometheus at http://ADDR:PORT/metrics; without ADDR on 127.0.0.1
@@ -39,7 +39,7 @@ pub struct MetricsFlags {
 }
 
 /// Flags of commands whose last result is monitored.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Monitoring")]
 pub struct TextfileFlags {
     /// Write counters to a file in this folder, for node_exporter's textfile collector
@@ -47,9 +47,23 @@ pub struct TextfileFlags {
     textfile: Option<PathBuf>,
 }
 
-impl From<&TextfileFlags> for MetricsFlags {
-    fn from(textfile: &TextfileFlags) -> Self {
-        Self { textfile: textfile.clone(), ..Self::default() }
+/// Where the counters of a command are served and written.
+#[derive(Clone, Debug, Default)]
+pub struct MetricsOutput {
+    port: Option<(SocketAddr, Protection)>,
+    folder: Option<PathBuf>,
+}
+
+impl From<MetricsFlags> for MetricsOutput {
+    fn from(flags: MetricsFlags) -> Self {
+        let protection = flags.web_config.map_or(Protection::None, Protection::WebConfig);
+        Self { port: flags.metrics.map(|address| (address, protection)), ..flags.textfile.into() }
+    }
+}
+
+impl From<TextfileFlags> for MetricsOutput {
+    fn from(flags: TextfileFlags) -> Self {
+        Self { port: None, folder: flags.textfile }
     }
 }
 
@@ -119,15 +133,17 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Opens the port and the folder; `None` without the flags. `interface` is part of the file's name.
-    pub fn open(flags: &MetricsFlags, command: &str, interface: &str) -> Result<Option<Self>> {
-        let folder = flags.textfile.textfile.clone();
-        if flags.metrics.is_none() && folder.is_none() {
+    /// Opens the port and the folder; `None` if the output has neither. `interface` is part of the file's name.
+    pub fn open(output: &MetricsOutput, command: &str, interface: &str) -> Result<Option<Self>> {
+        let MetricsOutput { port, folder } = output;
+        if port.is_none() && folder.is_none() {
             return Ok(None);
         }
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-        let protection = flags.web_config.clone().map_or(Protection::None, Protection::WebConfig);
-        let port = flags.metrics.map(|address| Port::open("--metrics", address, protection)).transpose()?;
+        let port = match port {
+            Some((address, protection)) => Some(Port::open("--metrics", *address, protection.clone())?),
+            None => None,
+        };
         if let Some(words) = port.as_ref().and_then(openness) {
             tell!("capbench: {words}");
         }
@@ -135,7 +151,7 @@ impl Exporter {
         Ok(Some(Self {
             reads: port.as_ref().map(Port::folders).unwrap_or_default(),
             port,
-            folder,
+            folder: folder.clone(),
             textfile: textfile.transpose()?.map(Arc::new),
             next_write: Instant::now(),
             has_failed: false,

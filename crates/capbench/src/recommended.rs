@@ -9,9 +9,9 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use capbench_judge::recommendation::Recommendation;
 use capbench_model::bounded_json;
 use capbench_model::environment::Host;
-use capbench_plan::recommendation::Recommendation;
 use capbench_report::results::Results;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;

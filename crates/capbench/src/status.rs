@@ -99,6 +99,14 @@ impl fmt::Display for BitRates {
     }
 }
 
+/// Octets of FCS that the link adds to each frame.
+pub fn fcs_octets(layer: LinkLayer) -> u16 {
+    match layer {
+        LinkLayer::Ethernet => FCS_OCTETS,
+        LinkLayer::Ip => 0,
+    }
+}
+
 /// How many frames of a trial were lost, of how many, in words. Of 0 none is known to have been sent.
 pub fn lost(lost: u64, of: u64) -> String {
     match (lost, of) {

@@ -1,6 +1,6 @@
 //! Fleets whose differences are known: hosts of different speed, runs that vary, and a change on some of the hosts.
 
-use capbench_plan::comparison::{Conclusion, Judgement};
+use capbench_judge::comparison::{Conclusion, Judgement};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

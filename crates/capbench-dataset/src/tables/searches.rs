@@ -1,6 +1,6 @@
 //! `searches`: a row is a goal of a search.
 
-use capbench_plan::search::{GoalResult, SearchOutcome};
+use capbench_judge::search::{GoalResult, SearchOutcome};
 
 use super::{ExportedRun, word};
 use crate::table::Column;

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use crate::excuse::excuse;
 use capbench_frames::Pps;
+use capbench_judge::livelock;
 use capbench_lab::for_tests::{live, live_setup, live_stopped_by, virtual_link};
 use capbench_lab::live::Path;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, Retried, TrialResult, Verdict};
 use capbench_model::work::WorkModel;
-use capbench_plan::guards::{Guarded, Policy, livelock};
+use capbench_plan::guards::{Guarded, Policy};
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::network::{Place, eventually, privileges, program};
 use capbench_testing::{HostLimit, HostLoad, busy, cannot_have};

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use crate::excuse::excuse;
+use capbench_judge::search::{SearchPlan, Status, parse};
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
 use capbench_lab::live::LiveLaboratory;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_plan::for_tests::Collected;
-use capbench_plan::search::{self, SearchPlan, Status, Stored};
+use capbench_plan::search::{self, Stored};
 use capbench_testing::network::privileges;
 use capbench_testing::{HostLoad, busy};
 
@@ -57,13 +58,14 @@ fn root_lengthy_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
         }
     }
     println!("lossless by count: {lossless}");
-    let goals = search::parse("brief:loss=0,duration=1s,sum=1s,initial=1s,targets=0,width=30%").unwrap();
+    let goals = parse("brief:loss=0,duration=1s,sum=1s,initial=1s,targets=0,width=30%").unwrap();
     let plan = SearchPlan {
         least_pps: "5k".parse().unwrap(),
         maximum_pps: Some("60k".parse().unwrap()),
         ..SearchPlan::new(goals)
     };
-    let finished = plan.run("the bed", &mut *trial, Stored::default(), &mut Collected::default()).unwrap();
+    let finished =
+        search::run(&plan, "the bed", &mut *trial, Stored::default(), &mut Collected::default()).unwrap();
     let goal = &finished.outcome.goals[0];
     assert!(goal.lower.as_ref().is_none_or(|lower| lower.intended_pps < 21_000.0), "{goal}");
     assert_ne!(goal.status, Status::AtLeast, "{goal}");

@@ -3,13 +3,14 @@
 use capbench_testing::network::privileges;
 use std::time::Duration;
 
+use capbench_judge::bursts::BurstEnd;
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
 use capbench_lab::live::LiveLaboratory;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
-use capbench_plan::bursts::{BurstEnd, BurstSearch};
+use capbench_plan::bursts::BurstSearch;
 use capbench_plan::for_tests::{Collected, at, sweep_plan};
 use capbench_plan::sweep::{Axis, BackToBackTest, Probe, SweepPlan, SweepRun};
 

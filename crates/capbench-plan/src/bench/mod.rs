@@ -8,6 +8,8 @@
 //! With several visits, the later ones come in random order and the methods alternate. With a reference method, that method runs
 //! immediately before or after each of the others, alternately.
 
+#[cfg(test)]
+mod recommendation;
 mod searching;
 #[cfg(test)]
 mod tests;
@@ -21,11 +23,11 @@ use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
 use crate::Result;
-use crate::comparison::Pair;
 use crate::cost::OVERHEAD;
 use crate::order::{Shuffle, turns};
-use crate::search::SearchOutcome;
 use crate::session::{Observer, Session};
+use capbench_judge::comparison::Pair;
+use capbench_judge::search::SearchOutcome;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};

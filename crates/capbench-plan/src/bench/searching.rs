@@ -7,13 +7,13 @@ use capbench_frames::rates::Pps;
 use super::time::{COARSER, COARSEST, Clock, set_ups_that_fit};
 use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
-use crate::recommendation::{
+use crate::session::Session;
+use capbench_judge::limit::Limit;
+use capbench_judge::recommendation::{
     Certainty, LOSSLESS, NEARLY, NEARLY_LOSSLESS, ROUNDING, Ranked, Ranking, recommend,
 };
-use crate::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
-use crate::session::Session;
+use capbench_judge::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
 use capbench_model::laboratory::Setup;
-use capbench_model::limit::Limit;
 use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
 
 /// How a bench searches for sustained rates.

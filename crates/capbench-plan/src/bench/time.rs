@@ -6,8 +6,9 @@ use capbench_model::trial::TrialResult;
 
 use super::Searching;
 use crate::guards::PROBE;
-use crate::search::SearchPlan;
+use crate::search::plan::{cost, supposed_maximum};
 use crate::session::Session;
+use capbench_judge::search::SearchPlan;
 
 /// Factors of the requested precision that a search gets where the time does not suffice, finest first.
 pub(super) const COARSER: [u32; 3] = [1, 2, COARSEST];
@@ -92,10 +93,10 @@ pub(super) fn set_ups_that_fit(set_ups: usize, budget: Duration, one: Duration) 
 fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32) -> usize {
     let Some(plan) = searching.plan(overload, coarser) else { return 0 };
     let supposed = |plan: &SearchPlan| {
-        let maximum = plan.supposed_maximum().ok()?;
+        let maximum = supposed_maximum(plan).ok()?;
         let read = plan.overload?.read_pps.get() * SUPPOSED;
         let capacity = capbench_frames::rates::Pps::new(read).ok()?;
-        plan.cost(maximum, if capacity < maximum { capacity } else { maximum }).ok()
+        cost(plan, maximum, if capacity < maximum { capacity } else { maximum }).ok()
     };
     supposed(&plan).map_or(0, |cost| cost.trials as usize)
 }

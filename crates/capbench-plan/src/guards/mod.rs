@@ -8,7 +8,7 @@
 //! | `saturation` | after an overload | probes at a low load until the path is clean; a trial on an unclean path is invalid |
 //! | [`capbench_model::disturbance`] | steal, stalls, foreign load, clocks | repeats a disturbed trial, or marks it |
 //! | `line_rate` | a rate above the link's | the trial is invalid and is repeated |
-//! | `livelock` | less delivered at a higher load | marks the trial and names the better one |
+//! | [`capbench_judge::livelock`] | less delivered at a higher load | marks the trial and names the better one |
 //!
 //! A trial whose account contradicts itself (negative loss) is repeated like a disturbed one. The accepted attempt never depends
 //! on the delivered rate: it is the first undisturbed one, else the last valid one. The other attempts and all probes are stored
@@ -16,7 +16,6 @@
 
 mod guarded;
 pub(crate) mod line_rate;
-pub mod livelock;
 mod saturation;
 #[cfg(test)]
 mod tests;

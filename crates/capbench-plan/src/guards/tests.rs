@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::{CoreSpeed, CpuDisturbance, Disturbance, Guarded, Policy, Stall, livelock};
+use super::{CoreSpeed, CpuDisturbance, Disturbance, Guarded, Policy, Stall};
 use crate::for_tests::at;
 use crate::simulated::tampered::{self, Tampered, lose_all};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::livelock;
 use capbench_model::disturbance::ClockDrift;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};

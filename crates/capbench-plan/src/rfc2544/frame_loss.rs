@@ -5,19 +5,17 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Ended, Finished, MaximumRate};
-use crate::bursts::Percent;
+use super::Finished;
 use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
+use capbench_judge::bursts::Percent;
+use capbench_judge::rfc2544::frame_loss::{FrameLossOutcome, LossPoint};
+use capbench_judge::rfc2544::{Ended, MaximumRate};
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// The coarsest step that the standard allows. It recommends finer ones.
 pub const COARSEST: Percent = Percent::fixed(10.0);
-/// Trials in succession that must lose nothing.
-const CLEAN: usize = 2;
 
 /// A test of frame loss rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,47 +26,6 @@ pub struct FrameLossTest {
     pub step: Percent,
     /// Length of a trial (RFC 2544 24: at least 60 s).
     pub duration: Duration,
-}
-
-/// The outcome of the test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct FrameLossOutcome {
-    /// 100 %.
-    pub maximum: MaximumRate,
-    /// Difference of successive loads, as a share of the maximum rate.
-    pub step_percent: Percent,
-    /// Length of a trial in seconds.
-    pub duration_s: f64,
-    /// The curve, the highest load first.
-    pub points: Vec<LossPoint>,
-    /// Whether the last two trials sent everything and lost nothing, as the standard requires. If not, no lower load was left.
-    pub ends_without_loss: bool,
-    /// How it ended.
-    pub ended: Ended,
-}
-
-/// A point of the curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct LossPoint {
-    /// Intended load in percent of the maximum rate.
-    pub load_percent: f64,
-    /// Offered load in percent of the maximum rate; lower than the intended load if the generator fell short.
-    pub offered_percent: f64,
-    /// `(sent - delivered) * 100 / sent`.
-    pub loss_percent: f64,
-    /// Frames to send.
-    pub intended: u64,
-    /// Frames sent.
-    pub sent: u64,
-    /// Frames delivered.
-    pub delivered: u64,
-    /// Whether the generator left frames unsent, so that the point does not represent this load.
-    #[serde(default)]
-    pub generator_limited: bool,
-    /// How its trial ended.
-    pub verdict: Verdict,
-    /// Number of the trial.
-    pub trial: u32,
 }
 
 impl FrameLossTest {
@@ -83,7 +40,7 @@ impl FrameLossTest {
         // Whole numbers of steps avoid the sum of rounding errors.
         let down = |steps: u32| Percent::WHOLE.get() - f64::from(steps) * self.step.get();
         let above_nothing = |percent: &f64| *percent > self.step.get() * 1e-6;
-        (0..).map(down).take_while(above_nothing).map(Percent::new).collect()
+        (0..).map(down).take_while(above_nothing).map(|percent| Ok(Percent::new(percent)?)).collect()
     }
 
     /// Runs the test. Fails for a step that is too coarse, and when a trial cannot be saved.
@@ -131,13 +88,5 @@ impl FrameLossTest {
             verdict: trial.verdict,
             trial: trial.number,
         }
-    }
-}
-
-impl FrameLossOutcome {
-    /// Whether the last trials in succession sent all intended frames and lost none.
-    fn is_clean(&self) -> bool {
-        let last = self.points.iter().rev().take(CLEAN);
-        last.filter(|point| !point.generator_limited && point.sent == point.delivered).count() == CLEAN
     }
 }

@@ -9,14 +9,14 @@
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
-use serde::{Deserialize, Serialize};
 
-use super::{Ended, Finished, repeated};
+use super::{Finished, repeated};
 use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
+use capbench_judge::rfc2544::latency::{LatencyOutcome, leg};
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::latency::{Delays, Latency, Recording};
-use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::latency::Recording;
+use capbench_model::trial::{Load, Phase};
 
 /// A test of latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,59 +29,6 @@ pub struct LatencyTest {
     pub from: Duration,
     /// Number of trials: at least 20.
     pub repetitions: u32,
-}
-
-/// The outcome of the test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct LatencyOutcome {
-    /// The rate, frames per second.
-    pub rate_pps: Pps,
-    /// Length of a trial in seconds.
-    pub duration_s: f64,
-    /// Start of recording, in seconds.
-    pub from_s: f64,
-    /// From planned send time to the kernel's timestamp; absent unless every trial has it.
-    pub to_kernel: Option<Leg>,
-    /// From the kernel's timestamp to delivery; absent unless every trial has it.
-    pub to_application: Option<Leg>,
-    /// From planned send time to delivery; absent unless every trial has it.
-    pub total: Option<Leg>,
-    /// Between two hosts: from planned send time to the kernel's timestamp, less its minimum; absent unless every trial has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relative_to_kernel: Option<Leg>,
-    /// Between two hosts: from planned send time to delivery, less its minimum; absent unless every trial has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relative_total: Option<Leg>,
-    /// Number of trials in these figures.
-    pub repetitions: u32,
-    /// Numbers of the trials that lost frames: their rate was above the throughput, and their latency is that of full buffers.
-    pub lossy: Vec<u32>,
-    /// How it ended.
-    pub ended: Ended,
-}
-
-/// A leg over all trials, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Leg {
-    /// Mean of the means.
-    pub mean_ns: f64,
-    /// Typical latency: over the trials' medians.
-    pub typical: Across,
-    /// Worst latency: over the trials' 99.9th percentiles.
-    pub worst: Across,
-    /// Packet delay variation of the trials.
-    pub pdv: Across,
-}
-
-/// A figure over all trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Across {
-    /// Its median, the lower one of two.
-    pub median_ns: i64,
-    /// The minimum.
-    pub min_ns: i64,
-    /// The maximum.
-    pub max_ns: i64,
 }
 
 impl LatencyTest {
@@ -121,22 +68,4 @@ impl LatencyTest {
         };
         Ok(Finished { outcome, trials: session.trials })
     }
-}
-
-fn leg(trials: &[TrialResult], of: impl Fn(&Latency) -> Option<&Delays>) -> Option<Leg> {
-    let delays: Option<Vec<&Delays>> =
-        trials.iter().map(|trial| trial.latency.as_ref().and_then(&of)).collect();
-    let delays = delays.filter(|delays| !delays.is_empty())?;
-    let across = |figure: fn(&Delays) -> i64| {
-        let mut figures: Vec<i64> = delays.iter().map(|delays| figure(delays)).collect();
-        figures.sort_unstable();
-        let last = figures.len() - 1;
-        Across { median_ns: figures[last / 2], min_ns: figures[0], max_ns: figures[last] }
-    };
-    Some(Leg {
-        mean_ns: delays.iter().map(|delays| delays.mean_ns).sum::<f64>() / delays.len() as f64,
-        typical: across(|delays| delays.p50_ns),
-        worst: across(|delays| delays.p99_9_ns),
-        pdv: across(|delays| i64::try_from(delays.pdv_ns).unwrap_or(i64::MAX)),
-    })
 }

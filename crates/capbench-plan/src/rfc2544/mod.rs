@@ -21,26 +21,21 @@ pub mod suite;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::time::Duration;
 
-use capbench_frames::rates::Pps;
-use serde::{Deserialize, Serialize};
-
-pub use crate::bursts::Percent;
-pub use back_to_back::{BackToBackOutcome, BackToBackTest};
-pub use frame_loss::{FrameLossOutcome, FrameLossTest};
-pub use latency::{LatencyOutcome, LatencyTest};
-pub use recovery::{RecoveryOutcome, RecoveryTest};
+pub use back_to_back::BackToBackTest;
+pub use frame_loss::FrameLossTest;
+pub use latency::LatencyTest;
+pub use recovery::RecoveryTest;
 pub use rehearsal::Estimate;
 pub use suite::{Extent, Follower, Suite, Test, Throughput};
 
 use crate::Result;
-use crate::search::{MaximumLoad, MaximumSource, Status};
 use crate::session::{Missing, Session};
-use capbench_model::figures::grouped;
+use capbench_judge::rfc2544::{Ended, Found, Tested};
+use capbench_judge::search::Status;
 use capbench_model::laboratory::Setup;
-use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult};
+use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_model::work::Work;
 use capbench_model::saved::{Saved, SavedMethod, SavedPlacement, SavedWork};
 
@@ -51,26 +46,6 @@ pub struct Finished<T> {
     pub outcome: T,
     /// Its trials, in the order in which they ran.
     pub trials: Vec<TrialResult>,
-}
-
-/// How a test ended. The outcome contains all measurements up to then.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "how", rename_all = "snake_case")]
-pub enum Ended {
-    /// It completed.
-    Complete,
-    /// The user stopped it.
-    Stopped,
-    /// A trial could not run; the observer got the reason.
-    NotRun,
-    /// A trial is invalid, and was invalid again when repeated.
-    Invalid {
-        /// Its number.
-        trials: Vec<u32>,
-        /// Why; empty in results of early versions.
-        #[serde(default)]
-        because: String,
-    },
 }
 
 impl From<Missing> for Ended {
@@ -115,86 +90,4 @@ fn repeated(
         }
     }
     Ok((sound, Ended::Complete))
-}
-
-/// A test with its set-up. Its trials are in the list of all trials.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Tested {
-    /// The method.
-    pub method: SavedMethod,
-    /// The placement.
-    pub placement: SavedPlacement,
-    /// The frame size.
-    pub frame_size: SizeLabel,
-    /// The work per packet.
-    pub work: SavedWork,
-    /// The quality of the throughput on which it depends; absent if the user gave the throughput.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub throughput_status: Option<Status>,
-    /// Numbers of its trials, in the order in which they ran.
-    pub trials: Vec<u32>,
-    /// The test, and its outcome.
-    #[serde(flatten)]
-    pub found: Found,
-}
-
-/// The outcome of a test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "test", rename_all = "kebab-case")]
-#[allow(clippy::large_enum_variant, reason = "a run has few of them")]
-pub enum Found {
-    /// RFC 2544 26.2.
-    Latency(LatencyOutcome),
-    /// RFC 2544 26.3.
-    FrameLoss(FrameLossOutcome),
-    /// RFC 2544 26.4, RFC 9004.
-    BackToBack(BackToBackOutcome),
-    /// RFC 2544 26.5.
-    Recovery(RecoveryOutcome),
-}
-
-impl Found {
-    /// How it ended.
-    pub fn ended(&self) -> &Ended {
-        match self {
-            Self::Latency(outcome) => &outcome.ended,
-            Self::FrameLoss(outcome) => &outcome.ended,
-            Self::BackToBack(outcome) => &outcome.ended,
-            Self::Recovery(outcome) => &outcome.ended,
-        }
-    }
-}
-
-/// The highest rate of a test: the line rate (RFC 2544 appendix B), or the generator's maximum on a link without a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct MaximumRate {
-    /// Frames per second.
-    pub pps: Pps,
-    /// Its origin.
-    pub source: MaximumSource,
-}
-
-impl From<&MaximumLoad> for MaximumRate {
-    fn from(maximum: &MaximumLoad) -> Self {
-        Self { pps: maximum.load_pps, source: maximum.source }
-    }
-}
-
-impl fmt::Display for MaximumRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = match self.source {
-            MaximumSource::LineRate => "the line rate",
-            MaximumSource::Generator => "the generator's maximum",
-            MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
-            MaximumSource::Given => "as asked for",
-        };
-        write!(f, "{} packets/s, {source}", grouped(self.pps.get()))
-    }
-}
-
-impl MaximumRate {
-    /// A share of it.
-    pub(super) fn part(self, percent: Percent) -> Result<Pps> {
-        Ok(Pps::new(self.pps.get() * percent.ratio())?)
-    }
 }

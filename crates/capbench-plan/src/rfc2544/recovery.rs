@@ -9,18 +9,16 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
-use serde::{Deserialize, Serialize};
 
-use super::{Ended, Finished, MaximumRate, repeated};
-use crate::bursts::Percent;
+use super::{Finished, repeated};
 use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
+use capbench_judge::bursts::Percent;
+use capbench_judge::rfc2544::MaximumRate;
+use capbench_judge::rfc2544::recovery::{RecoveryOutcome, Repetition, average, recovery};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, TrialResult};
-
-/// Share of the time after the overload that must end without loss. A generator later than this did not send the load.
-const QUIET: f64 = 0.1;
 
 /// A test of system recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,63 +37,6 @@ pub struct RecoveryTest {
     pub observed: Duration,
     /// Number of repetitions.
     pub repetitions: u32,
-}
-
-/// The outcome of the test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct RecoveryOutcome {
-    /// The highest rate without loss, frames per second.
-    pub throughput_pps: Pps,
-    /// The maximum rate.
-    pub maximum: MaximumRate,
-    /// The overload, frames per second.
-    pub overload_pps: Pps,
-    /// Duration of the overload, in seconds.
-    pub overloaded_s: f64,
-    /// The rate after it, frames per second.
-    pub after_pps: Pps,
-    /// Duration of that rate, in seconds.
-    pub observed_s: f64,
-    /// Each repetition.
-    pub repetitions: Vec<Repetition>,
-    /// Mean of the recovery times; absent unless every repetition has one.
-    pub average_s: Option<f64>,
-    /// How it ended.
-    pub ended: Ended,
-}
-
-/// One overload and the time after it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Repetition {
-    /// Its result.
-    pub recovery: Recovery,
-    /// Maximum lateness of the generator, in nanoseconds: the uncertainty of the recovery time.
-    pub generator_late_ns: Option<u64>,
-    /// Number of the trial.
-    pub trial: u32,
-}
-
-/// The result of an overload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "how", rename_all = "snake_case")]
-pub enum Recovery {
-    /// Frames were lost, and then none.
-    Recovered {
-        /// From the change of the rate to the last lost frame, in seconds; 0 if none was lost after the change.
-        after_s: f64,
-    },
-    /// No frame was lost: there was no overload.
-    NothingLost,
-    /// Frames were lost until the end, or nearly.
-    NotRecovered {
-        /// From the change of the rate to the last lost frame, in seconds.
-        at_least_s: f64,
-    },
-    /// The trial does not show it.
-    Unknown {
-        /// Why.
-        because: String,
-    },
 }
 
 impl RecoveryTest {
@@ -179,44 +120,4 @@ impl RecoveryTest {
         };
         Ok(Finished { outcome, trials: session.trials })
     }
-}
-
-/// The result of a trial with this load.
-pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
-    let unknown = |because: String| Recovery::Unknown { because };
-    let change_s = step.at.as_secs_f64();
-    // Unsent frames are at the end of the plan.
-    let observed_s = step.planned_ns(trial.sent) as f64 / 1e9 - change_s;
-    let late_s = trial.lateness.map_or(0.0, |lateness| lateness.max_ns as f64 / 1e9);
-    if observed_s <= 0.0 {
-        return unknown("the generator sent no frame after the overload".into());
-    }
-    if late_s > observed_s * QUIET {
-        return unknown(format!(
-            "the generator was late by up to {late_s:.3} s, so the overload did not end when it was to"
-        ));
-    }
-    if trial.lost() == 0 {
-        return Recovery::NothingLost;
-    }
-    let Some(last) = trial.loss_pattern.as_ref().and_then(|shape| shape.last_lost) else {
-        return unknown("the method does not show which frames were lost".into());
-    };
-    let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);
-    if after_s > observed_s * (1.0 - QUIET) {
-        Recovery::NotRecovered { at_least_s: after_s }
-    } else {
-        Recovery::Recovered { after_s }
-    }
-}
-
-fn average(repetitions: &[Repetition]) -> Option<f64> {
-    let times: Option<Vec<f64>> = repetitions
-        .iter()
-        .map(|repetition| match repetition.recovery {
-            Recovery::Recovered { after_s } => Some(after_s),
-            _ => None,
-        })
-        .collect();
-    times.filter(|times| !times.is_empty()).map(|times| times.iter().sum::<f64>() / times.len() as f64)
 }

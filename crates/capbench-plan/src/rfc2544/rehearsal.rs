@@ -7,6 +7,7 @@ use capbench_frames::rates::Pps;
 use super::suite::{Extent, Rates, Suite, Test, Throughput};
 use crate::cost::{Cost, SLOTS, Spread};
 use crate::rehearsal::Rehearsal;
+use crate::search::plan::{cost, supposed_maximum};
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::{PlanError, Result};
 use capbench_model::TrialError;
@@ -37,13 +38,13 @@ impl Suite {
         let (maximum, capacities, searching) = match &self.throughput {
             Throughput::Given { throughput, maximum } => (*maximum, vec![*throughput], None),
             Throughput::Search(plan) => {
-                let maximum = plan.supposed_maximum()?;
+                let maximum = supposed_maximum(plan)?;
                 let capacities: Vec<Pps> = SHARES
                     .into_iter()
                     .map(|share| Pps::new(maximum.get() * share))
                     .collect::<std::result::Result<_, _>>()?;
                 let costs: Result<Vec<_>> =
-                    capacities.iter().map(|capacity| plan.cost(maximum, *capacity)).collect();
+                    capacities.iter().map(|capacity| cost(plan, maximum, *capacity)).collect();
                 (maximum, capacities, Some((plan, costs?)))
             }
         };
@@ -65,7 +66,7 @@ impl Suite {
         let at_maximum = match &searching {
             None => None,
             Some((plan, _)) => {
-                let mut whole = plan.cost(maximum, maximum)?;
+                let mut whole = cost(plan, maximum, maximum)?;
                 for test in self.tests.iter().filter(|test| !test.overloads()) {
                     whole = whole.and(test.rehearse(&self.extent, setup, maximum, maximum, LITTLE)?);
                 }

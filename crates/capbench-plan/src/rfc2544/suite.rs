@@ -8,12 +8,13 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::frame_loss::COARSEST;
-use super::{
-    BackToBackTest, Ended, Found, FrameLossTest, LatencyTest, MaximumRate, Percent, RecoveryTest, Tested,
-};
-use crate::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status, Stored};
+use super::{BackToBackTest, FrameLossTest, LatencyTest, RecoveryTest};
+use crate::search::{self, Stored};
 use crate::session;
 use crate::{PlanError, Result};
+use capbench_judge::bursts::Percent;
+use capbench_judge::rfc2544::{Ended, Found, MaximumRate, Tested};
+use capbench_judge::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status};
 use capbench_model::TrialError;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -165,7 +166,7 @@ impl Suite {
                 let what = format!("{}, {} B, {}, throughput", setup.method, setup.label(), setup.placement);
                 let outcome = match laboratory.prepare(setup) {
                     Ok(mut trial) => {
-                        plan.run(&what, trial.as_mut(), Stored::default(), &mut *follower)?.outcome
+                        search::run(plan, &what, trial.as_mut(), Stored::default(), &mut *follower)?.outcome
                     }
                     Err(error) => {
                         follower.skips(setup, Load::Maximum, &error);

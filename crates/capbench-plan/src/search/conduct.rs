@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::bound::{Buffered, Trials};
-use super::database::{Database, Observation};
-use super::maximum::{self, MaximumLoad, MaximumSource, SelfTest};
-use super::numbers::LossNumbers;
-use super::outcome::{GoalResult, SearchOutcome};
-use super::plan::SearchPlan;
-use super::runner::{End, Halt, Observer, Runner, Stored};
+use super::maximum;
+use super::plan::{strategists, validate};
+use super::runner::{Halt, Observer, Runner, Stored};
 use super::strategist::{Request, pursue};
 use crate::Result;
+use capbench_judge::search::bound::Trials;
+use capbench_judge::search::database::{Database, Observation};
+use capbench_judge::search::{
+    Buffered, End, GoalResult, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, SearchPlan, SelfTest,
+};
 use capbench_model::trial::{Load, Phase, Trial, TrialResult};
 
 /// A finished search.
@@ -24,116 +25,114 @@ pub struct Finished {
     pub trials: Vec<TrialResult>,
 }
 
-impl SearchPlan {
-    /// Runs the search, on the link of the trial, announced as `what`. Whatever ends it, the outcome has all its trials and
-    /// results. `stored` are trials of an earlier run of the same search; their duration counts, and they are not announced
-    /// again. Fails for a plan that contradicts itself, and when a trial cannot be saved.
-    pub fn run(
-        &self,
-        what: &str,
-        trial: &mut dyn Trial,
-        stored: Stored,
-        observer: &mut dyn Observer,
-    ) -> Result<Finished> {
-        self.run_nth(None, what, trial, stored, observer)
-    }
+/// Runs the search, on the link of the trial, announced as `what`. Whatever ends it, the outcome has all its trials and
+/// results. `stored` are trials of an earlier run of the same search; their duration counts, and they are not announced
+/// again. Fails for a plan that contradicts itself, and when a trial cannot be saved.
+pub fn run(
+    plan: &SearchPlan,
+    what: &str,
+    trial: &mut dyn Trial,
+    stored: Stored,
+    observer: &mut dyn Observer,
+) -> Result<Finished> {
+    run_nth(plan, None, what, trial, stored, observer)
+}
 
-    /// Like [`Self::run`], as one of several searches of its set-up, counted from 1.
-    pub fn run_nth(
-        &self,
-        nth: Option<u32>,
-        what: &str,
-        trial: &mut dyn Trial,
-        stored: Stored,
-        observer: &mut dyn Observer,
-    ) -> Result<Finished> {
-        let plan = self.on_link(trial.line_rate());
-        let warnings = plan.validate()?;
-        let mut runner = Runner {
-            what,
-            nth,
-            trial,
-            observer,
-            stored,
-            time_allowed: plan.time_allowed,
-            traffic_allowed: plan.traffic_allowed,
-            trials: Vec::new(),
-            spent: Duration::ZERO,
-            traffic: Duration::ZERO,
-        };
-        let mut seen = Database::default();
-        let mut maximum = None;
-        let ended = match plan.search(&mut runner, &mut seen, &mut maximum, &warnings) {
-            Ok(()) => End::Complete,
-            Err(Halt::Ended(end)) => end,
-            Err(Halt::Unsaved(error)) => return Err(error),
-        };
-        let outcome = plan.outcome(&runner, &seen, maximum.as_ref(), ended, &warnings);
-        Ok(Finished { outcome, trials: runner.trials })
-    }
+/// Like [`run`], as one of several searches of its set-up, counted from 1.
+pub fn run_nth(
+    plan: &SearchPlan,
+    nth: Option<u32>,
+    what: &str,
+    trial: &mut dyn Trial,
+    stored: Stored,
+    observer: &mut dyn Observer,
+) -> Result<Finished> {
+    let plan = plan.on_link(trial.line_rate());
+    let warnings = validate(&plan)?;
+    let mut runner = Runner {
+        what,
+        nth,
+        trial,
+        observer,
+        stored,
+        time_allowed: plan.time_allowed,
+        traffic_allowed: plan.traffic_allowed,
+        trials: Vec::new(),
+        spent: Duration::ZERO,
+        traffic: Duration::ZERO,
+    };
+    let mut seen = Database::default();
+    let mut maximum = None;
+    let ended = match search(&plan, &mut runner, &mut seen, &mut maximum, &warnings) {
+        Ok(()) => End::Complete,
+        Err(Halt::Ended(end)) => end,
+        Err(Halt::Unsaved(error)) => return Err(error),
+    };
+    let outcome = outcome(&plan, &runner, &seen, maximum.as_ref(), ended, &warnings);
+    Ok(Finished { outcome, trials: runner.trials })
+}
 
-    fn search(
-        &self,
-        runner: &mut Runner<'_>,
-        seen: &mut Database,
-        found: &mut Option<MaximumLoad>,
-        warnings: &[String],
-    ) -> std::result::Result<(), Halt> {
-        let maximum = match (self.maximum_pps, self.overload) {
-            (Some(load_pps), _) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
-            (None, Some(overload)) => MaximumLoad::of_overload(self, overload),
-            (None, None) => maximum::self_test(self, runner)?,
-        };
-        let load = maximum.load_pps;
-        let maximum = &*found.insert(maximum);
-        let failed = |error: crate::PlanError| Halt::Ended(End::Failed { reason: error.to_string() });
-        let mut strategists = self.strategists(load).map_err(failed)?;
-        pursue(&mut strategists, seen, |request, seen| {
-            if runner.observer.keeps_searches() {
-                // A killed process resumes from here as if the user had stopped it.
-                let so_far = self.outcome(runner, seen, Some(maximum), End::Stopped, warnings);
-                runner.observer.searching(so_far);
-            }
-            let result = runner.measure(Load::Rate(request.load), request.duration, Phase::Search)?;
-            Ok(observation(&result, request, self.burst_frames))
-        })
-    }
-
-    fn outcome(
-        &self,
-        runner: &Runner<'_>,
-        seen: &Database,
-        maximum: Option<&MaximumLoad>,
-        ended: End,
-        warnings: &[String],
-    ) -> SearchOutcome {
-        let trials = &runner.trials;
-        let by_number = Trials::new(trials, self.burst_frames);
-        let goals: Vec<_> =
-            self.goals.iter().map(|goal| GoalResult::new(goal, seen, &by_number, maximum, &ended)).collect();
-        let top = maximum.map(|maximum| maximum.load_pps);
-        let profile = trials.first().map(|trial| &trial.profile);
-        let self_test = maximum.and_then(|maximum| maximum.self_test.as_ref());
-        let mut warnings = warnings.to_vec();
-        warnings.extend(self_test.into_iter().flat_map(SelfTest::doubts));
-        warnings.extend(doubts(trials, runner.stored.left()));
-        SearchOutcome {
-            method: profile.map(|profile| profile.method.clone()),
-            placement: profile.map(|profile| profile.placement.clone()),
-            frame_size: profile.map(|profile| profile.frame_size.clone()),
-            work: profile.map(|profile| profile.work.clone()),
-            nth: runner.nth,
-            numbers: LossNumbers::new(&goals, seen, &by_number, top),
-            goals,
-            buffered: Buffered::of(trials, self.burst_frames),
-            plan: self.clone(),
-            maximum: maximum.cloned(),
-            ended,
-            warnings,
-            trials: trials.iter().map(|trial| trial.number).collect(),
-            sending_s: trials.iter().fold(0.0, |sum, trial| sum + trial.traffic_s()),
-            spent_s: runner.spent.as_secs_f64(),
+fn search(
+    plan: &SearchPlan,
+    runner: &mut Runner<'_>,
+    seen: &mut Database,
+    found: &mut Option<MaximumLoad>,
+    warnings: &[String],
+) -> std::result::Result<(), Halt> {
+    let maximum = match (plan.maximum_pps, plan.overload) {
+        (Some(load_pps), _) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
+        (None, Some(overload)) => maximum::of_overload(plan, overload),
+        (None, None) => maximum::self_test(plan, runner)?,
+    };
+    let load = maximum.load_pps;
+    let maximum = &*found.insert(maximum);
+    let failed = |error: crate::PlanError| Halt::Ended(End::Failed { reason: error.to_string() });
+    let mut strategists = strategists(plan, load).map_err(failed)?;
+    pursue(&mut strategists, seen, |request, seen| {
+        if runner.observer.keeps_searches() {
+            // A killed process resumes from here as if the user had stopped it.
+            let so_far = outcome(plan, runner, seen, Some(maximum), End::Stopped, warnings);
+            runner.observer.searching(so_far);
         }
+        let result = runner.measure(Load::Rate(request.load), request.duration, Phase::Search)?;
+        Ok(observation(&result, request, plan.burst_frames))
+    })
+}
+
+fn outcome(
+    plan: &SearchPlan,
+    runner: &Runner<'_>,
+    seen: &Database,
+    maximum: Option<&MaximumLoad>,
+    ended: End,
+    warnings: &[String],
+) -> SearchOutcome {
+    let trials = &runner.trials;
+    let by_number = Trials::new(trials, plan.burst_frames);
+    let goals: Vec<_> =
+        plan.goals.iter().map(|goal| GoalResult::new(goal, seen, &by_number, maximum, &ended)).collect();
+    let top = maximum.map(|maximum| maximum.load_pps);
+    let profile = trials.first().map(|trial| &trial.profile);
+    let self_test = maximum.and_then(|maximum| maximum.self_test.as_ref());
+    let mut warnings = warnings.to_vec();
+    warnings.extend(self_test.into_iter().flat_map(SelfTest::doubts));
+    warnings.extend(doubts(trials, runner.stored.left()));
+    SearchOutcome {
+        method: profile.map(|profile| profile.method.clone()),
+        placement: profile.map(|profile| profile.placement.clone()),
+        frame_size: profile.map(|profile| profile.frame_size.clone()),
+        work: profile.map(|profile| profile.work.clone()),
+        nth: runner.nth,
+        numbers: LossNumbers::new(&goals, seen, &by_number, top),
+        goals,
+        buffered: Buffered::of(trials, plan.burst_frames),
+        plan: plan.clone(),
+        maximum: maximum.cloned(),
+        ended,
+        warnings,
+        trials: trials.iter().map(|trial| trial.number).collect(),
+        sending_s: trials.iter().fold(0.0, |sum, trial| sum + trial.traffic_s()),
+        spent_s: runner.spent.as_secs_f64(),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use capbench_frames::rates::Pps;
 
-use super::goal::Ratio;
 use crate::{PlanError, Result};
+use capbench_judge::search::Ratio;
 
 /// A load by its index in the series: 0 is the minimum.
 pub(super) type Step = i64;
@@ -103,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{CLOSE, Grid};
-    use crate::search::Ratio;
+    use capbench_judge::search::Ratio;
 
     fn grid(least: f64, maximum: f64, widths: &[f64]) -> Grid {
         let widths: Vec<_> = widths.iter().map(|&width| Ratio::new(width).unwrap()).collect();

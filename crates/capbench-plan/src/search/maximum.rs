@@ -2,16 +2,12 @@
 //! mistake the generator's limit for that of a capture method (RFC 9971 section 4.2: benchmark the tester first). The method
 //! captures as in every trial. So on a path where the load depends on the receiver, the maximum is a limit of both.
 
-use std::time::Duration;
-
 use capbench_frames::rates::Pps;
-use serde::{Deserialize, Serialize};
 
-use super::plan::{Overload, SearchPlan};
-use super::runner::{End, Halt, Runner};
+use super::runner::{Halt, Runner};
 use crate::guards::line_rate;
-use capbench_model::figures::grouped;
-use capbench_model::statistics::by_key;
+use capbench_judge::search::maximum::{Rate, most, rates};
+use capbench_judge::search::{End, MaximumLoad, MaximumSource, Overload, SearchPlan, SelfTest, Try};
 use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
@@ -26,83 +22,18 @@ const ALIKE: f64 = 0.01;
 const LOWERED: f64 = 0.97;
 /// The highest sustained rate is known if an unsustained rate is above it by no more than this share.
 const NEAR: f64 = 0.04;
-/// Tries at one rate that differ by more than this share of it show the host, not the generator.
-const DISTURBED: f64 = 0.05;
-/// A generator needs attention if it is slower by this share with a plan than without, or in one try than in another.
-const NOTABLE: f64 = 0.2;
 
-/// The origin of a maximum load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MaximumSource {
-    /// The generator's limit while this method captures.
-    Generator,
-    /// The same on a path where the offered load depends on the receiver: the limit of both together.
-    GeneratorAndReceiver,
-    /// The link's limit, which the generator reaches.
-    LineRate,
-    /// The user's limit.
-    Given,
-}
-
-/// The maximum load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct MaximumLoad {
-    /// Frames per second.
-    pub load_pps: Pps,
-    /// Its origin.
-    pub source: MaximumSource,
-    /// The generator's self-test; absent if the user gave the load, and if a trial at maximum load ran before the search.
-    pub self_test: Option<SelfTest>,
-}
-
-/// The capability of the generator.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct SelfTest {
-    /// Frames per second without a plan, in the best try.
-    pub unpaced_pps: f64,
-    /// Frames per second in the best try at the rate that became the maximum load.
-    pub paced_pps: f64,
-    /// Whether the generator sent everything at that rate. If not, the maximum load is the rate of its best try by plan.
-    pub held: bool,
-    /// Every trial, in order. They are not evidence for any goal.
-    #[serde(default)]
-    pub tries: Vec<Try>,
-}
-
-/// A trial of the self-test.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Try {
-    /// Its number.
-    pub trial: u32,
-    /// Frames per second that the plan requested; absent if there was no plan.
-    pub asked_pps: Option<f64>,
-    /// Frames per second that were sent.
-    pub offered_pps: f64,
-    /// Whether the generator sent everything requested.
-    pub held: bool,
-}
-
-impl MaximumLoad {
-    /// The generator's limit in a trial at maximum load, up to the line rate.
-    pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> Self {
-        let Overload { offered_pps, load_depends, .. } = overload;
-        let line = plan.line_rate_pps.filter(|line| line_rate::is_reached(*line, offered_pps.get()));
-        let source = match (line, load_depends) {
-            (Some(_), _) => MaximumSource::LineRate,
-            (None, true) => MaximumSource::GeneratorAndReceiver,
-            (None, false) => MaximumSource::Generator,
-        };
-        let load_pps = line.filter(|line| *line < offered_pps).unwrap_or(offered_pps);
-        Self { load_pps, source, self_test: None }
-    }
-}
-
-impl SearchPlan {
-    /// Length of a trial of the self-test: no longer than a trial that decides a load.
-    pub(super) fn self_test_trial(&self) -> Duration {
-        self.goals.iter().map(|goal| goal.final_duration).fold(self.self_test, Duration::min)
-    }
+/// The generator's limit in a trial at maximum load, up to the line rate.
+pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad {
+    let Overload { offered_pps, load_depends, .. } = overload;
+    let line = plan.line_rate_pps.filter(|line| line_rate::is_reached(*line, offered_pps.get()));
+    let source = match (line, load_depends) {
+        (Some(_), _) => MaximumSource::LineRate,
+        (None, true) => MaximumSource::GeneratorAndReceiver,
+        (None, false) => MaximumSource::Generator,
+    };
+    let load_pps = line.filter(|line| *line < offered_pps).unwrap_or(offered_pps);
+    MaximumLoad { load_pps, source, self_test: None }
 }
 
 /// Measures the generator at full speed, then at that rate by plan, and then in the middle between the highest sustained and
@@ -148,45 +79,15 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     Ok(MaximumLoad { load_pps, source, self_test: Some(SelfTest { unpaced_pps, paced_pps, held, tries }) })
 }
 
-/// The result of the tries at one rate.
-#[derive(Clone, Debug, PartialEq)]
-struct Rate {
-    pps: f64,
-    offered: Vec<f64>,
-    held: bool,
-}
-
-impl Rate {
-    fn best(&self) -> f64 {
-        most(self.offered.iter().copied())
-    }
-
-    /// The range of its tries, as a share of the rate.
-    fn spread(&self) -> f64 {
-        (self.best() - self.offered.iter().copied().fold(f64::INFINITY, f64::min)) / self.pps
-    }
-
-    /// Whether it is known to be sustained, or to be unsustained.
-    fn is_decided(&self) -> bool {
-        self.held || self.offered.len() >= TRIES || (self.offered.len() > 1 && self.spread() <= ALIKE)
-    }
-}
-
-/// Tries by plan, grouped by rate, in the order in which rates were requested.
-fn rates(tries: &[Try]) -> Vec<Rate> {
-    let paced = tries.iter().filter_map(|paced| Some((paced.asked_pps?, paced)));
-    let rate = |(pps, tries): (f64, Vec<(f64, &Try)>)| Rate {
-        pps,
-        offered: tries.iter().map(|(_, paced)| paced.offered_pps).collect(),
-        held: tries.iter().any(|(_, paced)| paced.held),
-    };
-    by_key(paced, |(pps, _)| *pps).into_iter().map(rate).collect()
+/// Whether a rate is known to be sustained, or to be unsustained.
+fn is_decided(rate: &Rate) -> bool {
+    rate.held || rate.offered.len() >= TRIES || (rate.offered.len() > 1 && rate.spread() <= ALIKE)
 }
 
 /// The rate of the next try; `None` if the highest sustained rate is known.
 fn next(top: f64, rates: &[Rate]) -> Option<f64> {
     let Some(last) = rates.last() else { return Some(top) };
-    if !last.is_decided() {
+    if !is_decided(last) {
         return Some(last.pps);
     }
     let held = rates.iter().filter(|rate| rate.held).map(|rate| rate.pps).max_by(f64::total_cmp);
@@ -199,50 +100,6 @@ fn next(top: f64, rates: &[Rate]) -> Option<f64> {
     let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + ALIKE);
     let is_known = lowest <= held * (1.0 + NEAR) || failed.iter().filter(says_limit).count() > 1;
     (!is_known).then(|| held.midpoint(lowest).floor())
-}
-
-fn most(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, f64::max)
-}
-
-impl SelfTest {
-    /// The doubts that it leaves, with the tries that show them.
-    pub(super) fn doubts(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
-        let percent = |part: f64, whole: f64| format!("{:.1} %", part * 100.0 / whole);
-        let list = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
-        for rate in rates(&self.tries).iter().filter(|rate| !rate.held || rate.offered.len() > 1) {
-            let shares = list(&mut rate.offered.iter().map(|&offered| percent(offered, rate.pps)));
-            let why = if rate.spread() > DISTURBED {
-                ": the host, not the generator"
-            } else if rate.held {
-                ": sustained, but not at the first try"
-            } else {
-                ": not sustained"
-            };
-            doubts.push(format!(
-                "self-test: of {} packets/s by plan the generator sent {shares}{why}",
-                grouped(rate.pps)
-            ));
-        }
-        let unpaced: Vec<f64> =
-            self.tries.iter().filter(|free| free.asked_pps.is_none()).map(|free| free.offered_pps).collect();
-        let least = unpaced.iter().copied().fold(f64::INFINITY, f64::min);
-        if least < self.unpaced_pps * (1.0 - NOTABLE) {
-            let rates = list(&mut unpaced.iter().map(|&pps| grouped(pps)));
-            doubts.push(format!(
-                "self-test: without a plan the generator sent {rates} packets/s: the host, not the generator"
-            ));
-        }
-        if self.paced_pps < self.unpaced_pps * (1.0 - NOTABLE) {
-            doubts.push(format!(
-                "self-test: by plan the generator reached {} of what it sent without one; it is disturbed, or keeping to a \
-                 plan costs that much here",
-                percent(self.paced_pps, self.unpaced_pps)
-            ));
-        }
-        doubts
-    }
 }
 
 fn legal(rate: f64, plan: &SearchPlan) -> Result<Pps, Halt> {
@@ -260,8 +117,7 @@ fn legal(rate: f64, plan: &SearchPlan) -> Result<Pps, Halt> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rate, Try, next, rates};
-    use crate::search::SelfTest;
+    use super::{Try, next, rates};
 
     fn tried(asked_pps: Option<f64>, offered_pps: f64) -> Try {
         Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none_or(|asked| asked <= offered_pps) }
@@ -299,37 +155,5 @@ mod tests {
         assert_eq!(asked(&[0.6, 0.6, 1.0, 1.0, 1.0]), [1000.0, 1000.0, 600.0, 800.0, 900.0, 950.0]);
         // A generator that sends 600 and no more, whatever it is asked for.
         assert_eq!(asked(&[0.6, 0.6, 1.0, 0.75, 0.75]), [1000.0, 1000.0, 600.0, 800.0, 800.0]);
-    }
-
-    #[test]
-    fn what_is_not_held_is_told_with_every_try() {
-        let test = |tries: Vec<Try>, paced_pps| {
-            SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries }.doubts().join("\n")
-        };
-        assert_eq!(
-            test(vec![tried(None, 1000.0), tried(None, 990.0), tried(Some(1000.0), 1000.0)], 1000.0),
-            ""
-        );
-        let told = test(
-            vec![
-                tried(None, 700.0),
-                tried(None, 1000.0),
-                tried(Some(1000.0), 985.0),
-                tried(Some(1000.0), 690.0),
-                tried(Some(1000.0), 700.0),
-                tried(Some(700.0), 700.0),
-            ],
-            700.0,
-        );
-        assert_eq!(
-            told,
-            "self-test: of 1,000 packets/s by plan the generator sent 98.5 %, 69.0 %, 70.0 %: the host, not the generator\n\
-             self-test: without a plan the generator sent 700, 1,000 packets/s: the host, not the generator\n\
-             self-test: by plan the generator reached 70.0 % of what it sent without one; it is disturbed, or keeping to a \
-             plan costs that much here"
-        );
-        let alike = test(vec![tried(Some(1000.0), 900.0), tried(Some(1000.0), 899.0)], 900.0);
-        assert!(alike.ends_with("sent 90.0 %, 89.9 %: not sustained"), "{alike}");
-        assert_eq!(Rate { pps: 10.0, offered: vec![8.0, 9.0], held: false }.best(), 9.0);
     }
 }

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::database::{Database, Observation};
-use super::goal::Goal;
-use super::goal::Ratio;
 use super::grid::{Grid, Step};
 use super::selector::{Candidate, Interval, Selector, Target, middle, targets};
 use super::strategist::{Request, Strategist};
+use capbench_judge::search::database::{Database, Observation};
+use capbench_judge::search::{Goal, Ratio};
 
 #[derive(Debug)]
 pub(super) struct Mlr {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::criteria::Criteria;
-use super::database::Database;
-use super::goal::Goal;
 use super::grid::{Grid, Step};
+use capbench_judge::search::Goal;
+use capbench_judge::search::criteria::Criteria;
+use capbench_judge::search::database::Database;
 
 /// A goal, or a coarser goal on the way to it: wider, with less trial time.
 #[derive(Clone, Copy, Debug)]

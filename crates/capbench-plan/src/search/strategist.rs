@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::criteria::Class;
-use super::database::{Database, Observation};
-use super::goal::Goal;
+use capbench_judge::search::Goal;
+use capbench_judge::search::criteria::Class;
+use capbench_judge::search::database::{Database, Observation};
 
 /// A trial that a strategy requests (RFC 9971, Trial Input: only load and duration).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,11 +3,8 @@
 //! Between two segments the generator pauses until every frame is accounted for. So each segment has a separate balanced ledger,
 //! and 32-bit counters are read long before they overflow. A pause also empties the buffers, so an application that is slightly
 //! too slow never fills them. Therefore the record includes how far it was behind at the end of each segment. The size of the
-//! stored data is bounded for any duration: see [`record`]. Segments that ended since the record was last saved are in the file
-//! of [`segment`].
+//! stored data is bounded for any duration: see [`capbench_judge::soak`].
 
-pub mod record;
-pub mod segment;
 #[cfg(test)]
 mod tests;
 
@@ -17,11 +14,11 @@ use capbench_frames::rates::Pps;
 
 use crate::Result;
 use crate::session;
+use capbench_judge::soak::record::{Interval, SoakRecord};
+use capbench_judge::soak::segment::Segment;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, TrialResult};
-use record::{Interval, SoakRecord};
-use segment::Segment;
 
 /// The plan of a soak.
 #[derive(Clone, Debug)]
@@ -81,7 +78,8 @@ impl SoakPlan {
                 }
             }
             let began_unix_s = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-            let segment = Segment::ended(record.segments + 1, began_unix_s, trial);
+            let number = record.segments + 1;
+            let segment = Segment { number, began_unix_s, resident_bytes: resident_bytes(), trial };
             let interval = record.add(segment.clone());
             observer.segment(&segment, &interval, &record)?;
             left = left.saturating_sub(duration);
@@ -100,4 +98,12 @@ fn cut(trial: &mut TrialResult) {
             entry.count = entry.count.map(|_| 0);
         }
     }
+}
+
+/// Resident memory of this process (`VmRSS` of proc_pid_status(5)).
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::record::{EVENTS, INTERVALS, Interval, SoakRecord};
-use super::segment::{Segment, add_lines};
 use super::{Observer, SoakPlan};
 use crate::Result;
 use crate::for_tests::Collected;
 use crate::session;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::soak::record::{EVENTS, INTERVALS, Interval, SoakRecord};
+use capbench_judge::soak::segment::{Segment, add_lines};
 use capbench_model::for_tests::setup;
 use capbench_model::trial::{Phase, Verdict};
 

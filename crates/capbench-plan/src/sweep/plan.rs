@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
-use super::axis::{Axis, Point, contradiction};
+use super::axis::{Axis, Point, contradiction, method_of_series};
 use super::back_to_back::BackToBackTest;
 use crate::Result;
 use crate::cost::{Cost, SLOTS, SUPPOSED_MAXIMUM, Spread};
@@ -189,7 +189,7 @@ impl SweepPlan {
         let methods: Vec<SimulatedMethod> = self
             .methods
             .iter()
-            .map(|method| self.axis.kind().of_series(method))
+            .map(|method| method_of_series(self.axis.kind(), method))
             .map(|method| SimulatedMethod::new(&method.to_string(), most * share).room(room))
             .collect();
         let path = SimulatedLaboratory::new(most, methods);

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::axis::{Analysis, Point};
-use super::back_to_back::{BackToBack, Burst, BurstEnd};
-use super::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
+use super::axis::{Point, method_of_series};
 use super::plan::{Probe, SweepPlan};
-use super::scaling::{Scaling, Step};
 use crate::Result;
 use crate::order::{Shuffle, turns};
 use crate::session::{self, Session, describe};
+use capbench_judge::bursts::BurstEnd;
+use capbench_judge::sweep::Analysis;
+use capbench_judge::sweep::back_to_back::{BackToBack, Burst};
+use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
+use capbench_judge::sweep::scaling::{Scaling, Step};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::interval::{self, median};
@@ -248,7 +250,7 @@ impl Course<'_, '_> {
                     Scaling::of(&steps, *load)
                 });
                 series.push(Series {
-                    method: Saved::Known(plan.axis.kind().of_series(spec)),
+                    method: Saved::Known(method_of_series(plan.axis.kind(), spec)),
                     placement: (!plan.placements.is_empty()).then(|| Saved::Known(placement.name())),
                     load: (!plan.loads.is_empty()).then(|| load.to_string()),
                     unit_ns,

@@ -94,9 +94,12 @@ impl Workers {
 }
 
 impl Plan {
+    /// Checks what can be checked before the captures are open: sources, format and output.
+    ///
     /// # Errors
-    /// [`RecordError::Option`]: no interface, or one twice.
-    pub(super) fn check(&self) -> Result<()> {
+    /// [`RecordError::Option`]: no interface, or one twice; what the format or the output cannot do.
+    pub fn check(&self) -> Result<()> {
+        self.write.check()?;
         let refuse = |reason: String| Err(RecordError::Option { option: "-i", reason });
         if self.sources.is_empty() {
             return refuse("nothing to record from".into());

@@ -158,7 +158,7 @@ impl WriteOptions {
 
     /// # Errors
     /// [`RecordError::Option`] for invalid options, or options that exclude each other.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let refuse = |option, reason: &str| Err(RecordError::Option { option, reason: reason.into() });
         let Rotation { bytes, packets, seconds, files, last } = self.rotation;
         let counts = [seconds, files, last].map(|count| count.map(u64::from));

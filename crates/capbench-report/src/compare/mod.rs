@@ -20,7 +20,7 @@ pub use runs::of_runs;
 use serde::{Deserialize, Serialize};
 
 use crate::results::Results;
-use capbench_plan::comparison::{Comparison, Conclusion};
+use capbench_judge::comparison::{Comparison, Conclusion};
 
 /// Version of the document. It rises when a reader of older documents would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -6,11 +6,11 @@ use super::circumstances;
 use super::samples::{IS_SLOW, Samples, settle};
 use crate::error::{ReportError, Result};
 use crate::results::Results;
-use capbench_plan::comparison::contrast::{self, Matched};
-use capbench_plan::comparison::measure::Measure;
-use capbench_plan::comparison::samples::{Fastest, LeftOut, PACES, Sample};
-use capbench_plan::comparison::setup::{COMMON_LOAD, Field, Setup};
-use capbench_plan::comparison::{Comparison, Thresholds};
+use capbench_judge::comparison::contrast::{self, Matched};
+use capbench_judge::comparison::measure::Measure;
+use capbench_judge::comparison::samples::{Fastest, LeftOut, PACES, Sample};
+use capbench_judge::comparison::setup::{COMMON_LOAD, Field, Setup};
+use capbench_judge::comparison::{Comparison, Thresholds};
 
 /// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];

@@ -9,13 +9,13 @@ use capbench_model::method_spec::MethodSpec;
 use super::*;
 use crate::for_tests::results;
 use crate::results::Results;
+use capbench_judge::comparison::*;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::work::WorkModel;
 use capbench_model::running::CaptureFacts;
 use capbench_plan::bench::BenchPlan;
-use capbench_plan::comparison::*;
 use capbench_plan::for_tests::{Collected, bench_plan};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
 

@@ -7,10 +7,10 @@ use std::fmt;
 use std::path::Path;
 
 use crate::results::{Finding, Results, SCHEMA_VERSION, memory, within_memory};
+use capbench_judge::recommendation::Recommendation;
+use capbench_judge::soak::record::SoakRecord;
 use capbench_model::bounded_json::Bounded;
-use capbench_plan::recommendation::Recommendation;
-use capbench_plan::session::NotMeasured;
-use capbench_plan::soak::record::SoakRecord;
+use capbench_model::not_measured::NotMeasured;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Error;
@@ -30,10 +30,10 @@ fn is<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
 /// Members that are lists with independent entries; whether a run without entries leaves the list out.
 const LISTS: [(&str, bool, Check); 9] = [
     ("trials", false, is::<capbench_model::trial::TrialResult>),
-    ("sweeps", true, is::<capbench_plan::sweep::SweepOutcome>),
-    ("searches", true, is::<capbench_plan::search::SearchOutcome>),
-    ("rfc2544", true, is::<capbench_plan::rfc2544::Tested>),
-    ("comparisons", true, is::<capbench_plan::comparison::Comparison>),
+    ("sweeps", true, is::<capbench_judge::sweep::SweepOutcome>),
+    ("searches", true, is::<capbench_judge::search::SearchOutcome>),
+    ("rfc2544", true, is::<capbench_judge::rfc2544::Tested>),
+    ("comparisons", true, is::<capbench_judge::comparison::Comparison>),
     ("reproductions", true, is::<capbench_reproduce::Reproduction>),
     ("not_measured", true, is::<NotMeasured>),
     ("findings", false, is::<Finding>),

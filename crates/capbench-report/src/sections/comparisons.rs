@@ -1,7 +1,7 @@
 //! Changes between two runs, or between methods that took turns: forest plots of the largest ones.
 
+use capbench_judge::comparison::{Comparison, Contrast, Field, LEVEL, Scale, Setup};
 use capbench_model::figures::{many, shortest};
-use capbench_plan::comparison::{Comparison, Contrast, Field, LEVEL, Scale, Setup};
 
 use super::parts::{chart, linear, names, point, series};
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};

@@ -1,9 +1,9 @@
 //! CPU time per packet: application and kernel.
 
 use crate::results::Results;
+use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::saved::SavedMethod;
-use capbench_plan::sweep::{Series as SweptSeries, SweepOutcome};
 
 use super::parts::{
     self, Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, point,

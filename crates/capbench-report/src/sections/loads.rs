@@ -2,10 +2,10 @@
 //! results of searches, and delivered rates at maximum load.
 
 use crate::results::Results;
+use capbench_judge::rfc2544::Found;
+use capbench_judge::search::SearchOutcome;
+use capbench_judge::sweep::Analysis;
 use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult};
-use capbench_plan::rfc2544::Found;
-use capbench_plan::search::SearchOutcome;
-use capbench_plan::sweep::Analysis;
 
 use super::parts::{
     Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, section, sentence,

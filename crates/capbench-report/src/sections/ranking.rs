@@ -1,7 +1,7 @@
 //! The picture of a ranking: sustained rates, and CPU time next to them, row by row.
 
-use capbench_plan::recommendation::{Cost, NEARLY, Ranked, Ranking, Sustained, SustainedStatus};
-use capbench_plan::search::{GoalResult, SearchOutcome};
+use capbench_judge::recommendation::{Cost, NEARLY, Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_judge::search::{GoalResult, SearchOutcome};
 
 use super::parts::{chart, grouped, linear, names, point, series};
 use crate::groups::set_up;

@@ -3,17 +3,20 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use capbench_model::figures::percent;
-use capbench_model::limit::Limit;
-use capbench_model::places::Place;
+use capbench_judge::limit::Limit;
+use capbench_judge::recommendation::{
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 use capbench_model::saved::SavedMethod;
 use capbench_model::work::Work;
-use capbench_plan::recommendation::{
     Because, Certainty, Conclusion, Cost, Question, ROUNDING, Ranked, Ranking, Recommendation, Sustained,
     SustainedStatus,
 };
-use capbench_plan::search::{SearchPlan, parse};
+use capbench_judge::search::{SearchPlan, parse};
+use capbench_model::figures::percent;
+use capbench_model::places::Place;
+use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
+
+use capbench_plan::search;
 
 use super::{sentence, sorted};
 use crate::figures::number;
@@ -297,7 +300,7 @@ fn seconds(words: &[String], methods: u32, results: &Results) -> Option<f64> {
         return Some(all / results.trials.len() as f64 * f64::from(times));
     };
     let plan = SearchPlan { quiet: QUIET, ..SearchPlan::new(parse(goal).ok()?) };
-    Some(plan.estimate().ok()?.below.median.times(times).time(QUIET).as_secs_f64())
+    Some(search::estimate(&plan).ok()?.below.median.times(times).time(QUIET).as_secs_f64())
 }
 
 /// The same command without its load, if no method sustains that: it finds what they sustain. Not into the directory of this run.

@@ -6,7 +6,7 @@ use crate::model::Sentence;
 use crate::naming::{frames, list, many, time};
 use crate::results::Results;
 use capbench_model::clocks::ClockClass;
-use capbench_plan::session::NotMeasured;
+use capbench_model::not_measured::NotMeasured;
 
 /// Noise that makes a method slower.
 const SLOWS: [&str; 4] = [

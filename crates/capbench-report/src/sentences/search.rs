@@ -3,7 +3,7 @@
 mod findings;
 use capbench_model::saved::{SavedPlacement, SavedWork};
 use crate::results::Results;
-use capbench_plan::search::{self, Bound, GoalResult, SearchOutcome, Status};
+use capbench_judge::search::{Bound, GoalResult, SearchOutcome, Status, ranking};
 
 use super::{first_of, sentence};
 use crate::groups::{self, grouped, of_search};
@@ -94,7 +94,7 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
 
 /// The spread of results of a set-up that was searched several times.
 fn repeated(searches: &[SearchOutcome]) -> Option<Sentence> {
-    let repeats = search::ranking::repeated(searches);
+    let repeats = ranking::repeated(searches);
     let first = || repeats.iter().take(NAMED);
     let words: Vec<String> = first()
         .map(|repeat| {

@@ -2,8 +2,8 @@
 use std::cmp::Reverse;
 
 use crate::results::{Finding, Results};
+use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_model::places::Place;
-use capbench_plan::soak::record::{Interval, SoakRecord};
 
 use super::{capital, finding, odd_frames, sentence};
 use crate::figures::count;

@@ -7,12 +7,12 @@ mod members;
 mod onset;
 mod regimes;
 use crate::results::{Finding, Results};
+use capbench_judge::sweep::contrasts::Rises;
+use capbench_judge::sweep::effects::effects;
+use capbench_judge::sweep::outcome::{Swept, numbers};
+use capbench_judge::sweep::{Analysis, Reading, Series, SweepOutcome};
 use capbench_model::figures::grouped;
 use capbench_model::trial::TrialResult;
-use capbench_plan::sweep::contrasts::Rises;
-use capbench_plan::sweep::effects::effects;
-use capbench_plan::sweep::outcome::{Swept, numbers};
-use capbench_plan::sweep::{Analysis, Reading, Series, SweepOutcome};
 
 use super::{first_of, sentence};
 use crate::model::Sentence;

@@ -2,9 +2,9 @@
 //! of publications.
 
 use crate::results::Results;
+use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use capbench_model::figures::{grouped, shortest};
 use capbench_model::saved::SavedMethod;
-use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::Judgement as ClaimJudgement;
 
@@ -133,7 +133,7 @@ fn change(contrast: &Contrast) -> Cell {
 }
 
 fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
-    let only = |of: &str, setups: &[capbench_plan::comparison::Setup]| {
+    let only = |of: &str, setups: &[capbench_judge::comparison::Setup]| {
         let list: Vec<String> = setups.iter().map(ToString::to_string).collect();
         (!list.is_empty()).then(|| format!("Only in {of}: {}.", list.join("; ")))
     };

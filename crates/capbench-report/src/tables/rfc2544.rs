@@ -1,13 +1,15 @@
 //! Results of the tests of RFC 2544 other than throughput.
 
-use capbench_plan::rfc2544::back_to_back::Benchmark;
-use capbench_plan::rfc2544::frame_loss::LossPoint;
-use capbench_plan::rfc2544::latency::{Across, Leg};
-use capbench_plan::rfc2544::recovery::{Recovery, Repetition};
-use capbench_plan::rfc2544::{
-    BackToBackOutcome, Ended, Found, FrameLossOutcome, LatencyOutcome, RecoveryOutcome, Tested,
-};
-use capbench_plan::search::Status;
+use capbench_judge::rfc2544::back_to_back::BackToBackOutcome;
+use capbench_judge::rfc2544::back_to_back::Benchmark;
+use capbench_judge::rfc2544::frame_loss::FrameLossOutcome;
+use capbench_judge::rfc2544::frame_loss::LossPoint;
+use capbench_judge::rfc2544::latency::LatencyOutcome;
+use capbench_judge::rfc2544::latency::{Across, Leg};
+use capbench_judge::rfc2544::recovery::RecoveryOutcome;
+use capbench_judge::rfc2544::recovery::{Recovery, Repetition};
+use capbench_judge::rfc2544::{Ended, Found, Tested};
+use capbench_judge::search::Status;
 
 use super::shape::Columns;
 use super::sweeps::ends;

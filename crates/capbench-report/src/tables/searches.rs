@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use capbench_model::ledger::LostAt;
-use capbench_model::limit::Limit;
+use capbench_judge::limit::Limit;
 use capbench_model::saved::Saved;
-use capbench_plan::search::ranking::Repeated;
-use capbench_plan::search::{
-    self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
+use capbench_judge::search::ranking::{self, Repeated};
+use capbench_judge::search::{
+    Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
 };
+use capbench_model::ledger::LostAt;
 
 use super::shape::Columns;
 use crate::figures::count;
@@ -215,7 +215,7 @@ fn sustained_cell(found: &Held) -> Cell {
 }
 
 fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
-    let all = search::ranking::repeated(searches);
+    let all = ranking::repeated(searches);
     let spread = Column::new("spread_ratio", "from least to most", Unit::Ratio);
     let columns = Columns::new()
         .words("frame_size", "frame size", |repeat: &&Repeated| repeat.frame_size.to_string())

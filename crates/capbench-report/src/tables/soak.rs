@@ -1,8 +1,8 @@
 //! Results of a soak: its ledger, the intervals with losses, and the largest bursts.
 
+use capbench_judge::soak::record::{Interval, LossEvent, SoakRecord};
 use capbench_model::ledger::Entry;
 use capbench_model::places;
-use capbench_plan::soak::record::{Interval, LossEvent, SoakRecord};
 
 use super::shape::Columns;
 use crate::figures::{count, utc};

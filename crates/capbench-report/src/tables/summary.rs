@@ -1,15 +1,15 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
 use crate::results::Results;
-use capbench_model::limit::Limit;
+use capbench_judge::limit::Limit;
+use capbench_judge::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_judge::rfc2544::{Found, Tested};
+use capbench_judge::search::{Bound, GoalResult, Status};
+use capbench_judge::soak::record::Interval;
+use capbench_judge::sweep::outcome::Swept;
+use capbench_judge::sweep::{Series, SweepOutcome};
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
-use capbench_plan::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
-use capbench_plan::rfc2544::{Found, Tested};
-use capbench_plan::search::{Bound, GoalResult, Status};
-use capbench_plan::soak::record::Interval;
-use capbench_plan::sweep::outcome::Swept;
-use capbench_plan::sweep::{Series, SweepOutcome};
 
 use super::searches::OfGoal;
 use super::shape::Columns;

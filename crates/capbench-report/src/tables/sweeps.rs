@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::results::Results;
+use capbench_judge::bursts::BurstEnd;
+use capbench_judge::sweep::back_to_back::BackToBack;
+use capbench_judge::sweep::outcome::Swept;
+use capbench_judge::sweep::{Reading, Series, SweepOutcome};
 use capbench_model::ledger::LostAt;
 use capbench_model::members::imbalance;
 use capbench_model::trial::TrialResult;
-use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_plan::sweep::outcome::Swept;
-use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
 use super::shape::Columns;
 use crate::figures::{count, significant};
@@ -202,8 +203,8 @@ pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
 
 #[cfg(test)]
 mod tests {
+    use capbench_judge::sweep::AxisKind;
     use capbench_model::statistics::interval::Estimate;
-    use capbench_plan::sweep::AxisKind;
 
     use super::*;
     use crate::model::Row;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use capbench_judge::comparison::{Change, Comparison, Judgement, Measure};
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use capbench_model::trial::{Phase, TrialResult};
-use capbench_plan::comparison::{Change, Comparison, Judgement, Measure};
 use capbench_report::for_tests::results;
 use capbench_report::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
 use capbench_report::results::Results;

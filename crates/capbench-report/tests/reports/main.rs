@@ -14,12 +14,12 @@ mod sentences;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use capbench_judge::comparison::{Comparison, Conclusion, Judgement};
+use capbench_judge::rfc2544::Found;
+use capbench_judge::rfc2544::latency::{Across, Leg};
+use capbench_judge::search::{End, Reason, Status};
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::running::CaptureFacts;
-use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
-use capbench_plan::rfc2544::Found;
-use capbench_plan::rfc2544::latency::{Across, Leg};
-use capbench_plan::search::{End, Reason, Status};
 use capbench_report::formats::text::Extent;
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Sentence, Table, Unit};

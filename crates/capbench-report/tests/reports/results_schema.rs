@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_judge::livelock;
+use capbench_judge::search::{SearchPlan, parse};
+use capbench_judge::sweep::AxisKind;
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role};
 use capbench_model::environment::program::Program;
@@ -20,12 +23,12 @@ use capbench_plan::bursts::BurstSearch;
 use capbench_plan::for_tests::{
     Collected, INTERRUPTS, at, bench_plan, dain, pps, searching_bench_plan, specs, sweep_plan,
 };
-use capbench_plan::guards::{Guarded, Policy, livelock};
+use capbench_plan::guards::{Guarded, Policy};
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
-use capbench_plan::search::{self, SearchPlan, Stored};
+use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use capbench_plan::soak::SoakPlan;
-use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
+use capbench_plan::sweep::{Axis, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
 use capbench_report::results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
@@ -127,7 +130,7 @@ fn a_recommendation_is_what_the_schema_says() {
 
 #[test]
 fn searches_are_what_the_schema_says() {
-    let plan = SearchPlan::new(search::parse("ndr,pdr,rfc2544").unwrap());
+    let plan = SearchPlan::new(parse("ndr,pdr,rfc2544").unwrap());
     for (searches, path) in [
         (1, path()),
         (3, path().bursts(5, LossBursts { per_second: 0.05, frames: 40 })),
@@ -139,7 +142,9 @@ fn searches_are_what_the_schema_says() {
             let mut trial = path.prepare(&setup(64)).unwrap();
             let nth = (searches > 1).then_some(nth);
             outcomes.push(
-                plan.run_nth(nth, "simulated", trial.as_mut(), Stored::default(), &mut kept).unwrap().outcome,
+                search::run_nth(&plan, nth, "simulated", trial.as_mut(), Stored::default(), &mut kept)
+                    .unwrap()
+                    .outcome,
             );
         }
         kept.searches = outcomes;
@@ -216,7 +221,7 @@ fn a_sweep_of_bursts_is_what_the_schema_says() {
 #[test]
 fn tests_of_rfc_2544_are_what_the_schema_says() {
     let extent = Extent { depletion: Duration::ZERO, ..Extent::quick() };
-    let plan = SearchPlan::new(search::parse("quick").unwrap());
+    let plan = SearchPlan::new(parse("quick").unwrap());
     let suite = Suite {
         tests: vec![Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery],
         extent,

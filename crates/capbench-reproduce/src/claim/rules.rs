@@ -10,8 +10,8 @@ use crate::measured::figure::Words;
 use crate::measured::{Limit, MeasuredSteps, Order, Seen, Select};
 use crate::outcome::{Answer, Judgement, Quantity};
 use crate::plan::StepPlan;
-use capbench_plan::sweep::effects::{Appearance, Effect, EffectKind, effects};
-use capbench_plan::sweep::outcome::Swept;
+use capbench_judge::sweep::effects::{Appearance, Effect, EffectKind, effects};
+use capbench_judge::sweep::outcome::Swept;
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]

@@ -7,6 +7,7 @@ mod dpdk_tx;
 mod packet_tx;
 mod sendmmsg;
 mod sendto;
+pub mod stand_in;
 #[cfg(feature = "bpf")]
 mod xdp_live;
 

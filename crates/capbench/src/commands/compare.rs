@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_dataset::{compare as datasets, page};
-use capbench_plan::comparison::{Comparison, Field};
+use capbench_judge::comparison::{Comparison, Field};
 use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::model::Report;

@@ -59,7 +59,7 @@ const ANY: &str = "any";
 pub fn run(flags: &WhyFlags) -> Result<Exit> {
     let named = flags.interface.as_ref().or(flags.positional.as_ref()).filter(|name| *name != ANY);
     let name = named.map_or(ANY, String::as_str);
-    let mut exporter = Exporter::open(&flags.metrics, "why", name)?;
+    let mut exporter = Exporter::open(&flags.metrics.clone().into(), "why", name)?;
     flags.sockets.check(exporter.as_ref())?;
     let names = match named {
         Some(name) => vec![name.clone()],

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::StatedRate;
+use capbench_judge::comparison::{Thresholds, of_pairs};
+use capbench_judge::recommendation::recommend;
+use capbench_judge::search::Ratio;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
 use capbench_plan::bench::{BenchPlan, Searching};
-use capbench_plan::comparison::{Thresholds, of_pairs};
-use capbench_plan::recommendation::recommend;
-use capbench_plan::search::Ratio;
 use capbench_report::results::Results;
 use capbench_sys::host::affinity;
 use clap::Args;
@@ -112,7 +112,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     super::run_monitored(
         scene,
         Bench { plan, leaves_out_other, requirements, max_loss, thresholds },
-        &(&flags.textfile).into(),
+        flags.textfile.clone().into(),
     )
 }
 

@@ -18,17 +18,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use capbench_dataset::{run_id, tables};
 use capbench_host::host_id;
+use capbench_judge::livelock;
+use capbench_judge::rfc2544::Ended as TestEnded;
+use capbench_judge::search::End;
 use capbench_model::TrialError;
 use capbench_model::environment::Environment;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
 use capbench_model::trial::TrialResult;
+use capbench_plan::guards::{Guarded, Policy};
 use capbench_model::saved::{Saved, SavedMethod};
-use capbench_plan::guards::{Guarded, Policy, livelock};
-use capbench_plan::rfc2544::Ended as TestEnded;
-use capbench_plan::search::End;
-use capbench_plan::session::NotMeasured;
 use capbench_report::formats::text;
 use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_report::{read, report, save, sentences};
@@ -37,7 +38,7 @@ use self::path::{Path, Site, Trace};
 use self::recorder::Recorder;
 use self::scene::Scene;
 use crate::exit::{self, Exit, Unsupported, Usage};
-use crate::metrics::{Exporter, MetricsFlags, Run as Monitor};
+use crate::metrics::{Exporter, MetricsOutput, Run as Monitor};
 use crate::output::print;
 use crate::{command_line, recommended};
 
@@ -101,17 +102,17 @@ impl From<bool> for Ended {
 
 /// Measures a plan, saves the results after every trial, and prints the report.
 pub fn run<P: Plan>(scene: Scene, plan: P) -> Result<Exit> {
-    run_monitored(scene, plan, &MetricsFlags::default())
+    run_monitored(scene, plan, MetricsOutput::default())
 }
 
 /// The same, with counters for monitoring.
-pub fn run_monitored<P: Plan>(scene: Scene, plan: P, flags: &MetricsFlags) -> Result<Exit> {
+pub fn run_monitored<P: Plan>(scene: Scene, plan: P, output: MetricsOutput) -> Result<Exit> {
     if scene.run.dry_run {
         print(&(plan.describe(&scene)? + &describe_agents(&scene)?))?;
         return Ok(Exit::Done);
     }
     let interface = scene.path.receiver();
-    let mut exporter = Exporter::open(flags, P::COMMAND, &interface)?;
+    let mut exporter = Exporter::open(&output, P::COMMAND, &interface)?;
     if let Some(exporter) = &mut exporter {
         exporter.serve(&scene.cpus())?;
     }

@@ -1,18 +1,20 @@
 //! Saves every trial when it ends, and shows the progress of a run on standard error.
 
+use capbench_judge::rfc2544::Tested;
+use capbench_judge::search::SearchOutcome;
+use capbench_judge::soak::record::{Interval, SoakRecord};
+use capbench_judge::soak::segment::Segment;
+use capbench_judge::sweep::SweepOutcome;
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::trial::{Load, TrialResult};
+use capbench_plan::rfc2544;
 use capbench_model::saved::Saved;
-use capbench_plan::rfc2544::{self, Tested};
-use capbench_plan::search::SearchOutcome;
-use capbench_plan::session::NotMeasured;
 use capbench_plan::session::Observer;
 use capbench_plan::soak;
-use capbench_plan::soak::record::{Interval, SoakRecord};
-use capbench_plan::soak::segment::Segment;
-use capbench_plan::sweep::{self, SweepOutcome};
+use capbench_plan::sweep;
 use capbench_plan::{PlanError, Result};
 use capbench_report::ReportError;
 use capbench_report::printable;

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::{Pps, StatedRate};
+use capbench_judge::bursts::Percent;
+use capbench_judge::search::{Goal, SearchPlan, parse};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::SizeLabel;
 use capbench_plan::cost::Spread;
 use capbench_plan::rfc2544::back_to_back::FIRST;
 use capbench_plan::rfc2544::frame_loss::COARSEST;
-use capbench_plan::rfc2544::{self, Extent, Percent, Suite, Throughput};
-use capbench_plan::search::{self, Goal, SearchPlan};
+use capbench_plan::rfc2544::{self, Extent, Suite, Throughput};
+use capbench_plan::search;
 use clap::{Args, ValueEnum};
 
 use super::recorder::Recorder;
@@ -231,9 +233,9 @@ fn throughput(rates: Rates, trial: Duration, scene: &Scene) -> Result<Throughput
         initial_duration: goal.initial_duration.min(trial),
         ..goal
     };
-    let plan = SearchPlan::new(search::parse("rfc2544")?.into_iter().map(resized).collect());
+    let plan = SearchPlan::new(parse("rfc2544")?.into_iter().map(resized).collect());
     let plan = SearchPlan { maximum_pps: rates.maximum, quiet: scene.quiet(), ..plan };
-    plan.validate()?;
+    search::validate(&plan)?;
     Ok(Throughput::Search(plan))
 }
 

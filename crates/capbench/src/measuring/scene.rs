@@ -18,7 +18,7 @@ use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy};
 use capbench_model::direction::Direction;
 use capbench_model::laboratory::Setup;
-use capbench_model::members::{self, FanoutMode, Members};
+use capbench_model::members::{FanoutMode, Members};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
@@ -31,18 +31,21 @@ use super::path::{AgentPath, Path, Trace};
 use super::words;
 use crate::exit::Usage;
 use crate::flag_values::positive_duration;
-use crate::flags::{CaptureFlags, LayoutFlags, threads, transmit, transmit_by};
+use crate::flags::{CaptureFlags, LayoutFlags, MemberCountFlag, threads, transmit, transmit_by};
+
+/// `--members` of a measurement, which has several methods.
+const MEMBERS: &str =
+    "Threads of each method that share the frames, with a socket each; for one method: METHOD+members=N";
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = None)]
+#[command(next_help_heading = None, mut_arg("members", |arg| arg.help(MEMBERS)))]
 pub struct SceneFlags {
     /// Capture methods as `capbench methods` lists them, separated by commas; quick, default and all are sets of them; a program of
     /// yours is 'cmd:./program -i {interface}'
     #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
     pub method: Vec<String>,
-    /// Threads of each method that share the frames, with a socket each; for one method: METHOD+members=N
-    #[arg(long, value_name = "N", value_parser = members::members)]
-    members: Option<NonZeroU16>,
+    #[command(flatten)]
+    member_count: MemberCountFlag,
     /// Which of them gets a frame: hash or bpf (by flow), cpu, queue, lb (each in turn) or rollover; for one method:
     /// +fanout=MODE [default: hash; of af-xdp and dpdk queue]
     #[arg(long, value_name = "MODE")]
@@ -99,12 +102,12 @@ impl SceneFlags {
 
     /// Whether the user chose a number of members.
     pub fn names_members(&self) -> bool {
-        self.members.is_some() || self.method.iter().any(|text| has_own_members(text))
+        self.member_count.members.is_some() || self.method.iter().any(|text| has_own_members(text))
     }
 
     /// The members that the flags give to methods without members of their own.
     fn members(&self, default: Option<NonZeroU16>) -> Result<Option<GivenMembers>, Usage> {
-        match (self.members.or(default), self.fanout) {
+        match (self.member_count.members.or(default), self.fanout) {
             (Some(count), mode) => Ok(Some((count, mode))),
             (None, Some(_)) => Err(Usage("--fanout: one thread shares no frames; give --members N".into())),
             (None, None) => Ok(None),
@@ -288,7 +291,7 @@ impl Scene {
         let named =
             if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
         let methods = methods(&named, flags.members(defaults.members)?, &mut programs)?;
-        if flags.members.is_some() {
+        if flags.member_count.members.is_some() {
             check_members(&methods)?;
         }
         flags.capture.check_used(&methods, &programs)?;

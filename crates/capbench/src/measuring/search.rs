@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
+use capbench_judge::search::{End, Goal, Listed, SearchPlan, parse, presets};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Profile};
-use capbench_plan::search::{self, End, Estimate, Goal, Listed, SearchPlan, Stored};
+use capbench_plan::search::{self, Estimate, Stored};
 use capbench_plan::session::Observer;
 use capbench_report::formats::text::wrapped;
 use capbench_report::results::{Results, RunDirectory};
@@ -99,7 +100,7 @@ struct Search {
 
 pub fn run(flags: &SearchFlags) -> Result<Exit> {
     if flags.list_goals {
-        print(&goals(&search::presets()))?;
+        print(&goals(&presets()))?;
         return Ok(Exit::Done);
     }
     let Some(path) = &flags.resume else { return plan_and_run(flags, None) };
@@ -149,7 +150,7 @@ fn flags_of(results: &Results, allowed: &SearchFlags, path: &Path) -> Result<Sea
 fn plan_and_run(flags: &SearchFlags, resumed: Option<(RunDirectory, Results)>) -> Result<Exit> {
     let scene = Scene::new(&flags.scene, Defaults::default())?;
     let plan = plan(flags, &scene)?;
-    let warnings = plan.validate()?;
+    let warnings = search::validate(&plan)?;
     if !scene.run.dry_run {
         check_link(&scene, &plan)?;
     }
@@ -157,20 +158,20 @@ fn plan_and_run(flags: &SearchFlags, resumed: Option<(RunDirectory, Results)>) -
     super::run_monitored(
         scene,
         Search { plan, warnings, setups: Vec::new(), searches, burst, resumed },
-        &(&flags.textfile).into(),
+        flags.textfile.clone().into(),
     )
 }
 
 fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {
     let mut goals: Vec<Goal> = Vec::new();
     for text in &flags.goal {
-        goals.extend(search::parse(text)?);
+        goals.extend(parse(text)?);
     }
     if let Some(path) = &flags.goals {
         goals.extend(search::read(path)?);
     }
     if goals.is_empty() {
-        goals = search::parse(DEFAULT_GOALS)?;
+        goals = parse(DEFAULT_GOALS)?;
     }
     let plan = SearchPlan::new(goals);
     let rate = |flag, rate: Option<StatedRate>| rate.map(|rate| scene.rate(flag, rate)).transpose();
@@ -189,7 +190,7 @@ fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {
 pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
     for setup in &scene.sizes {
         let plan = plan.on_link(scene.path.line_rate(setup)?);
-        plan.validate().with_context(|| format!("{} B", setup.label()))?;
+        search::validate(&plan).with_context(|| format!("{} B", setup.label()))?;
     }
     Ok(())
 }
@@ -212,7 +213,8 @@ impl Plan for Search {
         if plan.burst_frames > 1 {
             words::row(&mut text, "bursts", format!("of {} frames", plan.burst_frames));
         }
-        let Estimate { at_maximum, below, .. } = plan.estimate().context("cannot estimate the search")?;
+        let Estimate { at_maximum, below, .. } =
+            search::estimate(plan).context("cannot estimate the search")?;
         let trials = below.median.trials as usize * searches;
         words::row(&mut text, "searches", format!("{searches} of about {trials} trials in all"));
         let time = words::time_of(below, plan.quiet, searches);
@@ -232,7 +234,7 @@ impl Plan for Search {
 
     fn trials(&self) -> Result<usize> {
         let searches = self.setups.len() * self.searches as usize;
-        Ok(searches * self.plan.estimate()?.below.median.trials as usize)
+        Ok(searches * search::estimate(&self.plan)?.below.median.trials as usize)
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {
@@ -265,7 +267,7 @@ impl Plan for Search {
             };
             let which = nth.map_or_else(String::new, |nth| format!(", search {nth} of {searches}"));
             let what = format!("{}, {} B, {}{which}", setup.method, setup.label(), setup.placement);
-            let outcome = self.plan.run_nth(nth, &what, trial.as_mut(), stored, recorder)?.outcome;
+            let outcome = search::run_nth(&self.plan, nth, &what, trial.as_mut(), stored, recorder)?.outcome;
             let stopped = outcome.ended == End::Stopped;
             recorder.searched(outcome)?;
             if stopped {

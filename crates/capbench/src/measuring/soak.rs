@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::StatedRate;
+use capbench_judge::soak::record::Interval;
 use capbench_model::figures::{count, grouped};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::soak::SoakPlan;
-use capbench_plan::soak::record::Interval;
 use clap::Args;
 use humantime::format_duration;
 
@@ -61,7 +61,7 @@ struct Soak {
 pub fn run(flags: &SoakFlags) -> Result<Exit> {
     let scene = Scene::new(&flags.scene, Defaults::default())?;
     let plan = plan(&scene, flags)?;
-    super::run_monitored(scene, Soak { plan, max_loss: flags.max_loss }, &flags.metrics)
+    super::run_monitored(scene, Soak { plan, max_loss: flags.max_loss }, flags.metrics.clone().into())
 }
 
 fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {

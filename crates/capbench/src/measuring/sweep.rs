@@ -6,13 +6,12 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_frames::StatedRate;
 use capbench_frames::layout::Flows;
+use capbench_judge::sweep::{Analysis, AxisKind, Named};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::members::Members;
 use capbench_model::trial::Load;
 use capbench_plan::cost::{Cost, Spread};
-use capbench_plan::sweep::{
-    Analysis, Axis, AxisKind, BackToBackTest, Named, Point, Probe, Request, Spacing, SweepPlan, presets,
-};
+use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Request, Spacing, SweepPlan, presets};
 use capbench_sys::host::affinity;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -233,19 +232,22 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup, loads: &[Load]) -> Resu
         let stated = stated(text).map_err(|error| format!("{flag}: {error}"))?;
         stated.of_frames(scene, flag).map_err(|error| error.to_string())
     };
-    let axis = flags.axis.requested(&Request {
-        points: &flags.points,
-        ends: flags.from.as_deref().zip(flags.to.as_deref()),
-        steps: flags.steps.unwrap_or(STEPS).into(),
-        spacing: if flags.geometric { Spacing::Geometric } else { Spacing::Linear },
-        base,
-        sizes: scene.sizes.iter().map(|setup| setup.sizes.clone()).collect(),
-        placements: &scene.placements,
-        loads,
-        // The host behind a network has CPUs of its own.
-        cpus: scene.path.receives_here().then(affinity::allowed_cpus).transpose()?.map(|cpus| cpus.len()),
-        load: &load,
-    })?;
+    let axis = Axis::requested(
+        flags.axis,
+        &Request {
+            points: &flags.points,
+            ends: flags.from.as_deref().zip(flags.to.as_deref()),
+            steps: flags.steps.unwrap_or(STEPS).into(),
+            spacing: if flags.geometric { Spacing::Geometric } else { Spacing::Linear },
+            base,
+            sizes: scene.sizes.iter().map(|setup| setup.sizes.clone()).collect(),
+            placements: &scene.placements,
+            loads,
+            // The host behind a network has CPUs of its own.
+            cpus: scene.path.receives_here().then(affinity::allowed_cpus).transpose()?.map(|cpus| cpus.len()),
+            load: &load,
+        },
+    )?;
     for point in axis.points() {
         // Memory must have room for every ring, which would otherwise fail in the middle of a sweep.
         let Setup { method, mut capture, .. } = point.apply(base, Load::Maximum).0;

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use capbench_capture::Occupancy;
+use capbench_judge::soak::record::SoakRecord;
 use capbench_model::places::Place;
-use capbench_plan::soak::record::SoakRecord;
 use capbench_record::recording::Account;
 use capbench_report::results::Results;
 use capbench_sys::host::CpuId;
@@ -13,16 +13,26 @@ use clap::Args;
 use crate::privileges::Files;
 
 /// No flags.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 pub struct MetricsFlags {}
 
 /// No flags.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 pub struct TextfileFlags {}
 
-impl From<&TextfileFlags> for MetricsFlags {
-    fn from(_: &TextfileFlags) -> Self {
-        Self {}
+/// Nothing is exported.
+#[derive(Clone, Debug, Default)]
+pub struct MetricsOutput;
+
+impl From<MetricsFlags> for MetricsOutput {
+    fn from(_: MetricsFlags) -> Self {
+        Self
+    }
+}
+
+impl From<TextfileFlags> for MetricsOutput {
+    fn from(_: TextfileFlags) -> Self {
+        Self
     }
 }
 
@@ -41,7 +51,7 @@ impl SocketFlags {
 pub enum Exporter {}
 
 impl Exporter {
-    pub fn open(_: &MetricsFlags, _: &str, _: &str) -> Result<Option<Self>> {
+    pub fn open(_: &MetricsOutput, _: &str, _: &str) -> Result<Option<Self>> {
         Ok(None)
     }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use capbench_capture::methods;
 use capbench_host::environment;
+use capbench_judge::recommendation::Recommendation;
 use capbench_model::method_spec::MethodSpec;
-use capbench_plan::recommendation::Recommendation;
 
 use crate::recommended;
 

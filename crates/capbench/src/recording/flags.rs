@@ -154,14 +154,13 @@ impl RecordFlags {
     ///
     /// # Errors
     /// A condition that another flag states, too; a new file after a time that is no whole number of seconds.
-    pub fn resolved(&self) -> Result<Self, Usage> {
-        let mut flags = self.clone();
+    pub fn resolved(mut self) -> Result<Self, Usage> {
         let mut is_one_file = false;
-        for condition in std::mem::take(&mut flags.autostop) {
-            let output = &mut flags.output;
+        for condition in std::mem::take(&mut self.autostop) {
+            let output = &mut self.output;
             match condition {
-                Condition::Duration(time) => set("-a duration", "--duration", &mut flags.duration, time)?,
-                Condition::Packets(packets) => set("-a packets", "-c", &mut flags.count, packets)?,
+                Condition::Duration(time) => set("-a duration", "--duration", &mut self.duration, time)?,
+                Condition::Packets(packets) => set("-a packets", "-c", &mut self.count, packets)?,
                 Condition::FileSize(bytes) => {
                     is_one_file = output.ring_buffer.is_empty();
                     set("-a filesize", "-C", &mut output.file_size, bytes)?;
@@ -169,7 +168,7 @@ impl RecordFlags {
                 Condition::Files(files) => set("-a files", "-a files", &mut output.last_file, files)?,
             }
         }
-        let output = &mut flags.output;
+        let output = &mut self.output;
         if is_one_file {
             output.last_file.get_or_insert(1);
         }
@@ -189,7 +188,7 @@ impl RecordFlags {
                 Condition::Files(files) => set("-b files", "-W", &mut output.files, files)?,
             }
         }
-        Ok(flags)
+        Ok(self)
     }
 }
 

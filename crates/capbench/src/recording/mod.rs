@@ -1,14 +1,17 @@
 //! `record` and `extcap`, and what they share: from interface names to the plan, and from the start of a recording to its end.
 
+mod account_file;
 pub mod auto;
 mod dumpcap;
 pub mod extcap;
 mod flags;
 pub mod ledger;
+mod list;
 mod plan;
 mod progress;
 pub mod record;
 mod slots;
+mod words;
 
 use std::fs::File;
 use std::io;

@@ -1,31 +1,113 @@
-//! Builds the recording plan from the flags.
+//! What `record` does: made once from its flags, before anything is opened.
 
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::methods;
 use capbench_lab::programs::Programs;
 use capbench_model::method_spec::MethodSpec;
-use capbench_record::file::{FileFormat, HashAlgorithm, link_type_name};
-use capbench_record::recording::{Plan, Source, Workers};
-use capbench_record::worker_pool::{self, WhenFull};
+use capbench_record::file::HashAlgorithm;
+use capbench_record::recording::{Plan, Workers};
+use capbench_record::worker_pool::WhenFull;
 use capbench_record::writing::{Retention, Rotation, WriteOptions};
-use capbench_sys::host::clock::realtime_ns;
-use capbench_sys::host::identity;
+use capbench_sys::host::identity::{self, Identity};
 
+use super::account_file::AccountFile;
 use super::flags::{OutputFlags, RecordFlags};
 use super::{Wanted, auto};
-use crate::capture_files;
 use crate::exit::Usage;
 use crate::flags::FULL_BLOCKS;
+use crate::metrics::MetricsOutput;
+use crate::{capture_files, flags};
 
-/// The plan, with filters compiled for their interfaces.
-pub fn of(flags: &RecordFlags) -> Result<Plan> {
+/// What is recorded, to which files, and until when.
+pub struct RecordPlan {
+    /// The captures, the files and the threads.
+    pub recording: Plan,
+    /// The recording ends after this time.
+    pub duration: Option<Duration>,
+    /// The file of the account; `None` if the capture files have it, or are none.
+    pub account: Option<AccountFile>,
+    /// The user that the process becomes once interfaces are open, by name.
+    pub user: Option<(String, Identity)>,
+    /// Share of the accepted packets that may be lost or cut.
+    pub max_loss: Option<f64>,
+    /// Whether the account is printed as JSON.
+    pub json: bool,
+    pub metrics: MetricsOutput,
+}
+
+impl RecordPlan {
+    /// Makes the plan, with filters compiled for their interfaces.
+    ///
+    /// # Errors
+    /// Flags that contradict each other, the method or an interface; an interface, a user or a group that does not exist.
+    pub fn new(flags: RecordFlags) -> Result<Self> {
+        let flags = flags.resolved()?;
+        let path = path(&flags)?;
+        // The user is looked up before anything is opened; the process becomes that user afterwards.
+        let user = flags.user.as_deref().map(user).transpose()?;
+        let recording = recording(&flags, path)?;
+        recording.check()?;
+        if let Some(contradiction) = capture_files::contradiction(flags.output.format, &recording.write.path)
+        {
+            tell!("capbench: {contradiction}");
+        }
+        Ok(Self {
+            account: AccountFile::for_plan(&recording),
+            recording,
+            duration: flags.duration,
+            user,
+            max_loss: flags.max_loss,
+            json: flags.json,
+            metrics: flags.metrics.into(),
+        })
+    }
+
+    /// Whether the user states when the recording ends.
+    pub fn has_end(&self) -> bool {
+        self.recording.packets.is_some() || self.duration.is_some()
+    }
+}
+
+/// The name of the files, with an interface to record from.
+fn path(flags: &RecordFlags) -> Result<PathBuf, Usage> {
+    if flags.read.is_some() {
+        return Err(Usage(
+            "-r: record captures from interfaces; `capbench convert` rewrites files, `capbench verify` looks for frames of `send`"
+                .into(),
+        ));
+    }
+    if flags.interface.is_empty() {
+        return Err(Usage("-i: which interface? -D lists them".into()));
+    }
+    let Some(file) = &flags.output.file else {
+        return Err(Usage("-w: record writes files; give a name, or - for standard output".into()));
+    };
+    if file.as_os_str() == "-" && std::io::stdout().is_terminal() {
+        return Err(Usage(
+            "-w -: standard output is a terminal; give a file, or a pipe to a program that reads it".into(),
+        ));
+    }
+    Ok(file.clone())
+}
+
+fn user(name: &str) -> Result<(String, Identity)> {
+    let found = identity::of_user(name)?;
+    let identity = found.ok_or_else(|| Usage(format!("-Z {name}: there is no such user")))?;
+    Ok((name.into(), identity))
+}
+
+/// The recording to files of this name.
+fn recording(flags: &RecordFlags, path: PathBuf) -> Result<Plan> {
+    let write = write_options(&flags.output, path)?;
     let method = method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let text = flags.filter.text()?;
-    let mut options = flags.capture.options_of_packed_ring(methods::find(&method)?, retire_timeout(flags));
+    let mut options =
+        flags.capture.options_of_packed_ring(methods::find(&method)?, retire_timeout(flags, &write));
     options.fanout = flags.members.fanout(&method)?;
     let snap_length = options.snap_length;
     let wanted = Wanted {
@@ -37,26 +119,25 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         members: flags.members.count(),
         flow_hashes: flags.flow_hash,
     };
-    let sources = flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?;
     Ok(Plan {
-        sources,
-        format: format(&flags.output),
+        sources: flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?,
+        format: capture_files::of(flags.output.format, &write.path),
         section: super::section(),
         snap_length,
         hash: HashAlgorithm::default(),
-        write: write_options(&flags.output)?,
+        write,
         packets: flags.count,
         packet_buffered: flags.output.packet_buffered || flags.immediate_mode,
         workers: workers(flags),
-        cpus: flags.cpu.as_deref().map_or(Ok(Vec::new()), crate::flags::cpus)?,
+        cpus: flags.cpu.as_deref().map_or(Ok(Vec::new()), flags::cpus)?,
     })
 }
 
 /// Default time after which a partly filled block is delivered. Long for a file of one capture, which nobody reads yet, so that
 /// blocks are full. Short for merged captures, which wait for each other and would fill their rings.
-fn retire_timeout(flags: &RecordFlags) -> Option<Duration> {
+fn retire_timeout(flags: &RecordFlags, write: &WriteOptions) -> Option<Duration> {
     let is_alone = flags.interface.len() * flags.members.count() == 1 && flags.workers.is_none();
-    let is_read = flags.output.packet_buffered || is_standard_output(&flags.output);
+    let is_read = flags.output.packet_buffered || write.is_standard_output();
     if flags.immediate_mode {
         Some(Duration::from_millis(1))
     } else {
@@ -83,8 +164,8 @@ fn method(text: &str) -> Result<MethodSpec> {
     super::method(text)
 }
 
-fn write_options(flags: &OutputFlags) -> Result<WriteOptions> {
-    let default = WriteOptions::new(flags.file.clone().unwrap_or_default());
+fn write_options(flags: &OutputFlags, path: PathBuf) -> Result<WriteOptions> {
+    let default = WriteOptions::new(path);
     let group = flags.group.as_deref().map(group).transpose()?;
     Ok(WriteOptions {
         rotation: Rotation {
@@ -108,107 +189,4 @@ fn write_options(flags: &OutputFlags) -> Result<WriteOptions> {
 fn group(name: &str) -> Result<u32> {
     let found = identity::group_of_name(name)?;
     Ok(found.ok_or_else(|| Usage(format!("--group {name}: there is no such group")))?)
-}
-
-/// Says at the start of a recording with `--max-loss` which packets without a file are not lost.
-pub fn explain_limit(max_loss: Option<f64>, write: &WriteOptions) {
-    if let (Some(limit), Some(flags)) = (max_loss, write.removes_files_by()) {
-        tell!(
-            "capbench: --max-loss {limit}: packets in files that are replaced or removed by {flags} were recorded and do not count as \
-             lost; the account has their number"
-        );
-    }
-}
-
-/// Warns at the start if names of a pattern repeat, or numbered files replace those of an earlier recording.
-pub fn warn_of_names(write: &WriteOptions) {
-    if let Some(file) = write.first_replaced() {
-        tell!(
-            "capbench: {} exists: new files replace those of an earlier recording number by number. Names with the time of -G replace \
-             nothing",
-            file.display()
-        );
-    }
-    let second = (realtime_ns() / 1_000_000_000).cast_signed();
-    let Some(after) = write.names_repeat_after(second) else { return };
-    tell!(
-        "capbench: -w {}: names repeat after {}; where a file of that name exists, the new name gets -1, -2 and so on in front of its ending. %Y-%m-%dT%H:%M:%S%z never repeats",
-        write.path.display(),
-        humantime::format_duration(Duration::from_secs(after.into()))
-    );
-}
-
-/// The format of the files.
-fn format(flags: &OutputFlags) -> FileFormat {
-    capture_files::of(flags.format, flags.file.as_deref().unwrap_or(Path::new("-")))
-}
-
-/// Whether packets go to standard output.
-pub fn is_standard_output(flags: &OutputFlags) -> bool {
-    flags.file.as_ref().is_some_and(|file| file.as_os_str() == "-")
-}
-
-/// File of the account, for which a classic pcap file has no room. With a pattern of strftime(3) the account is named after
-/// `first`, the first file: the pattern may have added a number, and the account of an earlier recording must stay. `None` also
-/// if the pattern has produced no file.
-pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
-    let file = flags.file.as_deref().filter(|_| format(flags) == FileFormat::Pcap)?;
-    let is_special = || file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
-    if is_standard_output(flags) || is_special() {
-        return None;
-    }
-    let mut name = if flags.file_seconds.is_some() { first? } else { file }.as_os_str().to_owned();
-    name.push(".ledger.json");
-    Some(name.into())
-}
-
-/// What a recording leaves out although it arrives.
-pub fn left_out(plan: &Plan) -> impl Iterator<Item = String> {
-    let left_out = |source: &Source| super::left_out(&source.interface.name, source.options.direction);
-    plan.sources.iter().filter_map(left_out)
-}
-
-/// The path from captures to the file, for the second line.
-pub fn workers_in_words(plan: &worker_pool::Plan) -> String {
-    let worker_pool::Plan { workers, queue, .. } = *plan;
-    format!(
-        "{workers} worker{} with up to {queue} batch{} waiting for each; {}",
-        if workers == 1 { "" } else { "s" },
-        if queue == 1 { "" } else { "es" },
-        match plan.when_full {
-            WhenFull::Drop => "more are dropped",
-            WhenFull::Wait => "more stay in the ring",
-        }
-    )
-}
-
-/// The link types of the interfaces: one name, or a name for each interface if they differ.
-fn link_types(plan: &Plan) -> String {
-    let names: Vec<_> = plan.sources.iter().map(|source| link_type_name(source.interface.layer)).collect();
-    match &names[..] {
-        [first, others @ ..] if others.iter().all(|other| other == first) => (*first).into(),
-        _ => names.join(", "),
-    }
-}
-
-/// The interfaces and methods, for the first line.
-pub fn in_words(plan: &Plan) -> String {
-    let names: Vec<_> = plan.sources.iter().map(|source| source.interface.name.as_str()).collect();
-    let method = plan.sources.first().map(|source| source.method.to_string()).unwrap_or_default();
-    let members = match plan.sources.first().map_or(1, |source| source.members) {
-        1 => String::new(),
-        several => format!(" by {several} captures each"),
-    };
-    format!(
-        "{}{members}, method {method}, link-type {}, snapshot length {} bytes, {} to {}",
-        names.join(", "),
-        link_types(plan),
-        plan.snap_length.octets(),
-        plan.format.name(),
-        if plan.write.is_standard_output() {
-            "standard output".into()
-        } else {
-            plan.write.path.display().to_string()
-        }
-    )
 }

@@ -202,6 +202,9 @@ fn without_a_place_to_export_to_flags_of_metrics_are_refused() {
         ("why --web-config x", "--metrics"),
         ("count -i lo --metrics nonsense", "9873"),
         ("why --textfile /no/such/folder", "/no/such/folder"),
+        // Other mistakes are found first, before a port or a folder is opened.
+        ("count -i lo --cpu 0,0 --textfile /no/such/folder", "2 CPUs for 1"),
+        ("record -i lo --method recv -w no.pcap -W 3 --textfile /no/such/folder", "-W: only files"),
     ] {
         let ended = run(HOST, capbench(arguments));
         assert!(ended.code != Some(0) && ended.errors.contains(words), "{arguments}: {ended:#?}");

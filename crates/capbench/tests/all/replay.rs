@@ -190,6 +190,9 @@ fn root_one_command_sends_on_an_interface_at_a_time() {
     first.wait_for("packets/s");
     let ended = run(&spaces.left, capbench("send -i left -c 1")).ended_with(1);
     assert!(ended.errors.contains("interface left: another controller uses it"), "{ended:?}");
+    // Mistakes on the command line are found before.
+    let ended = run(&spaces.left, capbench("send -i left -c 1 --cpu 99999")).ended_with(2);
+    assert!(ended.errors.contains("CPU 99999 does not exist"), "{ended:?}");
     run(&spaces.left, capbench("send -i left -c 1 --dry-run")).success();
     first.signal("INT");
     first.end().ended_with(130);

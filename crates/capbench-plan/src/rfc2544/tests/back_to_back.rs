@@ -5,12 +5,15 @@ use proptest::prelude::*;
 
 use super::queue::Queue;
 use super::{maximum, pps, setup};
-use crate::bursts::{BurstEnd, BurstSearch};
+use crate::bursts::BurstSearch;
 use crate::for_tests::Collected;
-use crate::rfc2544::back_to_back::{BackToBackOutcome, BackToBackTest};
-use crate::rfc2544::{Ended, Percent};
+use crate::rfc2544::back_to_back::BackToBackTest;
 use crate::simulated::tampered::{Tampered, lose_one};
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::bursts::BurstEnd;
+use capbench_judge::bursts::Percent;
+use capbench_judge::rfc2544::Ended;
+use capbench_judge::rfc2544::back_to_back::BackToBackOutcome;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{LoadShape, Phase, TrialResult};
 

@@ -2,10 +2,12 @@ use std::time::Duration;
 
 use super::{maximum, setup};
 use crate::for_tests::Collected;
-use crate::rfc2544::frame_loss::{FrameLossOutcome, FrameLossTest};
-use crate::rfc2544::{Ended, Percent};
+use crate::rfc2544::frame_loss::FrameLossTest;
 use crate::simulated::tampered::Tampered;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::bursts::Percent;
+use capbench_judge::rfc2544::Ended;
+use capbench_judge::rfc2544::frame_loss::FrameLossOutcome;
 use capbench_model::trial::Phase;
 
 fn test(step: f64) -> FrameLossTest {

@@ -5,12 +5,13 @@ use super::setup;
 use super::suite::{ALL, passed_over, suite};
 use crate::for_tests::Collected;
 use crate::guards::Guarded;
-use crate::rfc2544::{Ended, Extent, Found, Test};
-use crate::search::End;
+use crate::rfc2544::{Extent, Test};
 use crate::simulated::tampered::{
     Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, guarded, recovers_after,
 };
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::rfc2544::{Ended, Found};
+use capbench_judge::search::End;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::TrialResult;
 

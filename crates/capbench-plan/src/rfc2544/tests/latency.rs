@@ -2,9 +2,11 @@ use std::time::Duration;
 
 use super::queue::Queue;
 use super::{pps, setup};
-use crate::rfc2544::latency::{Across, LatencyTest};
-use crate::rfc2544::{Ended, Finished, Found, Tested};
+use crate::rfc2544::Finished;
+use crate::rfc2544::latency::LatencyTest;
 use crate::simulated::tampered::{Tampered, lose_one};
+use capbench_judge::rfc2544::latency::Across;
+use capbench_judge::rfc2544::{Ended, Found, Tested};
 use capbench_model::trial::{Phase, TrialResult};
 
 fn test() -> LatencyTest {

@@ -8,9 +8,9 @@ mod queue;
 mod recovery;
 mod suite;
 
-use super::MaximumRate;
 use crate::for_tests::pps;
-use crate::search::MaximumSource;
+use capbench_judge::rfc2544::MaximumRate;
+use capbench_judge::search::MaximumSource;
 use capbench_model::laboratory::Setup;
 
 fn maximum(rate: f64) -> MaximumRate {

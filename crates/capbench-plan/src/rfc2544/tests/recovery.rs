@@ -6,9 +6,11 @@ use proptest::prelude::*;
 
 use super::queue::Queue;
 use super::{maximum, pps, setup};
-use crate::rfc2544::recovery::{Recovery, RecoveryOutcome, RecoveryTest};
-use crate::rfc2544::{Ended, Percent};
+use crate::rfc2544::recovery::RecoveryTest;
 use crate::simulated::tampered::Tampered;
+use capbench_judge::bursts::Percent;
+use capbench_judge::rfc2544::Ended;
+use capbench_judge::rfc2544::recovery::{Recovery, RecoveryOutcome};
 use capbench_model::trial::{LoadShape, Phase, TrialResult};
 
 /// The server takes 10 us for a frame.

@@ -9,10 +9,11 @@ use crate::cost::OVERHEAD;
 use crate::cost::Spread;
 use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
-use crate::rfc2544::{Extent, Found, Suite, Test, Throughput};
-use crate::search::{Goal, SearchPlan, Status, parse};
+use crate::rfc2544::{Extent, Suite, Test, Throughput};
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::rfc2544::Found;
+use capbench_judge::search::{Goal, SearchPlan, Status, parse};
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::TrialResult;
 

@@ -1,14 +1,16 @@
 //! Loads that lose nothing only because the ring has room for the backlog.
 
+use crate::search;
 use capbench_model::units::ByteCount;
 
 use super::paths::{bounds, plan};
-use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
+use crate::search::{Finished, Stored};
 use crate::simulated::tampered::{Tampered, guarded};
 use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::limit::Limit;
+use capbench_judge::search::{Bound, GoalResult, SearchPlan, Status};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::limit::Limit;
 use capbench_model::places::Place;
 use capbench_model::trial::{Phase, TrialResult};
 
@@ -29,7 +31,7 @@ fn ring() -> Setup {
 fn search(goals: &str, path: &mut dyn Laboratory) -> Finished {
     let plan = SearchPlan { maximum_pps: None, ..plan(goals) };
     let mut trial = path.prepare(&ring()).unwrap();
-    plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut ()).unwrap()
+    search::run(&plan, "a path, with room", trial.as_mut(), Stored::default(), &mut ()).unwrap()
 }
 
 #[test]

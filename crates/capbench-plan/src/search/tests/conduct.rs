@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::search;
 use capbench_frames::rates::Pps;
 
 use super::paths::{Changing, Path, bounds, plan, run, search, stopped};
 use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
-use crate::search::{End, MaximumSource, Reason, SearchPlan, Status, Stored};
+use crate::search::Stored;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::search::{End, MaximumSource, Reason, SearchPlan, Status};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{Load, Phase, TrialResult};
@@ -243,7 +245,8 @@ fn plans_that_contradict_themselves_are_refused() {
         ),
     ];
     for (plan, expected) in cases {
-        let error = plan.run("a path", &mut Path::new(1e6), Stored::default(), &mut ()).unwrap_err();
+        let error =
+            search::run(&plan, "a path", &mut Path::new(1e6), Stored::default(), &mut ()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
     let slow = Path { line_rate: Some(rate("148809.5")), ..Path::new(1e6) };
@@ -252,13 +255,14 @@ fn plans_that_contradict_themselves_are_refused() {
         (SearchPlan { least_pps: rate("148810"), ..plan("ndr") }, "is not below the line rate, 148,809"),
     ] {
         let mut record = Collected::default();
-        let error = plan.run("a path", &mut slow.clone(), Stored::default(), &mut record).unwrap_err();
+        let error =
+            search::run(&plan, "a path", &mut slow.clone(), Stored::default(), &mut record).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
         assert!(record.trials.is_empty());
     }
     // The generator's limit may be held at once; else it takes longer, and that is said.
     let hurried = SearchPlan { time_allowed: Some(Duration::from_secs(300)), ..plan("rfc2544,tst009") };
-    let warnings = hurried.validate().unwrap();
+    let warnings = search::validate(&hurried).unwrap();
     assert!(
         warnings.iter().any(|text| text.contains("unless the maximum load is sustained")),
         "{warnings:?}"
@@ -273,11 +277,11 @@ fn plans_that_contradict_themselves_are_refused() {
 
 #[test]
 fn the_estimate_is_what_a_quiet_path_costs() {
-    let estimate = plan("ndr,pdr").estimate().unwrap();
+    let estimate = search::estimate(&plan("ndr,pdr")).unwrap();
     assert_eq!(estimate.at_maximum.trials, 11);
     let cost = run(&plan("ndr,pdr"), &Path::new(1e6)).trials.len() as u32;
     assert!((estimate.below.least.trials..=estimate.below.most.trials).contains(&cost), "{estimate:?}");
-    let tested = SearchPlan { maximum_pps: None, ..plan("ndr,pdr") }.estimate().unwrap();
+    let tested = search::estimate(&SearchPlan { maximum_pps: None, ..plan("ndr,pdr") }).unwrap();
     assert_eq!(tested.at_maximum.trials, 14, "with the self-test");
 }
 
@@ -290,11 +294,11 @@ fn the_line_rate_of_a_guarded_link_caps_the_self_test_and_refuses_what_is_above(
     let mut laboratory = Guarded::new(path, Policy::default(), stop);
     let mut trial = laboratory.prepare(&setup(64)).unwrap();
     let mut record = Collected::default();
-    let error = plan("ndr").run("a path", &mut *trial, Stored::default(), &mut record).unwrap_err();
+    let error = search::run(&plan("ndr"), "a path", &mut *trial, Stored::default(), &mut record).unwrap_err();
     assert!(error.to_string().contains("above the line rate, 500,000 packets/s"), "{error}");
     assert!(record.trials.is_empty(), "before anything is sent");
     let tested = SearchPlan { maximum_pps: None, ..plan("ndr") };
-    let finished = tested.run("a path", &mut *trial, Stored::default(), &mut record).unwrap();
+    let finished = search::run(&tested, "a path", &mut *trial, Stored::default(), &mut record).unwrap();
     let maximum = finished.outcome.maximum.unwrap();
     assert_eq!((maximum.load_pps.get(), maximum.source), (500_000.0, MaximumSource::LineRate));
     assert_eq!(finished.outcome.ended, End::Complete);

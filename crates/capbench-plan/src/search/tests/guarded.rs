@@ -3,13 +3,16 @@
 
 use super::paths::{bounds, plan};
 use crate::for_tests::Collected;
-use crate::guards::{Guarded, livelock};
-use crate::search::{End, Finished, MaximumSource, SearchPlan, Status, Stored};
+use crate::guards::Guarded;
+use crate::search;
+use crate::search::{Finished, Stored};
 use crate::simulated::tampered::{
     Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, disturbance,
     disturbs_every, exceeds_the_line, guarded, recovers_after,
 };
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::livelock;
+use capbench_judge::search::{End, MaximumSource, SearchPlan, Status};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{TrialResult, Verdict};
@@ -23,9 +26,10 @@ fn path() -> SimulatedLaboratory {
 fn found(path: &mut dyn Laboratory) -> Finished {
     let plan = SearchPlan { maximum_pps: None, ..plan(GOALS) };
     let mut record = Collected::default();
-    let finished = plan
-        .run("a path, guarded", path.prepare(&setup(64)).unwrap().as_mut(), Stored::default(), &mut record)
-        .unwrap();
+    let mut trial = path.prepare(&setup(64)).unwrap();
+    let finished =
+        search::run(&plan, "a path, guarded", trial.as_mut(), Stored::default(), &mut record).unwrap();
+    drop(trial);
     assert_eq!(finished.trials, record.trials, "every trial is saved, and no other");
     let numbers: Vec<u32> = finished.trials.iter().map(|trial| trial.number).collect();
     assert_eq!(finished.outcome.trials, numbers);

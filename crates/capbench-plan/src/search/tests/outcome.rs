@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
-use capbench_frames::rates::Pps;
+use crate::search;
 
 use super::paths::{Path, plan, run};
 use crate::for_tests::Collected;
-use crate::search::Ratio;
-use crate::search::criteria::Criteria;
-use crate::search::database::{Bounds, Database, Observation};
-use crate::search::ranking;
-use crate::search::{Apart, End, Finished, GoalResult, Reason, SearchOutcome, SearchPlan, Status, Stored};
+use crate::search::{Finished, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::limit::Limit;
+use capbench_judge::search::ranking;
+use capbench_judge::search::{End, GoalResult, Reason, SearchOutcome, SearchPlan, Status};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Laboratory;
-use capbench_model::limit::Limit;
 use capbench_model::places::Place;
 
 /// A host that loses 500 frames in a moment, once in two seconds, at any load.
@@ -32,7 +30,8 @@ fn a_search_that_ends_early_says_what_coarser_targets_decided() {
     for trials in 3..35 {
         let mut record = Collected::stopping_after(trials);
         let mut path = Path::new(1e6);
-        let finished = plan("ndr,pdr").run("a path", &mut path, Stored::default(), &mut record).unwrap();
+        let finished =
+            search::run(&plan("ndr,pdr"), "a path", &mut path, Stored::default(), &mut record).unwrap();
         for goal in &finished.outcome.goals {
             let has_both = goal.lower.is_some() && goal.upper.is_some();
             let Some(so_far) = &goal.so_far else { continue };
@@ -64,10 +63,11 @@ fn the_traffic_allowed_counts_neither_drains_nor_anything_else() {
     let more = SearchPlan { traffic_allowed: Some(32 * second), ..plan.clone() };
     let mut path = Path { trials: 30, ..Path::new(1e6) };
     let stored = Stored::new(&stored, |_| true).unwrap();
-    let second_run = more.run("a path", &mut path, stored, &mut ()).unwrap();
+    let second_run = search::run(&more, "a path", &mut path, stored, &mut ()).unwrap();
     assert_eq!((second_run.outcome.ended, second_run.trials.len()), (End::TrafficUp, 32));
     assert!(second_run.outcome.spent_s > 90.0);
-    let refused = SearchPlan { traffic_allowed: Some(second), ..plan }.validate().unwrap_err().to_string();
+    let refused =
+        search::validate(&SearchPlan { traffic_allowed: Some(second), ..plan }).unwrap_err().to_string();
     assert!(refused.contains("1s of traffic is too short"), "{refused}");
 }
 
@@ -78,7 +78,8 @@ fn what_is_held_far_below_what_the_generator_could_not_send_is_no_result_that_sa
     let mut early = 0;
     for trials in 1..40 {
         let mut record = Collected::stopping_after(trials);
-        let finished = plan(goal).run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap();
+        let finished =
+            search::run(&plan(goal), "a path", &mut path.clone(), Stored::default(), &mut record).unwrap();
         let goal = &finished.outcome.goals[0];
         let (is_over, width) = (finished.outcome.ended == End::Complete, goal.relative_width);
         let is_near = width.is_some_and(|width| width <= 0.005 + 1e-9);
@@ -121,7 +122,7 @@ fn where_frames_were_lost_and_what_limits_stand_with_the_upper_bound() {
     let mut laboratory = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 400_000.0)]);
     let mut trial = laboratory.prepare(&setup(64)).unwrap();
     let plan = SearchPlan { maximum_pps: None, ..plan("ndr") };
-    let finished = plan.run("a path", &mut *trial, Stored::default(), &mut ()).unwrap();
+    let finished = search::run(&plan, "a path", &mut *trial, Stored::default(), &mut ()).unwrap();
     let goal = &read_back(&finished.outcome).goals[0];
     let losses = goal.upper.as_ref().unwrap().losses.as_ref().unwrap();
     assert_eq!(losses.lost[0].place, Place::Ring);
@@ -145,55 +146,9 @@ fn where_frames_were_lost_and_what_limits_stand_with_the_upper_bound() {
 }
 
 /// A load with so many trials of a second, of which some lost something.
-fn at(seen: &mut Database, pps: f64, lossy: u32, all: u32) -> Pps {
-    let load = Pps::new(pps).unwrap();
-    for nth in 0..all {
-        let loss_ratio = if nth < lossy { 0.001 } else { 0.0 };
-        let duration = Duration::from_secs(1);
-        let trial = Observation {
-            number: nth,
-            load,
-            duration,
-            loss_ratio,
-            path_loss_ratio: loss_ratio,
-            achieved: load,
-        };
-        seen.add(trial);
-    }
-    load
-}
-
-#[test]
-fn bounds_that_differ_by_chance_are_told_with_the_nearest_loads_that_do_not() {
-    let criteria = Criteria {
-        loss_ratio: Ratio::ZERO,
-        exceed_ratio: Ratio::new(0.5).unwrap(),
-        full_length: Duration::from_secs(1),
-        duration_sum: Duration::from_secs(21),
-    };
-    let mut seen = Database::default();
-    let lower = at(&mut seen, 434_457.0, 9, 20);
-    let upper = at(&mut seen, 436_640.0, 11, 19);
-    let bounds = Bounds { lower: Some(lower), upper: Some(upper) };
-    let alone = Apart::of(&seen, &criteria, bounds).unwrap();
-    assert!(!alone.is_told() && alone.by_chance > 0.25 && alone.nearest.is_none(), "{alone:?}");
-    for (pps, lossy, all) in [(419_480.0, 2, 5), (427_974.0, 0, 9), (482_674.0, 12, 13), (492_448.0, 9, 9)] {
-        at(&mut seen, pps, lossy, all);
-    }
-    let apart = Apart::of(&seen, &criteria, bounds).unwrap();
-    let [from, to] = apart.nearest.unwrap();
-    assert!(from <= 427_974.0 && (482_674.0..=492_448.0).contains(&to), "{apart:?}");
-    assert_eq!(apart.by_chance, alone.by_chance);
-    // Where every trial above is lossy and none below is, nothing is in doubt.
-    let mut clear = Database::default();
-    let bounds =
-        Bounds { lower: Some(at(&mut clear, 1000.0, 0, 11)), upper: Some(at(&mut clear, 1005.0, 11, 11)) };
-    assert!(Apart::of(&clear, &criteria, bounds).unwrap().is_told());
-}
-
 fn nth(nth: u32, seed: u64) -> Finished {
     let mut path = Path { noise: 0.01, seed, ..Path::new(1e6) };
-    plan("ndr").run_nth(Some(nth), "a path", &mut path, Stored::default(), &mut ()).unwrap()
+    search::run_nth(&plan("ndr"), Some(nth), "a path", &mut path, Stored::default(), &mut ()).unwrap()
 }
 
 #[test]

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::search;
 use capbench_frames::rates::Pps;
 
 use crate::for_tests::Collected;
-use crate::search::database::Observation;
-use crate::search::{Finished, SearchPlan, Stored, parse};
+use crate::search::{Finished, Stored};
+use capbench_judge::search::database::Observation;
+use capbench_judge::search::{SearchPlan, parse};
 use capbench_model::Result;
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::loss_pattern::{LossPattern, Spread};
@@ -165,13 +167,13 @@ pub(super) fn run(plan: &SearchPlan, path: &Path) -> Finished {
 }
 
 pub(super) fn search(plan: &SearchPlan, path: &mut dyn Trial) -> Finished {
-    plan.run("a path", path, Stored::default(), &mut ()).unwrap()
+    search::run(plan, "a path", path, Stored::default(), &mut ()).unwrap()
 }
 
 /// A search that was stopped after so many trials.
 pub(super) fn stopped(plan: &SearchPlan, path: &Path, after: usize) -> Finished {
     let mut record = Collected::stopping_after(after);
-    plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap()
+    search::run(plan, "a path", &mut path.clone(), Stored::default(), &mut record).unwrap()
 }
 
 /// A trial at a million frames per second.
@@ -184,6 +186,6 @@ pub(super) fn observed(duration: Duration, loss_ratio: f64) -> Observation {
 pub(super) fn bounds(finished: &Finished, goal: &str) -> (Option<f64>, Option<f64>) {
     let result =
         finished.outcome.goals.iter().find(|result| result.goal.name == goal).expect("a goal of the plan");
-    let load = |bound: &Option<crate::search::Bound>| bound.as_ref().map(|bound| bound.intended_pps);
+    let load = |bound: &Option<capbench_judge::search::Bound>| bound.as_ref().map(|bound| bound.intended_pps);
     (load(&result.lower), load(&result.upper))
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::paths::{Path, observed, plan, run};
-use crate::search::criteria::{Class, Criteria};
-use crate::search::database::Observation;
-use crate::search::{End, Ratio, Reason, SearchPlan, Status};
+use crate::search;
+use capbench_judge::search::criteria::{Class, Criteria};
+use capbench_judge::search::database::Observation;
+use capbench_judge::search::{End, Ratio, Reason, SearchPlan, Status};
 
 fn observation(milliseconds: u64, loss: f64) -> Observation {
     observed(Duration::from_millis(milliseconds), loss)
@@ -57,7 +58,7 @@ proptest! {
     ) {
         let path = Path { generator, noise, bursts_per_s, seed, ..Path::new(capacity) };
         let plan = plan(goals);
-        let least = plan.estimate().unwrap().least_traffic.traffic + 3 * plan.self_test;
+        let least = search::estimate(&plan).unwrap().least_traffic.traffic + 3 * plan.self_test;
         let allowed = allowed.map(|seconds| Duration::from_secs(seconds).max(least));
         let plan = SearchPlan { time_allowed: allowed, maximum_pps: plan.maximum_pps.filter(|_| given), ..plan };
         let finished = run(&plan, &path);

@@ -2,8 +2,10 @@
 
 use super::paths::{Path, bounds, plan, run};
 use crate::for_tests::Collected;
-use crate::search::ranking::{self, Ranking};
-use crate::search::{SearchOutcome, Stored};
+use crate::search;
+use crate::search::Stored;
+use capbench_judge::search::SearchOutcome;
+use capbench_judge::search::ranking::{self, Ranking};
 
 /// So many searches of a method whose capacity varies by 1 % from trial to trial.
 fn searches(method: &str, capacity: f64, searches: u32, seed: u64) -> Vec<SearchOutcome> {
@@ -11,7 +13,8 @@ fn searches(method: &str, capacity: f64, searches: u32, seed: u64) -> Vec<Search
     let search = |nth: u32| {
         let mut path = Path { noise: 0.01, seed: seed * 1000 + u64::from(nth), ..Path::new(capacity) };
         let mut record = Collected::default();
-        let finished = plan.run_nth(Some(nth), "a path", &mut path, Stored::default(), &mut record).unwrap();
+        let finished =
+            search::run_nth(&plan, Some(nth), "a path", &mut path, Stored::default(), &mut record).unwrap();
         SearchOutcome { method: Some(method.into()), ..finished.outcome }
     };
     (1..=searches).map(search).collect()

@@ -2,7 +2,9 @@
 
 use super::paths::{Path, plan, run, stopped};
 use crate::for_tests::Collected;
-use crate::search::{End, Finished, SearchPlan, Stored};
+use crate::search;
+use crate::search::{Finished, Stored};
+use capbench_judge::search::{End, SearchPlan};
 use capbench_model::trial::{Guarding, Retried};
 use capbench_model::trial::{Load, Profile, TrialResult};
 
@@ -34,7 +36,7 @@ fn a_search_interrupted_anywhere_comes_to_the_same_result() {
             }
             path.trials = after as u32;
             let mut record = Collected::default();
-            let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
+            let second = search::run(&plan, "a path", &mut path, stored(&first.trials), &mut record).unwrap();
             assert_eq!(second.outcome.goals, whole.outcome.goals, "interrupted after {after}");
             assert_eq!(second.outcome.trials, whole.outcome.trials);
             assert_eq!(record.trials.len(), whole.trials.len() - after, "only new trials are run");
@@ -53,7 +55,7 @@ fn a_search_that_a_trial_ended_goes_on_without_it() {
     assert_eq!(stored(&first.trials).left(), 6, "what shows nothing is not taken");
     let mut record = Collected::default();
     let mut path = Path { trials: 7, ..path };
-    let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
+    let second = search::run(&plan, "a path", &mut path, stored(&first.trials), &mut record).unwrap();
     assert_eq!(second.outcome.ended, End::Complete);
     let bounds = |finished: &Finished| -> Vec<String> {
         finished.outcome.goals.iter().map(ToString::to_string).collect()
@@ -76,10 +78,10 @@ fn what_was_spent_before_counts_against_the_time_allowed() {
     let first = stopped(&plan, &path, 20);
     let mut record = Collected::default();
     let mut path = Path { trials: 20, ..path };
-    let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
+    let second = search::run(&plan, "a path", &mut path, stored(&first.trials), &mut record).unwrap();
     assert_eq!((second.outcome.ended.clone(), record.trials.len()), (End::TimeUp, 10));
     let more = SearchPlan { time_allowed: None, ..plan };
-    let third = more.run("a path", &mut path, stored(&second.trials), &mut record).unwrap();
+    let third = search::run(&more, "a path", &mut path, stored(&second.trials), &mut record).unwrap();
     assert_eq!((third.outcome.ended, third.trials.len()), (End::Complete, 35));
     let mut numbers = third.outcome.trials.clone();
     numbers.dedup();
@@ -94,10 +96,8 @@ fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
     trials[1].guarding = Some(Box::new(Guarding { attempt: 2, discarded, recovery: None }));
     let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
     let mut record = Collected::default();
-    let outcome = more
-        .run("a path", &mut Path { trials: 5, ..path.clone() }, stored(&trials), &mut record)
-        .unwrap()
-        .outcome;
+    let mut path = Path { trials: 5, ..path.clone() };
+    let outcome = search::run(&more, "a path", &mut path, stored(&trials), &mut record).unwrap().outcome;
     let own: f64 = outcome.trials.len() as f64;
     assert_eq!((outcome.sending_s, outcome.spent_s), (own + 1.0, own + 1.0));
 }
@@ -107,12 +107,12 @@ fn another_goal_uses_the_trials_that_it_can() {
     let path = Path::new(1e6);
     let ndr = run(&plan("ndr"), &path);
     let mut record = Collected::default();
-    let both = plan("ndr,pdr").run("a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
+    let both =
+        search::run(&plan("ndr,pdr"), "a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
     assert_eq!((both.trials.len(), record.trials.len()), (35, 35 - ndr.trials.len()));
     // Another width means other loads: then they are of no use, and that is said.
-    let other = plan("c:from=ndr,width=3%")
-        .run("a path", &mut path.clone(), stored(&ndr.trials), &mut record)
-        .unwrap();
+    let wide = plan("c:from=ndr,width=3%");
+    let other = search::run(&wide, "a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
     assert!(
         other.outcome.warnings.iter().any(|text| text.contains("are of no use")),
         "{:?}",
@@ -130,7 +130,7 @@ fn trials_of_another_set_up_are_refused() {
     let touching = |profile: &Profile| profile.work == "touch";
     let stored = Stored::new(&other, touching).unwrap();
     assert_eq!(stored.left(), 1);
-    let refused = plan("ndr").run("a path", &mut path.clone(), stored, &mut ()).unwrap();
+    let refused = search::run(&plan("ndr"), "a path", &mut path.clone(), stored, &mut ()).unwrap();
     assert!(matches!(refused.outcome.ended, End::Failed { reason } if reason.contains("work touch")));
 }
 
@@ -148,7 +148,7 @@ fn trials_that_are_of_no_search_are_left_out() {
 fn who_is_killed_has_what_a_stop_would_have_left() {
     let (plan, path) = (plan("ndr,pdr"), Path::new(1e6));
     let mut following = Collected { follows_searches: true, ..Collected::default() };
-    let whole = plan.run("a path", &mut path.clone(), Stored::default(), &mut following).unwrap();
+    let whole = search::run(&plan, "a path", &mut path.clone(), Stored::default(), &mut following).unwrap();
     assert_eq!((following.searching.len(), &following.trials), (whole.trials.len(), &whole.trials));
     assert!(following.started.iter().all(|what| what.starts_with("a path, ")), "{:?}", following.started);
     for trials in [0, 1, 7, whole.trials.len() - 1] {

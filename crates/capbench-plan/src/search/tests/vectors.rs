@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::paths::{Path, bounds, observed, plan, run};
-use crate::search::criteria::{Class, Criteria};
-use crate::search::database::Observation;
-use crate::search::{Ratio, Status};
+use capbench_judge::search::criteria::{Class, Criteria};
+use capbench_judge::search::database::Observation;
+use capbench_judge::search::{Ratio, Status};
 
 fn trials(count: usize, seconds: u64, loss: f64) -> Vec<Observation> {
     vec![observed(Duration::from_secs(seconds), loss); count]

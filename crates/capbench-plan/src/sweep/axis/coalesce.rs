@@ -4,18 +4,10 @@ use capbench_model::laboratory::Setup;
 use capbench_model::moderation::Moderation;
 use capbench_model::trial::Load;
 
-use super::{Facts, Named, Request, Setting, contradiction};
+use super::{Request, Setting, contradiction};
 use crate::Result;
 
 impl Setting for Moderation {
-    const FACTS: Facts = Facts {
-        heading: "Interrupts delayed by",
-        words: "the delay of interrupts",
-        named: Named::Points,
-        shows: None,
-        in_trials: false,
-    };
-
     fn label(&self) -> String {
         format!("interrupt moderation {self}")
     }

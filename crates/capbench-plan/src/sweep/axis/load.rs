@@ -4,18 +4,10 @@ use capbench_frames::rates::Pps;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::Load;
 
-use super::{Analysis, Facts, Named, Request, Setting, contradiction};
+use super::{Request, Setting, contradiction};
 use crate::Result;
 
 impl Setting for Load {
-    const FACTS: Facts = Facts {
-        heading: "Intended load",
-        words: "the load",
-        named: Named::Loads,
-        shows: Some(Analysis::Livelock),
-        in_trials: true,
-    };
-
     fn label(&self) -> String {
         self.to_string()
     }

@@ -7,7 +7,7 @@ use capbench_model::members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::Load;
 
-use super::{Analysis, Facts, Named, Request, Setting, Spacing, contradiction};
+use super::{Request, Setting, Spacing, contradiction};
 use crate::Result;
 
 /// A number of members.
@@ -33,14 +33,6 @@ impl MemberCount {
 }
 
 impl Setting for MemberCount {
-    const FACTS: Facts = Facts {
-        heading: "Members",
-        words: "the number of members",
-        named: Named::Points,
-        shows: Some(Analysis::Scaling),
-        in_trials: true,
-    };
-
     fn label(&self) -> String {
         match self.0.get() {
             1 => "1 member".into(),

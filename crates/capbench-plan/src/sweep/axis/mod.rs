@@ -11,60 +11,17 @@ mod work;
 use std::fmt;
 
 use capbench_frames::sizes::Sizes;
-use serde::{Deserialize, Serialize};
 
 pub use self::members::MemberCount;
 pub use self::ring::RingSize;
 use crate::{PlanError, Result};
+use capbench_judge::sweep::AxisKind;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
-
-/// What is known of an axis without its points.
-#[derive(Debug)]
-pub struct Facts {
-    /// Heading of the axis of a chart.
-    pub heading: &'static str,
-    /// The parameter in a sentence.
-    pub words: &'static str,
-    /// Who names the points.
-    pub named: Named,
-    /// What readings over the axis show in addition to loss and cost.
-    pub shows: Option<Analysis>,
-    /// Whether a trial's saved set-up contains the point.
-    pub in_trials: bool,
-}
-
-/// Who names the points of an axis. A choice that every sweep has is replaced by the points where it is the axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
-    /// A list or a range of points.
-    Points,
-    /// The choice of frame sizes; here the default, in octets.
-    Sizes(&'static [u32]),
-    /// The choice of placements; here the default.
-    Placements(&'static [PlacementChoice]),
-    /// The choice of loads.
-    Loads,
-}
-
-/// What readings over an axis show in addition to loss and cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Analysis {
-    /// Points are work: what a packet costs in addition to it.
-    CostRegimes,
-    /// Points have different line rates.
-    LineRates,
-    /// Points are memory, which the user chooses: the least that is enough. Points are compared by ratio.
-    Buffers,
-    /// Points are loads: whether more load delivers fewer packets.
-    Livelock,
-    /// Points are numbers of members: how their rate grows, and what stops it.
-    Scaling,
-}
 
 /// The points that a user asks for, as written.
 pub struct Request<'r> {
@@ -144,8 +101,6 @@ impl Spacing {
 
 /// A point of an axis.
 trait Setting: Sized {
-    const FACTS: Facts;
-
     /// Its name in reports.
     fn label(&self) -> String;
 
@@ -180,47 +135,23 @@ trait Setting: Sized {
 }
 
 macro_rules! axes {
-    ($(#[doc = $summary:literal] $name:ident($setting:ty) = $key:literal,)*) => {
-        /// The varied parameter.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-        pub enum AxisKind {
-            $(#[doc = $summary] #[serde(rename = $key)] $name,)*
-        }
-
+    ($(#[doc = $summary:literal] $name:ident($setting:ty),)*) => {
         /// A point on an axis.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Point {
             $(#[doc = $summary] $name($setting),)*
         }
 
-        impl AxisKind {
-            /// Every axis.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
+        /// A method as its series is named: without the setting that the points replace.
+        pub fn method_of_series(axis: AxisKind, method: &MethodSpec) -> MethodSpec {
+            match axis { $(AxisKind::$name => <$setting>::of_series(method),)* }
+        }
 
-            /// Its name.
-            pub fn key(self) -> &'static str {
-                match self { $(Self::$name => $key,)* }
-            }
-
-            /// What it varies, in a few words.
-            pub fn summary(self) -> &'static str {
-                match self { $(Self::$name => $summary.trim(),)* }
-            }
-
-            /// What is known of it without its points.
-            pub fn facts(self) -> &'static Facts {
-                match self { $(Self::$name => &<$setting>::FACTS,)* }
-            }
-
-            /// A method as its series is named: without the setting that the points replace.
-            pub fn of_series(self, method: &MethodSpec) -> MethodSpec {
-                match self { $(Self::$name => <$setting>::of_series(method),)* }
-            }
-
+        impl Axis {
             /// The requested axis. Fails if no point is requested, or one is written wrongly.
-            pub fn requested(self, request: &Request<'_>) -> Result<Axis> {
-                Axis::new(match self {
-                    $(Self::$name => <$setting>::requested(request)?.into_iter().map(Point::$name).collect(),)*
+            pub fn requested(axis: AxisKind, request: &Request<'_>) -> Result<Self> {
+                Self::new(match axis {
+                    $(AxisKind::$name => <$setting>::requested(request)?.into_iter().map(Point::$name).collect(),)*
                 })
             }
         }
@@ -262,42 +193,19 @@ macro_rules! axes {
 
 axes! {
     /// Work of the application per packet.
-    Work(WorkModel) = "work",
+    Work(WorkModel),
     /// Frame sizes.
-    Size(Sizes) = "size",
+    Size(Sizes),
     /// Memory for the ring, and its block size.
-    Ring(RingSize) = "ring",
+    Ring(RingSize),
     /// The CPUs of each task.
-    Placement(PlacementChoice) = "placement",
+    Placement(PlacementChoice),
     /// The offered load.
-    Load(Load) = "load",
+    Load(Load),
     /// Interrupt moderation of the receiving interface.
-    Coalesce(Moderation) = "coalesce",
+    Coalesce(Moderation),
     /// Number of threads of a method that share the frames.
-    Members(MemberCount) = "members",
-}
-
-impl AxisKind {
-    /// Whether its readings show this.
-    pub fn shows(self, analysis: Analysis) -> bool {
-        self.facts().shows == Some(analysis)
-    }
-
-    /// Whether its points replace the placements of a plan.
-    pub fn replaces_placements(self) -> bool {
-        matches!(self.facts().named, Named::Placements(_))
-    }
-
-    /// Whether its points replace the loads of a plan.
-    pub fn replaces_loads(self) -> bool {
-        self.facts().named == Named::Loads
-    }
-}
-
-impl fmt::Display for AxisKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.key())
-    }
+    Members(MemberCount),
 }
 
 /// Points of one kind, each once.

@@ -4,18 +4,10 @@ use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
 
-use super::{Facts, Named, Request, Setting};
+use super::{Request, Setting};
 use crate::Result;
 
 impl Setting for PlacementChoice {
-    const FACTS: Facts = Facts {
-        heading: "Placement",
-        words: "the placement",
-        named: Named::Placements(&[Self::Same, Self::Other]),
-        shows: None,
-        in_trials: true,
-    };
-
     fn label(&self) -> String {
         format!("placement {self}")
     }

@@ -4,7 +4,7 @@ use capbench_model::laboratory::Setup;
 use capbench_model::trial::Load;
 use capbench_model::units::ByteCount;
 
-use super::{Analysis, Axis, Facts, Named, Point, Request, Setting, contradiction};
+use super::{Axis, Point, Request, Setting, contradiction};
 use crate::Result;
 
 /// Ring and blocks of a point.
@@ -72,14 +72,6 @@ fn range(from: u32, to: u32, slot: ByteCount) -> Result<Vec<RingSize>> {
 }
 
 impl Setting for RingSize {
-    const FACTS: Facts = Facts {
-        heading: "Ring",
-        words: "the ring",
-        named: Named::Points,
-        shows: Some(Analysis::Buffers),
-        in_trials: false,
-    };
-
     fn label(&self) -> String {
         let Self { ring, block } = self;
         if ring == block {

@@ -5,18 +5,10 @@ use capbench_frames::units::FrameSize;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, SizeLabel};
 
-use super::{Analysis, Facts, Named, Request, Setting};
+use super::{Request, Setting};
 use crate::Result;
 
 impl Setting for Sizes {
-    const FACTS: Facts = Facts {
-        heading: "Frame size",
-        words: "the frame size",
-        named: Named::Sizes(&[64, 128, 256, 512, 1024, 1280, 1518]),
-        shows: Some(Analysis::LineRates),
-        in_trials: true,
-    };
-
     fn label(&self) -> String {
         format!("{} B", SizeLabel::from(self))
     }

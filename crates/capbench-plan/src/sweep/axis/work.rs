@@ -4,7 +4,7 @@ use capbench_model::laboratory::Setup;
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 
-use super::{Analysis, Axis, Facts, Named, Point, Request, Setting, Spacing, contradiction};
+use super::{Axis, Point, Request, Setting, Spacing, contradiction};
 use crate::Result;
 
 impl Axis {
@@ -30,14 +30,6 @@ fn range(from: WorkModel, to: WorkModel, points: usize, spacing: Spacing) -> Res
 }
 
 impl Setting for WorkModel {
-    const FACTS: Facts = Facts {
-        heading: "Work per packet",
-        words: "the work per packet",
-        named: Named::Points,
-        shows: Some(Analysis::CostRegimes),
-        in_trials: true,
-    };
-
     fn label(&self) -> String {
         format!("work {self}")
     }

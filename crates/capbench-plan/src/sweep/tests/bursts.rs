@@ -7,7 +7,8 @@ use crate::bursts::BurstSearch;
 use crate::simulated::tampered::Tampered;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::BackToBackTest;
-use crate::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_judge::bursts::BurstEnd;
+use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_model::trial::Trial;
 
 const SLOT: ByteCount = ByteCount(2048);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::{Reading, SweepOutcome};
+use capbench_judge::sweep::{Reading, SweepOutcome};
 
 fn path() -> SimulatedLaboratory {
     SimulatedLaboratory::new(

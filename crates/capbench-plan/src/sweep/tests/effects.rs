@@ -3,8 +3,8 @@
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::Spacing;
-use crate::sweep::effects::effects;
-use crate::sweep::outcome::Swept;
+use capbench_judge::sweep::effects::effects;
+use capbench_judge::sweep::outcome::Swept;
 
 /// What is said of the effects, a line each.
 fn said(plan: &SweepPlan, methods: Vec<SimulatedMethod>) -> Vec<String> {

@@ -45,7 +45,7 @@ type Read = (String, Vec<(usize, f64, u32, usize)>);
 
 /// What was read at every point, without the numbers of trials.
 fn essence(run: &SweepRun) -> Vec<Read> {
-    let reading = |reading: &crate::sweep::outcome::Reading| {
+    let reading = |reading: &capbench_judge::sweep::outcome::Reading| {
         (reading.point, reading.delivered_pps.median, reading.lossless, reading.trials.len())
     };
     let series = run.outcome.series.iter();

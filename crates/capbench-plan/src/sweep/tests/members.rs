@@ -7,8 +7,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::scaling::{Cause, Needed, Scaling, Stop};
-use crate::sweep::{AxisKind, MemberCount};
+use crate::sweep::MemberCount;
+use capbench_judge::sweep::AxisKind;
+use capbench_judge::sweep::scaling::{Cause, Needed, Scaling, Stop};
 
 const METHOD: &str = "packet-v3+fanout=lb";
 const NUMBERS: [u16; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
@@ -129,7 +130,7 @@ fn contention_and_coherence_are_distinguished() {
 fn members_that_disturb_each_other_little_have_no_stop() {
     let found = scaling(&plan_of(1..=8, Load::Maximum), path(1e9, FREE));
     assert_eq!(found.stop, None);
-    assert!(found.limits.iter().all(|limit| *limit == capbench_model::limit::members::MembersLimit::Members));
+    assert!(found.limits.iter().all(|limit| *limit == capbench_judge::limit::members::MembersLimit::Members));
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn numbers_of_members_are_requested_as_other_points_are() {
             cpus,
             load: &|_, _| Err("no load".into()),
         };
-        let axis = AxisKind::Members.requested(&request).map_err(|error| error.to_string())?;
+        let axis = Axis::requested(AxisKind::Members, &request).map_err(|error| error.to_string())?;
         Ok::<_, String>(
             axis.points().iter().map(|point| point.coordinate().unwrap().0 as u16).collect::<Vec<_>>(),
         )

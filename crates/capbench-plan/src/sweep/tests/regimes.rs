@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::outcome::Swept;
-use crate::sweep::regimes::cost_regimes;
-use crate::sweep::regimes::{Regimes, Saturated, find};
 use crate::sweep::{Spacing, presets};
+use capbench_judge::sweep::outcome::Swept;
+use capbench_judge::sweep::regimes::cost_regimes;
+use capbench_judge::sweep::regimes::{Regimes, Saturated, find};
 
 /// Points of a series at which the application is the limit.
 fn saturated(run: &SweepRun) -> Vec<Saturated> {

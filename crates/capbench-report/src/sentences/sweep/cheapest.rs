@@ -3,11 +3,11 @@
 use std::ptr;
 
 use crate::results::Finding;
+use capbench_judge::sweep::Analysis;
+use capbench_judge::sweep::contrasts::{Evidence, Lead, Leads};
+use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
 use capbench_model::trial::TrialResult;
 use capbench_model::saved::SavedMethod;
-use capbench_plan::sweep::Analysis;
-use capbench_plan::sweep::contrasts::{Evidence, Lead, Leads};
-use capbench_plan::sweep::outcome::{Reading, Series, Swept, numbers};
 
 use crate::sentences::time;
 

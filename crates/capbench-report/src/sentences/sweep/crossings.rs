@@ -2,8 +2,8 @@
 use std::ptr;
 
 use crate::results::Finding;
-use capbench_plan::sweep::contrasts::{Lead, Leads};
-use capbench_plan::sweep::outcome::{Reading, Series, Swept, numbers};
+use capbench_judge::sweep::contrasts::{Lead, Leads};
+use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
 
 use crate::sentences::{percent, time};
 

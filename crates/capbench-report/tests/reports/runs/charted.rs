@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_judge::search::{SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::Recording;
@@ -18,7 +19,7 @@ use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::bursts::BurstSearch;
 use capbench_plan::for_tests::{Collected, at, bench_plan, dain, methods, pps, sweep_plan};
-use capbench_plan::search::{SearchPlan, Stored, parse};
+use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
 use capbench_report::for_tests::results;
@@ -50,7 +51,8 @@ pub fn searches() -> Results {
         let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
         let mut trial = path.prepare(&setup).unwrap();
         let found =
-            plan.run_nth(nth, method, &mut *trial, Stored::default(), &mut Collected::default()).unwrap();
+            search::run_nth(&plan, nth, method, &mut *trial, Stored::default(), &mut Collected::default())
+                .unwrap();
         results.searches.push(found.outcome);
         results.trials.extend(found.trials);
     }

@@ -1,6 +1,6 @@
 //! A comparison of two runs in which everything is that one can say.
 
-use capbench_plan::comparison::{
+use capbench_judge::comparison::{
     Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds,
 };
 

@@ -9,19 +9,21 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use capbench_judge::livelock;
+use capbench_judge::search::{Goal, SearchPlan, parse};
 use capbench_model::environment::Environment;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::ledger::Entry;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::trial::TrialResult;
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, at, bench_plan, path, pps, sweep_plan};
-use capbench_plan::guards::{Guarded, Policy, livelock};
+use capbench_plan::guards::{Guarded, Policy};
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
-use capbench_plan::search::{self, Goal, SearchPlan, Stored};
-use capbench_plan::session::NotMeasured;
+use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, Point, SweepPlan};
@@ -135,14 +137,15 @@ pub fn small_bench() -> Results {
 
 /// Two methods, one of which holds what the generator sends.
 pub fn search() -> Results {
-    let plan = SearchPlan::new(search::parse("ndr,pdr").unwrap());
+    let plan = SearchPlan::new(parse("ndr,pdr").unwrap());
     let (mut trials, mut searches) = (Vec::new(), Vec::new());
     let mut laboratory = path();
     for method in ["packet-v2", "packet-v3"] {
         let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
         let mut trial = laboratory.prepare(&setup).unwrap();
         let mut kept = Collected::default();
-        let outcome = plan.run(method, trial.as_mut(), Stored::default(), &mut kept).unwrap().outcome;
+        let outcome =
+            search::run(&plan, method, trial.as_mut(), Stored::default(), &mut kept).unwrap().outcome;
         trials.extend(kept.trials);
         searches.push(outcome);
     }
@@ -172,7 +175,7 @@ pub fn rfc2544() -> Results {
         initial_duration: extent.trial.min(Duration::from_secs(1)),
         ..goal
     };
-    let plan = SearchPlan::new(search::parse("rfc2544").unwrap().into_iter().map(goal).collect());
+    let plan = SearchPlan::new(parse("rfc2544").unwrap().into_iter().map(goal).collect());
     let suite = Suite {
         tests: vec![Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery],
         extent,

@@ -1,11 +1,12 @@
 //! What is said of searches.
 
+use capbench_judge::search::{SearchOutcome, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::units::ByteCount;
 use capbench_plan::for_tests::Collected;
-use capbench_plan::search::{self, SearchOutcome, SearchPlan, Stored};
+use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
@@ -16,9 +17,11 @@ use super::run_of;
 fn nth(nth: Option<u32>, method: &str, goals: &str, path: &mut SimulatedLaboratory) -> SearchOutcome {
     let mut setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
     setup.capture.ring = ByteCount(64 << 20);
-    let plan = SearchPlan::new(search::parse(goals).unwrap());
+    let plan = SearchPlan::new(parse(goals).unwrap());
     let mut trial = path.prepare(&setup).unwrap();
-    plan.run_nth(nth, "a path", trial.as_mut(), Stored::default(), &mut Collected::default()).unwrap().outcome
+    search::run_nth(&plan, nth, "a path", trial.as_mut(), Stored::default(), &mut Collected::default())
+        .unwrap()
+        .outcome
 }
 
 fn search(goals: &str, path: &mut SimulatedLaboratory) -> SearchOutcome {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
+use capbench_judge::soak::record::SoakRecord;
+use capbench_judge::soak::segment::Segment;
 use capbench_model::for_tests::setup;
 use capbench_model::trial::TrialResult;
 use capbench_plan::for_tests::Collected;
 use capbench_plan::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::soak::SoakPlan;
-use capbench_plan::soak::record::SoakRecord;
-use capbench_plan::soak::segment::Segment;
 use capbench_report::results::Results;
 use capbench_report::sentences;
 

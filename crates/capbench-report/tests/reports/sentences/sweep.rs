@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use capbench_judge::bursts::BurstEnd;
+use capbench_judge::limit::Limit;
 use capbench_model::ledger::LostAt;
-use capbench_model::limit::Limit;
 use capbench_model::loss_pattern::{LossPattern, Spread, Window};
 use capbench_model::places::Place;
 use capbench_model::units::ByteCount;
@@ -12,7 +13,6 @@ use capbench_plan::bursts::BurstSearch;
 pub(crate) use capbench_plan::for_tests::sweep_plan as plan;
 use capbench_plan::for_tests::{Collected, at, dain};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use capbench_plan::sweep::back_to_back::BurstEnd;
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use capbench_judge::livelock;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance, Stall};
 use capbench_model::ledger::Entry;
 use capbench_model::loss_pattern::{
@@ -10,7 +11,6 @@ use capbench_model::loss_pattern::{
 use capbench_model::places::Place;
 use capbench_model::trial::{Emptying, Guarding, Retried};
 use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
-use capbench_plan::guards::livelock;
 
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::read::Run;

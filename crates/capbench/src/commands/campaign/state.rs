@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use capbench_plan::search::End;
+use capbench_judge::search::End;
 use capbench_report::results::{Results, RunDirectory};
 use capbench_report::{read, report};
 

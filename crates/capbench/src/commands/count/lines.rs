@@ -9,10 +9,10 @@ use capbench_sys::host::LinkLayer;
 use capbench_sys::host::clock;
 use console::Term;
 
-use super::CountFlags;
 use super::documents::{
     self, Document, Interval, LostAt, OfFilter, OfMember, SCHEMA_VERSION, TakenByXdp, Verified,
 };
+use super::plan::CountPlan;
 use crate::output::{print, print_json_line};
 use crate::status::{BitRates, Figures, InPlace, Losses, OtherTrial, lost, other_trials, word};
 
@@ -45,13 +45,23 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn new(flags: &CountFlags, mut each: Vec<String>, layer: LinkLayer) -> Self {
-        let CountFlags { json, frames: sent, .. } = *flags;
+    pub fn new(plan: &CountPlan) -> Self {
+        let CountPlan { json, sent, .. } = *plan;
         let in_place = if json { None } else { InPlace::on(Term::stdout()) };
+        let mut each = plan.counting.filters.names();
         if !each.is_empty() {
             each.push("none of these".into());
         }
-        Self { json, in_place, each, sent, layer, last: Totals::default(), fill: None, fullest: None }
+        Self {
+            json,
+            in_place,
+            each,
+            sent,
+            layer: plan.interface.layer,
+            last: Totals::default(),
+            fill: None,
+            fullest: None,
+        }
     }
 
     /// Notes a fill level.

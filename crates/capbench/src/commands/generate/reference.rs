@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use capbench_judge::search;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, Listed, PATH_SETTINGS};
 use capbench_model::places::{ALL, About, about};
-use capbench_plan::search;
 use capbench_traffic::transmit;
 use serde_json::Value;
 

@@ -8,20 +8,12 @@ use capbench_traffic::SendReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Thread;
 use super::replay::{Loaded, ReplayDocument};
-use crate::status::BitRates;
+use super::sending::Thread;
+use crate::status::{BitRates, fcs_octets};
 
 /// Version of [`Document`].
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// Octets of FCS that the link adds to each frame.
-pub fn fcs_octets(layer: LinkLayer) -> u16 {
-    match layer {
-        LinkLayer::Ethernet => FCS_OCTETS,
-        LinkLayer::Ip => 0,
-    }
-}
 
 /// Frames per second from the first frame to the last: one interval fewer than frames.
 fn rate(report: &SendReport) -> f64 {
@@ -143,7 +135,7 @@ pub struct ThreadDocument {
 
 impl ThreadDocument {
     /// What a thread sent.
-    pub(super) fn new(thread: &Thread) -> Self {
+    pub fn new(thread: &Thread) -> Self {
         let Thread { stream, cpu, report } = thread;
         Self {
             stream: stream.0,

@@ -1,13 +1,15 @@
 //! `send --packet`: the flows of a packet file.
 
+use std::num::NonZeroU16;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use capbench_frames::{FlowDefaults, FlowSet, Mtu, PacketFile, StackFlow};
 use capbench_sys::host::trust::Trust;
 use clap::Args;
 
-use super::{SendFlags, describe, sizes_in_words};
+use super::words::{pace_in_words, sizes_in_words};
 use crate::exit::Usage;
 
 #[derive(Args, Clone, Debug)]
@@ -27,41 +29,47 @@ pub struct PacketFlags {
 const LONGEST: u64 = 4 << 20;
 
 impl PacketFlags {
-    /// The flows of the file, if there is one. `line` is the speed of the line in bits per second.
-    pub fn load(&self, flags: &SendFlags, mtu: Mtu, line: Option<f64>) -> Result<Option<FlowSet>> {
-        let Some(file) = &self.packet else { return Ok(None) };
+    /// The flows of the file, if there is one: with these defaults, and an end if there is no `duration`. Each of the threads needs
+    /// a flow. `line` is the speed of the line in bits per second.
+    pub fn load(
+        self,
+        defaults: &FlowDefaults,
+        duration: Option<Duration>,
+        threads: NonZeroU16,
+        mtu: Mtu,
+        line: Option<f64>,
+    ) -> Result<Option<FlowSet>> {
+        let Some(file) = self.packet else { return Ok(None) };
         let name = file.display();
-        let text = Trust::everybody().read_text(file, LONGEST).with_context(|| format!("--packet {name}"))?;
-        let defaults = FlowDefaults {
-            sizes: flags.size.clone(),
-            rate: flags.rate,
-            burst: flags.burst,
-            poisson: flags.poisson,
-            frames: flags.count,
-        };
-        let set = PacketFile::from_toml(&text).and_then(|file| file.flow_set(&defaults, mtu, line));
+        let text =
+            Trust::everybody().read_text(&file, LONGEST).with_context(|| format!("--packet {name}"))?;
+        let set = PacketFile::from_toml(&text).and_then(|file| file.flow_set(defaults, mtu, line));
         let set = set.map_err(|error| Usage(format!("--packet {name}: {error}")))?;
-        if let (Some(flow), None) = (set.endless(), flags.duration) {
+        if let (Some(flow), None) = (set.endless(), duration) {
             return Err(Usage(format!(
                 "--packet {name}: flow {} has no end; state its count or seconds, or use --count or --duration",
                 flow.name
             ))
             .into());
         }
-        let (threads, flows) =
-            (flags.threads.map_or(1, |threads| usize::from(threads.get())), set.flows().len());
+        let flows = set.flows().len();
         let why = "one thread sends each; ask for as many at most";
-        ensure!(threads <= flows, Usage(format!("--threads {threads}: {name} has {flows} flows, and {why}")));
+        ensure!(
+            usize::from(threads.get()) <= flows,
+            Usage(format!("--threads {threads}: {name} has {flows} flows, and {why}"))
+        );
         Ok(Some(set))
     }
 }
 
 /// The flows, a line each: what a plan prints.
 pub fn in_words(set: &FlowSet) -> String {
-    let line = |flow: &StackFlow| {
-        let (stack, sizes) = (flow.plan.stack(), sizes_in_words(flow.plan.asked()));
-        let when = describe(&flow.schedule, flow.frames, flow.duration);
-        format!("flow {}: {stack}, {sizes}, {when}\n", flow.name)
-    };
-    set.flows().iter().map(line).collect()
+    let mut lines = String::new();
+    for flow in set.flows() {
+        let StackFlow { name, plan, schedule, frames, duration, .. } = flow;
+        let sizes = sizes_in_words(plan.asked());
+        let pace = pace_in_words(schedule, *frames, *duration);
+        lines += &format!("flow {name}: {}, {sizes}, {pace}\n", plan.stack());
+    }
+    lines
 }

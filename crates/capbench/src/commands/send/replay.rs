@@ -63,14 +63,14 @@ impl ReplayFlags {
 
     /// Reads the file, if there is one. `count` is that of `--count`; `own_times`: nothing else says when to send.
     pub fn load(
-        &self,
+        self,
         layer: LinkLayer,
         mtu: Mtu,
         destination: Option<MacAddress>,
         count: Option<u64>,
         own_times: bool,
     ) -> Result<Option<Loaded>> {
-        let Some(file) = &self.file else { return Ok(None) };
+        let Some(file) = self.file else { return Ok(None) };
         if layer == LinkLayer::Ip && (destination.is_some() || self.src_mac.is_some()) {
             let why = "this interface has IP packets without Ethernet addresses; leave the flag out";
             return Err(Usage(format!("--dst-mac, --src-mac: {why}")).into());
@@ -82,14 +82,14 @@ impl ReplayFlags {
             memory: ByteCount(memory::available()?.bytes / 2),
             destination,
             source: self.src_mac,
-            leave_out: self.leave_out.clone(),
+            leave_out: self.leave_out,
             times: match (own_times, self.unsorted) {
                 (false, _) => WantedTimes::Nothing,
                 (true, false) => WantedTimes::Sorted,
                 (true, true) => WantedTimes::Raised,
             },
         };
-        let replay = replay::read(capture_files::open(file)?, &options);
+        let replay = replay::read(capture_files::open(&file)?, &options);
         let mut replay = replay.map_err(|error| anyhow!("{} {error}", file.display()))?;
         let times = std::mem::take(&mut replay.times);
         let speed = self.speed.unwrap_or(Speed::RECORDED);
@@ -106,7 +106,7 @@ impl ReplayFlags {
         let frames = replay.frames.count().saturating_mul(loops).min(count.unwrap_or(u64::MAX));
         let span_s = times.as_ref().map_or(0.0, |times| times.last_ns() as f64 / 1e9);
         let schedule = times.map(|times| Schedule::Recorded(Arc::new(times)));
-        Ok(Some(Loaded { file: file.clone(), replay, schedule, frames, span_s }))
+        Ok(Some(Loaded { file, replay, schedule, frames, span_s }))
     }
 }
 

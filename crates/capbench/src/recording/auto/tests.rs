@@ -3,9 +3,9 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use capbench_host::environment;
+use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_model::disturbance::CpuDisturbance;
 use capbench_plan::for_tests::searching_bench_plan;
-use capbench_plan::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_report::results::Results;
 use capbench_testing::Scratch;

@@ -1,0 +1,29 @@
+//! What measurements mean, as pure functions of trials: no input or output, no clock, no chance.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`search`] | when a load is sustained; the result of a search |
+//! | [`limit`] | what limited a method, or its members |
+//! | [`livelock`] | which trials show receive livelock |
+//! | [`recommendation`] | which method to use, by the trials and searches of a bench |
+//! | [`comparison`] | whether two runs, or methods that took turns, differ |
+//! | [`sweep`] | readings over a varied parameter: contrasts, effects, cost regimes, scaling |
+//! | [`rfc2544`], [`bursts`] | outcomes of the tests of RFC 2544, and of searches for the longest burst |
+//! | [`soak`] | the record of a soak |
+
+#![forbid(unsafe_code)]
+
+pub mod bursts;
+pub mod comparison;
+mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+pub mod limit;
+pub mod livelock;
+pub mod recommendation;
+pub mod rfc2544;
+pub mod search;
+pub mod soak;
+pub mod sweep;
+
+pub use error::{JudgeError, Result};

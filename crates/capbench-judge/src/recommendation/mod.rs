@@ -1,0 +1,414 @@
+//! Which method to use on this host: a pure function of the trials and searches of a bench.
+//!
+//! Methods are ranked within one set-up only: the same frame size, placement and work. They are ranked by the highest load that
+//! they sustain without loss. Methods whose limits are not distinguished are ranked by their CPU time per packet at one equal
+//! load, and then by the privilege that they need. docs/bench.md has the rules.
+//!
+//! | file | what |
+//! |---|---|
+//! | `sustained` | the limits of one method: what its trials and its search show |
+//! | `cost` | CPU time per packet at the equal load |
+//! | `rank` | the order of the methods of one set-up, and what is certain about it |
+
+mod cost;
+mod rank;
+mod sustained;
+
+use crate::limit::Limit;
+use capbench_model::places::Place;
+use capbench_model::statistics::by_key;
+use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
+use capbench_model::work::Work;
+use capbench_model::method_spec::MethodSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::search::SearchOutcome;
+
+/// The goal of a bench's searches without any loss.
+pub const LOSSLESS: &str = "lossless";
+/// The goal of a bench's searches that allows up to 0.1 % loss.
+pub const NEARLY_LOSSLESS: &str = "nearly-lossless";
+/// The loss ratio of the second goal.
+pub const NEARLY: f64 = 0.001;
+
+/// Which method to use on this host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Recommendation {
+    /// The question that it answers.
+    pub question: Question,
+    /// The method to use, by the first ranking; absent if its trials name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<SavedMethod>,
+    /// How certain it is that no other method is better; absent if its trials leave several methods, or name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<Certainty>,
+    /// One ranking per set-up. The first one answers the question: it has the smallest frames, in the first placement.
+    pub rankings: Vec<Ranking>,
+}
+
+/// The question that a bench answers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Question {
+    /// Which method sustains the highest load without loss?
+    HighestRate,
+    /// Which of the methods that sustain this load costs the least CPU time?
+    CheapestAt {
+        /// The load in frames per second.
+        pps: f64,
+    },
+}
+
+/// The methods of one set-up, the recommended one first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Ranking {
+    /// The frame size with FCS, or the name of a mix.
+    pub frame_size: SizeLabel,
+    /// The placement.
+    pub placement: SavedPlacement,
+    /// Work per packet.
+    pub work: SavedWork,
+    /// The precision to which the methods of the first rank were searched, or if none was, the finest of the others. Methods whose
+    /// limits differ by more than twice this share are distinguished on a quiet host. Absent if no search ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
+    /// The load at which CPU time is compared, in frames per second. Absent if no load was sustained by all that were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equal_load_pps: Option<f64>,
+    /// The methods, best first.
+    pub methods: Vec<Ranked>,
+    /// What follows from the order.
+    pub conclusion: Conclusion,
+}
+
+/// One method in a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Ranked {
+    /// The method.
+    pub method: SavedMethod,
+    /// Its rank by sustained load, from 1. The limits of methods with the same rank are not distinguished.
+    pub rank: u32,
+    /// How certain it is that its limit is below that of the first rank. Absent for that rank, which also has the methods whose
+    /// limit is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Certainty>,
+    /// The highest load that it sustains without loss.
+    pub lossless: Sustained,
+    /// The highest load at which it loses up to 0.1 % of the frames.
+    pub nearly_lossless: Sustained,
+    /// CPU time per packet at the equal load; absent if it was not measured there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// What limits it without loss; the generator if no load showed its own limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<Limit>,
+    /// The place that loses most frames just above its limit; absent if it lost none, or at an unknown place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<Place>,
+    /// Number of trials that support these figures.
+    pub trials: u32,
+    /// How many of them the host disturbed.
+    pub disturbed: u32,
+}
+
+/// The highest load that a method sustains, frames per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Sustained {
+    /// What is known of it.
+    pub status: SustainedStatus,
+    /// The highest load that it sustained; absent if it sustained none of the loads that were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower_pps: Option<f64>,
+    /// The lowest load that it did not sustain; absent if no load showed its limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper_pps: Option<f64>,
+    /// The lowest load at which it lost more frames than the host's disturbances explain: its limit is certainly below. Equal to
+    /// `upper_pps` on a quiet host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most_pps: Option<f64>,
+    /// Distance of the bounds as a share of the upper one; absent unless both are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
+    /// The distance of the bounds that its search aimed at, as a share of the upper one. Absent without a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched_to: Option<f64>,
+    /// Numbers of the trials at both bounds.
+    pub trials: Vec<u32>,
+}
+
+/// What is known of a sustained load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SustainedStatus {
+    /// The limit is between two bounds.
+    Between,
+    /// No load showed the limit: generator, link or user allowed no higher one.
+    AtLeast,
+    /// The host disturbed the trials at the upper bound. The limit can be above it.
+    Disturbed,
+    /// It did not sustain the lowest load that was tried.
+    NotReached,
+    /// No trial shows anything.
+    Unknown,
+}
+
+/// CPU time per packet at the equal load, in nanoseconds. Medians of the visits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Cost {
+    /// Time of the application: the middle of the interval that contains it. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_ns: Option<f64>,
+    /// Half the width of the interval that contains it, by clocks and visits.
+    pub app_error_ns: f64,
+    /// Time of application and kernel; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_ns: Option<f64>,
+    /// Half the width of the interval that contains it, by clocks and visits.
+    pub total_error_ns: f64,
+    /// Numbers of the trials.
+    pub trials: Vec<u32>,
+    /// Whether the host disturbed one of them.
+    pub disturbed: bool,
+}
+
+/// What follows from the order of the methods of a set-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Conclusion {
+    /// Use this method.
+    Use {
+        /// The method.
+        method: SavedMethod,
+        /// What puts it above the next one.
+        because: Because,
+        /// How certain it is that no method outside `equal` is better.
+        certainty: Certainty,
+        /// Methods whose limits and costs are known, and equal to its own within their errors.
+        equal: Vec<SavedMethod>,
+    },
+    /// The trials leave several methods.
+    OneOf {
+        /// The one of them to use meanwhile: it sustains a load without loss and costs least. Absent in old files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        best: Option<SavedMethod>,
+        /// All of them, the one with the highest known load first.
+        methods: Vec<SavedMethod>,
+        /// Methods that are worse all the same.
+        worse: Vec<SavedMethod>,
+        /// Words of a capbench command, without the program, that would settle it.
+        settle: Vec<String>,
+    },
+    /// No method sustained any load, or the load asked for, without loss.
+    NoneLossless {
+        /// The method that comes closest; absent if no trial shows one.
+        best: Option<SavedMethod>,
+        /// What limits that method.
+        limit: Option<Limit>,
+        /// The place that loses most of its frames.
+        place: Option<Place>,
+    },
+    /// The generator did not send the load in question, so no method was tested at it.
+    NotSent {
+        /// The load that it sent, frames per second.
+        sent_pps: f64,
+    },
+    /// No trial shows anything about a method.
+    Nothing,
+}
+
+/// Why a method is recommended and not the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// No other method was measured.
+    OnlyOne,
+    /// It sustains the highest load, or it alone sustains the load asked for.
+    Rate,
+    /// Among equal rates it costs the least application time.
+    ApplicationTime,
+    /// Among equal rates and equal application time it costs the least CPU time in all.
+    TotalTime,
+    /// Among equal rates and costs it needs the least privilege.
+    Privilege,
+    /// Nothing distinguishes it from the methods in `equal`.
+    Equal,
+}
+
+/// How certain a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// The intervals are further apart than the stated precision, or undisturbed trials of the cost decide. The host disturbed up
+    /// to half of the trials of the set-up.
+    Certain,
+    /// The same, but the intervals are closer, a trial of the cost was disturbed, or more than half of all trials.
+    Likely,
+}
+
+/// Frame size, placement and work, in which methods are compared.
+type Scene = (SizeLabel, SavedPlacement, SavedWork);
+
+/// The trials of one method in one set-up that show something about it.
+struct Entrant<'r> {
+    method: &'r SavedMethod,
+    trials: Vec<&'r TrialResult>,
+    searches: Vec<&'r SearchOutcome>,
+}
+
+/// Recommends a method, by the trials and searches of a bench. `None` if there are no trials of a bench.
+pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<Recommendation> {
+    let has = |phase| trials.iter().any(|trial: &TrialResult| trial.phase == phase);
+    let question = match trials.iter().find(|trial| trial.phase == Phase::FixedLoad) {
+        Some(trial) => Question::CheapestAt { pps: trial.intended_pps? },
+        None if has(Phase::BestEffort) => Question::HighestRate,
+        None => return None,
+    };
+    let of_bench = trials.iter().filter(|trial| {
+        matches!(
+            trial.phase,
+            Phase::BestEffort | Phase::CommonLoad | Phase::Confirmation | Phase::FixedLoad | Phase::Search
+        )
+    });
+    let of_bench: Vec<&TrialResult> = of_bench.collect();
+    let mut scenes = by_key(of_bench.iter().copied(), |trial| compared_in(trial, &of_bench));
+    let first_placement = scenes.first().map(|((_, placement, _), _)| placement.clone())?;
+    scenes.sort_by(|(one, ones), (other, others)| {
+        let octets = |trials: &[&TrialResult]| trials[0].profile.mean_frame_size;
+        let by_placement = (one.1 != first_placement).cmp(&(other.1 != first_placement));
+        by_placement.then(octets(ones).total_cmp(&octets(others)))
+    });
+    let rankings: Vec<Ranking> =
+        scenes.iter().map(|(scene, own)| rank::ranking(question, scene, &entrants(own, searches))).collect();
+    let (method, certainty) = match rankings.first().map(|first| &first.conclusion) {
+        Some(Conclusion::Use { method, certainty, .. }) => (Some(method.clone()), Some(*certainty)),
+        Some(Conclusion::OneOf { best, .. }) => (best.clone(), None),
+        _ => (None, None),
+    };
+    Some(Recommendation { question, method, certainty, rankings })
+}
+
+fn scene(trial: &TrialResult) -> Scene {
+    let profile = &trial.profile;
+    (profile.frame_size.clone(), profile.placement.clone(), profile.work.clone())
+}
+
+/// The set-up in which the method of a trial is compared. A program that has its own work is compared with the methods of the
+/// first work.
+fn compared_in(trial: &TrialResult, all: &[&TrialResult]) -> Scene {
+    let (frame_size, placement, work) = scene(trial);
+    let is_alike = |other: &&&TrialResult| {
+        let (other_size, other_placement, other_work) = scene(other);
+        other_size == frame_size && other_placement == placement && other_work != Work::OfProgram
+    };
+    let first = (work == Work::OfProgram).then(|| all.iter().find(is_alike).map(|other| scene(other))).flatten();
+    first.unwrap_or((frame_size, placement, work))
+}
+
+/// The methods of a set-up in the order in which they ran.
+fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Vec<Entrant<'r>> {
+    by_key(trials.iter().copied(), |trial| &trial.profile.method)
+        .into_iter()
+        .map(|(method, all)| {
+            let is_its = |search: &&SearchOutcome| {
+                let own = (&search.method, &search.frame_size, &search.placement, &search.work);
+                let profile = &all[0].profile;
+                own == (
+                    &Some(profile.method.clone()),
+                    &Some(profile.frame_size.clone()),
+                    &Some(profile.placement.clone()),
+                    &Some(profile.work.clone()),
+                )
+            };
+            let searches = searches.iter().filter(is_its).collect();
+            let trials = all.iter().copied().filter(|trial| trial.verdict != Verdict::Invalid).collect();
+            Entrant { method, trials, searches }
+        })
+        .collect()
+}
+
+impl Recommendation {
+    /// The ranking that answers the question.
+    pub fn headline(&self) -> Option<&Ranking> {
+        self.rankings.first()
+    }
+
+    /// Whether it names a method, or several equal ones, with certainty, and others were measured, too.
+    pub fn is_conclusive(&self) -> bool {
+        let certain = |ranking: &Ranking| match ranking.conclusion {
+            Conclusion::Use { certainty, because, .. } => {
+                certainty == Certainty::Certain && because != Because::OnlyOne
+            }
+            _ => false,
+        };
+        self.headline().is_some_and(certain)
+    }
+}
+
+/// Whether a method sustains a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sustains {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// The load is between the bounds of its limit, or above all loads that were tried.
+    Unknown,
+}
+
+impl Sustains {
+    /// Whether a method sustains a load with up to this loss in every set-up in which it was measured.
+    pub fn of(
+        trials: &[TrialResult],
+        searches: &[SearchOutcome],
+        method: &MethodSpec,
+        pps: f64,
+        loss_ratio: f64,
+    ) -> Self {
+        let own = trials.iter().filter(|trial| trial.profile.method == *method);
+        let set_ups = by_key(own, |trial| scene(trial));
+        let all: Vec<Self> = set_ups
+            .iter()
+            .flat_map(|(_, own)| entrants(own, searches))
+            .map(|entrant| {
+                let known = Sustained::of(&entrant, loss_ratio);
+                match (known.lower_pps, known.upper_pps) {
+                    (Some(lower), _) if lower >= pps * (1.0 - ROUNDING) => Self::Yes,
+                    (_, Some(upper)) if upper <= pps * (1.0 + ROUNDING) => Self::No,
+                    _ => Self::Unknown,
+                }
+            })
+            .collect();
+        match () {
+            () if all.contains(&Self::No) => Self::No,
+            () if all.is_empty() || all.contains(&Self::Unknown) => Self::Unknown,
+            () => Self::Yes,
+        }
+    }
+}
+
+/// The offered load of a trial can be below the intended one by this share: whole frames, and the last interval.
+pub const ROUNDING: f64 = 1e-3;
+
+impl Ranking {
+    /// The methods between which its trials do not decide.
+    pub fn undecided(&self) -> &[SavedMethod] {
+        match &self.conclusion {
+            Conclusion::OneOf { methods, .. } => methods,
+            _ => &[],
+        }
+    }
+
+    /// The highest load that any of its methods sustained without loss, frames per second.
+    pub fn leading_pps(&self) -> Option<f64> {
+        self.methods.iter().filter_map(|ranked| ranked.lossless.lower_pps).reduce(f64::max)
+    }
+
+    /// The figures of a method.
+    pub fn of<M>(&self, method: &M) -> Option<&Ranked>
+    where
+        SavedMethod: PartialEq<M>,
+    {
+        self.methods.iter().find(|ranked| ranked.method == *method)
+    }
+}

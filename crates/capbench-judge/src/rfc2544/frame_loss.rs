@@ -1,0 +1,60 @@
+//! The outcome of a test of frame loss rate (RFC 2544 26.3): the share of lost frames at loads from the maximum rate down, until
+//! two trials in succession lose nothing.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Ended, MaximumRate};
+use crate::bursts::Percent;
+use capbench_model::trial::Verdict;
+
+/// Trials in succession that must lose nothing.
+const CLEAN: usize = 2;
+
+/// The outcome of the test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FrameLossOutcome {
+    /// 100 %.
+    pub maximum: MaximumRate,
+    /// Difference of successive loads, as a share of the maximum rate.
+    pub step_percent: Percent,
+    /// Length of a trial in seconds.
+    pub duration_s: f64,
+    /// The curve, the highest load first.
+    pub points: Vec<LossPoint>,
+    /// Whether the last two trials sent everything and lost nothing, as the standard requires. If not, no lower load was left.
+    pub ends_without_loss: bool,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// A point of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LossPoint {
+    /// Intended load in percent of the maximum rate.
+    pub load_percent: f64,
+    /// Offered load in percent of the maximum rate; lower than the intended load if the generator fell short.
+    pub offered_percent: f64,
+    /// `(sent - delivered) * 100 / sent`.
+    pub loss_percent: f64,
+    /// Frames to send.
+    pub intended: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames delivered.
+    pub delivered: u64,
+    /// Whether the generator left frames unsent, so that the point does not represent this load.
+    #[serde(default)]
+    pub generator_limited: bool,
+    /// How its trial ended.
+    pub verdict: Verdict,
+    /// Number of the trial.
+    pub trial: u32,
+}
+
+impl FrameLossOutcome {
+    /// Whether the last trials in succession sent all intended frames and lost none.
+    pub fn is_clean(&self) -> bool {
+        let last = self.points.iter().rev().take(CLEAN);
+        last.filter(|point| !point.generator_limited && point.sent == point.delivered).count() == CLEAN
+    }
+}

@@ -1,0 +1,416 @@
+//! A load that is sustained, or is not, and the losses of its trials: how many frames, where, and how many in a row.
+//!
+//! A trial can lose nothing only because the buffer absorbed the excess. Frames that arrive faster than they are read wait, and
+//! a trial that ends before the buffer is full delivers all of them. A search looks for a load that can be sustained without a
+//! time limit. So backlogged frames count as frames that a longer trial loses ([`Backlogged`], [`Buffered`]).
+//!
+//! A search decides each load separately. On a host that stalls now and then, the share of lossy trials grows slowly with the
+//! load. Then chance decides which load is just sustained, and bounds half a per cent apart suggest a precision that does not
+//! exist ([`Apart`]). The probability treats the trials as they are. It ignores that these same trials selected the two bounds,
+//! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
+//! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::criteria::Criteria;
+use super::database::{Bounds, Database, Observation};
+use capbench_model::figures::grouped;
+use capbench_model::ledger::LostAt;
+use capbench_model::statistics::LEVEL;
+use capbench_model::statistics::counts::{self, Hits};
+use capbench_model::trial::{Phase, TrialResult};
+
+/// Trials by number, and the burst size that distinguishes frames waiting because they were sent together from excess frames.
+#[derive(Clone, Debug)]
+pub struct Trials<'t> {
+    by_number: BTreeMap<u32, &'t TrialResult>,
+    burst_frames: u32,
+}
+
+impl<'t> Trials<'t> {
+    /// The trials of a search.
+    pub fn new(trials: &'t [TrialResult], burst_frames: u32) -> Self {
+        Self { by_number: trials.iter().map(|trial| (trial.number, trial)).collect(), burst_frames }
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&'t TrialResult> {
+        self.by_number.get(&number).copied()
+    }
+
+    /// Whether the offered load depended on the receiver.
+    pub(super) fn load_depends(&self) -> bool {
+        self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
+    }
+
+    pub(super) fn of(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
+        seen.iter().filter_map(|trial| self.get(trial.number)).collect()
+    }
+
+    /// Frames of a trial that were delivered only because the buffer had room for them.
+    pub(super) fn backlogged(&self, trial: &TrialResult) -> u64 {
+        trial.buffered_frames(self.burst_frames)
+    }
+
+    /// Whether the load was too high all the time: the trial lost frames in half of its 100 ms windows, or frames were read
+    /// more slowly than they arrived. In fewer windows, nobody read frames for moments. Without inspection, 1 % of the frames
+    /// decide.
+    pub(super) fn is_overloaded(&self, trial: &TrialResult) -> bool {
+        match &trial.loss_pattern {
+            _ if self.backlogged(trial) > 0 => true,
+            _ if trial.lost() == 0 => false,
+            Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
+            None => trial.sent_loss_ratio() >= 0.01,
+        }
+    }
+}
+
+/// A load that is sustained, or is not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Bound {
+    /// Intended load, frames per second.
+    pub intended_pps: f64,
+    /// The lowest offered load of the trials that count for it: a lower bound is valid up to this load.
+    pub achieved_pps: f64,
+    /// Seconds of trials at this load.
+    pub seconds: f64,
+    /// Their numbers.
+    pub trials: Vec<u32>,
+    /// High-loss trials among its full-length ones, which lost or left unsent more than allowed. Absent in the first versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_loss: Option<HighLoss>,
+    /// The losses of these trials; absent if they lost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub losses: Option<Losses>,
+    /// Frames that high-loss trials delivered only because the buffer had room; absent if there were none.
+    #[serde(rename = "untaken", default, skip_serializing_if = "Option::is_none")]
+    pub backlogged: Option<Backlogged>,
+    /// Trials that the host disturbed. They count, because repeats were used up, or because a slow CPU causes none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<u32>,
+}
+
+/// Frames that were still in buffers when sending ended. A longer trial loses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Backlogged {
+    /// These frames, summed over all high-loss trials of the load.
+    pub frames: u64,
+    /// All frames that made these trials high-loss: backlogged, lost and unsent ones.
+    pub of: u64,
+}
+
+impl Backlogged {
+    fn of(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
+        let frames = high.iter().map(|trial| trials.backlogged(trial)).sum();
+        let others = |trial: &&TrialResult| trial.lost() + trial.shortfall();
+        let of = frames + high.iter().map(others).sum::<u64>();
+        (frames > 0).then_some(Self { frames, of })
+    }
+
+    /// Whether backlogged frames are the main reason why the load is too high.
+    pub fn decides(self) -> bool {
+        self.frames * 2 >= self.of
+    }
+}
+
+/// High-loss trials among the full-length ones of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HighLoss {
+    /// High-loss trials.
+    pub trials: u32,
+    /// All full-length trials.
+    pub of: u32,
+    /// The lower limit of the share of such trials (Clopper and Pearson, level 0.95).
+    pub low: f64,
+    /// The upper limit.
+    pub high: f64,
+}
+
+/// The losses of all trials of one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Losses {
+    /// The places of the losses, most first.
+    pub lost: Vec<LostAt>,
+    /// The highest loss of a single trial, as a share of its sent frames.
+    pub most_of_a_trial: f64,
+    /// The times of the losses; absent if frames were not inspected one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moments: Option<Moments>,
+}
+
+/// The times of the losses, in windows of 100 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Moments {
+    /// All windows.
+    pub windows: u64,
+    /// Windows with a loss.
+    pub lossy_windows: u64,
+    /// The longest run of consecutive lost frames.
+    pub longest_frames: u64,
+    /// Time from the first of them to the next received frame.
+    pub longest_ns: u64,
+}
+
+impl HighLoss {
+    fn of(Hits { hits, of }: Hits) -> Self {
+        let (low, high) = counts::share(hits, of);
+        Self { trials: hits, of, low, high }
+    }
+}
+
+impl Losses {
+    pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
+        let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
+        let most_of_a_trial = lossy().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
+        let lost = LostAt::sum(lossy().flat_map(|trial| trial.losses()));
+        Some(Self { lost, most_of_a_trial, moments: Moments::of(trials) })
+    }
+}
+
+impl Moments {
+    /// The times of all these losses; `None` if one lost frames that were not inspected.
+    pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
+        trials.iter().try_fold(Self::default(), |all, trial| {
+            let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else {
+                let windows = all.windows + (trial.sending_s * 10.0).ceil() as u64;
+                return (trial.lost() == 0).then_some(Self { windows, ..all });
+            };
+            let longest = shape.longest.first();
+            let (frames, ns) =
+                longest.map_or((0, 0), |burst| (burst.frames, burst.to_ns.saturating_sub(burst.from_ns)));
+            let (longest_frames, longest_ns) =
+                (all.longest_frames, all.longest_ns).max((frames.max(shape.bursts.max.unwrap_or(0)), ns));
+            Some(Self {
+                windows: all.windows + shape.windows,
+                lossy_windows: all.lossy_windows + shape.lossy_windows,
+                longest_frames,
+                longest_ns,
+            })
+        })
+    }
+}
+
+impl Bound {
+    /// The load of these trials by some criteria. `counts` are the trials that make it this high or this low.
+    pub(super) fn new(
+        seen: &[Observation],
+        trials: &Trials<'_>,
+        criteria: &Criteria,
+        counts: impl Fn(&Observation) -> bool,
+    ) -> Option<Self> {
+        let intended_pps = seen.first()?.load.get();
+        let achieved = seen.iter().filter(|trial| counts(trial)).map(|trial| trial.achieved.get());
+        let own = trials.of(seen);
+        let is_high = |trial: &&Observation| trial.loss_ratio > criteria.loss_ratio.get();
+        let high = seen.iter().filter(is_high).filter_map(|trial| trials.get(trial.number));
+        Some(Self {
+            intended_pps,
+            achieved_pps: achieved.fold(intended_pps, f64::min),
+            seconds: seconds(seen),
+            trials: seen.iter().map(|trial| trial.number).collect(),
+            high_loss: Some(HighLoss::of(hits(seen, criteria))),
+            losses: Losses::of(&own),
+            backlogged: Backlogged::of(&high.collect::<Vec<_>>(), trials),
+            disturbed: own
+                .iter()
+                .filter(|trial| !trial.disturbance.reasons().is_empty())
+                .map(|trial| trial.number)
+                .collect(),
+        })
+    }
+
+    /// Whether the load is too high mainly because frames were not read as fast as they arrived.
+    pub fn is_too_much_to_take(&self) -> bool {
+        self.backlogged.is_some_and(Backlogged::decides)
+    }
+}
+
+/// High-loss trials among the full-length ones: short trials lose less often.
+pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
+    let full = || seen.iter().filter(|trial| trial.duration >= criteria.full_length);
+    let high = full().filter(|trial| trial.loss_ratio > criteria.loss_ratio.get());
+    Hits { hits: high.count() as u32, of: full().count() as u32 }
+}
+
+/// The sum of their intended durations; 0 if there are none, without the negative sign of an empty floating-point sum.
+pub(super) fn seconds<'o>(seen: impl IntoIterator<Item = &'o Observation>) -> f64 {
+    seen.into_iter().fold(0.0, |sum, trial| sum + trial.duration.as_secs_f64())
+}
+
+/// Trials that lost nothing, at loads above the rate at which frames were read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Buffered {
+    /// The lowest load of such a trial, frames per second.
+    pub from_pps: f64,
+    /// The highest.
+    pub to_pps: f64,
+    /// The highest rate at which frames were read in any of them.
+    pub taken_pps: f64,
+    /// Seconds for which the application kept reading after sending ended, in the trial where that was longest.
+    pub behind_s: f64,
+    /// Their numbers.
+    pub trials: Vec<u32>,
+}
+
+impl Buffered {
+    /// The buffered trials of a search; `None` if there are none.
+    pub fn of(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
+        let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
+        let mut such: Vec<_> =
+            of_search.filter(|trial| trial.lost() == 0 && trial.buffered_frames(burst_frames) > 0).collect();
+        such.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
+        let (first, last) = (such.first()?, such.last()?);
+        let behind = such.iter().filter_map(|trial| trial.behind_s(burst_frames));
+        let mut numbers: Vec<_> = such.iter().map(|trial| trial.number).collect();
+        numbers.sort_unstable();
+        Some(Self {
+            from_pps: first.offered_pps,
+            to_pps: last.offered_pps,
+            taken_pps: such.iter().map(|trial| trial.read_pps()).fold(0.0, f64::max),
+            behind_s: behind.fold(0.0, f64::max),
+            trials: numbers,
+        })
+    }
+}
+
+impl fmt::Display for Buffered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loads = if self.trials.len() == 1 {
+            format!("at {} packets/s a trial", grouped(self.from_pps.floor()))
+        } else {
+            format!(
+                "from {} to {} packets/s trials",
+                grouped(self.from_pps.floor()),
+                grouped(self.to_pps.floor())
+            )
+        };
+        write!(
+            f,
+            "{loads} lost nothing only because buffers had room: the application read up to {} packets/s, and needed up to \
+             {:.3} s more after sending had ended. Frames in buffers count as lost, because a longer trial loses them",
+            grouped(self.taken_pps.floor()),
+            self.behind_s
+        )
+    }
+}
+
+/// Whether chance explains the difference between a goal's bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Apart {
+    /// The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact
+    /// test, one-sided). The real probability is higher, because the same trials selected the bounds.
+    pub by_chance: f64,
+    /// If the bounds are not distinguished: the nearest loads around them that are, lower one first; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<[f64; 2]>,
+}
+
+impl Apart {
+    pub(super) fn of(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
+        let (lower, upper) = (bounds.lower?, bounds.upper?);
+        let hits = |trials| hits(trials, criteria);
+        let mut few = hits(seen.at(lower));
+        let mut many = hits(seen.at(upper));
+        let by_chance = counts::as_few(few, many);
+        if by_chance <= 1.0 - LEVEL {
+            return Some(Self { by_chance, nearest: None });
+        }
+        let mut below: Vec<_> = seen.loads().filter(|(load, _)| *load < lower).collect();
+        let mut above: Vec<_> = seen.loads().filter(|(load, _)| *load > upper).collect();
+        above.reverse();
+        let steps = (below.len() + above.len()) as f64;
+        let (mut from, mut to) = (lower.get(), upper.get());
+        // Each step includes the load that widens the interval least. Loss does not decrease with the load, so loads on the way
+        // to another load reduce the difference, never increase it. Every step is one more comparison (Bonferroni).
+        let nearest = loop {
+            let widened = |down: f64, up: f64| up / down;
+            let down = below.last().map(|(load, _)| widened(load.get(), to));
+            let up = above.last().map(|(load, _)| widened(from, load.get()));
+            let is_down = match (down, up) {
+                (Some(down), Some(up)) => down <= up,
+                (down, None) if down.is_none() => break None,
+                (down, _) => down.is_some(),
+            };
+            let (side, own, end) = match is_down {
+                true => (&mut below, &mut few, &mut from),
+                false => (&mut above, &mut many, &mut to),
+            };
+            let Some((load, trials)) = side.pop() else { break None };
+            *own = own.and(hits(trials));
+            *end = load.get();
+            if counts::as_few(few, many) * steps <= 1.0 - LEVEL {
+                break Some([from, to]);
+            }
+        };
+        Some(Self { by_chance, nearest })
+    }
+
+    /// Whether trials distinguish the bounds.
+    pub fn is_told(&self) -> bool {
+        self.by_chance <= 1.0 - LEVEL
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_frames::rates::Pps;
+
+    use super::Apart;
+    use crate::search::Ratio;
+    use crate::search::criteria::Criteria;
+    use crate::search::database::{Bounds, Database, Observation};
+
+    fn at(seen: &mut Database, pps: f64, lossy: u32, all: u32) -> Pps {
+        let load = Pps::new(pps).unwrap();
+        for nth in 0..all {
+            let loss_ratio = if nth < lossy { 0.001 } else { 0.0 };
+            let duration = Duration::from_secs(1);
+            let trial = Observation {
+                number: nth,
+                load,
+                duration,
+                loss_ratio,
+                path_loss_ratio: loss_ratio,
+                achieved: load,
+            };
+            seen.add(trial);
+        }
+        load
+    }
+
+    #[test]
+    fn bounds_that_differ_by_chance_are_told_with_the_nearest_loads_that_do_not() {
+        let criteria = Criteria {
+            loss_ratio: Ratio::ZERO,
+            exceed_ratio: Ratio::new(0.5).unwrap(),
+            full_length: Duration::from_secs(1),
+            duration_sum: Duration::from_secs(21),
+        };
+        let mut seen = Database::default();
+        let lower = at(&mut seen, 434_457.0, 9, 20);
+        let upper = at(&mut seen, 436_640.0, 11, 19);
+        let bounds = Bounds { lower: Some(lower), upper: Some(upper) };
+        let alone = Apart::of(&seen, &criteria, bounds).unwrap();
+        assert!(!alone.is_told() && alone.by_chance > 0.25 && alone.nearest.is_none(), "{alone:?}");
+        for (pps, lossy, all) in
+            [(419_480.0, 2, 5), (427_974.0, 0, 9), (482_674.0, 12, 13), (492_448.0, 9, 9)]
+        {
+            at(&mut seen, pps, lossy, all);
+        }
+        let apart = Apart::of(&seen, &criteria, bounds).unwrap();
+        let [from, to] = apart.nearest.unwrap();
+        assert!(from <= 427_974.0 && (482_674.0..=492_448.0).contains(&to), "{apart:?}");
+        assert_eq!(apart.by_chance, alone.by_chance);
+        // Where every trial above is lossy and none below is, nothing is in doubt.
+        let mut clear = Database::default();
+        let bounds = Bounds {
+            lower: Some(at(&mut clear, 1000.0, 0, 11)),
+            upper: Some(at(&mut clear, 1005.0, 11, 11)),
+        };
+        assert!(Apart::of(&clear, &criteria, bounds).unwrap().is_told());
+    }
+}

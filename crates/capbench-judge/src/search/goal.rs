@@ -1,0 +1,400 @@
+//! Search goals as data (RFC 9971 section 4.6): the criteria for a sustained load, and the required distance of its bounds.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::criteria::Criteria;
+use crate::{JudgeError, Result};
+
+/// A ratio from 0 to below 1. Written as `0.005` or `0.5%`.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Ratio(f64);
+
+impl Ratio {
+    /// Zero.
+    pub const ZERO: Self = Self(0.0);
+
+    /// Creates a ratio. Fails when it is not from 0 to below 1.
+    pub fn new(value: f64) -> std::result::Result<Self, String> {
+        if (0.0..1.0).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(format!("{value} is no ratio from 0 to below 1 (0 % to below 100 %)"))
+        }
+    }
+
+    /// A ratio that is constant in the source code.
+    pub const fn fixed(value: f64) -> Self {
+        assert!(value >= 0.0 && value < 1.0);
+        Self(value)
+    }
+
+    /// The ratio as a number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromStr for Ratio {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let refuse = || format!("\"{text}\" is no ratio; 0.005 and 0.5% are");
+        let (digits, whole) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
+        let value: f64 = digits.trim().parse().map_err(|_| refuse())?;
+        Self::new(value / whole)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Rounding removes the error of binary fractions: 0.1 % is stored as 0.001, not as 0.00099....
+        let percent = (self.0 * 100.0 * 1e9).round() / 1e9;
+        write!(f, "{percent} %")
+    }
+}
+
+impl TryFrom<f64> for Ratio {
+    type Error = String;
+
+    fn try_from(value: f64) -> std::result::Result<Self, String> {
+        Self::new(value)
+    }
+}
+
+impl From<Ratio> for f64 {
+    fn from(ratio: Ratio) -> Self {
+        ratio.0
+    }
+}
+
+/// Durations as seconds in files, for keys that end in `_s`.
+pub(super) mod seconds {
+    use std::time::Duration;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(time.as_secs_f64())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
+    }
+
+    pub(crate) mod optional {
+        use super::{Deserialize, Deserializer, Duration, Error, Serialize, Serializer};
+
+        pub(crate) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+            time.map(|time| time.as_secs_f64()).serialize(to)
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+            let seconds = Option::<f64>::deserialize(from)?;
+            seconds.map(Duration::try_from_secs_f64).transpose().map_err(D::Error::custom)
+        }
+    }
+}
+
+/// How loads are chosen for a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Multiple loss ratio search (RFC 9971): short trials first, all goals from shared trials.
+    Mlr,
+    /// Plain binary search over the rate. Each load is tried until it is decided (RFC 2544 section 26.1; with more than one
+    /// trial per load, binary search with loss verification, ETSI GS NFV-TST 009 section 12.3.3).
+    Binary,
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// The maximum distance between the bounds of a regular result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Width {
+    /// As a share of the upper bound.
+    Relative(Ratio),
+    /// As a share of the maximum load of the search. Only for [`Strategy::Binary`].
+    OfMaximum(Ratio),
+}
+
+impl Width {
+    /// The share.
+    pub fn ratio(self) -> Ratio {
+        let (Self::Relative(ratio) | Self::OfMaximum(ratio)) = self;
+        ratio
+    }
+
+    /// Whether bounds are close enough; rates in frames per second.
+    pub fn is_met(self, lower: f64, upper: f64, maximum: f64) -> bool {
+        let whole = match self {
+            Self::Relative(_) => upper,
+            Self::OfMaximum(_) => maximum,
+        };
+        // A difference due to rounding is not a width.
+        upper - lower <= self.ratio().get() * whole * (1.0 + 1e-9)
+    }
+}
+
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relative(ratio) => write!(f, "{ratio}"),
+            Self::OfMaximum(ratio) => write!(f, "{ratio} of the maximum load"),
+        }
+    }
+}
+
+/// A search goal with all its attributes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Goal {
+    /// The user's name for it.
+    pub name: String,
+    /// How loads are chosen.
+    pub strategy: Strategy,
+    /// Goal Loss Ratio: a trial that loses more is a high-loss trial.
+    pub loss_ratio: Ratio,
+    /// Goal Exceed Ratio: the allowed share of the time in high-loss trials.
+    pub exceed_ratio: Ratio,
+    /// Goal Width.
+    pub width: Width,
+    /// Goal Final Trial Duration.
+    #[serde(rename = "final_trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub final_duration: Duration,
+    /// Goal Duration Sum: the maximum trial time that decides a load.
+    #[serde(rename = "duration_sum_s", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration_sum: Duration,
+    /// Goal Initial Trial Duration: length of the first trials. [`Strategy::Binary`] ignores it.
+    #[serde(rename = "initial_trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub initial_duration: Duration,
+    /// Number of coarser targets before the goal itself. [`Strategy::Binary`] ignores it.
+    pub preceding_targets: u32,
+}
+
+impl Goal {
+    /// Factor by which the step of an external search grows after a miss.
+    pub const EXPANSION: i64 = 2;
+    /// Maximum number of coarser targets: each doubles the width.
+    const MOST_TARGETS: u32 = 8;
+    /// Maximum number of full-length trials per load. No evidence requires more, and no search with more would end.
+    const MOST_TRIALS: u128 = 10_000;
+    /// Longer than any trial or load.
+    const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+    /// The clocks of two hosts differ by more than this.
+    const LEAST_WIDTH: Ratio = Ratio::fixed(1e-6);
+
+    /// Checks that its attributes are consistent. Fails with the contradiction.
+    pub fn validate(&self) -> Result<()> {
+        let (sum, last, first) = (self.duration_sum, self.final_duration, self.initial_duration);
+        let (width, share, targets) = (self.width, self.width.ratio(), self.preceding_targets);
+        let is_name = self.name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && self.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let is_mlr = self.strategy == Strategy::Mlr;
+        let coarsest = share.get() * 2f64.powi(targets as i32);
+        let refusals = [
+            (!is_name, "a name has letters, digits, -, _ and . only".into()),
+            (last.is_zero() || sum.is_zero() || first.is_zero(), "durations are above 0".into()),
+            (
+                last.max(sum).max(first) > Self::LONGEST,
+                "duration, sum and initial are at most 30 days".into(),
+            ),
+            (
+                sum < last,
+                format!("sum={sum:?} is shorter than one trial of duration={last:?}; give at least that"),
+            ),
+            (
+                first > last,
+                format!(
+                    "initial={first:?} is longer than duration={last:?}; first trials are the short ones"
+                ),
+            ),
+            (share == Ratio::ZERO, "width=0 is never reached; 0.5% is usual".into()),
+            (
+                share < Self::LEAST_WIDTH,
+                format!(
+                    "width={width} is finer than rates can be distinguished; give at least {}",
+                    Self::LEAST_WIDTH
+                ),
+            ),
+            (
+                sum.as_nanos().div_ceil(last.as_nanos().max(1)) > Self::MOST_TRIALS,
+                format!(
+                    "sum={sum:?} asks for more than {} trials of duration={last:?} at a load; give a smaller sum or longer \
+                     trials",
+                    Self::MOST_TRIALS
+                ),
+            ),
+            (
+                share < self.loss_ratio,
+                format!(
+                    "width={width} is below loss={0}: within the loss that it allows, a narrower interval says nothing \
+                     (RFC 9971); give a width of at least {0}",
+                    self.loss_ratio
+                ),
+            ),
+            (
+                is_mlr && matches!(width, Width::OfMaximum(_)),
+                "a width of the maximum load needs strategy=binary".into(),
+            ),
+            (targets > Self::MOST_TARGETS, format!("targets={targets} is more than {}", Self::MOST_TARGETS)),
+            (
+                is_mlr && coarsest >= 1.0,
+                format!(
+                    "width={width} doubled {targets} times is the whole; give a smaller width or fewer targets"
+                ),
+            ),
+        ];
+        match refusals.into_iter().find(|(is_refused, _)| *is_refused) {
+            Some((_, reason)) => Err(JudgeError::Goal { goal: self.name.clone(), reason }),
+            None => Ok(()),
+        }
+    }
+
+    /// The criteria that decide a load.
+    pub fn criteria(&self) -> Criteria {
+        Criteria {
+            loss_ratio: self.loss_ratio,
+            exceed_ratio: self.exceed_ratio,
+            full_length: self.final_duration,
+            duration_sum: self.duration_sum,
+        }
+    }
+
+    /// The criteria of its targets, coarsest first, the goal last. Coarser ones narrow the range with less trial time.
+    pub fn chain(&self) -> Vec<Criteria> {
+        let preceding = match self.strategy {
+            Strategy::Mlr => self.preceding_targets,
+            Strategy::Binary => 0,
+        };
+        let whole = self.duration_sum.as_secs_f64();
+        let factor = (self.initial_duration.as_secs_f64() / whole).powf(1.0 / f64::from(preceding.max(1)));
+        (0..=preceding)
+            .rev()
+            .map(|coarser| {
+                let duration_sum = match coarser {
+                    0 => self.duration_sum,
+                    last if last == preceding => self.initial_duration,
+                    between => Duration::from_secs_f64(whole * factor.powi(between as i32)),
+                };
+                let full_length = self.final_duration.min(duration_sum);
+                Criteria { full_length, duration_sum, ..self.criteria() }
+            })
+            .collect()
+    }
+
+    /// The shortest trial that it requires.
+    pub fn shortest_trial(&self) -> Duration {
+        match self.strategy {
+            Strategy::Mlr => self.initial_duration,
+            Strategy::Binary => self.final_duration,
+        }
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: loss up to {}, trials of {:?}, {:?} per load, exceed ratio {}, width {}, strategy {}",
+            self.name,
+            self.loss_ratio,
+            self.final_duration,
+            self.duration_sum,
+            self.exceed_ratio,
+            self.width,
+            self.strategy
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Goal, Ratio, Strategy, Width};
+    use crate::search::notation::preset;
+
+    fn ndr() -> Goal {
+        preset("ndr").unwrap().remove(0)
+    }
+
+    #[test]
+    fn contradictions_are_named_with_what_to_give_instead() {
+        let ratio = |value| Ratio::new(value).unwrap();
+        let second = Duration::from_secs(1);
+        let cases = [
+            (Goal { width: Width::Relative(Ratio::ZERO), ..ndr() }, "width=0"),
+            (Goal { loss_ratio: ratio(0.01), ..ndr() }, "width=0.5 % is below loss=1 %"),
+            (
+                Goal { duration_sum: second / 2, initial_duration: second / 4, ..ndr() },
+                "shorter than one trial",
+            ),
+            (Goal { initial_duration: second * 2, ..ndr() }, "is longer than duration=1s"),
+            (Goal { final_duration: Duration::ZERO, ..ndr() }, "above 0"),
+            (Goal { width: Width::OfMaximum(ratio(0.001)), ..ndr() }, "strategy=binary"),
+            (Goal { width: Width::Relative(ratio(0.3)), ..ndr() }, "the whole"),
+            (Goal { preceding_targets: 99, ..ndr() }, "more than 8"),
+            (Goal { name: "a b".into(), ..ndr() }, "letters"),
+            (Goal { width: Width::Relative(ratio(1e-17)), ..ndr() }, "give at least 0.0001 %"),
+            (Goal { final_duration: Duration::MAX, duration_sum: Duration::MAX, ..ndr() }, "at most 30 days"),
+            (Goal { duration_sum: second * 10_001, ..ndr() }, "more than 10000 trials"),
+        ];
+        for (goal, expected) in cases {
+            let text = goal.validate().unwrap_err().to_string();
+            assert!(text.contains(expected) && text.starts_with("goal "), "{text}");
+        }
+        assert!(
+            Goal { strategy: Strategy::Binary, width: Width::OfMaximum(ratio(0.001)), ..ndr() }
+                .validate()
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn a_goal_survives_json_with_its_units_in_the_keys() {
+        let text = serde_json::to_string(&ndr()).unwrap();
+        assert_eq!(serde_json::from_str::<Goal>(&text).unwrap(), ndr());
+        for key in
+            ["\"final_trial_duration_s\":1.0", "\"duration_sum_s\":21.0", "\"width\":{\"relative\":0.005}"]
+        {
+            assert!(text.contains(key), "{key} in {text}");
+        }
+    }
+
+    #[test]
+    fn ratios_are_read_in_both_notations_and_written_in_percent() {
+        for (text, value, shown) in [
+            ("0", 0.0, "0 %"),
+            ("0.5%", 0.005, "0.5 %"),
+            ("0.005", 0.005, "0.5 %"),
+            ("0.001%", 1e-5, "0.001 %"),
+            ("50 %", 0.5, "50 %"),
+        ] {
+            let ratio: Ratio = text.parse().unwrap();
+            assert_eq!((ratio.get(), ratio.to_string().as_str()), (value, shown));
+        }
+    }
+
+    #[test]
+    fn the_whole_less_than_nothing_and_no_number_are_refused() {
+        for text in ["1", "100%", "-0.1", "NaN", "inf", "half", "%", ""] {
+            assert!(text.parse::<Ratio>().is_err(), "{text}");
+        }
+        assert!("1".parse::<Ratio>().unwrap_err().contains("below 1"));
+    }
+}

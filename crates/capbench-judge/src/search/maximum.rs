@@ -1,0 +1,184 @@
+//! The highest load of a search, where it is from, and the doubts that the self-test of the generator leaves.
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use capbench_model::figures::grouped;
+use capbench_model::statistics::by_key;
+
+/// Tries at one rate that differ by more than this share of it show the host, not the generator.
+const DISTURBED: f64 = 0.05;
+/// A generator needs attention if it is slower by this share with a plan than without, or in one try than in another.
+const NOTABLE: f64 = 0.2;
+
+/// The origin of a maximum load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MaximumSource {
+    /// The generator's limit while this method captures.
+    Generator,
+    /// The same on a path where the offered load depends on the receiver: the limit of both together.
+    GeneratorAndReceiver,
+    /// The link's limit, which the generator reaches.
+    LineRate,
+    /// The user's limit.
+    Given,
+}
+
+/// The maximum load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MaximumLoad {
+    /// Frames per second.
+    pub load_pps: Pps,
+    /// Its origin.
+    pub source: MaximumSource,
+    /// The generator's self-test; absent if the user gave the load, and if a trial at maximum load ran before the search.
+    pub self_test: Option<SelfTest>,
+}
+
+/// The capability of the generator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SelfTest {
+    /// Frames per second without a plan, in the best try.
+    pub unpaced_pps: f64,
+    /// Frames per second in the best try at the rate that became the maximum load.
+    pub paced_pps: f64,
+    /// Whether the generator sent everything at that rate. If not, the maximum load is the rate of its best try by plan.
+    pub held: bool,
+    /// Every trial, in order. They are not evidence for any goal.
+    #[serde(default)]
+    pub tries: Vec<Try>,
+}
+
+/// A trial of the self-test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Try {
+    /// Its number.
+    pub trial: u32,
+    /// Frames per second that the plan requested; absent if there was no plan.
+    pub asked_pps: Option<f64>,
+    /// Frames per second that were sent.
+    pub offered_pps: f64,
+    /// Whether the generator sent everything requested.
+    pub held: bool,
+}
+
+/// The result of the tries at one rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rate {
+    /// The rate, frames per second.
+    pub pps: f64,
+    /// What each try sent, frames per second.
+    pub offered: Vec<f64>,
+    /// Whether a try sent everything.
+    pub held: bool,
+}
+
+impl Rate {
+    /// What its best try sent.
+    pub fn best(&self) -> f64 {
+        most(self.offered.iter().copied())
+    }
+
+    /// The range of its tries, as a share of the rate.
+    pub fn spread(&self) -> f64 {
+        (self.best() - self.offered.iter().copied().fold(f64::INFINITY, f64::min)) / self.pps
+    }
+}
+
+/// Tries by plan, grouped by rate, in the order in which rates were requested.
+pub fn rates(tries: &[Try]) -> Vec<Rate> {
+    let paced = tries.iter().filter_map(|paced| Some((paced.asked_pps?, paced)));
+    let rate = |(pps, tries): (f64, Vec<(f64, &Try)>)| Rate {
+        pps,
+        offered: tries.iter().map(|(_, paced)| paced.offered_pps).collect(),
+        held: tries.iter().any(|(_, paced)| paced.held),
+    };
+    by_key(paced, |(pps, _)| *pps).into_iter().map(rate).collect()
+}
+
+/// The highest of these rates; 0 if there are none.
+pub fn most(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+impl SelfTest {
+    /// The doubts that it leaves, with the tries that show them.
+    pub fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let percent = |part: f64, whole: f64| format!("{:.1} %", part * 100.0 / whole);
+        let list = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
+        for rate in rates(&self.tries).iter().filter(|rate| !rate.held || rate.offered.len() > 1) {
+            let shares = list(&mut rate.offered.iter().map(|&offered| percent(offered, rate.pps)));
+            let why = if rate.spread() > DISTURBED {
+                ": the host, not the generator"
+            } else if rate.held {
+                ": sustained, but not at the first try"
+            } else {
+                ": not sustained"
+            };
+            doubts.push(format!(
+                "self-test: of {} packets/s by plan the generator sent {shares}{why}",
+                grouped(rate.pps)
+            ));
+        }
+        let unpaced: Vec<f64> =
+            self.tries.iter().filter(|free| free.asked_pps.is_none()).map(|free| free.offered_pps).collect();
+        let least = unpaced.iter().copied().fold(f64::INFINITY, f64::min);
+        if least < self.unpaced_pps * (1.0 - NOTABLE) {
+            let rates = list(&mut unpaced.iter().map(|&pps| grouped(pps)));
+            doubts.push(format!(
+                "self-test: without a plan the generator sent {rates} packets/s: the host, not the generator"
+            ));
+        }
+        if self.paced_pps < self.unpaced_pps * (1.0 - NOTABLE) {
+            doubts.push(format!(
+                "self-test: by plan the generator reached {} of what it sent without one; it is disturbed, or keeping to a \
+                 plan costs that much here",
+                percent(self.paced_pps, self.unpaced_pps)
+            ));
+        }
+        doubts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rate, SelfTest, Try};
+
+    fn tried(asked_pps: Option<f64>, offered_pps: f64) -> Try {
+        Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none_or(|asked| asked <= offered_pps) }
+    }
+
+    #[test]
+    fn what_is_not_held_is_told_with_every_try() {
+        let test = |tries: Vec<Try>, paced_pps| {
+            SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries }.doubts().join("\n")
+        };
+        assert_eq!(
+            test(vec![tried(None, 1000.0), tried(None, 990.0), tried(Some(1000.0), 1000.0)], 1000.0),
+            ""
+        );
+        let told = test(
+            vec![
+                tried(None, 700.0),
+                tried(None, 1000.0),
+                tried(Some(1000.0), 985.0),
+                tried(Some(1000.0), 690.0),
+                tried(Some(1000.0), 700.0),
+                tried(Some(700.0), 700.0),
+            ],
+            700.0,
+        );
+        assert_eq!(
+            told,
+            "self-test: of 1,000 packets/s by plan the generator sent 98.5 %, 69.0 %, 70.0 %: the host, not the generator\n\
+             self-test: without a plan the generator sent 700, 1,000 packets/s: the host, not the generator\n\
+             self-test: by plan the generator reached 70.0 % of what it sent without one; it is disturbed, or keeping to a \
+             plan costs that much here"
+        );
+        let alike = test(vec![tried(Some(1000.0), 900.0), tried(Some(1000.0), 899.0)], 900.0);
+        assert!(alike.ends_with("sent 90.0 %, 89.9 %: not sustained"), "{alike}");
+        assert_eq!(Rate { pps: 10.0, offered: vec![8.0, 9.0], held: false }.best(), 9.0);
+    }
+}

@@ -1,0 +1,373 @@
+//! How users write goals: names of presets, `NAME:KEY=VALUE,...`, or a TOML file with tables `[goals.NAME]`. Both forms have the
+//! same keys. This file also defines the presets.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::goal::Ratio;
+use super::goal::{Goal, Strategy, Width};
+use crate::{JudgeError, Result};
+
+/// Suffix of widths relative to the maximum load. Without it, widths are relative to the upper bound.
+const OF_MAXIMUM: &str = "max";
+/// Default of a goal defined by the user.
+const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
+const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
+
+/// The presets: name, the goal's name in results, source, and attributes in the user's notation.
+#[rustfmt::skip]
+const PRESETS: [[&str; 4]; 10] = [
+    ["rfc2544", "rfc2544", "RFC 2544 26.1: throughput",
+        "strategy=binary,loss=0,exceed=0,width=0.5%,duration=60s,sum=60s"],
+    ["tst009", "tst009", "ETSI GS NFV-TST 009 12.3.3: binary search with loss verification, max(r) = 2",
+        "strategy=binary,loss=0,exceed=0.5,width=0.5%,duration=60s,sum=120s"],
+    ["ndr", "ndr", "FD.io CSIT: no-drop rate",
+        "strategy=mlr,loss=0,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
+    ["pdr", "pdr", "FD.io CSIT: partial-drop rate, half a per cent",
+        "strategy=mlr,loss=0.5%,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
+    ["strict-capture", "strict-capture", "capbench: 60 s a load without a single loss",
+        "strategy=mlr,loss=0,exceed=0,width=0.5%,duration=10s,sum=60s"],
+    ["quick", "quick-ndr", "capbench: a first look",
+        "strategy=mlr,loss=0,exceed=0.2,width=2%,duration=1s,sum=5s"],
+    ["quick", "quick-pdr", "capbench: a first look",
+        "strategy=mlr,loss=0.1%,exceed=0.2,width=2%,duration=1s,sum=5s"],
+    ["trex-like", "trex-like", "attributes of TRex's NDR benchmark",
+        "strategy=mlr,loss=0.1%,exceed=0,width=1%,duration=20s,sum=20s"],
+    ["nfvbench-ndr", "nfvbench-ndr", "attributes of OPNFV NFVbench: NDR",
+        "strategy=binary,loss=0.001%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
+    ["nfvbench-pdr", "nfvbench-pdr", "attributes of OPNFV NFVbench: PDR",
+        "strategy=binary,loss=0.1%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
+];
+
+/// Length of the first trials of a multiple loss ratio search, and number of coarser targets before each goal (CSIT).
+const INITIAL: Duration = Duration::from_secs(1);
+const PRECEDING_TARGETS: u32 = 2;
+
+/// The goals of a preset; `None` if there is no such preset.
+pub fn preset(name: &str) -> Option<Vec<Goal>> {
+    let named = PRESETS.into_iter().filter(|[preset, ..]| *preset == name);
+    let goals: Vec<_> = named.map(|row| listed(row).goal).collect();
+    (!goals.is_empty()).then_some(goals)
+}
+
+/// A row of the list of presets.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The preset's name.
+    pub preset: &'static str,
+    /// The source of its attributes.
+    pub source: &'static str,
+    /// The goal.
+    pub goal: Goal,
+}
+
+/// All presets with their goals.
+pub fn presets() -> Vec<Listed> {
+    PRESETS.into_iter().map(listed).collect()
+}
+
+fn listed([preset, name, source, attributes]: [&'static str; 4]) -> Listed {
+    let goal = pairs(attributes).and_then(|pairs| goal(name, &pairs));
+    Listed { preset, source, goal: goal.expect("the attributes of a preset") }
+}
+
+/// All names, each once, for messages.
+fn names() -> String {
+    let mut names = PRESETS.map(|[preset, ..]| preset).to_vec();
+    names.dedup();
+    names.join(", ")
+}
+
+/// Parses goals: presets separated by commas, or one goal in the form `NAME:KEY=VALUE,...`.
+///
+/// Keys: `from` (a preset of one goal, whose attributes are the defaults), `loss`, `duration`, `sum`, `exceed`, `width` (`0.5%`
+/// of the upper bound, `0.1%max` of the maximum load), `initial`, `targets`, `strategy` (`mlr` or `binary`). `loss` and
+/// `duration` are required without `from`. Fails with the invalid or contradictory part.
+pub fn parse(text: &str) -> Result<Vec<Goal>> {
+    let Some((name, settings)) = text.split_once(':') else {
+        let goals: Result<Vec<_>> = text.split(',').map(|name| named(name.trim())).collect();
+        return Ok(goals?.into_iter().flatten().collect());
+    };
+    let goal = pairs(settings).and_then(|pairs| goal(name.trim(), &pairs));
+    Ok(vec![checked(name.trim(), goal)?])
+}
+
+/// Why the text of a file defines no goals.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is not TOML of this form. The reason names the line.
+    File(String),
+    /// A goal is not valid.
+    Goal(JudgeError),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    goals: BTreeMap<String, BTreeMap<String, toml::Value>>,
+}
+
+/// The goals of a TOML text by name. Fails when it is not TOML, or defines no valid goal.
+pub fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        // The library's message shows the place in further lines.
+        Unread::File(format!("line {line}: {}", error.message().lines().collect::<Vec<_>>().join(" ")))
+    })?;
+    if file.goals.is_empty() {
+        return Err(Unread::File("it defines no goal; write [goals.NAME]".into()));
+    }
+    file.goals
+        .into_iter()
+        .map(|(name, table)| {
+            let pairs: std::result::Result<Vec<_>, String> = table.into_iter().map(text_of).collect();
+            checked(&name, pairs.and_then(|pairs| goal(&name, &pairs))).map_err(Unread::Goal)
+        })
+        .collect()
+}
+
+/// The settings of the form `KEY=VALUE,...`.
+pub(super) fn pairs(settings: &str) -> std::result::Result<Vec<(String, String)>, String> {
+    let pair = |pair: &str| {
+        let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\" is not KEY=VALUE"))?;
+        Ok((key.trim().to_string(), value.trim().to_string()))
+    };
+    settings.split(',').map(pair).collect()
+}
+
+/// A value in the notation of the other form.
+fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, String), String> {
+    let text = match value {
+        toml::Value::String(text) => text,
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        other => return Err(format!("{key}: a {} is neither a text nor a number", other.type_str())),
+    };
+    Ok((key, text))
+}
+
+fn named(name: &str) -> Result<Vec<Goal>> {
+    if name.is_empty() {
+        let reason = "a goal has no name; name one, such as ndr, or several with a comma between two".into();
+        return Err(JudgeError::Goals { reason });
+    }
+    preset(name).ok_or_else(|| JudgeError::Goal {
+        goal: name.into(),
+        reason: format!(
+            "there is no such preset; there are {}; a goal of your own is NAME:loss=0.1%,duration=1s,sum=21s",
+            names()
+        ),
+    })
+}
+
+fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> {
+    let goal = goal.map_err(|reason| JudgeError::Goal { goal: name.into(), reason })?;
+    goal.validate()?;
+    Ok(goal)
+}
+
+/// The keys of a goal: key, attribute of RFC 9971, and default.
+#[rustfmt::skip]
+pub const KEYS: [[&str; 3]; 9] = [
+    ["loss", "Goal Loss Ratio: a trial that loses more is a high-loss trial", "needed, or `from`"],
+    ["duration", "Goal Final Trial Duration", "needed, or `from`"],
+    ["sum", "Goal Duration Sum: the trial time that decides a load", "one trial"],
+    ["exceed", "Goal Exceed Ratio: the share of that time that may be high-loss", "0.5"],
+    ["width", "Goal Width, of the upper bound; `0.1%max` is of the maximum load", "0.5 %"],
+    ["initial", "Goal Initial Trial Duration", "1 s, up to `duration`"],
+    ["targets", "coarser targets before the goal", "2"],
+    ["strategy", "`mlr` or `binary`", "`mlr`"],
+    ["from", "a preset of one goal, for all other keys", ""],
+];
+
+pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
+    let mut said: BTreeMap<&str, &str> = BTreeMap::new();
+    for (key, value) in pairs {
+        let names = KEYS.map(|[name, ..]| name);
+        if !names.contains(&key.as_str()) {
+            return Err(format!("there is no key \"{key}\"; there are {}", names.join(", ")));
+        }
+        if said.insert(key, value).is_some() {
+            return Err(format!("{key}: it is given twice"));
+        }
+    }
+    let (from, loss, given) =
+        (value(&said, "from", base)?, value(&said, "loss", str::parse)?, value(&said, "duration", duration)?);
+    let missing = ["duration", "loss"].into_iter().find(|key| !said.contains_key(key));
+    if let Some(key) = missing.filter(|_| from.is_none()) {
+        return Err(format!("{key} is missing; give it, or from=PRESET"));
+    }
+    let usual = from.unwrap_or_else(|| Goal {
+        name: name.into(),
+        strategy: Strategy::Mlr,
+        loss_ratio: Ratio::ZERO,
+        exceed_ratio: EXCEED_RATIO,
+        width: WIDTH,
+        final_duration: Duration::ZERO,
+        duration_sum: Duration::ZERO,
+        initial_duration: INITIAL,
+        preceding_targets: PRECEDING_TARGETS,
+    });
+    let final_duration = given.unwrap_or(usual.final_duration);
+    Ok(Goal {
+        name: name.into(),
+        strategy: value(&said, "strategy", strategy)?.unwrap_or(usual.strategy),
+        loss_ratio: loss.unwrap_or(usual.loss_ratio),
+        exceed_ratio: value(&said, "exceed", str::parse)?.unwrap_or(usual.exceed_ratio),
+        width: value(&said, "width", width)?.unwrap_or(usual.width),
+        final_duration,
+        // A preset's sum and first trials fit its own duration. Another duration adjusts them.
+        duration_sum: value(&said, "sum", duration)?.unwrap_or(usual.duration_sum.max(final_duration)),
+        initial_duration: value(&said, "initial", duration)?
+            .unwrap_or(usual.initial_duration.min(final_duration)),
+        preceding_targets: value(&said, "targets", whole)?.unwrap_or(usual.preceding_targets),
+    })
+}
+
+/// The value of a key, if the user gave it.
+fn value<T>(
+    said: &BTreeMap<&str, &str>,
+    key: &str,
+    read: fn(&str) -> std::result::Result<T, String>,
+) -> std::result::Result<Option<T>, String> {
+    let value = said.get(key).map(|text| read(text));
+    value.transpose().map_err(|reason| format!("{key}: {reason}"))
+}
+
+fn whole(text: &str) -> std::result::Result<u32, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no whole number"))
+}
+
+fn base(text: &str) -> std::result::Result<Goal, String> {
+    let mut goals =
+        preset(text).ok_or_else(|| format!("there is no preset \"{text}\"; there are {}", names()))?;
+    match goals.len() {
+        1 => Ok(goals.remove(0)),
+        several => Err(format!("preset \"{text}\" has {several} goals; name one that has one")),
+    }
+}
+
+fn duration(text: &str) -> std::result::Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| format!("\"{text}\" is no duration; 500ms, 1s and 1min are"))
+}
+
+fn width(text: &str) -> std::result::Result<Width, String> {
+    Ok(match text.strip_suffix(OF_MAXIMUM) {
+        Some(share) => Width::OfMaximum(share.parse()?),
+        None => Width::Relative(text.parse()?),
+    })
+}
+
+fn strategy(text: &str) -> std::result::Result<Strategy, String> {
+    let all = [Strategy::Mlr, Strategy::Binary];
+    let found = all.into_iter().find(|strategy| strategy.to_string() == text);
+    found.ok_or_else(|| format!("\"{text}\" is no strategy; mlr and binary are"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::{KEYS, Unread, parse, parse_toml, preset, presets};
+    use crate::search::Ratio;
+    use crate::search::goal::{Strategy, Width};
+
+    fn ratio(value: f64) -> Ratio {
+        Ratio::new(value).unwrap()
+    }
+
+    #[test]
+    fn the_documentation_has_these_keys() {
+        let text = include_str!("../../../../docs/search.md");
+        let rows = KEYS.map(|[key, meaning, default]| format!("| `{key}` | {meaning} | {default} |\n"));
+        let rows = rows.concat().replace("|  |", "| |");
+        assert!(text.contains(&rows), "docs/search.md lacks:\n{rows}");
+    }
+
+    #[test]
+    fn presets_come_in_lists() {
+        let names: Vec<_> = parse("ndr, pdr,quick").unwrap().into_iter().map(|goal| goal.name).collect();
+        assert_eq!(names, ["ndr", "pdr", "quick-ndr", "quick-pdr"]);
+    }
+
+    #[test]
+    fn a_goal_of_ones_own_has_every_attribute() {
+        let goals = parse("mine:loss=0.5%,duration=1s,sum=21s,exceed=0.5,width=0.5%").unwrap();
+        let pdr = preset("pdr").unwrap().remove(0);
+        assert_eq!(goals, [crate::search::goal::Goal { name: "mine".into(), ..pdr }]);
+        let goal = &parse("b:loss=0,duration=10s,strategy=binary,width=0.1%max").unwrap()[0];
+        assert_eq!((goal.strategy, goal.width), (Strategy::Binary, Width::OfMaximum(ratio(0.001))));
+        assert_eq!((goal.duration_sum, goal.exceed_ratio), (Duration::from_secs(10), ratio(0.5)));
+    }
+
+    #[test]
+    fn a_preset_gives_the_defaults() {
+        let goal = &parse("coarse:from=rfc2544,width=2%,duration=90s").unwrap()[0];
+        assert_eq!((goal.strategy, goal.duration_sum), (Strategy::Binary, Duration::from_secs(90)));
+        assert_eq!(goal.width, Width::Relative(ratio(0.02)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_key() {
+        for (text, expected) in [
+            ("nrd", "there is no such preset; there are rfc2544,"),
+            ("", "a goal has no name"),
+            ("ndr,,pdr", "a goal has no name"),
+            ("x:loss=0", "duration is missing"),
+            ("x:duration=1s", "loss is missing"),
+            ("x:from=ndr,speed=1", "there is no key \"speed\"; there are loss, duration,"),
+            ("x:from=ndr,loss", "\"loss\" is not KEY=VALUE"),
+            ("x:from=ndr,loss=0,loss=0", "loss: it is given twice"),
+            ("x:from=ndr,loss=100%", "loss: 1 is no ratio from 0 to below 1"),
+            ("x:from=ndr,width=0", "width=0 is never reached"),
+            ("x:from=ndr,duration=fast", "duration: \"fast\" is no duration"),
+            ("x:from=quick,loss=0", "has 2 goals"),
+            ("x:from=ndr,strategy=guess", "strategy: \"guess\" is no strategy"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_defines_goals_in_the_same_keys() {
+        let text = "[goals.a]\nfrom = \"ndr\"\nexceed = 0.2\n[goals.b]\nloss = \"1%\"\nwidth = \"1%\"\nduration = \"2s\"\ntargets = 1";
+        let Ok(goals) = parse_toml(text) else { panic!("two goals") };
+        assert_eq!((goals[0].exceed_ratio, goals[1].preceding_targets), (ratio(0.2), 1));
+        let said = |text| match parse_toml(text) {
+            Err(Unread::Goal(error)) => error.to_string(),
+            Err(Unread::File(reason)) => reason,
+            Ok(goals) => panic!("{goals:?}"),
+        };
+        assert!(said("[goals.a]\nloss = 2").contains("loss: 2 is no ratio"));
+        assert!(said("[goals.a]\nfrom = true").contains("from: a boolean is neither"));
+        assert!(said("[goals.a]\nloss = ").starts_with("line 2: "));
+        assert!(said("[goal.a]\nloss = 0").contains("line 1: "));
+    }
+
+    #[test]
+    fn the_example_file_is_understood() {
+        let Ok(goals) = parse_toml(include_str!("../../../../examples/goals.toml")) else { panic!("goals") };
+        let names: Vec<_> = goals.iter().map(|goal| goal.name.as_str()).collect();
+        assert_eq!(names, ["five-minutes", "ndr-fine", "plain"]);
+        assert_eq!(goals[0].duration_sum, Duration::from_secs(300));
+    }
+
+    #[test]
+    fn every_preset_is_a_valid_goal_of_its_own_name() {
+        for row in presets() {
+            row.goal.validate().unwrap();
+        }
+        let names: BTreeSet<_> = presets().into_iter().map(|row| row.goal.name).collect();
+        assert_eq!(names.len(), presets().len());
+        assert_eq!(preset("quick").unwrap().len(), 2);
+        assert!(preset("Quick").is_none());
+    }
+
+    #[test]
+    fn presets_are_as_their_documents_have_them() {
+        let table: Vec<_> = presets().iter().map(|row| format!("{:14} {}", row.preset, row.goal)).collect();
+        insta::assert_snapshot!(table.join("\n"));
+    }
+}

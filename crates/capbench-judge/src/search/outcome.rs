@@ -1,0 +1,341 @@
+//! The saved outcome of a search. For each goal: its attributes, its bounds and their quality (reporting rules of RFC 9971
+//! section 4.8). All rates are frames per second of one interface.
+
+use std::fmt;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::bound::{Apart, Bound, Buffered, Moments, Trials};
+use super::criteria::Criteria;
+use super::database::{Bounds, Database, Observation};
+use super::end::End;
+use super::goal::{Goal, seconds};
+use super::maximum::{MaximumLoad, MaximumSource};
+use super::numbers::LossNumbers;
+use super::plan::SearchPlan;
+use crate::limit::Limit;
+use capbench_model::figures::grouped;
+use capbench_model::trial::SizeLabel;
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
+
+/// A search and its outcome. Its trials are in the list of all trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SearchOutcome {
+    /// The method of its trials; this and the next fields are absent if no trial was run.
+    pub method: Option<SavedMethod>,
+    /// Their placement.
+    pub placement: Option<SavedPlacement>,
+    /// Their frame size.
+    pub frame_size: Option<SizeLabel>,
+    /// Their work per packet.
+    pub work: Option<SavedWork>,
+    /// The number of this search among those of this set-up, from 1; absent if there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nth: Option<u32>,
+    /// The plan of the search. A resumed search needs it.
+    pub plan: SearchPlan,
+    /// The highest load of the search, and its origin; absent if it was not determined.
+    pub maximum: Option<MaximumLoad>,
+    /// A result for each goal.
+    pub goals: Vec<GoalResult>,
+    /// Strict, NDR, PDR and loss events.
+    pub numbers: LossNumbers,
+    /// Trials that lost nothing at loads above the rate at which frames were read; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffered: Option<Buffered>,
+    /// How the search ended.
+    pub ended: End,
+    /// Warnings about the result.
+    pub warnings: Vec<String>,
+    /// Numbers of its trials, in the order in which they were requested.
+    pub trials: Vec<u32>,
+    /// Seconds of traffic.
+    pub sending_s: f64,
+    /// Total seconds, including drains.
+    pub spent_s: f64,
+}
+
+/// The quality of a goal's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// A regular goal result: both bounds are known, and their distance is within the goal's width.
+    Regular,
+    /// The lower bound is the highest load that generator, link or user allowed: an irregular result, never a throughput.
+    AtLeast,
+    /// Any other irregular result.
+    Irregular,
+}
+
+/// Why a result is not regular.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Reason {
+    /// The maximum load is sustained.
+    MaximumLoad {
+        /// The origin of that limit.
+        limit: MaximumSource,
+    },
+    /// At the upper bound the generator left frames unsent. The path did not lose too many of the sent frames.
+    GeneratorFellShort,
+    /// The same on a path where the offered load depends on the receiver: the receiver may have slowed down the generator.
+    GeneratorAndReceiverFellShort,
+    /// The minimum load of the search is not sustained.
+    LeastLoadNotHeld,
+    /// The search ended before the bounds were close enough.
+    Ended {
+        /// How it ended.
+        end: End,
+    },
+}
+
+/// Bounds by a coarser target of the search, which requires less trial time than the goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SoFar {
+    /// Length of its full-length trials.
+    #[serde(rename = "trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub trial_duration: Duration,
+    /// Maximum trial time that decides a load.
+    #[serde(rename = "duration_sum_s", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration_sum: Duration,
+    /// Its Relevant Lower Bound.
+    pub lower: Bound,
+    /// Its Relevant Upper Bound.
+    pub upper: Bound,
+    /// Their distance as a share of the upper one.
+    pub relative_width: f64,
+}
+
+/// The result of a search for one goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct GoalResult {
+    /// The goal with all its attributes.
+    pub goal: Goal,
+    /// The quality of the result.
+    pub status: Status,
+    /// Why it is not regular; absent if it is.
+    pub reason: Option<Reason>,
+    /// Relevant Lower Bound.
+    pub lower: Option<Bound>,
+    /// Relevant Upper Bound.
+    pub upper: Option<Bound>,
+    /// Distance of the bounds as a share of the upper one.
+    pub relative_width: Option<f64>,
+    /// Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent for "at least".
+    pub conditional_throughput_pps: Option<f64>,
+    /// If the search ended before the goal had both bounds: those of the finest coarser target that has both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub so_far: Option<SoFar>,
+    /// Whether the trials distinguish its bounds; absent unless both are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<Apart>,
+    /// The limiting component, by losses and backlog at the upper bound; absent without either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+}
+
+/// Bounds by some criteria with the losses of their trials.
+fn bounded(criteria: &Criteria, seen: &Database, trials: &Trials<'_>) -> (Option<Bound>, Option<Bound>) {
+    let found = seen.bounds(criteria);
+    let is_low = |trial: &Observation| trial.loss_ratio <= criteria.loss_ratio.get();
+    let is_high = |trial: &Observation| !is_low(trial);
+    let lower = found.lower.and_then(|load| Bound::new(seen.at(load), trials, criteria, is_low));
+    let upper = found.upper.and_then(|load| Bound::new(seen.at(load), trials, criteria, is_high));
+    (lower, upper)
+}
+
+fn width(lower: Pps, upper: Pps) -> f64 {
+    (upper.get() - lower.get()) / upper.get()
+}
+
+impl SoFar {
+    fn new(goal: &Goal, seen: &Database, trials: &Trials<'_>) -> Option<Self> {
+        let chain = goal.chain();
+        let (_, coarser) = chain.split_last()?;
+        coarser.iter().rev().find_map(|criteria| {
+            let Bounds { lower, upper } = seen.bounds(criteria);
+            // A load that only the generator could not reach is not a bound of the method.
+            let relative_width = width(lower?, upper.filter(|&load| seen.is_limit_of_path(load, criteria))?);
+            let (lower, upper) = bounded(criteria, seen, trials);
+            Some(Self {
+                trial_duration: criteria.full_length,
+                duration_sum: criteria.duration_sum,
+                lower: lower?,
+                upper: upper?,
+                relative_width,
+            })
+        })
+    }
+}
+
+impl GoalResult {
+    /// The result of a goal by these trials.
+    pub fn new(
+        goal: &Goal,
+        seen: &Database,
+        trials: &Trials<'_>,
+        maximum: Option<&MaximumLoad>,
+        ended: &End,
+    ) -> Self {
+        let criteria = goal.criteria();
+        let bounds = seen.bounds(&criteria);
+        let (lower, upper) = bounded(&criteria, seen, trials);
+        let top = maximum.map_or(f64::INFINITY, |maximum| maximum.load_pps.get());
+        let is_over = *ended == End::Complete;
+        let reason = match (bounds.lower, bounds.upper) {
+            (Some(low), Some(high)) if is_over || goal.width.is_met(low.get(), high.get(), top) => {
+                match seen.is_limit_of_path(high, &criteria) {
+                    false if trials.load_depends() => Some(Reason::GeneratorAndReceiverFellShort),
+                    false => Some(Reason::GeneratorFellShort),
+                    true if goal.width.is_met(low.get(), high.get(), top) => None,
+                    true => Some(Reason::Ended { end: ended.clone() }),
+                }
+            }
+            (Some(lower), None) if lower.get() >= top => {
+                maximum.map(|maximum| Reason::MaximumLoad { limit: maximum.source })
+            }
+            (None, Some(_)) if is_over => Some(Reason::LeastLoadNotHeld),
+            _ => Some(Reason::Ended { end: ended.clone() }),
+        };
+        let status = match reason {
+            None => Status::Regular,
+            Some(
+                Reason::MaximumLoad { .. }
+                | Reason::GeneratorFellShort
+                | Reason::GeneratorAndReceiverFellShort,
+            ) => Status::AtLeast,
+            Some(_) => Status::Irregular,
+        };
+        let has_both = lower.is_some() && upper.is_some();
+        let is_unfinished = matches!(reason, Some(Reason::Ended { .. })) && !has_both;
+        let so_far = is_unfinished.then(|| SoFar::new(goal, seen, trials)).flatten();
+        let limiting = upper.as_ref().or(so_far.as_ref().map(|so_far| &so_far.upper));
+        Self {
+            goal: goal.clone(),
+            status,
+            reason,
+            relative_width: bounds.lower.zip(bounds.upper).map(|(low, high)| width(low, high)),
+            conditional_throughput_pps: bounds
+                .lower
+                .filter(|_| status != Status::AtLeast)
+                .map(|load| load.get() * (1.0 - criteria.quantile_loss(seen.at(load)))),
+            apart: Apart::of(seen, &criteria, bounds),
+            limit: limiting.and_then(|bound| limit(bound, trials)),
+            so_far,
+            lower,
+            upper,
+        }
+    }
+
+    /// Its own bounds, or those of the finest coarser target if it does not have both.
+    pub fn best_bounds(&self) -> Option<(&Bound, &Bound)> {
+        let own = self.lower.as_ref().zip(self.upper.as_ref());
+        own.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
+    }
+
+    /// Its upper bound, or if it has none, that of the finest coarser target.
+    pub fn best_upper(&self) -> Option<&Bound> {
+        self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
+    }
+
+    /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
+    pub fn stalls(&self) -> Option<Moments> {
+        let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
+        let moments = upper.losses.as_ref()?.moments?;
+        (moments.lossy_windows > 0 && moments.lossy_windows * 4 < moments.windows).then_some(moments)
+    }
+
+    /// Numbers of the trials that support its bounds, including those of the coarser target. Duplicates are possible.
+    pub fn trials(&self) -> Vec<u32> {
+        let coarser = self.so_far.iter().flat_map(|so_far| [&so_far.lower, &so_far.upper]);
+        let bounds = self.lower.iter().chain(&self.upper).chain(coarser);
+        bounds.flat_map(|bound| bound.trials.iter().copied()).collect()
+    }
+}
+
+/// The limiting component, by losses or backlog at an upper bound. Next to a backlog, minor losses are not the cause.
+fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
+    if upper.is_too_much_to_take() {
+        return Some(Limit::Application);
+    }
+    let own = upper.trials.iter().filter_map(|&number| trials.get(number));
+    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Complete => f.write_str("the search is complete"),
+            Self::Stopped => f.write_str("the search was stopped before its end"),
+            Self::TimeUp => f.write_str("the time allowed was used up"),
+            Self::TrafficUp => f.write_str("the traffic allowed was used up"),
+            Self::Invalid { trials, because } => write!(f, "trial {trials:?} is invalid: {because}"),
+            Self::AboveLineRate { trial } => {
+                write!(f, "trial {trial} counted more than the link can carry: counts or clock are wrong")
+            }
+            Self::Failed { reason } => f.write_str(reason),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MaximumLoad { limit: MaximumSource::Generator } => {
+                f.write_str("the generator sends no more")
+            }
+            Self::MaximumLoad { limit: MaximumSource::GeneratorAndReceiver } => {
+                f.write_str("generator and receiver together reach no more")
+            }
+            Self::MaximumLoad { limit: MaximumSource::LineRate } => f.write_str("the line rate is the limit"),
+            Self::MaximumLoad { limit: MaximumSource::Given } => {
+                f.write_str("the search was not allowed to go higher")
+            }
+            Self::GeneratorFellShort => f.write_str("the generator left frames unsent at the next load"),
+            Self::GeneratorAndReceiverFellShort => {
+                f.write_str("generator and receiver together left frames unsent at the next load")
+            }
+            Self::LeastLoadNotHeld => f.write_str("the lowest load of the search is not sustained"),
+            Self::Ended { end } => end.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for GoalResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = |bound: &Option<Bound>, rate: fn(&Bound) -> f64| {
+            bound.as_ref().map_or_else(|| "none".into(), |bound| grouped(rate(bound).floor()))
+        };
+        let lower = bound(&self.lower, |bound| bound.achieved_pps);
+        let upper = bound(&self.upper, |bound| bound.intended_pps);
+        write!(f, "{}: ", self.goal.name)?;
+        match (self.status, &self.reason) {
+            (Status::AtLeast, Some(reason)) => write!(f, "at least {lower} packets/s: {reason}"),
+            (_, None) => write!(f, "lower bound {lower}, upper bound {upper} packets/s"),
+            (_, Some(reason)) => {
+                write!(f, "irregular, lower bound {lower}, upper bound {upper} packets/s: {reason}")
+            }
+        }?;
+        match &self.so_far {
+            Some(so_far) => write!(f, "; {so_far}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for SoFar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "with {:.1} s per load, lower bound {}, upper bound {} packets/s, {:.1} % apart",
+            self.duration_sum.as_secs_f64(),
+            grouped(self.lower.achieved_pps.floor()),
+            grouped(self.upper.intended_pps.floor()),
+            self.relative_width * 100.0
+        )
+    }
+}

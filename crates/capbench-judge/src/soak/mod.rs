@@ -1,0 +1,4 @@
+//! The record of a soak, whose size is bounded for any duration, and the segments that it adds up.
+
+pub mod record;
+pub mod segment;

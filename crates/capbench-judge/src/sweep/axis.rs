@@ -1,0 +1,162 @@
+//! The parameters that a sweep can vary, and what is known of each without its points.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use capbench_model::placement::PlacementChoice;
+
+/// What is known of an axis without its points.
+#[derive(Debug)]
+pub struct Facts {
+    /// Heading of the axis of a chart.
+    pub heading: &'static str,
+    /// The parameter in a sentence.
+    pub words: &'static str,
+    /// Who names the points.
+    pub named: Named,
+    /// What readings over the axis show in addition to loss and cost.
+    pub shows: Option<Analysis>,
+    /// Whether a trial's saved set-up contains the point.
+    pub in_trials: bool,
+}
+
+/// Who names the points of an axis. A choice that every sweep has is replaced by the points where it is the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A list or a range of points.
+    Points,
+    /// The choice of frame sizes; here the default, in octets.
+    Sizes(&'static [u32]),
+    /// The choice of placements; here the default.
+    Placements(&'static [PlacementChoice]),
+    /// The choice of loads.
+    Loads,
+}
+
+/// What readings over an axis show in addition to loss and cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Analysis {
+    /// Points are work: what a packet costs in addition to it.
+    CostRegimes,
+    /// Points have different line rates.
+    LineRates,
+    /// Points are memory, which the user chooses: the least that is enough. Points are compared by ratio.
+    Buffers,
+    /// Points are loads: whether more load delivers fewer packets.
+    Livelock,
+    /// Points are numbers of members: how their rate grows, and what stops it.
+    Scaling,
+}
+
+macro_rules! axes {
+    ($(#[doc = $summary:literal] $name:ident = $key:literal: $facts:expr,)*) => {
+        /// The varied parameter.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+        pub enum AxisKind {
+            $(#[doc = $summary] #[serde(rename = $key)] $name,)*
+        }
+
+        impl AxisKind {
+            /// Every axis.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Its name.
+            pub fn key(self) -> &'static str {
+                match self { $(Self::$name => $key,)* }
+            }
+
+            /// What it varies, in a few words.
+            pub fn summary(self) -> &'static str {
+                match self { $(Self::$name => $summary.trim(),)* }
+            }
+
+            /// What is known of it without its points.
+            pub fn facts(self) -> &'static Facts {
+                match self { $(Self::$name => const { &$facts },)* }
+            }
+        }
+    };
+}
+
+axes! {
+    /// Work of the application per packet.
+    Work = "work": Facts {
+        heading: "Work per packet",
+        words: "the work per packet",
+        named: Named::Points,
+        shows: Some(Analysis::CostRegimes),
+        in_trials: true,
+    },
+    /// Frame sizes.
+    Size = "size": Facts {
+        heading: "Frame size",
+        words: "the frame size",
+        named: Named::Sizes(&[64, 128, 256, 512, 1024, 1280, 1518]),
+        shows: Some(Analysis::LineRates),
+        in_trials: true,
+    },
+    /// Memory for the ring, and its block size.
+    Ring = "ring": Facts {
+        heading: "Ring",
+        words: "the ring",
+        named: Named::Points,
+        shows: Some(Analysis::Buffers),
+        in_trials: false,
+    },
+    /// The CPUs of each task.
+    Placement = "placement": Facts {
+        heading: "Placement",
+        words: "the placement",
+        named: Named::Placements(&[PlacementChoice::Same, PlacementChoice::Other]),
+        shows: None,
+        in_trials: true,
+    },
+    /// The offered load.
+    Load = "load": Facts {
+        heading: "Intended load",
+        words: "the load",
+        named: Named::Loads,
+        shows: Some(Analysis::Livelock),
+        in_trials: true,
+    },
+    /// Interrupt moderation of the receiving interface.
+    Coalesce = "coalesce": Facts {
+        heading: "Interrupts delayed by",
+        words: "the delay of interrupts",
+        named: Named::Points,
+        shows: None,
+        in_trials: false,
+    },
+    /// Number of threads of a method that share the frames.
+    Members = "members": Facts {
+        heading: "Members",
+        words: "the number of members",
+        named: Named::Points,
+        shows: Some(Analysis::Scaling),
+        in_trials: true,
+    },
+}
+
+impl AxisKind {
+    /// Whether its readings show this.
+    pub fn shows(self, analysis: Analysis) -> bool {
+        self.facts().shows == Some(analysis)
+    }
+
+    /// Whether its points replace the placements of a plan.
+    pub fn replaces_placements(self) -> bool {
+        matches!(self.facts().named, Named::Placements(_))
+    }
+
+    /// Whether its points replace the loads of a plan.
+    pub fn replaces_loads(self) -> bool {
+        self.facts().named == Named::Loads
+    }
+}
+
+impl fmt::Display for AxisKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}

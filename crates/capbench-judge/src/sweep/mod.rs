@@ -1,0 +1,21 @@
+//! What the trials of a sweep mean: one parameter varies, everything else is constant.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`axis`] | the kinds of varied parameters |
+//! | [`outcome`], [`back_to_back`] | the saved data, with its trials; [`capbench_model::statistics`] summarises and compares repeats |
+//! | [`contrasts`], `limits` | differences beyond chance, and excluded differences |
+//! | [`scaling`] | how the rate grows with the number of members, and what stops it |
+//! | [`regimes`], [`effects`] | the cost of a packet at each point; whether the effects of Dain (2004) appear |
+
+pub mod axis;
+pub mod back_to_back;
+pub mod contrasts;
+pub mod effects;
+mod limits;
+pub mod outcome;
+pub mod regimes;
+pub mod scaling;
+
+pub use axis::{Analysis, AxisKind, Named};
+pub use outcome::{Reading, Series, SweepOutcome};

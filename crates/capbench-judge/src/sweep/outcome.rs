@@ -1,0 +1,270 @@
+//! The data that a sweep saves in addition to its trials.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::AxisKind;
+use super::back_to_back::BackToBack;
+use super::scaling::Scaling;
+use crate::limit::Limit;
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::{by_key, median};
+use capbench_model::trial::{TrialResult, Verdict};
+use capbench_model::saved::{SavedMethod, SavedPlacement};
+
+/// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SweepOutcome {
+    /// The varied parameter.
+    pub axis: AxisKind,
+    /// Unit of the points; absent if they are names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// The seed of the order.
+    pub seed: u64,
+    /// Planned number of visits per point.
+    pub repeats: u32,
+    /// How long trials waited for missing frames, seconds.
+    pub quiet_s: f64,
+    /// The kind of interval given with medians.
+    pub interval: String,
+    /// The points, in the order of the axis.
+    pub points: Vec<PointRecord>,
+    /// One series per method, placement and load.
+    pub series: Vec<Series>,
+    /// Whether it ended early: the user stopped it, or its process ended. Then points have fewer repeats, or none.
+    pub stopped: bool,
+}
+
+/// A point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PointRecord {
+    /// Its name in reports.
+    pub label: String,
+    /// Its coordinate on the axis; absent for names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<f64>,
+    /// Whether it was added because the curve bends there.
+    #[serde(default)]
+    pub refined: bool,
+}
+
+/// One method over the axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Series {
+    /// The method.
+    pub method: SavedMethod,
+    /// The placement; absent if it is the axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<SavedPlacement>,
+    /// The load in words; absent if it is the axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
+    /// Time of one unit of work on an idle application CPU, ns; absent if it is unknown, or if the points are not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_ns: Option<f64>,
+    /// How the rate grows with the number of members; absent if the points are no such numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
+    /// The readings, in the order of the axis, without points that could not be measured.
+    pub readings: Vec<Reading>,
+}
+
+/// One method at one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Reading {
+    /// Index of the point, from 0.
+    pub point: usize,
+    /// Trials that count, in the order in which they ran. For bursts, the overload.
+    pub trials: Vec<u32>,
+    /// Trials that contradict themselves and do not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<u32>,
+    /// Trials that lost none of the sent frames.
+    pub lossless: u32,
+    /// Offered load, frames per second.
+    pub offered_pps: Estimate,
+    /// Offered load times the delivered share.
+    pub delivered_pps: Estimate,
+    /// The rate at which the application read frames as long as there were any; too high by up to one batch. Above the
+    /// sustainable rate, `delivered_pps` also counts frames that were only buffered.
+    pub taken_pps: Estimate,
+    /// Share of the sent frames that was lost.
+    pub sent_loss_ratio: Estimate,
+    /// CPU time of application and kernel per received frame; absent if a trial does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_ns_per_packet: Option<Estimate>,
+    /// Where frames were lost, in all trials together, most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostAt>,
+    /// Searches for the longest burst, if the user requested them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_to_back: Option<BackToBack>,
+}
+
+/// An application that reads at least this share of the offered load may not be the limit.
+pub const SATURATED: f64 = 0.99;
+
+impl Reading {
+    /// Summary of the trials of one method at one point; `None` if none of them is valid.
+    pub fn of(point: usize, trials: &[&TrialResult], back_to_back: Option<BackToBack>) -> Option<Self> {
+        let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
+            trials.iter().partition(|trial| trial.verdict == Verdict::Invalid);
+        let estimate = |of: fn(&TrialResult) -> f64| Estimate::of(valid.iter().map(|trial| of(trial)));
+        let costs: Option<Vec<f64>> = valid.iter().map(|trial| trial.total_ns_per_packet()).collect();
+        Some(Self {
+            point,
+            trials: valid.iter().map(|trial| trial.number).collect(),
+            invalid: invalid.iter().map(|trial| trial.number).collect(),
+            lossless: valid.iter().filter(|trial| trial.lost() == 0).count() as u32,
+            offered_pps: estimate(|trial| trial.offered_pps)?,
+            delivered_pps: estimate(|trial| trial.delivered_pps)?,
+            taken_pps: estimate(TrialResult::read_pps)?,
+            sent_loss_ratio: estimate(TrialResult::sent_loss_ratio)?,
+            total_ns_per_packet: costs.and_then(Estimate::of),
+            lost: LostAt::sum(valid.iter().flat_map(|trial| trial.losses())),
+            back_to_back,
+        })
+    }
+
+    /// Whether the application was the limit: it read frames more slowly than they reached the method, whatever was lost
+    /// before. Both kinds of loss may occur together.
+    pub fn is_saturated(&self) -> bool {
+        self.taken_pps.median < SATURATED * self.reached_pps() && self.taken_pps.median > 0.0
+    }
+
+    /// Whether only the kernel's receive work was the limit: it dropped frames, and the application read all that it passed on.
+    pub fn is_limited_by_kernel(&self) -> bool {
+        let refused = |place| matches!(place, Place::LinkQueue | Place::Backlog);
+        !self.is_saturated() && self.lost_share(refused) > 1.0 - SATURATED
+    }
+
+    /// Frames per second that reached the method.
+    pub fn reached_pps(&self) -> f64 {
+        self.offered_pps.median * (1.0 - self.lost_share(|place| !place.is_before_application()))
+    }
+
+    /// Share of the sent frames that was lost at the selected places.
+    fn lost_share(&self, at: impl Fn(Place) -> bool) -> f64 {
+        let all: u64 = self.lost.iter().map(|lost| lost.frames).sum();
+        let there: u64 = self.lost.iter().filter(|lost| at(lost.place)).map(|lost| lost.frames).sum();
+        if all == 0 { 0.0 } else { self.sent_loss_ratio.median * there as f64 / all as f64 }
+    }
+
+    /// Whether no trial lost a frame.
+    pub fn is_clean(&self) -> bool {
+        self.lossless as usize == self.trials.len()
+    }
+
+    /// Whether frames are lost, or would be in longer trials: the load exceeds the sustainable rate.
+    pub fn falls_short(&self) -> bool {
+        self.loses() || self.is_saturated()
+    }
+
+    /// Whether frames were lost in most of the trials.
+    pub fn loses(&self) -> bool {
+        self.sent_loss_ratio.median > 0.0
+    }
+}
+
+impl SweepOutcome {
+    /// The name of a reading's point in reports.
+    pub fn label(&self, reading: &Reading) -> &str {
+        self.points.get(reading.point).map_or("?", |point| &point.label)
+    }
+}
+
+impl Series {
+    /// The name of the series in reports.
+    pub fn name(&self) -> String {
+        let scene = self.scene().map(|scene| format!(", {scene}"));
+        format!("{}{}", self.method, scene.unwrap_or_default())
+    }
+
+    /// Placement and load of the series, without the method.
+    pub fn scene(&self) -> Option<String> {
+        let placement = self.placement.as_ref().map(|placement| format!("placement {placement}"));
+        let parts: Vec<_> = placement.into_iter().chain(self.load.clone()).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// The rate that a method could sustain: the delivered rate, less what was only buffered when sending ended. It makes methods
+/// with buffers of different depth comparable.
+pub fn sustained_pps(trial: &TrialResult) -> f64 {
+    trial.read_pps().min(trial.delivered_pps)
+}
+
+/// A sweep with its trials.
+pub struct Swept<'r> {
+    /// The sweep.
+    pub outcome: &'r SweepOutcome,
+    trials: BTreeMap<u32, &'r TrialResult>,
+}
+
+impl<'r> Swept<'r> {
+    /// Combines a sweep and the trials of its run.
+    pub fn new(outcome: &'r SweepOutcome, trials: &'r [TrialResult]) -> Self {
+        Self { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() }
+    }
+
+    /// Series grouped by scene, in their order.
+    pub fn scenes(&self) -> Vec<Vec<&'r Series>> {
+        let scenes = by_key(&self.outcome.series, |series| series.scene());
+        scenes.into_iter().map(|(_, scene)| scene).collect()
+    }
+}
+
+impl Swept<'_> {
+    /// The trials of a reading.
+    pub fn of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
+        reading.trials.iter().filter_map(|number| self.trials.get(number).copied())
+    }
+
+    /// The sustainable rates that its trials show.
+    pub fn sustained(&self, reading: &Reading) -> Vec<f64> {
+        self.of(reading).map(sustained_pps).collect()
+    }
+
+    /// Their median; 0 if there are none.
+    pub fn sustained_pps(&self, reading: &Reading) -> f64 {
+        median(self.sustained(reading)).unwrap_or_default()
+    }
+
+    /// Frames of a trial that were delivered only because the buffer had room when sending ended.
+    pub fn untaken(trial: &TrialResult) -> u64 {
+        trial.buffered_frames(1)
+    }
+
+    /// Whether every trial had the requested load and lost nothing, and would not have in a longer trial.
+    pub fn keeps_up(&self, reading: &Reading) -> bool {
+        !reading.trials.is_empty()
+            && self.of(reading).all(|trial| {
+                trial.sustained_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0
+            })
+    }
+
+    /// The limiting component at a point; `None` if nothing was lost, or only occasionally.
+    pub fn limit(&self, reading: &Reading) -> Option<Limit> {
+        Limit::of(&reading.lost, self.of(reading), Self::untaken)
+    }
+
+    /// The name of a reading's point in reports.
+    pub fn label(&self, reading: &Reading) -> &str {
+        self.outcome.label(reading)
+    }
+
+    /// The median of a figure over the trials of a reading; `None` if one trial does not know it.
+    pub fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
+        median(values?)
+    }
+}
+
+/// Numbers of the trials of readings.
+pub fn numbers<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> Vec<u32> {
+    readings.into_iter().flat_map(|reading| reading.trials.iter().copied()).collect()
+}

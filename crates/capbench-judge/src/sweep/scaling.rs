@@ -1,0 +1,189 @@
+//! How the rate of a method grows with its members, where it stops to grow, what stops it, and how many members a load needs.
+
+use crate::limit::members::MembersLimit;
+use capbench_model::members::MOST_MEMBERS;
+use capbench_model::statistics::by_key;
+use capbench_model::statistics::scalability::{Law, ScalabilityFit, Unfit};
+use capbench_model::trial::{Load, TrialResult};
+use serde::{Deserialize, Serialize};
+
+use super::contrasts::middle;
+use super::outcome::{Reading, sustained_pps};
+
+/// More members stop to bring more where no later number brings this share of what as many members brought before.
+const WORTH: f64 = 0.5;
+/// A load that was not sent within this share was not measured.
+const SENT: f64 = 0.95;
+
+/// How the rate of a method grows with its members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Scaling {
+    /// What limited the members at each reading, in the order of the readings.
+    pub limits: Vec<MembersLimit>,
+    /// The Universal Scalability Law through the readings that the members limited, each on a CPU; absent if they have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub law: Option<ScalabilityFit>,
+    /// Why there is no law.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_law_because: Option<Unfit>,
+    /// Where more members stop to bring more; absent if they do up to the last number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// The load for which members are counted, in frames per second: the rate, or the highest offered load.
+    pub load_pps: f64,
+    /// How many members it needs.
+    pub needed: Needed,
+}
+
+/// Where more members stop to bring more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Stop {
+    /// Up to this number of members the rate grows.
+    pub after: u32,
+    /// The next number, whose trials show the cause.
+    pub next: u32,
+    /// The cause.
+    pub cause: Cause,
+}
+
+/// What stops more members from bringing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Nothing: they read the whole load.
+    Load,
+    /// The generator: they read all that it sends.
+    Generator,
+    /// The kernel's receive work, which one CPU does.
+    Kernel,
+    /// The sharing of the frames: one member gets too large a part.
+    Sharing,
+    /// Several members share a CPU.
+    SharedCpus,
+    /// A part of the work that one member does at a time: a lock, the memory's bandwidth.
+    Contention,
+    /// Work that members cause each other: more of them read less.
+    Coherence,
+    /// Something that busy members share; too few numbers show whether it is contention or coherence.
+    Members,
+    /// The figures of the trials do not decide it.
+    Unknown,
+}
+
+/// How many members a load needs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Needed {
+    /// The fewest that read all of it in every trial.
+    Measured {
+        /// Their number.
+        members: u32,
+    },
+    /// The fewest by the law; no measured number read all of it.
+    ByLaw {
+        /// Their number.
+        members: u32,
+    },
+    /// No number is enough by the law.
+    NoNumber {
+        /// The highest rate by the law, in frames per second.
+        most_pps: f64,
+    },
+    /// No measured number read all of it, and there is no law.
+    Unknown,
+}
+
+/// A number of members, its reading, and the trials that count.
+pub struct Step<'r> {
+    /// The number.
+    pub members: f64,
+    /// Its reading.
+    pub reading: &'r Reading,
+    /// The trials of the reading.
+    pub trials: Vec<&'r TrialResult>,
+}
+
+impl Step<'_> {
+    fn rates(&self) -> Vec<f64> {
+        self.trials.iter().map(|trial| sustained_pps(trial)).collect()
+    }
+
+    /// What limited most of its trials.
+    fn limit(&self) -> MembersLimit {
+        let mut limits = by_key(&self.trials, |trial| MembersLimit::of(trial)).into_iter();
+        let most = limits.find(|(_, trials)| 2 * trials.len() > self.trials.len());
+        most.map_or(MembersLimit::Unknown, |(limit, _)| limit)
+    }
+
+    /// Whether it read the whole load in every trial.
+    fn holds(&self, load_pps: f64) -> bool {
+        let is_sent = self.reading.offered_pps.median >= SENT * load_pps;
+        is_sent && self.reading.is_clean() && !self.reading.falls_short()
+    }
+}
+
+impl Scaling {
+    /// How the rate grows over the steps, by rising number of members.
+    pub fn of(steps: &[Step<'_>], load: Load) -> Self {
+        let limits: Vec<MembersLimit> = steps.iter().map(Step::limit).collect();
+        let of_members = steps.iter().zip(&limits).filter(|(_, limit)| **limit == MembersLimit::Members);
+        let rates: Vec<_> = of_members.map(|(step, _)| (step.members, step.rates())).collect();
+        let fit = ScalabilityFit::of(&rates);
+        let offered = steps.iter().map(|step| step.reading.offered_pps.median).fold(0.0, f64::max);
+        let load_pps = load.pps().unwrap_or(offered);
+        let (law, no_law_because) = (fit.ok(), fit.err());
+        let stop = last_worth(steps).and_then(|last| {
+            let (after, next) = (steps[last].members as u32, steps.get(last + 1)?);
+            let cause = match limits[last + 1] {
+                MembersLimit::Load if load.pps().is_some() && next.holds(load_pps) => Cause::Load,
+                MembersLimit::Load => Cause::Generator,
+                MembersLimit::Kernel => Cause::Kernel,
+                MembersLimit::Sharing => Cause::Sharing,
+                MembersLimit::SharedCpus => Cause::SharedCpus,
+                MembersLimit::Members => law.map_or(Cause::Members, |law| among_members(&law, next.members)),
+                MembersLimit::Unknown => Cause::Unknown,
+            };
+            Some(Stop { after, next: next.members as u32, cause })
+        });
+        let held = steps.iter().find(|step| step.holds(load_pps));
+        let needed = match (held, law) {
+            (Some(step), _) => Needed::Measured { members: step.members as u32 },
+            (None, Some(fit)) => by_law(&fit.law(), load_pps),
+            (None, None) => Needed::Unknown,
+        };
+        Self { limits, law, no_law_because, stop, load_pps, needed }
+    }
+}
+
+/// The first step after which no later one brings enough.
+fn last_worth(steps: &[Step<'_>]) -> Option<usize> {
+    let rates: Vec<f64> = steps.iter().map(|step| middle(step.rates())).collect();
+    let is_worth = |one: usize, other: usize| {
+        let (members, rate) =
+            (steps[other].members / steps[one].members - 1.0, rates[other] / rates[one] - 1.0);
+        rate >= WORTH * members
+    };
+    (0..steps.len()).find(|&one| !(one + 1..steps.len()).any(|other| is_worth(one, other)))
+}
+
+/// Which of the law's two terms is larger with this many members. A constant whose interval reaches 0 is no cause.
+fn among_members(fit: &ScalabilityFit, members: f64) -> Cause {
+    let [sigma, kappa] = [fit.sigma, fit.kappa].map(|found| match found.low {
+        Some(low) if low <= 0.0 => 0.0,
+        _ => found.value,
+    });
+    match (sigma, kappa * members) {
+        (sigma, kappa) if kappa > sigma => Cause::Coherence,
+        (sigma, _) if sigma > 0.0 => Cause::Contention,
+        _ => Cause::Members,
+    }
+}
+
+/// The fewest members whose rate by the law is at least the load, of those that a fanout group can have.
+fn by_law(law: &Law, load_pps: f64) -> Needed {
+    let most = law.peak().unwrap_or(f64::INFINITY).ceil().min(MOST_MEMBERS as f64);
+    let rates = || (1..=most as u32).map(|members| (members, law.rate(members.into())));
+    let found = rates().find(|(_, rate)| *rate >= load_pps).map(|(members, _)| members);
+    let most_pps = rates().map(|(_, rate)| rate).fold(0.0, f64::max);
+    found.map_or(Needed::NoNumber { most_pps }, |members| Needed::ByLaw { members })
+}
