@@ -37,7 +37,7 @@ use capbench_judge::search::Status;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_model::work::Work;
-use capbench_model::saved::{Saved, SavedMethod, SavedPlacement, SavedWork};
+use capbench_model::saved::Saved;
 
 /// A finished test.
 #[derive(Clone, Debug)]

@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{
-use capbench_model::trial::{Phase, TrialResult, Verdict};
-use capbench_model::saved::SavedMethod;
-use capbench_model::work::Work;
     Because, Certainty, Conclusion, Cost, Question, ROUNDING, Ranked, Ranking, Recommendation, Sustained,
     SustainedStatus,
 };
 use capbench_judge::search::{SearchPlan, parse};
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
-use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
+use capbench_model::saved::SavedMethod;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::work::Work;
 
 use capbench_plan::search;
 

@@ -8,7 +8,6 @@ mod sending;
 mod words;
 
 use std::time::Duration;
-use capbench_frames::TransmitSpec;
 
 use anyhow::Result;
 use capbench_frames::SentFrames;
