@@ -9,6 +9,7 @@ use capbench_plan::for_tests::searching_bench_plan;
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_report::results::Results;
 use capbench_testing::Scratch;
+use capbench_model::method_spec::MethodSpec;
 
 use super::{NAMES_CODE, TAKES_FRAMES, choice, choose_from};
 use crate::recommended;
