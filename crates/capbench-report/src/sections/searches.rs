@@ -1,9 +1,9 @@
 //! Searches: their trials (load against loss) with the resulting bounds, and the spread of bounds over searches and set-ups.
 
-use crate::results::Results;
 use crate::tables::BOUNDS;
 use capbench_judge::search::{SearchOutcome, Status};
 use capbench_model::trial::TrialResult;
+use capbench_results::Results;
 
 use super::parts::{
     self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,

@@ -1,8 +1,8 @@
 //! What each method sustains; the limit; unsettled goals; repeated searches.
 
 mod findings;
-use crate::results::Results;
 use capbench_judge::search::{Bound, GoalResult, SearchOutcome, Status, ranking};
+use capbench_results::Results;
 
 use super::{first_of, sentence};
 use crate::groups::{self, grouped, of_search};
