@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use capbench_report::ReportError;
+use capbench_results::ResultsError;
 use parquet::errors::ParquetError;
 
 /// Why runs cannot be exported, or a dataset cannot be read.
@@ -12,7 +13,10 @@ use parquet::errors::ParquetError;
 pub enum DatasetError {
     /// A run cannot be read.
     #[error(transparent)]
-    Run(#[from] ReportError),
+    Run(#[from] ResultsError),
+    /// Runs cannot be compared, or a report cannot be written.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// No run in a folder.
     #[error("{path}: there is no results.json here or in a folder below; name the directory that a run was saved in, or one above", path = .0.display())]
     NoRuns(PathBuf),

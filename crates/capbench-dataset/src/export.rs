@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use capbench_report::read::{self, Run};
+use capbench_results::read::{self, Run};
 use capbench_sys::host::folder::{FILE_MODE, Folder};
 use capbench_sys::host::trust::Trust;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use capbench_report::results::Results;
+use capbench_results::Results;
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
@@ -43,7 +43,7 @@ fn derived(results: &Results) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_report::for_tests::results;
+    use capbench_results::for_tests::results;
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use capbench_report::ReportError;
 use capbench_report::formats::{Format, Written};
-use capbench_report::read::Run;
-use capbench_report::tidy::{Column as TidyColumn, TidyRow, columns, rows};
-use capbench_report::trial_columns::Of as TidyOf;
+use capbench_results::read::Run;
+use capbench_results::tidy::{Column as TidyColumn, TidyRow, columns, rows};
+use capbench_results::trial_columns::Of as TidyOf;
 
 use crate::table::{Column, Of};
 use crate::writer;

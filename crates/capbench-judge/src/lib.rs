@@ -6,21 +6,25 @@
 //! | [`limit`] | what limited a method, or its members |
 //! | [`livelock`] | which trials show receive livelock |
 //! | [`recommendation`] | which method to use, by the trials and searches of a bench |
+//! | [`durations`] | how long trials and searches take when they are run again |
 //! | [`comparison`] | whether two runs, or methods that took turns, differ |
 //! | [`sweep`] | readings over a varied parameter: contrasts, effects, cost regimes, scaling |
 //! | [`rfc2544`], [`bursts`] | outcomes of the tests of RFC 2544, and of searches for the longest burst |
+//! | [`reproduction`] | published tables next to measured ones, and the answers to claims |
 //! | [`soak`] | the record of a soak |
 
 #![forbid(unsafe_code)]
 
 pub mod bursts;
 pub mod comparison;
+pub mod durations;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod limit;
 pub mod livelock;
 pub mod recommendation;
+pub mod reproduction;
 pub mod rfc2544;
 pub mod search;
 pub mod soak;

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use capbench_judge::durations::OVERHEAD;
 use capbench_model::units::ByteCount;
 
 use crate::guards::{OVERLOAD, PROBE};
 
-/// Time of a trial besides sending: opening rings, draining, reading counters. Used by estimates only.
-pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
 /// The assumed maximum rate of the generator, frames per second, before it is known. The number of trials depends on its
 /// logarithm.
 pub(crate) const SUPPOSED_MAXIMUM: f64 = 1e6;

@@ -6,7 +6,8 @@ use crate::compare::of_runs;
 use capbench_judge::comparison::Thresholds;
 
 use crate::formats::{FORMATS, Source};
-use crate::{read, report};
+use crate::report;
+use capbench_results::read;
 
 /// A results file, complete or not: writes every format and compares it with a later run of the same results.
 pub fn results(octets: &[u8]) {

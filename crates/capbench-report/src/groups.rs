@@ -1,9 +1,9 @@
 //! Groups of trials: the same set-up at the same load for the same purpose.
 
-use crate::results::Results;
 use capbench_judge::search::SearchOutcome;
 pub(crate) use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_results::Results;
 use capbench_model::work::Work;
 
 use crate::model::Trials;

@@ -3,14 +3,11 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`results`] | saved results: one directory per run |
-//! | [`read`] | the only reader of saved results, complete or not |
 //! | [`model`], [`figures`] | the contents of a report, and the format of numbers |
 //! | [`mod@report`] | builds a report from results |
 //! | [`mod@compare`] | compares two runs |
 //! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | `sections`, `tables` | charts; tables of every measurement |
-//! | [`trial_columns`], [`tidy`] | the columns of a trial; the rows of files for notebooks |
 //! | [`formats`] | writers; charts are drawn by `capbench-chart` |
 //! | [`printable`] | escapes control characters in foreign text |
 //! | [`save`] | files of a report |
@@ -21,8 +18,6 @@
 pub mod compare;
 mod error;
 pub mod figures;
-#[cfg(any(test, feature = "testing"))]
-pub mod for_tests;
 pub mod formats;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -31,17 +26,13 @@ mod links;
 pub mod model;
 mod naming;
 pub mod printable;
-pub mod read;
 pub mod report;
-pub mod results;
 pub mod save;
 #[cfg(test)]
 mod schema_tests;
 mod sections;
 pub mod sentences;
 mod tables;
-pub mod tidy;
-pub mod trial_columns;
 
 pub use naming::{command_line, recommendation};
 

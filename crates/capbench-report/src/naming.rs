@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::Results;
 use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
 use capbench_judge::search::SearchOutcome;
 use capbench_model::places::Place;
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
+use capbench_results::Results;
 use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_model::work::Work;
 

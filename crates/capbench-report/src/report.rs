@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use crate::results::{Finding, Results};
 use capbench_judge::comparison::Comparison;
 use capbench_judge::search::End;
+use capbench_results::{Finding, Results};
 
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
 use crate::naming::{self, Kind, command_line};
-use crate::read::Run;
 use crate::{links, sections, sentences, tables};
+use capbench_results::read::Run;
 
 /// Number of charts that show a verdict without a ranking.
 const PICTURES: usize = 1;

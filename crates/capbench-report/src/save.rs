@@ -5,15 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use crate::results::RunDirectory;
+use capbench_results::RunDirectory;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
 
 use crate::error::{ReportError, Result};
 use crate::formats::{Format, Source, Written, html};
 use crate::model::Report;
-use crate::read::Run;
 use crate::report::report;
+use capbench_results::read::Run;
 
 /// The page in a run's directory.
 pub const PAGE: &str = "report.html";

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::compare;
 use crate::formats::json;
-use crate::results::{self, Results};
+use capbench_results::{Results, SCHEMA_VERSION};
 
 /// Names that earlier versions gave to members: the definition, the member, and what it was called.
 const EARLIER_NAMES: [(&str, &str, &str); 1] =
@@ -22,7 +22,7 @@ fn schemas() -> [(&'static str, Value); 3] {
     let mut saved = schema::of::<Results>(
         "results.json of capbench",
         &format!("What a run saves. {ABSENT} {LATER}"),
-        results::SCHEMA_VERSION,
+        SCHEMA_VERSION,
     );
     for (definition, member, earlier) in EARLIER_NAMES {
         schema::add_earlier_name(&mut saved, definition, member, earlier);

@@ -25,9 +25,9 @@ pub(crate) mod search;
 mod soak;
 pub(crate) mod sweep;
 pub(crate) mod trials;
-use crate::results::{Finding, Results};
 use capbench_model::figures::percent;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};

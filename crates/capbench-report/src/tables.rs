@@ -23,7 +23,7 @@ pub(crate) mod summary;
 mod sweeps;
 pub(crate) mod trials;
 
-use crate::results::Results;
+use capbench_results::Results;
 
 use crate::model::{Section, Sentence, Table};
 use crate::naming::Kind;

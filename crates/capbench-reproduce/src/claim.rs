@@ -13,7 +13,7 @@ use crate::judging::{Chance, at_what_was_sent, judgement};
 use crate::measured::figure::Figure;
 use crate::measured::figure::Words;
 use crate::measured::{Limit, MeasuredSteps, Seen, Select};
-use crate::outcome::{Answer, Judgement, Quantity};
+use capbench_judge::reproduction::{Answer, Judgement, Quantity};
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
 

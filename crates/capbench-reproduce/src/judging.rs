@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::measured::{Done, Seen, is_short};
-use crate::outcome::{Answer, Judgement};
+use capbench_judge::reproduction::{Answer, Judgement};
 use capbench_model::statistics::least_by_chance;
 
 /// How an answer follows from visits.
@@ -39,7 +39,10 @@ pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
     let short = short.collect::<BTreeSet<u32>>().len();
     if short > 0 {
         let all = judgement.trials.len();
-        judgement.withdraw(&format!("The generator did not reach the load in {short} of the {all} trials"));
+        withdraw(
+            &mut judgement,
+            &format!("The generator did not reach the load in {short} of the {all} trials"),
+        );
     }
     judgement
 }
@@ -59,62 +62,60 @@ pub(crate) fn at_what_was_sent(
     Judgement { claim: claim.into(), answer, text, trials, visits, chance }
 }
 
-impl Judgement {
-    fn withdraw(&mut self, why: &str) {
-        self.text.push_str(&format!(" {why}"));
-        if matches!(self.answer, Answer::Holds | Answer::Changed) {
-            self.answer = Answer::Inconclusive;
-            self.text.push_str(", so this run does not answer it");
-        }
-        self.text.push('.');
+fn withdraw(judgement: &mut Judgement, why: &str) {
+    judgement.text.push_str(&format!(" {why}"));
+    if matches!(judgement.answer, Answer::Holds | Answer::Changed) {
+        judgement.answer = Answer::Inconclusive;
+        judgement.text.push_str(", so this run does not answer it");
     }
+    judgement.text.push('.');
+}
 
-    /// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
-    pub(crate) fn note_disturbance(&mut self, done: &[Done]) {
-        let trials =
-            || done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number));
-        let disturbed =
-            trials().filter(|trial| !trial.disturbance.without_core_speed().reasons().is_empty()).count();
-        // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
-        let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
-        if slow > 0 {
-            let of = self.trials.len();
-            self.text.push_str(&format!(" In {slow} of the {of} trials a CPU ran slower than its best."));
-        }
-        if disturbed == 0 {
-            return;
-        }
-        let why = format!("The host disturbed {disturbed} of the {} trials", self.trials.len());
-        if disturbed * 2 > self.trials.len() {
-            self.withdraw(&why);
-        } else {
-            self.text.push_str(&format!(" {why}."));
-        }
+/// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
+pub(crate) fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
+    let trials =
+        || done.iter().flat_map(|done| &done.trials).filter(|trial| judgement.trials.contains(&trial.number));
+    let disturbed =
+        trials().filter(|trial| !trial.disturbance.without_core_speed().reasons().is_empty()).count();
+    // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
+    let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
+    if slow > 0 {
+        let of = judgement.trials.len();
+        judgement.text.push_str(&format!(" In {slow} of the {of} trials a CPU ran slower than its best."));
     }
+    if disturbed == 0 {
+        return;
+    }
+    let why = format!("The host disturbed {disturbed} of the {} trials", judgement.trials.len());
+    if disturbed * 2 > judgement.trials.len() {
+        withdraw(judgement, &why);
+    } else {
+        judgement.text.push_str(&format!(" {why}."));
+    }
+}
 
-    /// Adds the visits that support an answer, and the probability of chance.
-    pub(crate) fn note_chance(&mut self) {
-        if !matches!(self.answer, Answer::Holds | Answer::Changed) {
-            self.chance = None;
-            return;
-        }
-        let Some(visits) = self.visits.filter(|visits| *visits > 1) else { return };
-        self.text.push_str(&match self.chance {
-            Some(chance) => {
-                format!(" {visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
-            }
-            None => format!(" {visits} visits each."),
-        });
+/// Adds the visits that support an answer, and the probability of chance.
+pub(crate) fn note_chance(judgement: &mut Judgement) {
+    if !matches!(judgement.answer, Answer::Holds | Answer::Changed) {
+        judgement.chance = None;
+        return;
     }
+    let Some(visits) = judgement.visits.filter(|visits| *visits > 1) else { return };
+    judgement.text.push_str(&match judgement.chance {
+        Some(chance) => {
+            format!(" {visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
+        }
+        None => format!(" {visits} visits each."),
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{Chance, at_what_was_sent, judgement};
+    use super::{Chance, at_what_was_sent, judgement, note_chance, note_disturbance};
     use crate::measured::{Done, Seen};
-    use crate::outcome::{Answer, Judgement};
+    use capbench_judge::reproduction::{Answer, Judgement};
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
@@ -146,7 +147,7 @@ mod tests {
             visits: Some(2),
             chance: None,
         };
-        judgement.note_disturbance(&[Done { trials: of_step, ..Done::default() }]);
+        note_disturbance(&mut judgement, &[Done { trials: of_step, ..Done::default() }]);
         (judgement.answer, judgement.text)
     }
 
@@ -179,7 +180,7 @@ mod tests {
         let said = |answer, chance| {
             let mut judgement =
                 judgement("So.", (answer, "Here.".into()), &[seen.clone(), seen.clone()], chance);
-            judgement.note_chance();
+            note_chance(&mut judgement);
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
             (judgement.text, judgement.chance)
         };

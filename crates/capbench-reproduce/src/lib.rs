@@ -1,7 +1,7 @@
 //! Experiments of publications, repeated here, next to their published tables.
 //!
 //! A publication is a file in `publications/`: the trials of its experiment here, its tables, and its claims. The result is a
-//! [`Reproduction`], which is saved, so that reports need nothing else. Rules derive findings from the measurements; if the
+//! [`Reproduction`](capbench_judge::reproduction::Reproduction), which is saved, so that reports need nothing else. Rules derive findings from the measurements; if the
 //! repeats cannot decide, the finding says so.
 //!
 //! | file | what |
@@ -15,7 +15,6 @@
 //! | `claim` | claims as defined in a file, and their rules |
 //! | `judging` | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
 //! | `tables` | tables as defined in a file, and how they are made |
-//! | [`outcome`] | the saved data: cells published and measured, claims and answers |
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +24,6 @@ pub mod conditions;
 pub mod for_tests;
 mod judging;
 mod measured;
-pub mod outcome;
 mod plan;
 pub mod publication;
 mod published;
@@ -37,6 +35,5 @@ mod tests;
 
 pub use conditions::{Conditions, Scale};
 pub use measured::LeftOut;
-pub use outcome::Reproduction;
 pub use publication::{PUBLICATIONS, Publication, find};
 pub use run::Observer;

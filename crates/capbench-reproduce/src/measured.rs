@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use self::figure::{Figure, buffered};
 use crate::conditions::Conditions;
-use crate::outcome::{Cell, Quantity};
 use crate::plan::StepPlan;
+use capbench_judge::reproduction::{Cell, Quantity};
 use capbench_judge::search::{SearchOutcome, Status};
 use capbench_judge::sweep::SweepOutcome;
 use capbench_model::placement::PlacementChoice;

@@ -1,10 +1,11 @@
 //! Runs an experiment: the available methods, each step, and the reports and saves after each.
 
 use crate::conditions::Conditions;
+use crate::judging::{note_chance, note_disturbance};
 use crate::measured::{Done, LeftOut, MeasuredSteps};
-use crate::outcome::Reproduction;
 use crate::publication::Publication;
 use crate::step::{Action, Case, Step};
+use capbench_judge::reproduction::Reproduction;
 use capbench_judge::search::{End, SearchPlan};
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -65,8 +66,8 @@ impl Publication {
         let measured = MeasuredSteps { conditions, plans: &self.steps, done, left_out };
         let mut findings: Vec<_> = self.claims.iter().flat_map(|claim| claim.judge(&measured)).collect();
         for judgement in &mut findings {
-            judgement.note_disturbance(done);
-            judgement.note_chance();
+            note_disturbance(judgement, done);
+            note_chance(judgement);
         }
         findings.extend(self.not_testable());
         Reproduction {

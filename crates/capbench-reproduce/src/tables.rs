@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use crate::measured::figure::Figure;
 use crate::measured::{MARKS, MeasuredSteps, Select};
-use crate::outcome::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 use crate::plan::{Does, gigabit};
 use crate::published::Data;
+use capbench_judge::reproduction::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

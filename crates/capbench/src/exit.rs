@@ -9,6 +9,7 @@ use capbench_capture::CaptureError;
 use capbench_dataset::DatasetError;
 use capbench_frames::{FrameError, SentFrames};
 use capbench_host::HostError;
+use capbench_judge::JudgeError;
 use capbench_judge::comparison::Conclusion;
 use capbench_judge::recommendation::Sustains;
 use capbench_judge::rfc2544::Ended;
@@ -26,7 +27,7 @@ use capbench_plan::PlanError;
 use capbench_record::RecordError;
 use capbench_record::recording::End;
 use capbench_report::ReportError;
-use capbench_report::results::Results;
+use capbench_results::Results;
 use capbench_traffic::TrafficError;
 use capbench_tune::TuneError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -434,7 +435,10 @@ fn of_error(error: &anyhow::Error) -> u8 {
         let is_of_flags = matches!(cause.downcast_ref(), Some(ReportError::Comparison { .. }))
             || matches!(cause.downcast_ref(), Some(DatasetError::Comparison(_) | DatasetError::Label(..)));
         let fixed = [
-            (cause.is::<Usage>() || cause.is::<FrameError>() || is_of_flags, USAGE),
+            (
+                cause.is::<Usage>() || cause.is::<FrameError>() || cause.is::<JudgeError>() || is_of_flags,
+                USAGE,
+            ),
             (cause.is::<Unsupported>(), UNSUPPORTED),
         ];
         let fixed = fixed.into_iter().find_map(|(is_so, code)| is_so.then_some(code));
@@ -573,9 +577,9 @@ fn of_tune(error: &TuneError) -> u8 {
 mod tests {
     use capbench_model::trial::Verdict;
     use capbench_plan::bench::BenchPlan;
-    use capbench_plan::for_tests::bench_plan;
+    use capbench_plan::for_tests::{Collected, bench_plan};
     use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
-    use capbench_report::for_tests;
+    use capbench_results::for_tests;
 
     use super::*;
 
@@ -587,7 +591,9 @@ mod tests {
         };
         let methods = [("packet-v3", 1e7), ("recv", 2e5)];
         let methods = methods.map(|(name, capacity)| SimulatedMethod::new(name, capacity)).to_vec();
-        let mut results = for_tests::bench(&plan, &mut SimulatedLaboratory::new(1e6, methods));
+        let mut path = SimulatedLaboratory::new(1e6, methods);
+        let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
+        let mut results = for_tests::bench(outcome.trials, outcome.searches);
         if disturbed {
             results.trials.iter_mut().for_each(|trial| trial.verdict = Verdict::Invalid);
         }

@@ -12,7 +12,7 @@ mod capture_files;
 mod command_line;
 mod commands;
 mod configuration;
-mod exit;
+pub mod exit;
 mod flag_values;
 mod flags;
 #[cfg(any(test, fuzzing))]

@@ -16,7 +16,7 @@ use capbench_metrics::watching::Watching;
 use capbench_metrics::{Family, Labels, Metrics};
 use capbench_model::places::Place;
 use capbench_record::recording::{Account, InterfaceAccount};
-use capbench_report::results::Results;
+use capbench_results::Results;
 use capbench_sys::host::CpuId;
 use capbench_why::Window;
 use clap::Args;

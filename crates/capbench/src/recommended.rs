@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use capbench_judge::recommendation::Recommendation;
 use capbench_model::bounded_json;
 use capbench_model::environment::Host;
-use capbench_report::results::Results;
+use capbench_results::Results;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
 use serde::{Deserialize, Serialize};

@@ -6,8 +6,8 @@ use capbench_model::environment::Environment;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, bench_plan};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use capbench_report::for_tests::results;
-use capbench_report::results::{Results, RunDirectory};
+use capbench_results::for_tests::results;
+use capbench_results::{Results, RunDirectory};
 use uuid::Builder;
 
 /// The first start.

@@ -1,6 +1,6 @@
 //! `ledger`: a row is a place of a trial. With `stream` NULL the counts of a trial sum up to `intended`, if every place is known.
 
-use capbench_report::tidy::{Booked, SavedTrial, booked, saved};
+use capbench_results::tidy::{Booked, SavedTrial, booked, saved};
 
 use super::ExportedRun;
 use crate::table::Column;

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{InterfaceFacts, Role};
+use capbench_results::Results;
+use capbench_results::trial_columns::key;
 use capbench_model::saved::SavedPlacement;
-use capbench_report::results::Results;
-use capbench_report::trial_columns::key;
 
 use crate::error::Result;
 use crate::table::Column;

@@ -2,8 +2,8 @@
 
 use capbench_model::latency::{Delays, Latency};
 use capbench_model::trial::TrialResult;
-use capbench_report::tidy::{SavedTrial, saved};
-use capbench_report::trial_columns::{COLUMNS, Of as TrialOf};
+use capbench_results::tidy::{SavedTrial, saved};
+use capbench_results::trial_columns::{COLUMNS, Of as TrialOf};
 
 use super::{ExportedRun, receiving, word};
 use crate::table::{Column, Of};

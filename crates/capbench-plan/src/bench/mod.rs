@@ -23,10 +23,10 @@ use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
 use crate::Result;
-use crate::cost::OVERHEAD;
 use crate::order::{Shuffle, turns};
 use crate::session::{Observer, Session};
 use capbench_judge::comparison::Pair;
+use capbench_judge::durations::OVERHEAD;
 use capbench_judge::search::SearchOutcome;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;

@@ -19,8 +19,8 @@ pub use runs::of_runs;
 
 use serde::{Deserialize, Serialize};
 
-use crate::results::Results;
 use capbench_judge::comparison::{Comparison, Conclusion};
+use capbench_results::Results;
 
 /// Version of the document. It rises when a reader of older documents would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;

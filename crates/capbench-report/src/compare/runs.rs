@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::circumstances;
 use super::samples::{IS_SLOW, Samples, settle};
 use crate::error::{ReportError, Result};
-use crate::results::Results;
 use capbench_judge::comparison::contrast::{self, Matched};
 use capbench_judge::comparison::measure::Measure;
 use capbench_judge::comparison::samples::{Fastest, LeftOut, PACES, Sample};
 use capbench_judge::comparison::setup::{COMMON_LOAD, Field, Setup};
 use capbench_judge::comparison::{Comparison, Thresholds};
+use capbench_results::Results;
 
 /// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];

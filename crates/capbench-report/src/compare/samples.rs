@@ -3,12 +3,12 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::results::Results;
 use capbench_judge::comparison::measure::Measure;
 use capbench_judge::comparison::samples::{Fastest, LeftOut, Pace, Sample, of_trial, unusable};
 use capbench_judge::comparison::setup::Setup;
 use capbench_judge::search::{SearchOutcome, Status};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_results::Results;
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";

@@ -7,8 +7,6 @@ use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
 use super::*;
-use crate::for_tests::results;
-use crate::results::Results;
 use capbench_judge::comparison::*;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
@@ -18,6 +16,8 @@ use capbench_model::running::CaptureFacts;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, bench_plan};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
+use capbench_results::Results;
+use capbench_results::for_tests::results;
 
 const METHODS: [&str; 2] = ["recv", "packet-v3"];
 

@@ -6,8 +6,8 @@ use capbench_model::csv_text::CsvText;
 
 use crate::error::{ReportError, Result};
 use crate::model::{Cell, Table};
-use crate::read::Run;
-use crate::tidy;
+use capbench_results::read::Run;
+use capbench_results::tidy;
 
 use super::{Source, Written};
 

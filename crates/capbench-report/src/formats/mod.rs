@@ -18,9 +18,9 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::Report;
-use crate::read::Run;
 use capbench_chart::palette::Palette;
 use capbench_chart::svg;
+use capbench_results::read::Run;
 
 /// A file of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use capbench_model::figures::{many, shortest};
 
 use super::parts::{chart, linear, names, point, series};
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
-use crate::results::Results;
 use crate::sentences::comparison::trials;
 use crate::tables::comparisons::{self as tables, JUDGEMENTS};
+use capbench_results::Results;
 
 /// Most rows of a chart.
 const MOST: usize = 10;

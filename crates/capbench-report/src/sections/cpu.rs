@@ -1,8 +1,8 @@
 //! CPU time per packet: application and kernel.
 
-use crate::results::Results;
 use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_results::Results;
 use capbench_model::saved::SavedMethod;
 
 use super::parts::{

@@ -1,9 +1,9 @@
 //! Latency: the distribution of delays, from complete histograms; over a sweep, its quantiles.
 
-use crate::results::Results;
 use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_model::latency::{Delays, Latency};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_results::Results;
 
 use super::parts::{
     self, Estimate, Varied, chart, estimated, grouped, logarithmic, point, resting_on, series, upright,

@@ -1,11 +1,11 @@
 //! Delivered frames and losses by place: over the load if there are several loads, else by method. Rates over the frame size:
 //! results of searches, and delivered rates at maximum load.
 
-use crate::results::Results;
 use capbench_judge::rfc2544::Found;
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::sweep::Analysis;
 use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult};
+use capbench_results::Results;
 
 use super::parts::{
     Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, section, sentence,

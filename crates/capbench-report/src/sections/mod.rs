@@ -28,7 +28,7 @@ mod searches;
 mod soak;
 mod sweeps;
 
-use crate::results::Results;
+use capbench_results::Results;
 
 use crate::model::Section;
 use crate::naming::Numbered;

@@ -3,11 +3,11 @@
 pub(super) use capbench_model::statistics::by_key as grouped;
 pub(super) use capbench_model::statistics::interval::Estimate;
 
-use crate::results::Results;
 use capbench_judge::sweep::axis::Facts;
 use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
 use capbench_model::places;
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_results::Results;
 
 use crate::model::{
     Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Section, Sentence, Series, Trials, Unit,

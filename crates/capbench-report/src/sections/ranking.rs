@@ -7,8 +7,8 @@ use super::parts::{chart, grouped, linear, names, point, series};
 use crate::groups::set_up;
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
 use crate::naming::{self, Kind as Purpose, Scene};
-use crate::results::Results;
 use crate::sentences::search::{goal_words, ranked, said};
+use capbench_results::Results;
 
 const WHISKER: &str =
     "The thin line ends at the lowest load that was not sustained, without a loss that noise explains.";

@@ -1,9 +1,9 @@
 //! Repeated experiments of publications: one section each, with the published tables next to the measured ones, curves if the
 //! publication has some, and the answers to its claims.
 
-use crate::results::Results;
-use capbench_reproduce::Reproduction;
-use capbench_reproduce::outcome::{Cell as Field, Column as Compared, Comparison, Quantity, Side};
+use capbench_judge::reproduction::Reproduction;
+use capbench_judge::reproduction::{Cell as Field, Column as Compared, Comparison, Quantity, Side};
+use capbench_results::Results;
 
 use super::parts::{self, grouped, linear, logarithmic, names, sentence, series};
 use crate::model::{
@@ -244,8 +244,8 @@ fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) 
 
 #[cfg(test)]
 mod tests {
-    use capbench_reproduce::outcome::Row as ComparedRow;
-    use capbench_reproduce::outcome::RowHeader;
+    use capbench_judge::reproduction::Row as ComparedRow;
+    use capbench_judge::reproduction::RowHeader;
 
     use super::*;
     use crate::model::Scale;

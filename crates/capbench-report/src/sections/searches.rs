@@ -1,9 +1,9 @@
 //! Searches: their trials (load against loss) with the resulting bounds, and the spread of bounds over searches and set-ups.
 
-use crate::results::Results;
 use crate::tables::BOUNDS;
 use capbench_judge::search::{SearchOutcome, Status};
 use capbench_model::trial::TrialResult;
+use capbench_results::Results;
 use capbench_model::saved::SavedMethod;
 
 use super::parts::{

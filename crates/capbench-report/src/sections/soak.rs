@@ -1,8 +1,8 @@
 //! A soak over time: losses by place, delivered frames, backlog of the application, and memory.
 
-use crate::results::Results;
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_model::places;
+use capbench_results::Results;
 
 use super::parts::{self, UNEXPLAINED, chart, linear, of_unknown, point, series, upright};
 use crate::figures;

@@ -1,12 +1,12 @@
 //! Sweeps: rates, loss and cost over the varied setting; what a packet costs besides its work; what buffers hold.
 
-use crate::results::Results;
 use capbench_judge::bursts::BurstEnd;
 use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_judge::sweep::outcome::Swept;
 use capbench_judge::sweep::regimes::{CostRegimes, cost_regimes};
 use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
 use capbench_model::running::RingGeometry;
+use capbench_results::Results;
 
 use super::loads::line_rate;
 use super::parts::{

@@ -1,28 +1,25 @@
 //! Which method to use, up to which rate, and what the others lack.
 
 use std::cmp::Ordering;
-use std::time::Duration;
 
+use capbench_judge::durations::QUICK_SEARCH;
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{
     Because, Certainty, Conclusion, Cost, Question, ROUNDING, Ranked, Ranking, Recommendation, Sustained,
     SustainedStatus,
 };
-use capbench_judge::search::{SearchPlan, parse};
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 use capbench_model::work::Work;
 
-use capbench_plan::search;
-
 use super::{sentence, sorted};
 use crate::figures::number;
 use crate::groups::grouped;
 use crate::model::{Sentence, Unit};
 use crate::naming::{self, Scene, command_line, list, many, rate};
-use crate::results::Results;
+use capbench_results::Results;
 
 /// A rate that is known less precisely is only a lower bound.
 const COARSE: f64 = 0.25;
@@ -30,8 +27,6 @@ const COARSE: f64 = 0.25;
 const SENT: f64 = 0.95;
 /// Most methods that a sentence lists.
 const NAMED: usize = 4;
-/// How long a trial of a search waits for missing frames.
-const QUIET: Duration = Duration::from_millis(500);
 /// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.
 const CLEARLY: f64 = 1.2;
 
@@ -294,12 +289,14 @@ fn settle(ranking: &Ranking, results: &Results) -> Option<Sentence> {
 fn seconds(words: &[String], methods: u32, results: &Results) -> Option<f64> {
     let value = |flag: &str| words.iter().skip_while(|word| *word != flag).nth(1);
     let times = methods * value("--searches").or(value("--visits"))?.parse::<u32>().ok()?;
-    let Some(goal) = value("--goal") else {
-        let all: f64 = results.trials.iter().map(TrialResult::spent_s).sum();
-        return Some(all / results.trials.len() as f64 * f64::from(times));
-    };
-    let plan = SearchPlan { quiet: QUIET, ..SearchPlan::new(parse(goal).ok()?) };
-    Some(search::estimate(&plan).ok()?.below.median.times(times).time(QUIET).as_secs_f64())
+    match value("--goal").map(String::as_str) {
+        Some("quick") => Some(QUICK_SEARCH.saturating_mul(times).as_secs_f64()),
+        Some(_) => None,
+        None => {
+            let all: f64 = results.trials.iter().map(TrialResult::spent_s).sum();
+            Some(all / results.trials.len() as f64 * f64::from(times))
+        }
+    }
 }
 
 /// The same command without its load, if no method sustains that: it finds what they sustain. Not into the directory of this run.

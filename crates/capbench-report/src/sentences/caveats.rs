@@ -4,9 +4,9 @@ use super::sentence;
 use crate::groups::grouped;
 use crate::model::Sentence;
 use crate::naming::{frames, list, many, time};
-use crate::results::Results;
 use capbench_model::clocks::ClockClass;
 use capbench_model::not_measured::NotMeasured;
+use capbench_results::Results;
 
 /// Noise that makes a method slower.
 const SLOWS: [&str; 4] = [

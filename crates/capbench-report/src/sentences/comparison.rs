@@ -1,6 +1,6 @@
 //! Changes for the worse or better between two runs, or between methods that took turns.
-use crate::results::Results;
 use capbench_judge::comparison::{Comparison, Contrast, Judgement, Scale};
+use capbench_results::Results;
 
 use super::{capital, sentence};
 use crate::compare::NOISY;

@@ -6,7 +6,7 @@ use capbench_model::environment::queues::against_capture;
 use capbench_model::environment::topology::Topology;
 
 use super::finding;
-use crate::results::Finding;
+use capbench_results::Finding;
 
 pub(super) fn find(environment: &Environment) -> Vec<Finding> {
     let host = Topology::of(environment);

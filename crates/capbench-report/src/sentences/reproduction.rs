@@ -1,10 +1,8 @@
 //! Answers to the claims of publications.
-use std::time::Duration;
-
-use crate::results::{Finding, Results};
-use capbench_plan::cost::Cost;
-use capbench_reproduce::Reproduction;
-use capbench_reproduce::outcome::{Answer, Judgement};
+use capbench_judge::durations::time_again;
+use capbench_judge::reproduction::Reproduction;
+use capbench_judge::reproduction::{Answer, Judgement};
+use capbench_results::{Finding, Results};
 
 use super::{first_of, sentence, trials};
 use crate::model::Sentence;
@@ -76,14 +74,9 @@ fn more_visits(results: &Results, claims: &[&Judgement]) -> Option<Sentence> {
 /// The time of the same run with enough visits, by the trials of this one.
 fn with_visits(results: &Results) -> String {
     let seconds = results.reproductions.iter().map(|one| {
-        let of = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        let own = results.trials.iter().filter(|trial| one.trials.contains(&trial.number));
-        let cost = own.fold(Cost::default(), |cost, trial| {
-            let (traffic, drain) = (of(trial.sending_s), of(trial.drain_s));
-            cost.and(Cost { trials: 1, traffic, drain, ..Cost::default() })
-        });
+        let time = time_again(results.trials.iter().filter(|trial| one.trials.contains(&trial.number)));
         let visits = one.findings.iter().filter_map(|claim| claim.visits).max().unwrap_or(1);
-        cost.time(Duration::ZERO).as_secs_f64() * f64::from(DECIDING) / f64::from(visits.max(1))
+        time.as_secs_f64() * f64::from(DECIDING) / f64::from(visits.max(1))
     });
     match seconds.sum::<f64>() {
         short @ ..90.0 => many(short.ceil() as u64, "second", "seconds"),

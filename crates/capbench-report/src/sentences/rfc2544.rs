@@ -1,10 +1,10 @@
 //! Throughput, and the results of the tests relative to it.
-use crate::results::Results;
 use capbench_judge::rfc2544::frame_loss::LossPoint;
 use capbench_judge::rfc2544::recovery::Recovery;
 use capbench_judge::rfc2544::{Found, Tested};
 use capbench_judge::search::{GoalResult, SearchOutcome, Status};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_results::Results;
 
 use super::{capital, first_of, sentence};
 use crate::groups::of_search;

@@ -2,8 +2,8 @@
 
 mod findings;
 use capbench_model::saved::{SavedPlacement, SavedWork};
-use crate::results::Results;
 use capbench_judge::search::{Bound, GoalResult, SearchOutcome, Status, ranking};
+use capbench_results::Results;
 
 use super::{first_of, sentence};
 use crate::groups::{self, grouped, of_search};

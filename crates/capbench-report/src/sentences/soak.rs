@@ -1,9 +1,9 @@
 //! Whether the load of a soak was sustained, and when frames were lost.
 use std::cmp::Reverse;
 
-use crate::results::{Finding, Results};
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_model::places::Place;
+use capbench_results::{Finding, Results};
 
 use super::{capital, finding, odd_frames, sentence};
 use crate::figures::count;

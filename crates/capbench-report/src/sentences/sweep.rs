@@ -6,13 +6,13 @@ mod crossings;
 mod members;
 mod onset;
 mod regimes;
-use crate::results::{Finding, Results};
 use capbench_judge::sweep::contrasts::Rises;
 use capbench_judge::sweep::effects::effects;
 use capbench_judge::sweep::outcome::{Swept, numbers};
 use capbench_judge::sweep::{Analysis, Reading, Series, SweepOutcome};
 use capbench_model::figures::grouped;
 use capbench_model::trial::TrialResult;
+use capbench_results::{Finding, Results};
 
 use super::{first_of, sentence};
 use crate::model::Sentence;

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use crate::groups::grouped;
 use crate::naming::{self, rate};
-use crate::results::Finding;
 use capbench_model::disturbance::Stall;
 use capbench_model::figures::count;
 use capbench_model::places::Place;
 use capbench_model::trial::{ProgramReport, TrialResult};
+use capbench_results::Finding;
 
 use super::{finding, many, numbers, odd_frames};
 

@@ -1,12 +1,12 @@
 //! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes; and claims
 //! of publications.
 
-use crate::results::Results;
 use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
+use capbench_judge::reproduction::Judgement as ClaimJudgement;
+use capbench_judge::reproduction::Reproduction;
 use capbench_model::figures::{grouped, shortest};
+use capbench_results::Results;
 use capbench_model::saved::SavedMethod;
-use capbench_reproduce::Reproduction;
-use capbench_reproduce::outcome::Judgement as ClaimJudgement;
 
 use super::shape::Columns;
 use crate::figures::number;

@@ -1,6 +1,6 @@
 //! The saved host: all members of the environment, nested ones and lists included.
 
-use crate::results::Results;
+use capbench_results::Results;
 use serde_json::{Map, Value};
 
 use crate::figures;

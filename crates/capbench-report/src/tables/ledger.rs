@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::results::Results;
 use capbench_model::ledger::Entry;
 use capbench_model::places;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
+use capbench_results::Results;
 
 use super::shape::{Columns, set_up};
 use crate::model::{Cell, Table};

@@ -5,7 +5,7 @@ use capbench_model::trial::TrialResult;
 
 use super::shape::Columns;
 use crate::model::{Cell, Table};
-use crate::results::Results;
+use capbench_results::Results;
 
 /// A member with its trial, counted from 1.
 type OfTrial<'r> = (&'r TrialResult, usize, &'r Member);

@@ -15,7 +15,7 @@ use super::shape::Columns;
 use super::sweeps::ends;
 use crate::model::{Cell, Table};
 use crate::naming::{many, rate, time};
-use crate::trial_columns::key;
+use capbench_results::trial_columns::key;
 
 pub(super) fn tables(tested: &[Tested]) -> Vec<Table> {
     [latency, frame_loss, back_to_back, recovery].iter().filter_map(|table| table(tested)).collect()

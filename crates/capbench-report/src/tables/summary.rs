@@ -1,6 +1,5 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
-use crate::results::Results;
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_judge::rfc2544::{Found, Tested};
@@ -10,6 +9,7 @@ use capbench_judge::sweep::outcome::Swept;
 use capbench_judge::sweep::{Series, SweepOutcome};
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
+use capbench_results::Results;
 
 use super::searches::OfGoal;
 use super::shape::Columns;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::Results;
 use capbench_judge::bursts::BurstEnd;
 use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_judge::sweep::outcome::Swept;
@@ -10,6 +9,7 @@ use capbench_judge::sweep::{Reading, Series, SweepOutcome};
 use capbench_model::ledger::LostAt;
 use capbench_model::members::imbalance;
 use capbench_model::trial::TrialResult;
+use capbench_results::Results;
 
 use super::shape::Columns;
 use crate::figures::{count, significant};

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use capbench_judge::comparison::{Change, Comparison, Judgement, Measure};
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use capbench_model::trial::{Phase, TrialResult};
-use capbench_report::for_tests::results;
 use capbench_report::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
-use capbench_report::results::Results;
 use capbench_report::{figures, formats, report, save};
+use capbench_results::Results;
+use capbench_results::for_tests::results;
 
 #[path = "runs/charted.rs"]
 mod runs;

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use capbench_judge::comparison::{Comparison, Conclusion, Judgement};
+use capbench_judge::reproduction::{Answer, Side};
 use capbench_judge::rfc2544::Found;
 use capbench_judge::rfc2544::latency::{Across, Leg};
 use capbench_judge::search::{End, Reason, Status};
@@ -23,10 +24,9 @@ use capbench_model::running::CaptureFacts;
 use capbench_report::formats::text::Extent;
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Sentence, Table, Unit};
-use capbench_report::read::Run;
-use capbench_report::results::Results;
 use capbench_report::{figures, report, save};
-use capbench_reproduce::outcome::{Answer, Side};
+use capbench_results::Results;
+use capbench_results::read::Run;
 
 fn run(results: Results) -> Run {
     Run { name: "a-run".into(), ..Run::new(results, Path::new("/nowhere")) }
@@ -674,7 +674,7 @@ fn every_table_is_whole_and_has_a_name_of_its_own() {
 #[test]
 fn the_trials_have_all_that_trials_csv_has() {
     let results = runs::bench();
-    let written = capbench_report::results::trials_csv(&results.trials).unwrap();
+    let written = capbench_results::trials_csv(&results.trials).unwrap();
     let head: Vec<String> =
         ::csv::Reader::from_reader(written.as_slice()).headers().unwrap().iter().map(String::from).collect();
     // A range has both bounds in one cell.

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use crate::runs::Totals;
 use capbench_report::formats::{self, Format};
-use capbench_report::read::Run;
 use capbench_report::save;
+use capbench_results::read::Run;
 use capbench_testing::Scratch;
 
 /// The interpreter that has both; `tools/compare/notebooks` and `./check peers` name it.

@@ -11,13 +11,13 @@ use capbench_report::formats::text::Extent;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use capbench_judge::reproduction::Comparison;
 use capbench_report::figures;
 use capbench_report::formats::{self, Format, text};
 use capbench_report::model::Unit;
-use capbench_report::read::Run;
-use capbench_report::results::Results;
 use capbench_report::{report, save};
-use capbench_reproduce::outcome::Comparison;
+use capbench_results::Results;
+use capbench_results::read::Run;
 
 use super::runs;
 use decimal::Decimal;

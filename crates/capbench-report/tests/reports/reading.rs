@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use capbench_report::formats::{csv, html, markdown, text};
-use capbench_report::read::{Run, parse, read};
 use capbench_report::report::report;
+use capbench_results::read::{Run, parse, read};
 use capbench_testing::Scratch;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -29,7 +29,7 @@ use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
-use capbench_report::results::{Finding, Results, RunDirectory};
+use capbench_results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
         not_measured: kept.not_measured,
         searches: kept.searches,
         rfc2544: kept.tested,
-        ..capbench_report::for_tests::results(kept.trials)
+        ..capbench_results::for_tests::results(kept.trials)
     }
 }
 
@@ -120,7 +120,8 @@ fn a_recommendation_is_what_the_schema_says() {
         sizes: vec![setup(64), setup(1518)],
         ..searching_bench_plan(&["recv", "packet-v2", "packet-v3"])
     };
-    let saved = check(&capbench_report::for_tests::bench(&plan, &mut guarded(path())));
+    let outcome = plan.run(&mut guarded(path()), &mut Collected::default()).unwrap();
+    let saved = check(&capbench_results::for_tests::bench(outcome.trials, outcome.searches));
     let recommended = &saved["recommended"];
     assert_eq!(recommended["question"]["what"], "highest_rate");
     assert_eq!(recommended["rankings"].as_array().unwrap().len(), 2);

@@ -8,8 +8,8 @@ use crate::judging::{Chance, judgement};
 use crate::measured::figure::Figure;
 use crate::measured::figure::Words;
 use crate::measured::{Limit, MeasuredSteps, Order, Seen, Select};
-use crate::outcome::{Answer, Judgement, Quantity};
 use crate::plan::StepPlan;
+use capbench_judge::reproduction::{Answer, Judgement, Quantity};
 use capbench_judge::sweep::effects::{Appearance, Effect, EffectKind, effects};
 use capbench_judge::sweep::outcome::Swept;
 

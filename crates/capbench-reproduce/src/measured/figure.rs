@@ -5,7 +5,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
 use crate::measured::{Seen, buffered_note, slowed};
-use crate::outcome::Quantity;
+use capbench_judge::reproduction::Quantity;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 

@@ -1,9 +1,10 @@
 //! Every publication from end to end.
 
-use super::super::outcome::{Comparison, Side};
+use super::super::PUBLICATIONS;
 use super::super::published::ALL;
-use super::super::{PUBLICATIONS, Reproduction};
 use super::*;
+use capbench_judge::reproduction::Reproduction;
+use capbench_judge::reproduction::{Comparison, Side};
 
 /// Columns of the data that name rows.
 const LABELS: [&str; 5] = ["frame_bytes", "receive_wait_loop_iterations", "system", "note", "method"];

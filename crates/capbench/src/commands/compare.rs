@@ -9,8 +9,8 @@ use capbench_judge::comparison::{Comparison, Field};
 use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::model::Report;
-use capbench_report::read::Run;
 use capbench_report::{report, save};
+use capbench_results::read::Run;
 use clap::Args;
 
 use crate::exit::{self, Exit, Usage};
@@ -160,6 +160,6 @@ fn directory(path: &Path) -> &Path {
 
 /// Reads a saved run as far as its file is complete.
 fn read(path: &Path) -> Result<Run> {
-    capbench_report::read::read(path)
+    capbench_results::read::read(path)
         .with_context(|| format!("{}: no run that can be compared; name what --out named", path.display()))
 }

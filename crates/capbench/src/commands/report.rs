@@ -10,8 +10,8 @@ use capbench_dataset::page;
 use capbench_judge::comparison::Thresholds;
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::formats::{Format, Written};
-use capbench_report::read::{self, Run};
 use capbench_report::{report, save};
+use capbench_results::read::{self, Run};
 use clap::Args;
 
 use crate::exit::{Exit, Usage};

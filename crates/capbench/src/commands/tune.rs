@@ -9,7 +9,7 @@ use capbench_host::bed::{PortLock, Side};
 use capbench_host::links::Links;
 use capbench_host::{HostError, environment};
 use capbench_model::environment::interface::{PathInterface, Role};
-use capbench_report::read::read;
+use capbench_results::read::read;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
 use capbench_sys::host::capability::{self, Capability};
 use capbench_tune::{

@@ -13,7 +13,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
 use capbench_plan::bench::{BenchPlan, Searching};
-use capbench_report::results::Results;
+use capbench_results::Results;
 use capbench_sys::host::affinity;
 use clap::Args;
 

@@ -31,8 +31,9 @@ use capbench_model::trial::TrialResult;
 use capbench_plan::guards::{Guarded, Policy};
 use capbench_model::saved::{Saved, SavedMethod};
 use capbench_report::formats::text;
-use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
-use capbench_report::{read, report, save, sentences};
+use capbench_report::{report, save, sentences};
+use capbench_results::read;
+use capbench_results::{Results, RunDirectory, SCHEMA_VERSION};
 
 use self::path::{Path, Site, Trace};
 use self::recorder::Recorder;

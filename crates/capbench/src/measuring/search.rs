@@ -13,7 +13,7 @@ use capbench_model::trial::{Load, Profile};
 use capbench_plan::search::{self, Estimate, Stored};
 use capbench_plan::session::Observer;
 use capbench_report::formats::text::wrapped;
-use capbench_report::results::{Results, RunDirectory};
+use capbench_results::{Results, RunDirectory};
 use clap::{Arg, Args, FromArgMatches, value_parser};
 
 use super::recorder::Recorder;

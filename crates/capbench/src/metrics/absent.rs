@@ -5,7 +5,7 @@ use capbench_capture::Occupancy;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_model::places::Place;
 use capbench_record::recording::Account;
-use capbench_report::results::Results;
+use capbench_results::Results;
 use capbench_sys::host::CpuId;
 use capbench_why::Window;
 use clap::Args;

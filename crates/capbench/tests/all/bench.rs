@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::support::{HOST, Place, Running, Scratch, capbench, privileges, results, scratch_of_root};
 use capbench_judge::recommendation::Sustains;
 use capbench_model::trial::{TrialResult, Verdict};
-use capbench_report::results::Results;
+use capbench_results::Results;
 use capbench_testing::busy;
 use capbench_testing::network::user_namespaces_of_nobody;
 use serde_json::Value;

@@ -11,8 +11,8 @@ use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, bench_plan};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use capbench_report::for_tests::results;
-use capbench_report::results::{Results, RunDirectory};
+use capbench_results::for_tests::results;
+use capbench_results::{Results, RunDirectory};
 use serde_json::{Value, json};
 
 /// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.

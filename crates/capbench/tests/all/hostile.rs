@@ -11,7 +11,7 @@ use capbench_model::not_measured::NotMeasured;
 use capbench_model::units::SnapLength;
 use capbench_model::running::CaptureFacts;
 use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
-use capbench_report::results::{Results, RunDirectory};
+use capbench_results::{Results, RunDirectory};
 
 /// Sets the title, clears the screen, colours, deletes, returns, and turns the direction of text; in C0, DEL, C1 and Unicode.
 const HOSTILE: &str = "evil\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f}\r\u{202e}\u{2066}";

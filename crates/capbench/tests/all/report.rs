@@ -12,8 +12,8 @@ const FAILED: i32 = 1;
 const USAGE: i32 = 2;
 
 /// Saves a run into a directory, as its command would.
-fn saved(directory: &Path, results: &capbench_report::results::Results) {
-    let mut directory = capbench_report::results::RunDirectory::create(directory).unwrap();
+fn saved(directory: &Path, results: &capbench_results::Results) {
+    let mut directory = capbench_results::RunDirectory::create(directory).unwrap();
     directory.save(results).unwrap();
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{HOST, Running, capbench, eventually, run, scratch_of_root};
-use capbench_report::results::Results;
+use capbench_results::Results;
 
 fn read(folder: &std::path::Path) -> Option<Results> {
     let text = fs::read(folder.join("results.json")).ok()?;

@@ -91,7 +91,7 @@ fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
         results.ino(),
         "is not written anew"
     );
-    let run = capbench_report::read::read(&out).unwrap();
+    let run = capbench_results::read::read(&out).unwrap();
     assert_eq!(run.warnings, [""; 0]);
     let soak = run.results.soak.unwrap();
     assert!((6..=soak.segments).contains(&printed), "{printed} of {}", soak.segments);

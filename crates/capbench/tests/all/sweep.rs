@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{HOST, Running, Scratch, capbench, eventually, measured, privileges, scratch_of_root};
-use capbench_report::results::Results;
+use capbench_results::Results;
 use serde_json::Value;
 
 /// Runs a command that saves, and gives what it printed and what it saved.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{pps, setup};
-use crate::cost::OVERHEAD;
 use crate::cost::Spread;
 use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
 use crate::rfc2544::{Extent, Suite, Test, Throughput};
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::durations::OVERHEAD;
 use capbench_judge::rfc2544::Found;
 use capbench_judge::search::{Goal, SearchPlan, Status, parse};
 use capbench_model::laboratory::Setup;

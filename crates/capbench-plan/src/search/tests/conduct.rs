@@ -12,7 +12,8 @@ use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
 use crate::search::Stored;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_judge::search::{End, MaximumSource, Reason, SearchPlan, Status};
+use capbench_judge::durations::QUICK_SEARCH;
+use capbench_judge::search::{End, MaximumSource, Reason, SearchPlan, Status, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{Load, Phase, TrialResult};
@@ -283,6 +284,13 @@ fn the_estimate_is_what_a_quiet_path_costs() {
     assert!((estimate.below.least.trials..=estimate.below.most.trials).contains(&cost), "{estimate:?}");
     let tested = search::estimate(&SearchPlan { maximum_pps: None, ..plan("ndr,pdr") }).unwrap();
     assert_eq!(tested.at_maximum.trials, 14, "with the self-test");
+}
+
+#[test]
+fn a_quick_search_takes_as_long_as_reports_say() {
+    let quiet = Duration::from_millis(500);
+    let quick = SearchPlan { quiet, ..SearchPlan::new(parse("quick").unwrap()) };
+    assert_eq!(search::estimate(&quick).unwrap().below.median.time(quiet), QUICK_SEARCH);
 }
 
 #[test]

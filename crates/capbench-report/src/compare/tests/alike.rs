@@ -127,7 +127,7 @@ fn buffers_of_runs_of_older_versions_are_compared_by_their_texts() {
             trial.insert("running".into(), facts.running().into());
         }
         let text = serde_json::to_vec(&run).unwrap();
-        crate::read::parse(&text, std::path::Path::new("older.json")).unwrap().results
+        capbench_results::read::parse(&text, std::path::Path::new("older.json")).unwrap().results
     };
     let comparison = compared(&older(256, 1), &with(ring(65536, "a"), 2));
     let differences: Vec<_> = comparison.differences.iter().filter(|one| one.contains("ring")).collect();

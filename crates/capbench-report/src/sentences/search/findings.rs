@@ -1,13 +1,13 @@
 //! Findings of searches, in sentences with their trials.
 use crate::groups::grouped as grouped_by;
 use crate::naming::{list, time};
-use crate::results::Finding;
 use crate::sentences::sorted;
 use capbench_judge::search::ranking::{self, Ranked, Ranking, Repeated};
 use capbench_judge::search::{
     End, GoalResult, Held, HighLoss, LossEvents, LossNumbers, Losses, MaximumSource, SearchOutcome, Status,
 };
 use capbench_model::figures::{count, grouped};
+use capbench_results::Finding;
 
 /// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {

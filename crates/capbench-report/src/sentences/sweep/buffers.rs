@@ -1,11 +1,11 @@
 //! How long buffers last, by ring size, and what limits their growth.
-use crate::results::Finding;
 use capbench_judge::bursts::BurstEnd;
 use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_judge::sweep::outcome::{Reading, Series, Swept};
 use capbench_judge::sweep::{Analysis, SweepOutcome};
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
+use capbench_results::Finding;
 
 use super::about;
 use crate::figures::number;

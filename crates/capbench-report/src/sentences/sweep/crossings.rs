@@ -1,9 +1,9 @@
 //! Where one method overtakes another, and why a ring can hurt once it drops.
 use std::ptr;
 
-use crate::results::Finding;
 use capbench_judge::sweep::contrasts::{Lead, Leads};
 use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
+use capbench_results::Finding;
 
 use crate::sentences::{percent, time};
 

@@ -1,11 +1,11 @@
 //! How the rate of a method grows with its members, what stops it, and how many members a load needs.
-use crate::results::{Finding, Results};
 use capbench_judge::sweep::outcome::{Swept, numbers};
 use capbench_judge::sweep::scaling::{Cause, Needed, Scaling, Stop};
 use capbench_judge::sweep::{Reading, Series};
 use capbench_model::members::imbalance;
 use capbench_model::statistics::scalability::{Constant, LEAST_NUMBERS, ScalabilityFit, Unfit};
 use capbench_model::trial::TrialResult;
+use capbench_results::{Finding, Results};
 
 use super::{MOST, about};
 use crate::figures::significant;

@@ -1,9 +1,9 @@
 //! Where loss starts, or would start in longer trials; where it is counted, and the limit.
-use crate::results::Finding;
 use capbench_judge::limit::Limit;
 use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
 use capbench_model::figures::grouped;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_results::Finding;
 
 use super::about;
 use crate::sentences::percent;

@@ -1,10 +1,10 @@
 //! Cost regimes of a work sweep.
-use crate::results::Finding;
 use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
 use capbench_judge::sweep::regimes::{CostRegimes, Plateau, cost_regimes};
 use capbench_model::figures::grouped;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
+use capbench_results::Finding;
 
 use super::about;
 use crate::naming::many;

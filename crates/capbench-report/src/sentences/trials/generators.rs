@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::Finding;
 use capbench_model::figures::grouped;
 use capbench_model::trial::{Generator, TrialResult};
+use capbench_results::Finding;
 
 use super::super::{finding, many, numbers};
 

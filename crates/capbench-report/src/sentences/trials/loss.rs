@@ -1,8 +1,8 @@
 //! Findings about the loss pattern, in sentences.
-use crate::results::Finding;
 use capbench_model::figures::count;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_results::Finding;
 
 use super::about;
 use crate::sentences::{finding, percent};

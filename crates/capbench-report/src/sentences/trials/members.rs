@@ -7,7 +7,7 @@ use capbench_model::trial::TrialResult;
 
 use super::super::{finding, many, numbers};
 use crate::groups::grouped;
-use crate::results::Finding;
+use capbench_results::Finding;
 
 /// Shares that differ by less are equal.
 const EVEN: f64 = 0.01;

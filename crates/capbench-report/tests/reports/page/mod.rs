@@ -413,7 +413,7 @@ fn paper_has_every_chart_in_light_colours_and_no_cut_table() {
 }
 
 /// The page of a run, as the command writes it.
-fn page_of(results: capbench_report::results::Results) -> Report {
+fn page_of(results: capbench_results::Results) -> Report {
     capbench_report::report::report(&super::run(results))
 }
 

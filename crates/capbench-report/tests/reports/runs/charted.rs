@@ -22,8 +22,8 @@ use capbench_plan::for_tests::{Collected, at, bench_plan, dain, methods, pps, sw
 use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
-use capbench_report::for_tests::results;
-use capbench_report::results::Results;
+use capbench_results::Results;
+use capbench_results::for_tests::results;
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
 pub fn bench(sizes: &[u16]) -> Results {

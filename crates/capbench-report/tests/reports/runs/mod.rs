@@ -10,6 +10,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use capbench_judge::livelock;
+use capbench_judge::reproduction::Reproduction;
+use capbench_judge::reproduction::{Answer, Judgement};
 use capbench_judge::search::{Goal, SearchPlan, parse};
 use capbench_model::environment::Environment;
 use capbench_model::for_tests::setup;
@@ -27,10 +29,8 @@ use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, Point, SweepPlan};
-use capbench_report::results::Results;
 use capbench_report::sentences;
-use capbench_reproduce::Reproduction;
-use capbench_reproduce::outcome::{Answer, Judgement};
+use capbench_results::Results;
 
 /// A host that is the same everywhere, as far as sentences name it.
 fn environment() -> Environment {
@@ -49,7 +49,7 @@ pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
         command: ["/usr/bin/capbench"].iter().chain(command).map(ToString::to_string).collect(),
         environment: environment(),
         statements: vec!["a simulated path: no network was used".into()],
-        ..capbench_report::for_tests::results(trials)
+        ..capbench_results::for_tests::results(trials)
     }
 }
 

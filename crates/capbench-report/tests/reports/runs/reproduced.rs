@@ -7,9 +7,9 @@ use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_plan::for_tests::publication_methods;
 use capbench_plan::simulated::SimulatedLaboratory;
-use capbench_report::results::Results;
 use capbench_reproduce::for_tests::Collected;
 use capbench_reproduce::{Conditions, PUBLICATIONS, Scale};
+use capbench_results::Results;
 
 /// All publications, each point visited twice; computed once.
 pub fn all() -> Results {

@@ -6,9 +6,9 @@ use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
 use capbench_model::loss_pattern::{LossPattern, Spread};
 use capbench_model::trial::{CpuAccount, Emptying, Phase, TrialResult, Verdict};
 use capbench_report::model::Cell;
-use capbench_report::read::Run;
 use capbench_report::report::report;
 use capbench_report::sentences;
+use capbench_results::read::Run;
 
 use super::{run_of, trial};
 

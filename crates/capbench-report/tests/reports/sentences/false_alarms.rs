@@ -8,7 +8,7 @@ use capbench_model::statistics::interval::Estimate;
 use capbench_plan::for_tests::{at, dain};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, Point, SweepPlan, SweepRun};
-use capbench_report::results::Finding;
+use capbench_results::Finding;
 
 use super::sweep::{find, plan, run, up_to, works};
 

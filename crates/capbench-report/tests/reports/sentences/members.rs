@@ -10,8 +10,8 @@ use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, MemberCount, Point, SweepPlan};
 use capbench_report::model::{Place, Role};
 use capbench_report::report;
-use capbench_report::results::Results;
 use capbench_report::sentences;
+use capbench_results::Results;
 
 use super::run_of;
 use super::sweep::run;

@@ -15,8 +15,8 @@ use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
+use capbench_results::{Finding, Results};
 
 use super::runs;
 

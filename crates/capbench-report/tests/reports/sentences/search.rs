@@ -8,8 +8,8 @@ use capbench_model::units::ByteCount;
 use capbench_plan::for_tests::Collected;
 use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
+use capbench_results::{Finding, Results};
 
 use super::run_of;
 

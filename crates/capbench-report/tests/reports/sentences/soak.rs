@@ -10,8 +10,8 @@ use capbench_model::trial::TrialResult;
 use capbench_plan::for_tests::Collected;
 use capbench_plan::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::soak::SoakPlan;
-use capbench_report::results::Results;
 use capbench_report::sentences;
+use capbench_results::Results;
 
 use super::{run_of, trial};
 

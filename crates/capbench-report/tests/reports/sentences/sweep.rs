@@ -14,8 +14,8 @@ pub(crate) use capbench_plan::for_tests::sweep_plan as plan;
 use capbench_plan::for_tests::{Collected, at, dain};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
-use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
+use capbench_results::{Finding, Results};
 
 use super::run_of;
 

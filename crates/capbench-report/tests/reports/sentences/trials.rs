@@ -13,8 +13,8 @@ use capbench_model::trial::{Emptying, Guarding, Retried};
 use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
 
 use capbench_report::formats::text::{self, Extent};
-use capbench_report::read::Run;
 use capbench_report::report::report;
+use capbench_results::read::Run;
 
 use super::{find, run_of, texts, trial};
 

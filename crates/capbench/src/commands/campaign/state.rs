@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use capbench_judge::search::End;
-use capbench_report::results::{Results, RunDirectory};
-use capbench_report::{read, report};
+use capbench_report::report;
+use capbench_results::read;
+use capbench_results::{Results, RunDirectory};
 
 use super::file::PlannedRun;
 use crate::exit::{self, RunEnd};

@@ -2,9 +2,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use capbench_plan::for_tests::bench_plan;
+use capbench_plan::for_tests::{Collected, bench_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_report::for_tests;
+use capbench_results::for_tests;
 use capbench_testing::Scratch;
 use capbench_testing::network::eventually;
 use clap::CommandFactory;
@@ -155,7 +155,8 @@ impl Bed {
         fs::write(&path, SCRIPT).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
         let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("recv", 2e5)]);
-        let mut results = for_tests::bench(&bench_plan(&["recv"]), &mut path);
+        let outcome = bench_plan(&["recv"]).run(&mut path, &mut Collected::default()).unwrap();
+        let mut results = for_tests::bench(outcome.trials, outcome.searches);
         results.command = vec!["@COMMAND@".into()];
         fs::write(scratch.file("capbench.json"), serde_json::to_string_pretty(&results).unwrap()).unwrap();
         let text = format!(

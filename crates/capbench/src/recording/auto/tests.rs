@@ -5,9 +5,9 @@ use std::path::Path;
 use capbench_host::environment;
 use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_model::disturbance::CpuDisturbance;
-use capbench_plan::for_tests::searching_bench_plan;
+use capbench_plan::for_tests::{Collected, searching_bench_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_report::results::Results;
+use capbench_results::Results;
 use capbench_testing::Scratch;
 use capbench_model::method_spec::MethodSpec;
 
@@ -20,7 +20,8 @@ fn bench(methods: &[&str]) -> Results {
     let methods_of_path = methods.iter().enumerate().map(simulated).collect();
     let mut path = SimulatedLaboratory::new(2e6, methods_of_path);
     let environment = environment::read().unwrap();
-    Results { environment, ..capbench_report::for_tests::bench(&searching_bench_plan(methods), &mut path) }
+    let outcome = searching_bench_plan(methods).run(&mut path, &mut Collected::default()).unwrap();
+    Results { environment, ..capbench_results::for_tests::bench(outcome.trials, outcome.searches) }
 }
 
 fn recommendation(methods: &[&str]) -> Recommendation {

@@ -88,7 +88,7 @@ use Column::{Row, Trial};
 
 impl<'r> Column<'r> {
     /// The value in a CSV file; empty if it is unknown.
-    pub(crate) fn field(&self, row: &TidyRow<'r>) -> String {
+    pub fn field(&self, row: &TidyRow<'r>) -> String {
         match self {
             Row(of) => of.field(row),
             Trial(of) => of.field(row.trial()),

@@ -23,7 +23,7 @@ use Of::{Count, Flag, Number, Signed, Text};
 
 impl<R> Of<R> {
     /// The value in a CSV file; empty if it is unknown.
-    pub(crate) fn field(&self, row: &R) -> String {
+    pub fn field(&self, row: &R) -> String {
         fn known<T: ToString>(value: Option<T>) -> String {
             value.map_or_else(String::new, |value| value.to_string())
         }
@@ -106,12 +106,12 @@ fn total(trial: &TrialResult) -> Option<&Delays> {
 }
 
 /// The names of the columns of frames that places of the ledger lost, behind [`COLUMNS`].
-pub(crate) fn place_keys() -> impl Iterator<Item = String> {
+pub fn place_keys() -> impl Iterator<Item = String> {
     places::ALL.into_iter().map(|place| format!("lost_{}", key(place)))
 }
 
 /// The values of these columns.
-pub(crate) fn lost(trial: &TrialResult) -> impl Iterator<Item = Option<u64>> {
+pub fn lost(trial: &TrialResult) -> impl Iterator<Item = Option<u64>> {
     let count = |place: Place| trial.ledger.iter().find(|entry| entry.place == place)?.count;
     places::ALL.into_iter().map(count)
 }

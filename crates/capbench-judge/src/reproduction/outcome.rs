@@ -197,7 +197,8 @@ pub struct Judgement {
 }
 
 impl Cell {
-    pub(crate) fn published(value: Option<f64>) -> Self {
+    /// The cell of a published number.
+    pub fn published(value: Option<f64>) -> Self {
         Self { value, ..Self::default() }
     }
 

@@ -1,22 +1,16 @@
 //! Results that tests begin with, for this crate and those above it.
 
 use capbench_judge::recommendation::recommend;
-use capbench_model::laboratory::Laboratory;
+use capbench_judge::search::SearchOutcome;
 use capbench_model::trial::TrialResult;
-use capbench_plan::bench::BenchPlan;
-use capbench_plan::for_tests::Collected;
 
 use crate::results::{Results, SCHEMA_VERSION};
 
-/// A finished bench with its searches and its recommendation.
-///
-/// # Panics
-/// Where the bench fails.
-pub fn bench(plan: &BenchPlan, path: &mut dyn Laboratory) -> Results {
-    let outcome = plan.run(path, &mut Collected::default()).expect("a bench on a simulated path");
-    let recommended = recommend(&outcome.trials, &outcome.searches);
+/// A finished bench of these trials and searches, with its recommendation.
+pub fn bench(trials: Vec<TrialResult>, searches: Vec<SearchOutcome>) -> Results {
+    let recommended = recommend(&trials, &searches);
     let command = ["capbench", "bench"].map(String::from).to_vec();
-    Results { command, searches: outcome.searches, recommended, ..results(outcome.trials) }
+    Results { command, searches, recommended, ..results(trials) }
 }
 
 /// A finished run with only these trials.

@@ -16,7 +16,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, Map
 use serde_json::Error;
 use serde_json::value::RawValue;
 
-use crate::error::{ReportError, Result};
+use crate::error::{Result, ResultsError};
 
 type Text = Box<RawValue>;
 
@@ -34,7 +34,7 @@ const LISTS: [(&str, bool, Check); 9] = [
     ("searches", true, is::<capbench_judge::search::SearchOutcome>),
     ("rfc2544", true, is::<capbench_judge::rfc2544::Tested>),
     ("comparisons", true, is::<capbench_judge::comparison::Comparison>),
-    ("reproductions", true, is::<capbench_reproduce::Reproduction>),
+    ("reproductions", true, is::<capbench_judge::reproduction::Reproduction>),
     ("not_measured", true, is::<NotMeasured>),
     ("findings", false, is::<Finding>),
     ("statements", false, is::<String>),
@@ -86,11 +86,11 @@ pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     identify(&found, &mut ended, file)?;
     if let Some(member) = NEEDED.into_iter().find(|member| !found.has(member)) {
         return Err(match ended {
-            Some(source) => ReportError::Cut(file.into(), source),
-            None => ReportError::Foreign(file.into(), member),
+            Some(source) => ResultsError::Cut(file.into(), source),
+            None => ResultsError::Foreign(file.into(), member),
         });
     }
-    results(found, ended.as_ref()).map_err(|source| ReportError::Member(file.into(), source))
+    results(found, ended.as_ref()).map_err(|source| ResultsError::Member(file.into(), source))
 }
 
 /// Whether this is a results file of the known version.
@@ -100,18 +100,18 @@ fn identify(found: &Found, ended: &mut Option<Error>, file: &Path) -> Result<()>
         // No object, or members without the first one of results: a foreign file.
         let is_foreign = !found.members.is_empty() || ended.as_ref().is_none_or(Error::is_data);
         return Err(match ended.take().filter(|_| !is_foreign) {
-            Some(source) if source.is_eof() => ReportError::Cut(path, source),
-            Some(source) => ReportError::NoJson(path, source),
-            None => ReportError::Foreign(path, "schema_version"),
+            Some(source) if source.is_eof() => ResultsError::Cut(path, source),
+            Some(source) => ResultsError::NoJson(path, source),
+            None => ResultsError::Foreign(path, "schema_version"),
         });
     };
     // Other programs have versions, too.
     let missing = ["command", "environment", "trials"].into_iter().find(|key| !found.has(key));
     if let Some(missing) = missing.filter(|_| ended.is_none()) {
-        return Err(ReportError::Foreign(path, missing));
+        return Err(ResultsError::Foreign(path, missing));
     }
     if version.get().parse() != Ok(SCHEMA_VERSION) {
-        return Err(ReportError::Version(path, version.get().into(), SCHEMA_VERSION));
+        return Err(ResultsError::Version(path, version.get().into(), SCHEMA_VERSION));
     }
     Ok(())
 }

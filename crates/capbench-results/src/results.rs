@@ -11,21 +11,22 @@ use capbench_sys::host::trust::Trust;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ReportError, Result};
+use crate::error::{Result, ResultsError};
+use crate::segments;
 use crate::trial_columns::{COLUMNS, lost, place_keys};
 use capbench_judge::comparison::Comparison;
 use capbench_judge::recommendation::Recommendation;
+use capbench_judge::reproduction::Reproduction;
 use capbench_judge::rfc2544::Tested;
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::soak::record::SoakRecord;
-use capbench_judge::soak::segment::{self, Segment};
+use capbench_judge::soak::segment::Segment;
 use capbench_judge::sweep::SweepOutcome;
 use capbench_model::bounded_json::{self, Budget};
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::trial::TrialResult;
-use capbench_reproduce::Reproduction;
 
 /// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -131,9 +132,9 @@ impl RunDirectory {
     /// # Errors
     /// When the directory cannot be created or written, or is not empty. As root, also when another user controls it.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |source| ReportError::writing(path, source);
+        let failed = |source| ResultsError::writing(path, source);
         let folder = Folder::create(path, &Trust::for_output()).map_err(failed)?;
-        if !folder.names().map_err(|source| ReportError::reading(path, source))?.is_empty() {
+        if !folder.names().map_err(|source| ResultsError::reading(path, source))?.is_empty() {
             let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty");
             return Err(failed(source));
         }
@@ -148,7 +149,7 @@ impl RunDirectory {
     /// When it contains no `results.json` of this version's layout.
     pub fn resume(path: &Path) -> Result<(Self, Results)> {
         let file = path.join(RESULTS);
-        let failed = |source| ReportError::reading(&file, source);
+        let failed = |source| ResultsError::reading(&file, source);
         let trust = Trust::for_output();
         let folder = Folder::open(path, &trust).map_err(failed)?;
         let mut text = Vec::new();
@@ -183,18 +184,18 @@ impl RunDirectory {
     /// When the disk is full or the directory is gone; when another run has meanwhile saved its results there.
     pub fn save(&mut self, results: &Results) -> Result<()> {
         let json = self.path().join(RESULTS);
-        let failed = |source| ReportError::writing(&json, source);
+        let failed = |source| ResultsError::writing(&json, source);
         let mut text = serde_json::to_vec_pretty(results).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
         self.save_results(&text).map_err(failed)?;
         trials_csv(&results.trials)
             .and_then(|text| self.folder.replace(OsStr::new(TRIALS), &text))
-            .map_err(|source| ReportError::writing(self.path().join(TRIALS), source))?;
+            .map_err(|source| ResultsError::writing(self.path().join(TRIALS), source))?;
         let Some(_) = self.segments.take() else { return Ok(()) };
         // The results now contain these segments. Readers would skip them by their numbers if the file stayed.
         self.folder
-            .remove(OsStr::new(segment::FILE))
-            .map_err(|source| ReportError::writing(self.path().join(segment::FILE), source))
+            .remove(OsStr::new(segments::FILE))
+            .map_err(|source| ResultsError::writing(self.path().join(segments::FILE), source))
     }
 
     /// Appends a segment of a soak to `segments.jsonl` and waits until it is on the disk. Returns whether the caller must save
@@ -203,14 +204,14 @@ impl RunDirectory {
     /// # Errors
     /// When the disk is full or the directory is gone.
     pub fn append(&mut self, segment: &Segment) -> Result<bool> {
-        let path = self.path().join(segment::FILE);
-        let failed = |source| ReportError::writing(&path, source);
+        let path = self.path().join(segments::FILE);
+        let failed = |source| ResultsError::writing(&path, source);
         let mut line = serde_json::to_vec(segment).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let segments = match &mut self.segments {
             Some(segments) => segments,
             none => {
-                let file = self.folder.create_file(OsStr::new(segment::FILE), FILE_MODE).map_err(failed)?;
+                let file = self.folder.create_file(OsStr::new(segments::FILE), FILE_MODE).map_err(failed)?;
                 self.folder.sync().map_err(failed)?;
                 none.insert(Segments { file, octets: 0 })
             }

@@ -15,9 +15,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::results::{Results, SCHEMA_VERSION, within_memory};
-use capbench_judge::soak::segment;
+use crate::segments;
 
-use crate::error::{ReportError, Result};
+use crate::error::{Result, ResultsError};
 
 /// The name of the file in a run's directory.
 const FILE: &str = "results.json";
@@ -57,11 +57,11 @@ impl Run {
 /// The file does not exist, holds no results of capbench, or has the layout of another version. A file that is cut off or
 /// damaged is no error if the environment is there: complete trials are kept, and [`Run::warnings`] lists what is missing.
 pub fn read(path: &Path) -> Result<Run> {
-    let unreadable = |source| ReportError::Unreadable(path.into(), source);
+    let unreadable = |source| ResultsError::Unreadable(path.into(), source);
     let kind = fs::metadata(path).map_err(unreadable)?;
     let file = if kind.is_dir() { path.join(FILE) } else { path.to_path_buf() };
     if kind.is_dir() && !file.try_exists().map_err(unreadable)? {
-        return Err(ReportError::NoResults(path.into()));
+        return Err(ResultsError::NoResults(path.into()));
     }
     let mut run = parse(&octets(&file)?, &file)?;
     if file.file_name().is_some_and(|name| name == FILE) {
@@ -72,29 +72,29 @@ pub fn read(path: &Path) -> Result<Run> {
 
 /// The content of a file.
 fn octets(file: &Path) -> Result<Vec<u8>> {
-    let unreadable = |source| ReportError::Unreadable(file.into(), source);
+    let unreadable = |source| ResultsError::Unreadable(file.into(), source);
     // A pipe would block, and a device may be endless.
     if !fs::metadata(file).map_err(unreadable)?.is_file() {
-        return Err(ReportError::NoFile(file.into()));
+        return Err(ResultsError::NoFile(file.into()));
     }
     let mut text = Vec::new();
     fs::File::open(file)
         .and_then(|opened| opened.take(MOST_OCTETS + 1).read_to_end(&mut text))
         .map_err(unreadable)?;
     if text.len() as u64 > MOST_OCTETS {
-        return Err(ReportError::TooLarge(file.into(), MOST_OCTETS));
+        return Err(ResultsError::TooLarge(file.into(), MOST_OCTETS));
     }
     Ok(text)
 }
 
 /// Adds the segments that a killed soak finished after it last saved its results.
 fn add_segments(run: &mut Run) -> Result<()> {
-    let file = run.directory.join(segment::FILE);
+    let file = run.directory.join(segments::FILE);
     let Some(record) = &mut run.results.soak else { return Ok(()) };
-    if !file.try_exists().map_err(|source| ReportError::Unreadable(file.clone(), source))? {
+    if !file.try_exists().map_err(|source| ResultsError::Unreadable(file.clone(), source))? {
         return Ok(());
     }
-    run.warnings.extend(segment::add_lines(record, &octets(&file)?));
+    run.warnings.extend(segments::add_lines(record, &octets(&file)?));
     run.results.trials.clone_from(&record.kept);
     let wrong = contradictions(&run.results).filter(|warning| !run.warnings.contains(warning));
     run.warnings.extend(wrong);
@@ -107,7 +107,7 @@ fn add_segments(run: &mut Run) -> Result<()> {
 /// Like [`read`].
 pub fn parse(text: &[u8], file: &Path) -> Result<Run> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
-        return Err(ReportError::Empty(file.into()));
+        return Err(ResultsError::Empty(file.into()));
     }
     let (results, mut warnings) = match within_memory::<Results>(text) {
         Ok(results) if results.schema_version == SCHEMA_VERSION => (results, Vec::new()),

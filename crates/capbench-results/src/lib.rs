@@ -1,0 +1,23 @@
+//! The saved results of a run: what they contain, their directory, and their only reader.
+//!
+//! | module | what |
+//! |---|---|
+//! | `results` | all data that a run saves, and the directory that it is saved in |
+//! | [`read`] | the only reader of saved results, complete or not |
+//! | [`segments`] | the segments of a soak since its results were saved |
+//! | [`trial_columns`], [`tidy`] | the columns of a trial; the rows of files for notebooks |
+//! | `for_tests` | results that tests begin with; needs the feature `testing` |
+
+#![forbid(unsafe_code)]
+
+mod error;
+#[cfg(any(test, feature = "testing"))]
+pub mod for_tests;
+pub mod read;
+mod results;
+pub mod segments;
+pub mod tidy;
+pub mod trial_columns;
+
+pub use error::{Result, ResultsError};
+pub use results::{Finding, Results, RunDirectory, SCHEMA_VERSION, trials_csv};

@@ -1,0 +1,132 @@
+//! The answers of one run, one fact a line: what reading it finds, its findings with their trials, the recommendation, the exit
+//! code, what `capbench report --details` prints, and a digest of each chart and table of the page.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::archive::{self, Entry};
+use crate::imports::{Extent, Report, Results, Run, Sentence, exit, read, report, sentences, text};
+use crate::{decisions, pairs};
+
+/// The answers of all runs, and of all pairs of them.
+pub fn of_corpus() -> Vec<Entry> {
+    let runs = archive::runs();
+    let middle = runs.len() / 2;
+    let (first, second) = runs.split_at(middle);
+    let mut entries = std::thread::scope(|scope| {
+        let first = scope.spawn(|| first.iter().map(of_run).collect::<Vec<_>>());
+        let second = scope.spawn(|| second.iter().map(of_run).collect::<Vec<_>>());
+        let mut entries = first.join().unwrap();
+        entries.extend(second.join().unwrap());
+        entries
+    });
+    entries.extend(pairs::answers(&runs));
+    entries
+}
+
+fn of_run(Entry { name, content }: &Entry) -> Entry {
+    let lines = match read_run(name, content) {
+        Ok(run) => of_readable(&run, name.starts_with("simulated/")),
+        Err(refusal) => vec![format!("refused: {refusal}")],
+    };
+    Entry { name: name.clone(), content: (lines.join("\n") + "\n").into_bytes() }
+}
+
+/// Reads a run of the corpus as a file of its name.
+pub fn read_run(name: &str, content: &[u8]) -> Result<Run, String> {
+    let file = Path::new("/corpus").join(format!("{name}.json"));
+    read::parse(content, &file).map_err(|error| error.to_string())
+}
+
+fn of_readable(run: &Run, is_simulated: bool) -> Vec<String> {
+    let results = &run.results;
+    let mut lines = Vec::new();
+    for warning in &run.warnings {
+        lines.push(format!("warning: {warning}"));
+    }
+    lines.push(format!("exit: {}", exit::of_saved(results).number()));
+    let named = exit::of_measurement(results, None, &[], |_| true, 1.0);
+    lines.push(format!("exit if every method was named: {}", named.number()));
+    for sentence in sentences::answers(results) {
+        lines.push(of_sentence("answer", &sentence));
+    }
+    for finding in sentences::find(results) {
+        let scene = finding.scene.unwrap_or_default();
+        lines.push(format!("finding {} [{scene}]: {}", numbers(&finding.trials), finding.text));
+    }
+    lines.extend(decisions::of_run(results));
+    // The plan of a simulated run is run again as a whole.
+    if !is_simulated {
+        lines.extend(decisions::searches_again(results));
+    }
+    lines.extend(of_report(&report::report(run)));
+    lines
+}
+
+fn of_sentence(kind: &str, Sentence { text, trials }: &Sentence) -> String {
+    format!("{kind} {}: {text}", numbers(trials))
+}
+
+/// The lines of a report: its text, then digests of what only its page has.
+pub fn of_report(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for caveat in &report.caveats {
+        lines.push(of_sentence("caveat", caveat));
+    }
+    for line in text::text(report, Extent::Details).lines() {
+        lines.push(format!("text: {line}"));
+    }
+    for chart in &report.picture {
+        lines.push(format!("picture {}: {}", chart.id, digest(chart)));
+    }
+    for section in &report.sections {
+        for sentence in &section.text {
+            lines.push(of_sentence(&format!("section {}", section.id), sentence));
+        }
+        for chart in &section.charts {
+            lines.push(format!("chart {}/{}: {}", section.id, chart.id, digest(chart)));
+        }
+        for table in &section.tables {
+            lines.push(format!("table {}/{}: {}", section.id, table.id, digest(table)));
+        }
+    }
+    lines.push(format!("table of trials: {}", digest(&report.trials)));
+    lines
+}
+
+/// Numbers of trials: `1-4,7`.
+fn numbers(trials: &[u32]) -> String {
+    let mut parts: Vec<[u32; 2]> = Vec::new();
+    for &number in trials {
+        match parts.last_mut() {
+            Some(part) if part[1].checked_add(1) == Some(number) => part[1] = number,
+            _ => parts.push([number; 2]),
+        }
+    }
+    let words = parts.iter().map(|[first, last]| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    words.collect::<Vec<_>>().join(",")
+}
+
+/// A digest of what is written as JSON: of words of eight octets, because a loop over octets is slow without optimisation.
+fn digest(value: &impl Serialize) -> String {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let octets = serde_json::to_vec(value).expect("it is written as JSON");
+    let mut digest = octets.len() as u64;
+    for part in octets.chunks(8) {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        digest = (digest ^ u64::from_le_bytes(word)).wrapping_mul(ODD).rotate_left(29);
+    }
+    format!("{digest:016x}")
+}
+
+/// Results that can be compared: those of a run that can be read.
+pub fn results_of(runs: &[Entry], name: &str) -> Results {
+    let entry = runs.iter().find(|entry| entry.name == name);
+    let Entry { name, content } = entry.unwrap_or_else(|| panic!("{name} is not in the corpus"));
+    read_run(name, content).unwrap().results
+}

@@ -1,0 +1,20 @@
+//! The types of capbench that the corpus needs. No other file of it names a crate of capbench whose content may move, but for
+//! `simulated`, which makes plans.
+
+pub use capbench::exit;
+pub use capbench_dataset::compare as datasets;
+pub use capbench_dataset::export::Export;
+pub use capbench_dataset::layout::Labels;
+pub use capbench_dataset::page;
+pub use capbench_model::trial::{Load, Trial, TrialResult};
+pub use capbench_plan::comparison::{Comparison, Thresholds};
+pub use capbench_plan::guards::livelock;
+pub use capbench_plan::recommendation::{Sustains, recommend};
+pub use capbench_plan::search::Stored;
+pub use capbench_report::compare::of_runs;
+pub use capbench_report::formats::text::{self, Extent};
+pub use capbench_report::model::{Report, Sentence};
+pub use capbench_report::read::{self, Run};
+pub use capbench_report::report;
+pub use capbench_report::results::Results;
+pub use capbench_report::sentences;

@@ -1,0 +1,63 @@
+//! The corpus of saved runs: what every run says, what it decides, and how it ends, held against the answers of an earlier
+//! binary.
+//!
+//! | file | content |
+//! |---|---|
+//! | `archive` | reads and writes the committed archives |
+//! | `answers` | the answers of one run, one fact a line |
+//! | `decisions` | decisions that follow from the trials of a run, made again |
+//! | `pairs` | comparisons of two runs, and of the runs of a dataset |
+//! | `simulated` | plans on simulated hosts, run again with the same seeds |
+//! | `accepted` | the committed list of accepted differences |
+//! | `members` | JSON values as lines; members that no earlier answer has are left out |
+//! | `imports` | the types of capbench that the corpus needs |
+//!
+//! `data/README.md` says where the runs come from and how the files are made again.
+
+mod accepted;
+mod answers;
+mod archive;
+mod decisions;
+mod imports;
+mod members;
+mod pairs;
+#[path = "../../../capbench-report/tests/reports/runs/mod.rs"]
+mod runs;
+mod simulated;
+
+use std::collections::BTreeMap;
+
+use archive::Entry;
+use members::KnownMembers;
+
+/// Number of runs that the corpus must have.
+const LEAST_RUNS: usize = 300;
+/// Rewrites what its value names: `simulated`, `answers`; or adds the files of `FOLDER` for `add=FOLDER`.
+const WRITE: &str = "CAPBENCH_WRITE_CORPUS";
+/// Accepts all differences with the reason that is its value.
+const ACCEPT: &str = "CAPBENCH_ACCEPT_CORPUS";
+
+#[test]
+fn every_saved_run_says_and_decides_what_it_did() {
+    match std::env::var(WRITE).ok().as_deref() {
+        Some("simulated") => return archive::write("simulated", &simulated::saved()),
+        Some("answers") => return archive::write(archive::ANSWERS, &answers::of_corpus()),
+        Some(add) => return archive::add(add.strip_prefix("add=").expect("add=FOLDER")),
+        None => {}
+    }
+    let runs = archive::runs();
+    assert!(runs.len() >= LEAST_RUNS, "the corpus has {} runs", runs.len());
+    let earlier = archive::answers();
+    let known = KnownMembers::of(earlier.values().flatten());
+    let mut differences = BTreeMap::new();
+    for Entry { name, content } in answers::of_corpus() {
+        let now: Vec<String> = String::from_utf8(content).unwrap().lines().map(String::from).collect();
+        let then = earlier.get(&name).map(Vec::as_slice).unwrap_or_default();
+        let changed = accepted::difference(then, &known.without_new(now));
+        if !changed.is_empty() {
+            differences.insert(name, changed);
+        }
+    }
+    differences.extend(simulated::differences());
+    accepted::check(differences, std::env::var(ACCEPT).ok());
+}
