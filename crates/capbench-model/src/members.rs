@@ -45,7 +45,9 @@ impl Members {
         }
         let with = spec.with_members(Some(count));
         match mode {
-            Some(mode) if mode != spec.usual_fanout() && spec.fanout().is_none() => with.with_fanout(Some(mode)),
+            Some(mode) if mode != spec.usual_fanout() && spec.fanout().is_none() => {
+                with.with_fanout(Some(mode))
+            }
             _ => with,
         }
     }

@@ -12,7 +12,6 @@ use capbench_sys::packet::FanoutMode;
 use capbench_sys::packet::fanout::MOST_MEMBERS;
 use serde::{Deserialize, Serialize};
 
-
 /// A method with its argument and settings. Two are equal if these are: the order of `members` and `fanout` does not matter.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::trial::SizeLabel;
 use crate::saved::{SavedMethod, SavedPlacement};
+use crate::trial::SizeLabel;
 
 /// A set-up that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

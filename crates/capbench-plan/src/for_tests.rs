@@ -23,8 +23,8 @@ use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::{Load, TrialResult};
 use capbench_model::saved::Saved;
+use capbench_model::trial::{Load, TrialResult};
 
 /// Collects all events of an observer, for any kind of run.
 #[derive(Debug, Default)]

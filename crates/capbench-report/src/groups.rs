@@ -3,8 +3,8 @@
 use capbench_judge::search::SearchOutcome;
 pub(crate) use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::{Phase, TrialResult};
-use capbench_results::Results;
 use capbench_model::work::Work;
+use capbench_results::Results;
 
 use crate::model::Trials;
 use crate::naming::{self, Scene, by_number};

@@ -12,10 +12,10 @@ use capbench_judge::reproduction::{Cell, Quantity};
 use capbench_judge::search::{SearchOutcome, Status};
 use capbench_judge::sweep::SweepOutcome;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::median;
 use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
-use capbench_model::saved::{SavedMethod, SavedPlacement};
 
 /// The completed part of a step.
 #[derive(Clone, Debug, Default)]
@@ -147,7 +147,10 @@ impl<'m> MeasuredSteps<'m> {
         let Some((plan, done)) = self.begun(select) else { return Seen::default() };
         // A trial's profile does not contain the varied parameter of a sweep.
         let swept: Option<Vec<u32>> = done.sweep.as_ref().map(|sweep| {
-            let readings = sweep.series.iter().filter(|series| select.method.as_ref().is_none_or(|wanted| *wanted == series.method));
+            let readings = sweep
+                .series
+                .iter()
+                .filter(|series| select.method.as_ref().is_none_or(|wanted| *wanted == series.method));
             let point = select.at.and_then(|at| plan.points.iter().position(|point| *point == at));
             let at_point =
                 readings.flat_map(|series| &series.readings).filter(|one| point == Some(one.point));

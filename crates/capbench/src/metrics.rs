@@ -306,7 +306,8 @@ impl Run {
             };
             for goal in &search.goals {
                 if let Some(lower) = &goal.lower {
-                    let labels = labels(method.to_string(), size.to_string(), placement.to_string(), &goal.goal.name);
+                    let labels =
+                        labels(method.to_string(), size.to_string(), placement.to_string(), &goal.goal.name);
                     self.metrics.set(Family::Throughput, labels, lower.intended_pps);
                 }
             }

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{InterfaceFacts, Role};
+use capbench_model::saved::SavedPlacement;
 use capbench_results::Results;
 use capbench_results::trial_columns::key;
-use capbench_model::saved::SavedPlacement;
 
 use crate::error::Result;
 use crate::table::Column;
@@ -54,7 +54,10 @@ pub fn saved_host_id(results: &Results) -> Option<String> {
 }
 
 /// The receiving interface in this placement. The test bed is made anew for each placement.
-fn receiving<'e>(environment: &'e Environment, placement: Option<&SavedPlacement>) -> Option<&'e InterfaceFacts> {
+fn receiving<'e>(
+    environment: &'e Environment,
+    placement: Option<&SavedPlacement>,
+) -> Option<&'e InterfaceFacts> {
     let is_of = |placements: &[SavedPlacement]| {
         placement
             .is_none_or(|placement| placements.is_empty() || placements.iter().any(|own| own == placement))

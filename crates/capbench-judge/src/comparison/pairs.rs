@@ -7,9 +7,9 @@ use super::samples::Fastest;
 use super::samples::{self, LeftOut, Sample};
 use super::setup::Field;
 use super::{Comparison, Thresholds};
+use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
-use capbench_model::saved::SavedMethod;
 
 /// Two trials that ran one after the other, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use capbench_model::running::CaptureFacts;
 use serde::{Deserialize, Serialize};
 
 use super::measure::load;
-use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::work::Work;
 
 /// A property of a set-up that may differ between the sides of a comparison if the user permits it.

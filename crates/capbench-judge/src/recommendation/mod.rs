@@ -15,12 +15,12 @@ mod rank;
 mod sustained;
 
 use crate::limit::Limit;
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
-use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::work::Work;
-use capbench_model::method_spec::MethodSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;
@@ -301,7 +301,8 @@ fn compared_in(trial: &TrialResult, all: &[&TrialResult]) -> Scene {
         let (other_size, other_placement, other_work) = scene(other);
         other_size == frame_size && other_placement == placement && other_work != Work::OfProgram
     };
-    let first = (work == Work::OfProgram).then(|| all.iter().find(is_alike).map(|other| scene(other))).flatten();
+    let first =
+        (work == Work::OfProgram).then(|| all.iter().find(is_alike).map(|other| scene(other))).flatten();
     first.unwrap_or((frame_size, placement, work))
 }
 

@@ -556,11 +556,7 @@ mod tests {
         let Conclusion::OneOf { best, methods, worse, .. } = conclusion else { panic!("{conclusion:?}") };
         assert_eq!(
             (best, methods, worse),
-            (
-                Some("cmd:tcpdump".into()),
-                vec!["cmd:tcpdump".into(), "packet-v3".into()],
-                vec!["recv".into()]
-            )
+            (Some("cmd:tcpdump".into()), vec!["cmd:tcpdump".into(), "packet-v3".into()], vec!["recv".into()])
         );
     }
 

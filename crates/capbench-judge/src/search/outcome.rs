@@ -17,8 +17,8 @@ use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use crate::limit::Limit;
 use capbench_model::figures::grouped;
-use capbench_model::trial::SizeLabel;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
+use capbench_model::trial::SizeLabel;
 
 /// A search and its outcome. Its trials are in the list of all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

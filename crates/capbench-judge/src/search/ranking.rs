@@ -5,11 +5,11 @@
 //! by their ranks, corrected for all comparisons of the run.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
 use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
 use capbench_model::trial::SizeLabel;
-use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 
 /// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
 const FEWEST: usize = 4;

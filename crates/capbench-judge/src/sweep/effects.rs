@@ -9,8 +9,8 @@ use super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
 use super::limits::Limits;
 use super::outcome::{Reading, Series, Swept, numbers, sustained_pps};
 use capbench_model::figures::{grouped, percent};
-use capbench_model::statistics::shift::Groups;
 use capbench_model::saved::SavedMethod;
+use capbench_model::statistics::shift::Groups;
 
 /// Rates that differ by less, as a share of them, are equal.
 const SAME: f64 = 0.01;

@@ -10,10 +10,10 @@ use super::scaling::Scaling;
 use crate::limit::Limit;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
+use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{TrialResult, Verdict};
-use capbench_model::saved::{SavedMethod, SavedPlacement};
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

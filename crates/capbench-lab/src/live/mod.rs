@@ -45,9 +45,9 @@ use crate::subject::{self, ReceiveBy, Subject};
 use crate::{LabError, Result};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::{Cpus, Profile, Trial};
 use capbench_model::saved::Saved;
 use capbench_model::traffic::Traffic;
+use capbench_model::trial::{Cpus, Profile, Trial};
 use messages::{HostCpus, PrepareReceiving, PrepareSending};
 
 pub use host::Host;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use capbench_sys::host::ethtool::{Moderation, PauseFrames, Queues, Rings, Sharing};
 use crate::saved::SavedPlacement;
+use capbench_sys::host::ethtool::{Moderation, PauseFrames, Queues, Rings, Sharing};
 use serde::{Deserialize, Serialize};
 
 /// The role of an interface.

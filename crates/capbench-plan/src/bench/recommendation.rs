@@ -8,8 +8,8 @@ use crate::bench::{BenchPlan, Searching};
 use crate::for_tests::{Collected, path, searching_bench_plan};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_judge::recommendation::{Because, Certainty, Conclusion, Question, SustainedStatus, recommend};
-use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::{Phase, TrialResult};
 
 #[test]
 fn the_method_with_the_highest_sustained_rate_is_recommended() {
@@ -22,7 +22,8 @@ fn the_method_with_the_highest_sustained_rate_is_recommended() {
         (Question::HighestRate, Some("packet-v3".into()))
     );
     let ranking = recommended.headline().unwrap();
-    let order: Vec<_> = ranking.methods.iter().map(|ranked| (ranked.method.to_string(), ranked.rank)).collect();
+    let order: Vec<_> =
+        ranking.methods.iter().map(|ranked| (ranked.method.to_string(), ranked.rank)).collect();
     assert_eq!(order, [("packet-v3".into(), 1), ("packet-v2".into(), 2), ("recv".into(), 3)]);
     assert_eq!(ranking.methods[0].lossless.status, SustainedStatus::AtLeast);
     let Conclusion::Use { because, certainty, equal, .. } = &ranking.conclusion else {

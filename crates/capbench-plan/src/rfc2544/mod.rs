@@ -35,9 +35,9 @@ use crate::session::{Missing, Session};
 use capbench_judge::rfc2544::{Ended, Found, Tested};
 use capbench_judge::search::Status;
 use capbench_model::laboratory::Setup;
+use capbench_model::saved::Saved;
 use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_model::work::Work;
-use capbench_model::saved::Saved;
 
 /// A finished test.
 #[derive(Clone, Debug)]

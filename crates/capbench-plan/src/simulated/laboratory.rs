@@ -17,13 +17,13 @@ use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::evidence::Evidence;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency};
+use capbench_model::saved::Saved;
 use capbench_model::trial::{
     CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
 };
+use capbench_model::work::Work;
 use capbench_model::work::WorkModel;
 use capbench_model::{Result, TrialError};
-use capbench_model::saved::Saved;
-use capbench_model::work::Work;
 
 /// Conditions of every trial on the path.
 #[derive(Clone, Copy, Debug)]

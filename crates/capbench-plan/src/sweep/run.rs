@@ -14,9 +14,9 @@ use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome,
 use capbench_judge::sweep::scaling::{Scaling, Step};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::saved::Saved;
 use capbench_model::statistics::interval::{self, median};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
-use capbench_model::saved::Saved;
 
 /// Follows a sweep's trials, and receives intermediate outcomes.
 pub trait Observer: session::Observer {

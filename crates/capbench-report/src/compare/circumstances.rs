@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use capbench_judge::comparison::setup::{Field, Setup};
 use capbench_model::figures::grouped;
 use capbench_model::running::CaptureFacts;
+use capbench_model::saved::SavedWork;
 use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
-use capbench_model::saved::SavedWork;
 
 /// Figures of the host's speed that differ by less than this share are equal.
 const SAME_SPEED: f64 = 0.05;

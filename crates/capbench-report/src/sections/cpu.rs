@@ -1,9 +1,9 @@
 //! CPU time per packet: application and kernel.
 
 use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
-use capbench_model::saved::SavedMethod;
 
 use super::parts::{
     self, Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, point,
@@ -126,8 +126,9 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
     };
     let methods = grouped(group.iter(), |trial| trial.profile.method.clone()).into_iter();
     let methods: Vec<SavedMethod> = methods.map(|(name, _)| name).collect();
-    let of =
-        |method: &SavedMethod| shown.iter().copied().filter(|trial| trial.profile.method == *method).collect();
+    let of = |method: &SavedMethod| {
+        shown.iter().copied().filter(|trial| trial.profile.method == *method).collect()
+    };
     let placed = PlacedTrials::along(methods.iter().map(of));
     let missing = methods.iter().zip(&placed).filter(|(_, one)| one.trials.is_empty());
     let missing: Vec<String> = missing.map(|(method, _)| method.to_string()).collect();

@@ -1,9 +1,9 @@
 //! When frames were lost during a trial: at the start, steadily or at the end, in which bursts, and in which 100 ms most.
 
 use capbench_model::loss_pattern::{Burst, LossPattern, Window};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
-use capbench_model::saved::SavedMethod;
 
 use super::parts::{self, MOST_CHARTS, chart, grouped, linear, logarithmic, names, point, series, upright};
 use crate::model::{Cell, Chart, Kind, Mark, Role, Section, Table, Unit};

@@ -2,9 +2,9 @@
 
 use crate::tables::BOUNDS;
 use capbench_judge::search::{SearchOutcome, Status};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
-use capbench_model::saved::SavedMethod;
 
 use super::parts::{
     self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,

@@ -163,7 +163,8 @@ fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Stri
         true => "without loss (pauses of the host not counted)",
         false => "without loss",
     };
-    let sustains = |method: &SavedMethod, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
+    let sustains =
+        |method: &SavedMethod, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
     match (&ranking.conclusion, question) {
         (Conclusion::Use { method, because, certainty, equal }, _) => {
             let used = ranking.of(method);

@@ -1,8 +1,8 @@
 //! What each method sustains; the limit; unsettled goals; repeated searches.
 
 mod findings;
-use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_judge::search::{Bound, GoalResult, SearchOutcome, Status, ranking};
+use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_results::Results;
 
 use super::{first_of, sentence};
@@ -151,7 +151,11 @@ fn found(result: &GoalResult) -> Option<String> {
 /// The limit, from where the next load lost frames.
 fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
     let limited = goals(searches).filter_map(|(search, goal)| {
-        Some((goal.limit?.words(), search.method.as_ref().map(ToString::to_string).unwrap_or_default(), goal.upper.as_ref()?))
+        Some((
+            goal.limit?.words(),
+            search.method.as_ref().map(ToString::to_string).unwrap_or_default(),
+            goal.upper.as_ref()?,
+        ))
     });
     let limits = grouped(limited, |(words, ..)| words.clone());
     let of = |(words, group): &(String, Vec<(String, String, &Bound)>)| {

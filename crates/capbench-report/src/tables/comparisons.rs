@@ -5,8 +5,8 @@ use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure
 use capbench_judge::reproduction::Judgement as ClaimJudgement;
 use capbench_judge::reproduction::Reproduction;
 use capbench_model::figures::{grouped, shortest};
-use capbench_results::Results;
 use capbench_model::saved::SavedMethod;
+use capbench_results::Results;
 
 use super::shape::Columns;
 use crate::figures::number;
@@ -85,9 +85,7 @@ fn judged(
         let own = comparison.judged(*judgement).filter(|contrast| (contrast.setups > 1) == is_pooled);
         let columns = Columns::new()
             .words("setup", "set-up", |contrast: &&Contrast| contrast.setup.scene().to_string())
-            .words("method", "method", |contrast| {
-                text_or(&contrast.setup.method, "all methods")
-            })
+            .words("method", "method", |contrast| text_or(&contrast.setup.method, "all methods"))
             .count("setups", "set-ups", move |contrast| match is_pooled {
                 true => Cell::from(contrast.setups),
                 false => Cell::Empty,

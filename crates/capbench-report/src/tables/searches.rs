@@ -3,13 +3,13 @@
 use std::fmt;
 
 use capbench_judge::limit::Limit;
-use capbench_model::saved::Saved;
 use capbench_judge::search::ranking::{self, Repeated};
 use capbench_judge::search::{
     Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
 };
 use capbench_model::ledger::LostAt;
+use capbench_model::saved::Saved;
 
 use super::shape::Columns;
 use crate::figures::count;

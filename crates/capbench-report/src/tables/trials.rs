@@ -2,11 +2,11 @@
 
 use capbench_model::latency::Delays;
 use capbench_model::loss_pattern::{Burst, LossPattern};
+use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 use capbench_results::trial_columns::{COLUMNS, Of, key, lost, place_keys};
-use capbench_model::saved::SavedMethod;
 
 use super::shape::{Columns, group, set_up, unit_of, words_of};
 use crate::figures::number;

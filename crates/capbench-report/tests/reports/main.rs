@@ -19,8 +19,8 @@ use capbench_judge::reproduction::{Answer, Side};
 use capbench_judge::rfc2544::Found;
 use capbench_judge::rfc2544::latency::{Across, Leg};
 use capbench_judge::search::{End, Reason, Status};
-use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::running::CaptureFacts;
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_report::formats::text::Extent;
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Sentence, Table, Unit};
@@ -412,7 +412,8 @@ fn files_have_what_each_method_delivers_at_overload_and_a_terminal_has_the_room_
     for row in &summary.rows {
         let Cell::Text(method) = &row.cells[0] else { panic!("{row:?}") };
         let own = results.trials.iter();
-        let own = own.filter(|trial| trial.phase == Phase::BestEffort && trial.profile.method == method.as_str());
+        let own =
+            own.filter(|trial| trial.phase == Phase::BestEffort && trial.profile.method == method.as_str());
         let most = own.max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio())).unwrap();
         let expected = [most.offered_pps.floor(), most.delivered_pps.floor(), most.sent_loss_ratio()];
         assert_eq!(keys.map(|at| row.cells[at].clone()), expected.map(Cell::Number), "{method}");

@@ -432,8 +432,8 @@ pub const METHODS: &[TransmitMethod] = &[
 
 #[cfg(test)]
 mod tests {
-    use capbench_frames::TransmitSpec;
     use super::*;
+    use capbench_frames::TransmitSpec;
 
     #[test]
     fn refused_frames_are_lost_or_repeated_and_never_for_ever() {

@@ -10,9 +10,9 @@ use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::saved::Saved;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_plan::rfc2544;
-use capbench_model::saved::Saved;
 use capbench_plan::session::Observer;
 use capbench_plan::soak;
 use capbench_plan::sweep;
@@ -90,7 +90,11 @@ impl Recorder {
     /// Records a publication of whose experiment nothing could be measured.
     pub fn leave_out_publication(&mut self, key: &str, why: &TrialError) {
         self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
-        self.results.not_measured.push(missing(Saved::Other(format!("every method of {key}")), None, why.to_string()));
+        self.results.not_measured.push(missing(
+            Saved::Other(format!("every method of {key}")),
+            None,
+            why.to_string(),
+        ));
     }
 
     fn save(&mut self) -> Result<()> {

@@ -62,7 +62,9 @@ fn choice(recommended: &Recommendation) -> (Option<MethodSpec>, OnlyByName<'_>) 
         return (None, passed_over);
     };
     for ranked in ranking.methods.iter().filter(|ranked| ranked.lossless.lower_pps.is_some()) {
-        let Some(spec) = ranked.method.known().filter(|spec| super::check_method(spec).is_ok()) else { continue };
+        let Some(spec) = ranked.method.known().filter(|spec| super::check_method(spec).is_ok()) else {
+            continue;
+        };
         match methods::find(spec) {
             Ok(_) if spec.names_code() => passed_over.push((spec, NAMES_CODE)),
             Ok(method) if (method.takes_frames)(spec) => passed_over.push((spec, TAKES_FRAMES)),

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, program, run, scratch_of_root};
 use capbench_model::not_measured::NotMeasured;
-use capbench_model::units::SnapLength;
 use capbench_model::running::CaptureFacts;
+use capbench_model::units::SnapLength;
 use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
 use capbench_results::{Results, RunDirectory};
 

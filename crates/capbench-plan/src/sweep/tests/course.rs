@@ -15,8 +15,11 @@ fn path() -> SimulatedLaboratory {
 fn passes_are_permutations_with_methods_in_turn() {
     let plan = SweepPlan { repeats: 3, seed: 9, ..plan(works(&[0, 1, 2, 3, 4, 5]), &["recv", "packet-v2"]) };
     let run = run(&plan, &mut path());
-    let order: Vec<_> =
-        run.trials.iter().map(|trial| (trial.profile.work.to_string(), trial.profile.method.to_string())).collect();
+    let order: Vec<_> = run
+        .trials
+        .iter()
+        .map(|trial| (trial.profile.work.to_string(), trial.profile.method.to_string()))
+        .collect();
     let mut orders = Vec::new();
     let turns = [("recv", "packet-v2"), ("packet-v2", "recv")];
     for (pass, turn) in order.chunks(12).zip(turns.into_iter().cycle()) {

@@ -5,9 +5,9 @@ use std::ptr;
 use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::contrasts::{Evidence, Lead, Leads};
 use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_results::Finding;
-use capbench_model::saved::SavedMethod;
 
 use crate::sentences::time;
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use capbench_host::environment;
 use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_model::disturbance::CpuDisturbance;
+use capbench_model::method_spec::MethodSpec;
 use capbench_plan::for_tests::{Collected, searching_bench_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_results::Results;
 use capbench_testing::Scratch;
-use capbench_model::method_spec::MethodSpec;
 
 use super::{NAMES_CODE, TAKES_FRAMES, choice, choose_from};
 use crate::recommended;
