@@ -10,6 +10,7 @@ use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::scalability::Law;
 use capbench_model::work::WorkModel;
+use capbench_model::saved::SavedMethod;
 
 /// Cost per packet besides the application's work, by that work, shaped as Dain's results (2004): below one amount each packet
 /// wakes the application, above another it never sleeps, and in between it sleeps less and less often.
@@ -66,7 +67,7 @@ impl Room {
 /// A capture method with a known capacity.
 #[derive(Clone, Debug)]
 pub struct SimulatedMethod {
-    pub(super) name: String,
+    pub(super) name: SavedMethod,
     capacity: f64,
     regimes: Option<TwoRegimes>,
     /// How the capacity grows with members: this law's rates over that of one member.
