@@ -116,7 +116,7 @@ pub(crate) fn of_figures(
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
         notes,
         visits_needed: None,
-        ..Comparison::of(names, false, &matched, thresholds, left_out)
+        ..Comparison::of(names.map(String::from), false, &matched, thresholds, left_out)
     };
     // The median over hosts of unlike speed says nothing of the change of each.
     for contrast in &mut comparison.contrasts {

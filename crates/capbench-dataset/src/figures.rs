@@ -4,11 +4,13 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 use std::fs;
 use std::path::Path;
 
 use capbench_judge::comparison::setup::COMMON_LOAD;
 use capbench_judge::comparison::{Measure, Setup};
+use capbench_model::saved::Saved;
 
 use crate::error::{DatasetError, Result};
 use crate::layout::{self, DataFile};
@@ -313,17 +315,20 @@ impl InMemory for String {
 
 impl InMemory for Setup {
     fn octets(&self) -> usize {
-        let texts = [
-            &self.method,
-            &self.placement,
-            &self.frame_size,
-            &self.traffic,
-            &self.transmit,
-            &self.work,
-            &self.load,
-        ];
-        size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+        let texts = [&self.frame_size, &self.load];
+        size_of::<Self>()
+            + texts.into_iter().flatten().map(String::len).sum::<usize>()
+            + octets_of_part(self.method.as_ref())
+            + octets_of_part(self.placement.as_ref())
+            + octets_of_part(self.traffic.as_ref())
+            + octets_of_part(self.transmit.as_ref())
+            + octets_of_part(self.work.as_ref())
     }
+}
+
+/// At most what a part of a set-up keeps: its text, and names and values in it.
+fn octets_of_part<T: fmt::Display>(part: Option<&Saved<T>>) -> usize {
+    part.map_or(0, |part| 4 * part.to_string().len())
 }
 
 #[derive(Default)]
@@ -447,14 +452,13 @@ fn number<T: Clone + Eq + std::hash::Hash + InMemory>(
 
 /// The set-up of a trial, without the load.
 fn setup(row: &Record) -> Setup {
-    let text = |column: &str| row.text(column).map(String::from);
     Setup {
-        method: text("method"),
-        placement: text("placement"),
-        frame_size: text("frame_size"),
-        traffic: text("traffic"),
-        transmit: text("transmit"),
-        work: text("work"),
+        method: row.text("method").map(Saved::from),
+        placement: row.text("placement").map(Saved::from),
+        frame_size: row.text("frame_size").map(String::from),
+        traffic: row.text("traffic").map(Saved::from),
+        transmit: row.text("transmit").map(Saved::from),
+        work: row.text("work").map(Saved::from),
         load: None,
         capture: None,
     }

@@ -275,7 +275,7 @@ fn trends(figures: &Figures, runs: &[Figure], days: &[String], changes: &DayByDa
 }
 
 fn method_of(setup: &Setup) -> String {
-    setup.method.clone().unwrap_or_else(|| "all methods".into())
+    setup.method.as_ref().map_or("all methods".into(), ToString::to_string)
 }
 
 /// A host, the index of a set-up, and a figure.

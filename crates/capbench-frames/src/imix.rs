@@ -82,7 +82,7 @@ const STANDARD_LETTERS: [(char, u16); 10] = [
 const WANTED: &str = "a mix: a preset name, or a genome such as 'A=64 B=570 C=1518: ABAABACABABA'";
 
 /// A mix: letters with sizes, and their repeating sequence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Imix {
     preset: Option<&'static str>,
     letters: Vec<(char, FrameSize)>,

@@ -116,6 +116,11 @@ impl Default for FrameLayout {
 }
 
 impl FrameLayout {
+    /// The kinds of its headers.
+    pub const fn headers(&self) -> Headers {
+        Headers { network: self.network, transport: self.transport, is_tagged: self.vlan.is_some() }
+    }
+
     /// The packets of `dain-2004`: IPv4 and TCP with 4 octets of payload. Their minimum size is 62, as in that work.
     pub fn dain_2004() -> Self {
         Self { transport: Transport::Tcp, ..Self::default() }
@@ -177,6 +182,44 @@ impl FrameLayout {
 
 impl fmt::Display for FrameLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.headers().fmt(f)
+    }
+}
+
+/// The kinds of headers of the generated frames: `IPv4/UDP`, `IPv6/TCP with a VLAN tag`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Headers {
+    /// IPv4 or IPv6.
+    pub network: Network,
+    /// UDP or TCP.
+    pub transport: Transport,
+    /// Whether there is a VLAN tag.
+    pub is_tagged: bool,
+}
+
+const TAGGED: &str = " with a VLAN tag";
+
+impl FromStr for Headers {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (rest, is_tagged) = match text.strip_suffix(TAGGED) {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let (network, transport) = match rest {
+            "IPv4/UDP" => (Network::V4, Transport::Udp),
+            "IPv4/TCP" => (Network::V4, Transport::Tcp),
+            "IPv6/UDP" => (Network::V6, Transport::Udp),
+            "IPv6/TCP" => (Network::V6, Transport::Tcp),
+            _ => return Err(format!("\"{text}\" are no headers")),
+        };
+        Ok(Self { network, transport, is_tagged })
+    }
+}
+
+impl fmt::Display for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let network = match self.network {
             Network::V4 => "IPv4",
             Network::V6 => "IPv6",
@@ -185,7 +228,7 @@ impl fmt::Display for FrameLayout {
             Transport::Udp => "UDP",
             Transport::Tcp => "TCP",
         };
-        write!(f, "{network}/{transport}{}", if self.vlan.is_some() { " with a VLAN tag" } else { "" })
+        write!(f, "{network}/{transport}{}", if self.is_tagged { TAGGED } else { "" })
     }
 }
 

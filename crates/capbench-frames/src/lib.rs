@@ -40,6 +40,7 @@ pub mod source;
 pub mod stack;
 pub mod stamp;
 pub mod trailer;
+pub mod transmit_spec;
 pub mod units;
 pub mod write;
 
@@ -63,4 +64,5 @@ pub use source::FrameSource;
 pub use stack::{FrameLimits, HeaderStack, Payload, StackPlan};
 pub use stamp::{Stamp, StreamId, TrialId};
 pub use trailer::TrailerReader;
+pub use transmit_spec::TransmitSpec;
 pub use units::{FrameSize, Mtu};

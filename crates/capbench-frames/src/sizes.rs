@@ -17,7 +17,7 @@ const DEFAULT_SEED: u64 = 1;
 const WANTED: &str = "frame sizes: 64, 64,128,1518, 64-1518/100 (steps), random:64-1518[:seed], runt:62, or a mix such as imix";
 
 /// The requested sizes. [`fmt::Display`] writes the format that [`FromStr`] parses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Sizes {
     /// One size.

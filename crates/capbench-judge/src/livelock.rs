@@ -41,7 +41,16 @@ fn is_same_setup(one: &TrialResult, other: &TrialResult) -> bool {
     let (a, b) = (&one.profile, &other.profile);
     (&a.method, &a.frame_size, &a.placement, &a.work, &a.traffic)
         == (&b.method, &b.frame_size, &b.placement, &b.work, &b.traffic)
-        && (a.cpus, &one.running) == (b.cpus, &other.running)
+        && a.cpus == b.cpus
+        && runs_alike(one, other)
+}
+
+fn runs_alike(one: &TrialResult, other: &TrialResult) -> bool {
+    match (&one.capture, &other.capture) {
+        (Some(one), Some(other)) => one.runs_alike(other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use capbench_frames::Mtu;
+use capbench_frames::TransmitSpec;
 use capbench_host::accounts::irqtime::IrqAccounting;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
@@ -46,7 +47,7 @@ pub fn live_stopped_by(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
 pub fn live_setup(method: &str, ring: u64, quiet: Duration) -> Setup {
     Setup {
         method: method.parse().unwrap(),
-        transmit: "packet-tx".into(),
+        transmit: TransmitSpec::plain("packet-tx"),
         quiet,
         capture: CaptureOptions { ring: ByteCount(ring), ..CaptureOptions::default() },
         ..setup(64)

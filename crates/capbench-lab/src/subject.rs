@@ -6,11 +6,10 @@ use capbench_capture::method::{Argument, SettingInfo};
 use capbench_capture::{CaptureError, CapturePoint, METHODS, Method, VlanTags};
 use capbench_model::members::Members;
 use capbench_model::method_spec::MethodSpec;
-use capbench_model::trial::OWN_WORK;
 
 use crate::Result;
 use crate::programs::{self, Program, Programs};
-use capbench_model::work::WorkPlan;
+use capbench_model::work::{Work, WorkPlan};
 
 /// The subject under test.
 #[derive(Clone, Debug)]
@@ -123,7 +122,7 @@ pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
         let program = Box::new(programs.find(&spec)?.clone());
         return Ok(Named { subject: Subject::Program(program), receive_by: asked });
     }
-    let members = Members::take_from(&mut spec);
+    let members = Members::of_method(&spec);
     let members = members.map_err(|reason| CaptureError::Spec { method: spec.to_string(), reason })?;
     let method = capbench_capture::methods::find(&spec)?;
     let of_point = match (method.capture_point)(&spec) {
@@ -242,10 +241,10 @@ impl Subject {
     }
 
     /// Its work per packet: the trial's work, or the program's own.
-    pub fn work(&self, given: WorkPlan) -> String {
+    pub fn work(&self, given: WorkPlan) -> Work {
         match self {
-            Self::Capture { .. } => given.to_string(),
-            Self::Program(_) => OWN_WORK.into(),
+            Self::Capture { .. } => Work::Plan(given),
+            Self::Program(_) => Work::OfProgram,
         }
     }
 

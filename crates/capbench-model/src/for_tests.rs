@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use capbench_frames::TransmitSpec;
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
@@ -33,7 +34,7 @@ pub fn setup(octets: u16) -> Setup {
         work: WorkModel::None.into(),
         capture: CaptureOptions::default(),
         moderation: None,
-        transmit: "simulated".into(),
+        transmit: TransmitSpec::plain("simulated"),
         burst: None,
         quiet: Duration::ZERO,
         latency: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use capbench_frames::TransmitSpec;
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
 use serde::{Deserialize, Serialize};
@@ -33,8 +34,8 @@ pub struct Setup {
     pub capture: CaptureOptions,
     /// Interrupt moderation of the receiving interface; `None`: unchanged.
     pub moderation: Option<Moderation>,
-    /// Name of the transmit method.
-    pub transmit: String,
+    /// The transmit method.
+    pub transmit: TransmitSpec,
     /// Frames that the generator sends at once if the load is a constant rate, which is then the mean (RFC 2544 section 21);
     /// `None`: evenly spaced frames.
     pub burst: Option<NonZeroU32>,

@@ -9,7 +9,8 @@
 //! | [`disturbance`] | disturbances of a trial by the host |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`not_measured`] | set-ups that could not be measured |
-//! | [`work`] | the application's work per frame |
+//! | [`work`], [`traffic`] | the application's work per frame, and the frames |
+//! | [`saved`] | the parts of a set-up as files have them |
 //! | [`evidence`] | books the ledger from counters |
 //! | [`clocks`] | what two hosts' clocks allow to be known |
 //! | [`loss_pattern`], [`latency`] | when frames were lost, and how many in a row; the delay of frames |
@@ -49,8 +50,10 @@ pub mod placement;
 pub mod places;
 pub mod requirement;
 pub mod running;
+pub mod saved;
 pub mod statistics;
 pub mod traced_losses;
+pub mod traffic;
 pub mod trial;
 pub mod units;
 pub mod work;

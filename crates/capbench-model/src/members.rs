@@ -1,16 +1,16 @@
 //! Several threads of one method that share the frames of an interface, measured together.
 
 use std::num::NonZeroU16;
-use std::str::FromStr;
 
 pub use capbench_sys::packet::FanoutMode;
 pub use capbench_sys::packet::fanout::MOST_MEMBERS;
 use serde::{Deserialize, Serialize};
 
-use crate::method_spec::{MethodSpec, Setting};
+pub use crate::method_spec::members;
+use crate::method_spec::{FANOUT, MEMBERS, MethodSpec};
 use crate::places::Place;
 
-/// How many members a method has, and which of them gets a frame: the settings `members` and `fanout` of its name.
+/// How many members a method has, and which of them gets a frame: the settings `members` and `fanout` of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Members {
     /// Their number.
@@ -21,59 +21,41 @@ pub struct Members {
 
 impl Members {
     /// The setting with their number.
-    pub const COUNT: &'static str = "members";
+    pub const COUNT: &'static str = MEMBERS;
     /// The setting with the mode.
-    pub const FANOUT: &'static str = "fanout";
+    pub const FANOUT: &'static str = FANOUT;
 
-    /// Takes its settings out of a method's name. `None`: the method has one thread, and no group.
+    /// The group of a method. `None`: the method has one thread.
     ///
     /// # Errors
-    /// A number or a mode that there is not, or a mode without a number.
-    pub fn take_from(spec: &mut MethodSpec) -> Result<Option<Self>, String> {
-        let taken =
-            spec.split_settings(|setting| [Self::COUNT, Self::FANOUT].contains(&setting.name.as_str()));
-        let value = |name: &str| taken.iter().rfind(|setting| setting.name == name).map(value);
-        let mode = value(Self::FANOUT).map(FanoutMode::from_str).transpose()?;
-        match (value(Self::COUNT), mode) {
+    /// A mode without a number.
+    pub fn of_method(spec: &MethodSpec) -> Result<Option<Self>, String> {
+        match (spec.member_count(), spec.fanout()) {
             (None, None) => Ok(None),
             (None, Some(_)) => Err(format!("+{} needs +{}=N", Self::FANOUT, Self::COUNT)),
-            (Some(count), mode) => {
-                Ok(Some(Self { count: members(count)?, mode: mode.unwrap_or(spec.usual_fanout()) }))
-            }
+            (Some(count), mode) => Ok(Some(Self { count, mode: mode.unwrap_or(spec.usual_fanout()) })),
         }
     }
 
-    /// The method with these members, by its name: unless it has its own there.
+    /// The method with these members, unless it has its own.
     #[must_use]
     pub fn given_to(spec: &MethodSpec, count: NonZeroU16, mode: Option<FanoutMode>) -> MethodSpec {
-        if spec.has(Self::COUNT) {
+        if spec.member_count().is_some() {
             return spec.clone();
         }
-        let with = spec.with_value(Self::COUNT, Some(count.to_string()));
-        match mode.filter(|mode| *mode != spec.usual_fanout() && !spec.has(Self::FANOUT)) {
-            Some(mode) => with.with_value(Self::FANOUT, Some(mode.to_string())),
-            None => with,
+        let with = spec.with_members(Some(count));
+        match mode {
+            Some(mode) if mode != spec.usual_fanout() && spec.fanout().is_none() => {
+                with.with_fanout(Some(mode))
+            }
+            _ => with,
         }
     }
 
-    /// How many threads a method has by its name: 1 without the setting, and with one that cannot be read.
+    /// How many threads a method has: 1 without the setting.
     pub fn count_of(spec: &MethodSpec) -> u16 {
-        spec.value(Self::COUNT).and_then(|count| members(count).ok()).map_or(1, NonZeroU16::get)
+        spec.member_count().map_or(1, NonZeroU16::get)
     }
-}
-
-fn value(setting: &Setting) -> &str {
-    setting.value.as_deref().unwrap_or_default()
-}
-
-/// The number of members in a user's text.
-///
-/// # Errors
-/// It is no number, or no number of members that a group can have.
-pub fn members(text: &str) -> Result<NonZeroU16, String> {
-    let refuse = || format!("\"{text}\" members: a fanout group has 1 to {MOST_MEMBERS}");
-    let count: NonZeroU16 = text.parse().map_err(|_| refuse())?;
-    if usize::from(count.get()) <= MOST_MEMBERS { Ok(count) } else { Err(refuse()) }
 }
 
 /// What one member of a trial did: the ledger of its socket, and its time. What reached its socket is what it read, and what its
@@ -143,18 +125,17 @@ pub fn imbalance(members: &[Member]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn taken(text: &str) -> Result<Option<(u16, FanoutMode)>, String> {
-        let mut spec: MethodSpec = text.parse().unwrap();
-        Members::take_from(&mut spec)
-            .map(|members| members.map(|members| (members.count.get(), members.mode)))
+    fn group(text: &str) -> Result<Option<(u16, FanoutMode)>, String> {
+        let group = Members::of_method(&text.parse()?)?;
+        Ok(group.map(|members| (members.count.get(), members.mode)))
     }
 
     #[test]
     fn members_are_settings_of_a_methods_name() {
-        assert_eq!(taken("packet-v3+spin"), Ok(None));
-        assert_eq!(taken("packet-v3+members=4"), Ok(Some((4, FanoutMode::Hash))));
-        assert_eq!(taken("af-xdp+generic+members=4"), Ok(Some((4, FanoutMode::Queue))));
-        assert_eq!(taken("packet-v3+fanout=cpu+spin+members=2"), Ok(Some((2, FanoutMode::Cpu))));
+        assert_eq!(group("packet-v3+spin"), Ok(None));
+        assert_eq!(group("packet-v3+members=4"), Ok(Some((4, FanoutMode::Hash))));
+        assert_eq!(group("af-xdp+generic+members=4"), Ok(Some((4, FanoutMode::Queue))));
+        assert_eq!(group("packet-v3+fanout=cpu+spin+members=2"), Ok(Some((2, FanoutMode::Cpu))));
         for (text, said) in [
             ("recv+members=0", "1 to 256"),
             ("recv+members=257", "1 to 256"),
@@ -162,10 +143,10 @@ mod tests {
             ("recv+members=2+fanout=dice", "hash, cpu, queue, lb, rollover and bpf"),
             ("recv+fanout=lb", "needs +members=N"),
         ] {
-            assert!(taken(text).is_err_and(|error| error.contains(said)), "{text}");
+            assert!(group(text).is_err_and(|error| error.contains(said)), "{text}");
         }
         let count = |text: &str| Members::count_of(&text.parse().unwrap());
-        assert_eq!((count("recv+members=7"), count("recv"), count("recv+members=x")), (7, 1, 1));
+        assert_eq!((count("recv+members=7"), count("recv")), (7, 1));
     }
 
     #[test]
@@ -177,7 +158,7 @@ mod tests {
         assert_eq!(given("recv", Some(FanoutMode::Hash)), "recv+members=4", "the usual mode");
         assert_eq!(given("af-xdp", Some(FanoutMode::Hash)), "af-xdp+members=4+fanout=hash");
         assert_eq!(given("af-xdp", Some(FanoutMode::Queue)), "af-xdp+members=4");
-        assert_eq!(given("recv+fanout=lb", Some(FanoutMode::Cpu)), "recv+fanout=lb+members=4");
+        assert_eq!(given("recv+fanout=lb", Some(FanoutMode::Cpu)), "recv+members=4+fanout=lb");
         assert_eq!(given("recv+members=2", Some(FanoutMode::Cpu)), "recv+members=2");
     }
 

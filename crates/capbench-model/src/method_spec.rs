@@ -4,20 +4,35 @@
 //! `libpcap:/opt/pf_ring/lib/libpcap.so.1+next`, `af-xdp+generic`, `recv+busy-poll=50us`.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU16;
 use std::str::FromStr;
 
 use capbench_sys::packet::FanoutMode;
+use capbench_sys::packet::fanout::MOST_MEMBERS;
 use serde::{Deserialize, Serialize};
 
-/// A method with its argument and settings.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+/// A method with its argument and settings. Two are equal if these are: the order of `members` and `fanout` does not matter.
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct MethodSpec {
+    /// As the user wrote it.
     text: String,
     name: String,
     argument: Option<String>,
+    /// Without `members` and `fanout`.
     settings: Vec<Setting>,
+    members: Option<NonZeroU16>,
+    fanout: Option<FanoutMode>,
 }
+
+/// Most settings of one method: bounds the memory that a text of others takes.
+const MOST_SETTINGS: usize = 16;
+
+/// The setting with the number of members.
+pub(crate) const MEMBERS: &str = "members";
+/// The setting that chooses the member for a frame.
+pub(crate) const FANOUT: &str = "fanout";
 
 /// One setting after a method's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +68,14 @@ pub enum Privilege {
 impl MethodSpec {
     /// A method by its bare name.
     pub fn plain(name: &str) -> Self {
-        Self { text: name.into(), name: name.into(), argument: None, settings: Vec::new() }
+        Self {
+            text: name.into(),
+            name: name.into(),
+            argument: None,
+            settings: Vec::new(),
+            members: None,
+            fanout: None,
+        }
     }
 
     /// The method's name.
@@ -97,9 +119,19 @@ impl MethodSpec {
         self.argument.as_deref()
     }
 
-    /// The settings, in the user's order.
+    /// The settings except `members` and `fanout`, in the user's order.
     pub fn settings(&self) -> &[Setting] {
         &self.settings
+    }
+
+    /// How many threads share the method's frames; `None` without the setting.
+    pub fn member_count(&self) -> Option<NonZeroU16> {
+        self.members
+    }
+
+    /// Which of the threads gets a frame; `None` without the setting.
+    pub fn fanout(&self) -> Option<FanoutMode> {
+        self.fanout
     }
 
     /// Whether the user set this setting.
@@ -119,23 +151,43 @@ impl MethodSpec {
         self.settings.iter().find(|one| one.name == setting)?.value.as_deref()
     }
 
-    /// The same method with this value of a setting, in its place if it has the setting; without the setting for `None`.
+    /// The same method with this number of members, or with one thread.
     #[must_use]
-    pub fn with_value(&self, setting: &str, value: Option<String>) -> Self {
-        let mut changed = self.clone();
-        let at = changed.settings.iter().position(|one| one.name == setting);
-        let at = at.unwrap_or(changed.settings.len());
-        changed.settings.retain(|one| one.name != setting);
-        if value.is_some() {
-            changed.settings.insert(at, Setting { name: setting.into(), value });
+    pub fn with_members(&self, members: Option<NonZeroU16>) -> Self {
+        Self { members, ..self.clone() }.with_own_text()
+    }
+
+    /// The same method with this way to share frames, or the usual one.
+    #[must_use]
+    pub fn with_fanout(&self, fanout: Option<FanoutMode>) -> Self {
+        Self { fanout, ..self.clone() }.with_own_text()
+    }
+
+    /// Its text by its parts, alike for equal methods.
+    fn with_own_text(mut self) -> Self {
+        let mut text = self.name.clone();
+        if let Some(argument) = &self.argument {
+            text += &format!(":{argument}");
         }
-        let argument = self.argument.iter().map(|argument| format!(":{argument}"));
-        let settings = changed.settings.iter().map(|setting| match &setting.value {
-            Some(value) => format!("+{}={value}", setting.name),
-            None => format!("+{}", setting.name),
-        });
-        changed.text = [self.name.clone()].into_iter().chain(argument).chain(settings).collect();
-        changed
+        for setting in &self.settings {
+            text += &match &setting.value {
+                Some(value) => format!("+{}={value}", setting.name),
+                None => format!("+{}", setting.name),
+            };
+        }
+        if let Some(members) = self.members {
+            text += &format!("+{}={members}", MEMBERS);
+        }
+        if let Some(fanout) = self.fanout {
+            text += &format!("+{}={fanout}", FANOUT);
+        }
+        self.text = text;
+        self
+    }
+
+    /// The way its members share frames; `None` if it has one thread and no such setting.
+    fn effective_fanout(&self) -> Option<FanoutMode> {
+        self.fanout.or_else(|| self.members.map(|_| self.usual_fanout()))
     }
 
     /// Removes the settings that `other` accepts: they do not concern the method. The text stays.
@@ -143,6 +195,34 @@ impl MethodSpec {
         let (removed, kept) = std::mem::take(&mut self.settings).into_iter().partition(other);
         self.settings = kept;
         removed
+    }
+}
+
+/// The number of members in a user's text.
+///
+/// # Errors
+/// It is no number, or no number of members that a group can have.
+pub fn members(text: &str) -> Result<NonZeroU16, String> {
+    let refuse = || format!("\"{text}\" members: a fanout group has 1 to {MOST_MEMBERS}");
+    let count: NonZeroU16 = text.parse().map_err(|_| refuse())?;
+    if usize::from(count.get()) <= MOST_MEMBERS { Ok(count) } else { Err(refuse()) }
+}
+
+impl PartialEq for MethodSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.argument == other.argument
+            && self.settings == other.settings
+            && self.members == other.members
+            && self.effective_fanout() == other.effective_fanout()
+    }
+}
+
+impl Eq for MethodSpec {}
+
+impl Hash for MethodSpec {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.name, &self.argument, &self.settings, self.members).hash(state);
     }
 }
 
@@ -166,6 +246,9 @@ impl FromStr for MethodSpec {
         let mut settings = Vec::new();
         while let Some((before, last)) = rest.rsplit_once('+') {
             let Some(setting) = as_setting(last) else { break };
+            if settings.len() == MOST_SETTINGS {
+                return Err(format!("\"{text}\" has more than {MOST_SETTINGS} settings"));
+            }
             settings.insert(0, setting);
             rest = before;
         }
@@ -180,7 +263,17 @@ impl FromStr for MethodSpec {
                 "\"{text}\" is no method; write NAME, NAME:ARGUMENT or NAME+SETTING as `capbench methods` lists them"
             ));
         }
-        Ok(Self { text: text.into(), name: name.into(), argument, settings })
+        let mut spec = Self { argument, ..Self::plain(name) };
+        for setting in settings {
+            let value = setting.value.as_deref().unwrap_or_default();
+            match setting.name.as_str() {
+                MEMBERS => spec.members = Some(members(value)?),
+                FANOUT => spec.fanout = Some(value.parse()?),
+                _ => spec.settings.push(setting),
+            }
+        }
+        spec.text = text.into();
+        Ok(spec)
     }
 }
 
@@ -198,15 +291,20 @@ impl From<MethodSpec> for String {
     }
 }
 
+/// As the user wrote it; `{:#}` writes equal methods alike.
 impl fmt::Display for MethodSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            let fanout = self.effective_fanout();
+            return f.pad(&Self { fanout, ..self.clone() }.with_own_text().text);
+        }
         f.pad(&self.text)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::MethodSpec;
+    use super::*;
     use proptest::prelude::*;
 
     fn spec(text: &str) -> MethodSpec {
@@ -225,13 +323,20 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_replaced_where_it_is() {
-        let four = |text: &str| spec(text).with_value("members", Some("4".into())).to_string();
+    fn the_number_of_members_is_replaced() {
+        let four = |text: &str| spec(text).with_members(NonZeroU16::new(4)).to_string();
         assert_eq!(four("recv"), "recv+members=4");
         assert_eq!(four("packet-v3+members=1+fanout=lb"), "packet-v3+members=4+fanout=lb");
         assert_eq!(four("libpcap:/a+b/c+next"), "libpcap:/a+b/c+next+members=4");
-        let without = spec("packet-v3+spin+members=1+fanout=lb").with_value("members", None);
+        let without = spec("packet-v3+spin+members=1+fanout=lb").with_members(None);
         assert_eq!(without, spec("packet-v3+spin+fanout=lb"));
+    }
+
+    #[test]
+    fn a_text_of_many_settings_is_refused() {
+        assert_eq!(spec(&format!("recv{}", "+a".repeat(16))).settings().len(), 16);
+        let refused = format!("recv{}", "+a".repeat(17)).parse::<MethodSpec>().unwrap_err();
+        assert!(refused.contains("more than 16 settings"), "{refused}");
     }
 
     #[test]

@@ -2,18 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::saved::{SavedMethod, SavedPlacement};
 use crate::trial::SizeLabel;
 
 /// A set-up that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NotMeasured {
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The RFC 2544 test that it concerns, as in `rfc2544`; absent if it concerns the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
     /// The placement; absent if it concerns all.
-    pub placement: Option<String>,
+    pub placement: Option<SavedPlacement>,
     /// The frame size; absent if it concerns all.
     pub frame_size: Option<SizeLabel>,
     /// The reason, in one line.

@@ -39,12 +39,48 @@ impl FromStr for PlacementChoice {
     }
 }
 
+impl PlacementChoice {
+    /// Its name in results, which have the CPUs next to it.
+    pub fn name(self) -> PlacementName {
+        match self {
+            Self::Same => PlacementName::Same,
+            Self::Other => PlacementName::Other,
+            Self::Custom { .. } => PlacementName::Custom,
+        }
+    }
+}
+
 impl fmt::Display for PlacementChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        self.name().fmt(f)
+    }
+}
+
+/// The kind of a placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlacementName {
+    /// The kernel's receive work and the application share a CPU.
+    Same,
+    /// They run on different CPUs.
+    Other,
+    /// The user's own choice.
+    Custom,
+}
+
+impl FromStr for PlacementName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "custom" { Ok(Self::Custom) } else { Ok(text.parse::<PlacementChoice>()?.name()) }
+    }
+}
+
+impl fmt::Display for PlacementName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Self::Same => "same",
             Self::Other => "other",
-            Self::Custom { .. } => "custom",
+            Self::Custom => "custom",
         })
     }
 }

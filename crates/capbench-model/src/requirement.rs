@@ -4,11 +4,13 @@ use std::str::FromStr;
 
 use capbench_frames::Pps;
 
+use crate::method_spec::MethodSpec;
+
 /// A load that a method must sustain.
 #[derive(Clone, Debug)]
 pub struct Requirement<R = Pps> {
     /// The method.
-    pub method: String,
+    pub method: MethodSpec,
     /// The load.
     pub rate: R,
 }
@@ -22,6 +24,6 @@ impl<R: FromStr> FromStr for Requirement<R> {
             format!("\"{text}\" is not METHOD:RATE; write for example packet-v3:500k or packet-v3:500Mbit/s")
         };
         let (method, rate) = text.rsplit_once(':').ok_or_else(refuse)?;
-        Ok(Self { method: method.into(), rate: rate.parse().map_err(|_| refuse())? })
+        Ok(Self { method: method.parse()?, rate: rate.parse().map_err(|_| refuse())? })
     }
 }

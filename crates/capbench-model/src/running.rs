@@ -271,6 +271,13 @@ impl CaptureFacts {
         }
     }
 
+    /// Whether buffers, source of the timestamps and moderation are equal.
+    pub fn runs_alike(&self, other: &Self) -> bool {
+        self.ring == other.ring
+            && self.time_source == other.time_source
+            && self.moderation == other.moderation
+    }
+
     /// Buffers, `times` if there are any, and moderation, in words.
     fn words(&self, ring: &str, times: Option<&TimeSource>) -> String {
         let times = times.map_or(String::new(), |source| format!("; time: {source}"));

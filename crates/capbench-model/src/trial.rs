@@ -25,6 +25,7 @@ use crate::ledger::Ledger;
 use crate::loss_pattern::LossPattern;
 use crate::members::{FlowSharing, Member};
 use crate::running::CaptureFacts;
+use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 pub use emptying::Emptying;
 pub use emptying::TICK;
 pub use guarding::{Guarding, Livelock, Recovery, Retried};
@@ -148,24 +149,21 @@ pub struct Cpus {
     pub application: u32,
 }
 
-/// The work of a program that capbench starts. capbench does not know what it does with a packet.
-pub const OWN_WORK: &str = "its own";
-
 /// What is constant in all trials of a set-up: the traffic profile of RFC 9971, and the method under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Profile {
     /// The capture method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The frame size with FCS, or the name of a mix.
     pub frame_size: SizeLabel,
     /// Mean frame size in octets, FCS included.
     pub mean_frame_size: f64,
     /// Headers, flows and the sequence of sizes, as text.
-    pub traffic: String,
+    pub traffic: SavedTraffic,
     /// The transmit method.
-    pub transmit: String,
+    pub transmit: SavedTransmit,
     /// Name of the placement.
-    pub placement: String,
+    pub placement: SavedPlacement,
     /// Its CPUs.
     pub cpus: Cpus,
     /// Whether the offered load is independent of the receiver.
@@ -173,7 +171,7 @@ pub struct Profile {
     /// Why the offered load depends on the receiver; absent if it does not.
     pub load_depends_because: Option<String>,
     /// Work per packet.
-    pub work: String,
+    pub work: SavedWork,
 }
 
 /// How a trial ended.
@@ -293,8 +291,6 @@ impl Measured {
             number,
             phase,
             profile: profile.clone(),
-            engine: self.capture.as_ref().map_or(String::new(), |facts| facts.engine.to_string()),
-            running: self.capture.as_ref().map_or(String::new(), CaptureFacts::running),
             capture: self.capture,
             unverified_because: self.unverified_because,
             report: self.report,

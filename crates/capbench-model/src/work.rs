@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// Work per frame, as the user requests it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkModel {
     /// Nothing beyond the verification of every frame.
     None,
@@ -24,7 +24,7 @@ pub enum WorkModel {
 }
 
 /// Capacity of an application's queue in frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct QueueLength(u32);
 
@@ -70,7 +70,7 @@ impl fmt::Display for QueueLength {
 }
 
 /// Work per frame, and the thread that does it: `ns:5000`, `ns:5000+queue=512`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkPlan {
     /// The work.
@@ -116,6 +116,48 @@ impl fmt::Display for WorkPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.model.fmt(f)?;
         self.queue.map_or(Ok(()), |length| write!(f, "+queue={length}"))
+    }
+}
+
+/// The work per packet of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Work {
+    /// Work that the user requested.
+    Plan(WorkPlan),
+    /// The work of a program that capbench starts. capbench does not know what it does with a packet.
+    OfProgram,
+}
+
+impl Work {
+    /// Nothing beyond the verification of every frame.
+    pub const NONE: Self = Self::Plan(WorkPlan { model: WorkModel::None, queue: None });
+
+    /// Nanoseconds per frame, if the user requested the work by its time.
+    pub fn nanoseconds(self) -> Option<f64> {
+        match self {
+            Self::Plan(WorkPlan { model: WorkModel::Nanoseconds(ns), .. }) => Some(ns.into()),
+            Self::Plan(_) | Self::OfProgram => None,
+        }
+    }
+}
+
+/// The text of [`Work::OfProgram`].
+const OF_PROGRAM: &str = "its own";
+
+impl FromStr for Work {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == OF_PROGRAM { Ok(Self::OfProgram) } else { text.parse().map(Self::Plan) }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan(plan) => plan.fmt(f),
+            Self::OfProgram => f.pad(OF_PROGRAM),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use capbench_frames::TransmitSpec;
 use capbench_frames::flows::{FlowCommand, FlowCounts, FlowSet, StackFlow};
 use capbench_frames::{FrameSource, Schedule, StreamId, TrialId, Turn};
 use capbench_lab::latency::RealtimeReading;
@@ -114,7 +115,9 @@ impl Sending {
             .unzip();
         let set = FlowSet::new(flows).map_err(|error| failed(error.into()))?;
         let config = TransmitConfig::for_frames(port.side.index(), FrameSource::Flows(&set), Refusal::Repeat);
-        let open = transmit::method(METHOD).and_then(|method| method.open(&config)).map_err(failed)?;
+        let open = transmit::method(&TransmitSpec::plain(METHOD))
+            .and_then(|method| method.open(&config))
+            .map_err(failed)?;
         let opened = open(0).map_err(failed)?;
         Ok(Self { port: port.name.clone(), opened, set, trial, numbers })
     }

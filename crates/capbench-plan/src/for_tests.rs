@@ -23,6 +23,7 @@ use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::saved::Saved;
 use capbench_model::trial::{Load, TrialResult};
 
 /// Collects all events of an observer, for any kind of run.
@@ -125,7 +126,7 @@ impl<R> rfc2544::Follower for Collector<R> {
 
     fn passes_over(&mut self, setup: &Setup, test: Test, why: String) {
         self.not_measured.push(NotMeasured {
-            method: setup.method.to_string(),
+            method: Saved::Known(setup.method.clone()),
             test: Some(test.key().into()),
             placement: None,
             frame_size: None,

@@ -3,6 +3,7 @@
 use capbench_judge::search::SearchOutcome;
 pub(crate) use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::work::Work;
 use capbench_results::Results;
 
 use crate::model::Trials;
@@ -92,14 +93,19 @@ fn of_searches(results: &Results) -> Vec<Group<'_>> {
 
 /// The frames, placement and work of a search, as far as known; no work is not mentioned.
 pub(crate) fn set_up(search: &SearchOutcome) -> Vec<String> {
-    let work = search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}"));
+    let work = search.work.as_ref().filter(|work| **work != Work::NONE).map(|work| format!("work {work}"));
     let placement = search.placement.as_ref().map(|placement| format!("placement {placement}"));
     [search.frame_size.as_ref().map(naming::frames), placement, work].into_iter().flatten().collect()
 }
 
+/// The method of a search in words.
+pub(crate) fn name_of(search: &SearchOutcome) -> String {
+    search.method.as_ref().map_or("a method that did not run".into(), ToString::to_string)
+}
+
 pub(crate) fn of_search(search: &SearchOutcome) -> String {
-    let method = search.method.as_deref().unwrap_or("a method that did not run");
+    let method = name_of(search);
     let mut parts = set_up(search);
     parts.extend(search.nth.map(|nth| format!("search {nth}")));
-    if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
+    if parts.is_empty() { method } else { format!("{method} ({})", parts.join(", ")) }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
 use capbench_judge::search::SearchOutcome;
 use capbench_model::places::Place;
+use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
+use capbench_model::work::Work;
 use capbench_results::Results;
 
 pub(crate) use crate::figures::many;
@@ -131,8 +133,8 @@ pub fn time(seconds: f64) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scene {
     pub frame_size: SizeLabel,
-    pub placement: String,
-    pub work: String,
+    pub placement: SavedPlacement,
+    pub work: SavedWork,
 }
 
 impl Scene {
@@ -157,8 +159,8 @@ impl Scene {
 }
 
 /// Placement and work in words; no work is not mentioned.
-pub fn place(placement: &str, work: &str) -> String {
-    let work = if work == "none" { String::new() } else { format!(", work {work}") };
+pub fn place(placement: &SavedPlacement, work: &SavedWork) -> String {
+    let work = if *work == Work::NONE { String::new() } else { format!(", work {work}") };
     format!("placement {placement}{work}")
 }
 

@@ -15,6 +15,7 @@ use crate::measured::figure::Words;
 use crate::measured::{Limit, MeasuredSteps, Seen, Select};
 use capbench_judge::reproduction::{Answer, Judgement, Quantity};
 use capbench_model::ledger::LostAt;
+use capbench_model::saved::SavedMethod;
 
 /// A claim of a publication, and the rule that judges it.
 #[derive(Debug, Deserialize)]
@@ -30,7 +31,7 @@ pub(crate) struct Claim {
     #[serde(default)]
     over_points: bool,
     /// The method required to test it.
-    needs: Option<String>,
+    needs: Option<SavedMethod>,
     /// Answers that remain valid if a load was not reached: what is lost at a lower load is lost.
     #[serde(default)]
     at_what_was_sent: Vec<Answer>,

@@ -1,6 +1,7 @@
 //! The observer of reproductions in tests, for this crate and those above it.
 
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::saved::Saved;
 use capbench_plan::Result;
 use capbench_plan::for_tests::Collector;
 
@@ -13,9 +14,9 @@ pub type Collected = Collector<Reproduction>;
 impl Observer for Collected {
     fn leaves_out(&mut self, left: &LeftOut) {
         self.not_measured.push(NotMeasured {
-            method: left.method.to_string(),
+            method: Saved::Known(left.method.clone()),
             test: None,
-            placement: Some(left.placement.to_string()),
+            placement: Some(Saved::Known(left.placement.name())),
             frame_size: None,
             reason: left.reason.clone(),
         });

@@ -12,6 +12,7 @@ use capbench_judge::reproduction::{Cell, Quantity};
 use capbench_judge::search::{SearchOutcome, Status};
 use capbench_judge::sweep::SweepOutcome;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::median;
 use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
@@ -55,8 +56,8 @@ pub(crate) struct MeasuredSteps<'m> {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Select {
     pub(crate) step: Option<String>,
-    pub(crate) method: Option<String>,
-    pub(crate) placement: Option<String>,
+    pub(crate) method: Option<SavedMethod>,
+    pub(crate) placement: Option<SavedPlacement>,
     pub(crate) at: Option<u32>,
     /// Whether the load was the generator's maximum.
     pub(crate) at_maximum: Option<bool>,
@@ -105,22 +106,22 @@ const MOST_BUFFERED: f64 = 0.001;
 impl Select {
     /// This selection, with properties of `other` where this one names none.
     pub(crate) fn or(&self, other: &Self) -> Self {
-        let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
         Self {
-            step: text(&self.step, &other.step),
-            method: text(&self.method, &other.method),
-            placement: text(&self.placement, &other.placement),
+            step: self.step.clone().or_else(|| other.step.clone()),
+            method: self.method.clone().or_else(|| other.method.clone()),
+            placement: self.placement.clone().or_else(|| other.placement.clone()),
             at: self.at.or(other.at),
             at_maximum: self.at_maximum.or(other.at_maximum),
-            name: text(&self.name, &other.name),
+            name: self.name.clone().or_else(|| other.name.clone()),
         }
     }
 
     /// Its label in texts: its name, else its point, its placement or its method.
     pub(crate) fn label(&self) -> String {
         let at = self.at.map(|at| at.to_string());
-        let names = [self.name.clone(), at, self.placement.clone(), self.method.clone()];
-        names.into_iter().flatten().next().unwrap_or_default()
+        let placement = self.placement.as_ref().map(ToString::to_string);
+        let method = self.method.as_ref().map(ToString::to_string);
+        self.name.clone().or(at).or(placement).or(method).unwrap_or_default()
     }
 }
 
@@ -144,10 +145,12 @@ impl<'m> MeasuredSteps<'m> {
 
     pub(crate) fn seen(&self, select: &Select) -> Seen<'m> {
         let Some((plan, done)) = self.begun(select) else { return Seen::default() };
-        let has = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
         // A trial's profile does not contain the varied parameter of a sweep.
         let swept: Option<Vec<u32>> = done.sweep.as_ref().map(|sweep| {
-            let readings = sweep.series.iter().filter(|series| has(&select.method, &series.method));
+            let readings = sweep
+                .series
+                .iter()
+                .filter(|series| select.method.as_ref().is_none_or(|wanted| *wanted == series.method));
             let point = select.at.and_then(|at| plan.points.iter().position(|point| *point == at));
             let at_point =
                 readings.flat_map(|series| &series.readings).filter(|one| point == Some(one.point));
@@ -156,8 +159,8 @@ impl<'m> MeasuredSteps<'m> {
         Seen::of(done.trials.iter().filter(|trial| match &swept {
             Some(numbers) => numbers.contains(&trial.number),
             None => {
-                has(&select.method, &trial.profile.method)
-                    && has(&select.placement, &trial.profile.placement)
+                select.method.as_ref().is_none_or(|wanted| *wanted == trial.profile.method)
+                    && select.placement.as_ref().is_none_or(|wanted| *wanted == trial.profile.placement)
                     && select.at.is_none_or(|at| trial.profile.frame_size == SizeLabel::Octets(at as u16))
                     && select.at_maximum.is_none_or(|is| is == trial.intended_pps.is_none())
             }
@@ -182,9 +185,9 @@ impl<'m> MeasuredSteps<'m> {
     }
 
     /// Why a method is unavailable; `None` unless it was left out of all requested placements.
-    pub(crate) fn why_left_out(&self, method: &str) -> Option<&'m str> {
-        let of_method = self.left_out.iter().find(|left| left.method.to_string() == method)?;
-        let ran = self.done.iter().flat_map(|step| &step.trials).any(|trial| trial.profile.method == method);
+    pub(crate) fn why_left_out(&self, method: &SavedMethod) -> Option<&'m str> {
+        let of_method = self.left_out.iter().find(|left| *method == left.method)?;
+        let ran = self.done.iter().flat_map(|step| &step.trials).any(|trial| trial.profile.method == *method);
         (!ran).then_some(of_method.reason.as_str())
     }
 }

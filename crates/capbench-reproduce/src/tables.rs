@@ -1,5 +1,6 @@
 //! Tables as defined in the file of a publication: published and measured columns next to each other over the same rows.
 
+use capbench_model::saved::SavedMethod;
 use serde::Deserialize;
 
 use crate::measured::figure::Figure;
@@ -28,7 +29,7 @@ pub(crate) struct TablePlan {
     coarse_note: Option<String>,
     /// Methods for which a note explains why they cannot run here.
     #[serde(default)]
-    explains: Vec<String>,
+    explains: Vec<SavedMethod>,
     /// Whether methods that cannot run here keep their columns.
     #[serde(default)]
     keeps_absent: bool,
@@ -43,7 +44,7 @@ struct System {
     #[serde(default)]
     published: String,
     /// The replacement; absent if there is none here.
-    method: Option<String>,
+    method: Option<SavedMethod>,
 }
 
 /// A column: exactly one of `published`, `given` and `here`.
@@ -136,7 +137,10 @@ impl TablePlan {
             label: system.label.clone(),
             published: system.published.clone(),
             // A system without replacement has no trials: no method has the empty name.
-            of: Select { method: Some(system.method.clone().unwrap_or_default()), ..Select::default() },
+            of: Select {
+                method: Some(system.method.clone().unwrap_or(SavedMethod::Other(String::new()))),
+                ..Select::default()
+            },
         });
         of_points.chain(of_systems).collect()
     }
@@ -145,7 +149,7 @@ impl TablePlan {
 impl TableBuilder<'_, '_> {
     fn finish(mut self) -> Comparison {
         for column in &self.plan.columns {
-            let is_absent = |method: &String| self.measured.why_left_out(method).is_some();
+            let is_absent = |method: &SavedMethod| self.measured.why_left_out(method).is_some();
             if self.plan.keeps_absent || !column.of.method.as_ref().is_some_and(is_absent) {
                 self.column(column);
             }
@@ -168,8 +172,8 @@ impl TableBuilder<'_, '_> {
             }
             _ => return,
         };
-        let (method, what) =
-            plan.head.clone().unwrap_or_else(|| (plan.of.method.clone().unwrap_or_default(), String::new()));
+        let of_method = plan.of.method.as_ref().map(ToString::to_string).unwrap_or_default();
+        let (method, what) = plan.head.clone().unwrap_or((of_method, String::new()));
         self.table.columns.push(Column { side, method, what, quantity });
         for (row, cell) in self.table.rows.iter_mut().zip(cells) {
             row.cells.push(cell);

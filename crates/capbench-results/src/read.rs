@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 
 use crate::results::{Results, SCHEMA_VERSION, within_memory};
 use crate::segments;
-use capbench_model::running::CaptureFacts;
 
 use crate::error::{Result, ResultsError};
 
@@ -110,17 +109,11 @@ pub fn parse(text: &[u8], file: &Path) -> Result<Run> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ResultsError::Empty(file.into()));
     }
-    let (mut results, mut warnings) = match within_memory::<Results>(text) {
+    let (results, mut warnings) = match within_memory::<Results>(text) {
         Ok(results) if results.schema_version == SCHEMA_VERSION => (results, Vec::new()),
         // A second pass finds out which of many reasons it is.
         _ => salvage::read(text, file)?,
     };
-    // Versions before the key `capture` saved its facts as texts only.
-    for trial in
-        results.trials.iter_mut().filter(|trial| trial.capture.is_none() && !trial.running.is_empty())
-    {
-        trial.capture = Some(CaptureFacts::from_texts(&trial.engine, &trial.running));
-    }
     warnings.extend(contradictions(&results));
     Ok(Run { results, name: name(file), directory: directory(file), warnings })
 }

@@ -130,7 +130,7 @@ pub fn columns<'r>() -> Vec<(&'static str, Column<'r>)> {
     columns.push(("kept", Row(Of::Text(|row| row.saved.kept.into()))));
     columns.push(("belongs_to", Row(Of::Count(|row| Some(row.saved.belongs_to.into())))));
     columns.extend(["phase", "method"].into_iter().filter_map(of));
-    columns.push(("engine", Row(Of::Text(|row| row.trial().engine.clone()))));
+    columns.push(("engine", Row(Of::Text(|row| row.trial().engine()))));
     columns.extend(OF_TRIAL.into_iter().filter_map(of));
     columns.push(("place", Row(Of::Text(|row| row.booked.place.clone()))));
     columns.push(("count", Row(Of::Signed(|row| row.booked.count))));

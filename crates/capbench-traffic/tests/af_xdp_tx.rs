@@ -6,6 +6,7 @@ use capbench_testing::network;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use capbench_frames::TransmitSpec;
 use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, Sizes, StreamId, TrialId, Turn};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig};
@@ -19,7 +20,11 @@ fn plan(size: &str) -> FramePlan {
 
 fn open(plan: &FramePlan, refusal: Refusal) -> Result<Opened, String> {
     let config = TransmitConfig::for_frames(index_of("left").unwrap(), plan, refusal);
-    method("af-xdp-tx").unwrap().open(&config).and_then(|open| open(0)).map_err(|error| error.to_string())
+    method(&TransmitSpec::plain("af-xdp-tx"))
+        .unwrap()
+        .open(&config)
+        .and_then(|open| open(0))
+        .map_err(|error| error.to_string())
 }
 
 fn send(opened: &mut Opened, plan: &FramePlan, frames: u64) -> SendReport {

@@ -93,7 +93,7 @@ pub fn of_measurement(
         return Exit::Partly(failure.code);
     }
     // A missing method of a set is only listed. A test without meaning here is no failure of its method.
-    let is_missed = |missing: &NotMeasured| missing.test.is_none() && is_named(&missing.method);
+    let is_missed = |missing: &NotMeasured| missing.test.is_none() && is_named(&missing.method.to_string());
     if results.not_measured.iter().any(is_missed) {
         return Exit::Partly(UNSUPPORTED);
     }
@@ -656,8 +656,8 @@ mod tests {
     #[test]
     fn a_requirement_is_a_method_and_a_rate() {
         let of = |text: &str| text.parse::<Requirement>().map(|one| (one.method, one.rate.get()));
-        assert_eq!(of("packet-v3:500k"), Ok(("packet-v3".into(), 5e5)));
-        assert_eq!(of("libpcap:/a.so:1.5Mpps"), Ok(("libpcap:/a.so".into(), 1.5e6)));
+        assert_eq!(of("packet-v3:500k"), Ok((MethodSpec::plain("packet-v3"), 5e5)));
+        assert_eq!(of("libpcap:/a.so:1.5Mpps"), Ok(("libpcap:/a.so".parse().unwrap(), 1.5e6)));
         for wrong in ["packet-v3", "packet-v3:fast", "packet-v3:0"] {
             assert!(of(wrong).unwrap_err().contains("METHOD:RATE"), "{wrong}");
         }

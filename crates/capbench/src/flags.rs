@@ -7,13 +7,13 @@ use std::time::Duration;
 use capbench_capture::fanout_choice::FanoutChoice;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::{CaptureError, Method};
-use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
+use capbench_frames::{Flows, FrameLayout, MacAddress, Network, TransmitSpec, Transport, VlanTag};
 use capbench_judge::comparison::Thresholds;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
-use capbench_model::members::{Members, members};
+use capbench_model::members::members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
@@ -221,18 +221,24 @@ impl FilterFlags {
 
 /// The method of a command that captures by itself, on an unmodified interface.
 pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
-    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
     let spec: MethodSpec = text.parse().map_err(Usage)?;
-    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
+    check_own_method(&spec)?;
+    Ok(spec)
+}
+
+/// Whether a command that captures by itself, on an unmodified interface, can use the method.
+pub fn check_own_method(spec: &MethodSpec) -> anyhow::Result<()> {
+    let refuse = |reason: String| Err(Usage(format!("--method {spec}: {reason}")).into());
+    if matches!(subject::find(spec, &Programs::default())?.subject, Subject::Program(_)) {
         return refuse("this command captures by itself; bench measures programs".into());
     }
     let is_of_path = |name: &str| PATH_SETTINGS.iter().any(|known| known.name == name);
-    if spec.has(Members::COUNT) || spec.has(Members::FANOUT) {
+    if spec.member_count().is_some() || spec.fanout().is_some() {
         return refuse("--members and --fanout are flags of this command".into());
     }
     match spec.settings().iter().find(|given| is_of_path(given.name.as_ref())) {
         Some(given) => refuse(format!("+{} changes the link, which only bench does, on its own", given.name)),
-        None => Ok(spec),
+        None => Ok(()),
     }
 }
 
@@ -280,18 +286,18 @@ pub fn cpus(text: &str) -> anyhow::Result<Vec<CpuId>> {
 
 /// Reads a number of generator threads.
 pub fn threads(text: &str) -> Result<NonZeroU16, String> {
-    capbench_traffic::transmit::threads(text).map_err(|error| error.to_string())
+    capbench_frames::transmit_spec::threads(text)
 }
 
 /// Reads the name of a transmit method.
-pub fn transmit(text: &str) -> Result<String, String> {
-    capbench_traffic::transmit::method(text)
-        .map(|method| method.to_string())
-        .map_err(|error| error.to_string())
+pub fn transmit(text: &str) -> Result<TransmitSpec, String> {
+    let spec: TransmitSpec = text.parse()?;
+    capbench_traffic::transmit::method(&spec).map_err(|error| error.to_string())?;
+    Ok(spec)
 }
 
 /// The transmit method with the number of threads that --threads asks for.
-pub fn transmit_by(method: &str, threads: Option<NonZeroU16>) -> Result<Chosen, Usage> {
+pub fn transmit_by(method: &TransmitSpec, threads: Option<NonZeroU16>) -> Result<Chosen, Usage> {
     let chosen = capbench_traffic::transmit::method(method).map_err(|error| Usage(error.to_string()))?;
     match threads {
         Some(threads) if ![NonZeroU16::MIN, threads].contains(&chosen.threads) => {

@@ -293,8 +293,8 @@ impl Run {
 
     /// Notes the end of a run. `results` are absent if it failed.
     pub fn end(&self, results: Option<&Results>, code: u8) {
-        let labels = |method: &str, size: String, placement: &str, goal: &str| {
-            let values = [method.into(), size, placement.into(), goal.into()];
+        let labels = |method: String, size: String, placement: String, goal: &str| {
+            let values = [method, size, placement, goal.into()];
             let names = ["method", "frame_size", "placement", "goal"];
             names.into_iter().zip(values).collect::<Labels>()
         };
@@ -306,7 +306,8 @@ impl Run {
             };
             for goal in &search.goals {
                 if let Some(lower) = &goal.lower {
-                    let labels = labels(method, size.to_string(), placement, &goal.goal.name);
+                    let labels =
+                        labels(method.to_string(), size.to_string(), placement.to_string(), &goal.goal.name);
                     self.metrics.set(Family::Throughput, labels, lower.intended_pps);
                 }
             }
@@ -316,7 +317,12 @@ impl Run {
             && whole.sending_s > 0.0
         {
             let profile = &trial.profile;
-            let labels = labels(&profile.method, profile.frame_size.to_string(), &profile.placement, "soak");
+            let labels = labels(
+                profile.method.to_string(),
+                profile.frame_size.to_string(),
+                profile.placement.to_string(),
+                "soak",
+            );
             self.metrics.set(Family::Throughput, labels, whole.counts.delivered as f64 / whole.sending_s);
         }
         self.metrics.set(Family::RunTimestamp, Labels::new(), unix_s());

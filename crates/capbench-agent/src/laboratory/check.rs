@@ -1,6 +1,7 @@
 //! Sends a few frames before the first trial: each must arrive once and intact at the right interface. They also show which CPU
 //! of the receiving host does the kernel's receive work.
 
+use capbench_frames::TransmitSpec;
 use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -58,7 +59,7 @@ impl AgentLaboratory {
             work: WorkModel::None.into(),
             capture: CaptureOptions::default(),
             moderation: None,
-            transmit: "sendmmsg".into(),
+            transmit: TransmitSpec::plain("sendmmsg"),
             burst: None,
             latency: None,
             ..setup.clone()

@@ -88,7 +88,7 @@ fn prepared(generator: &OtgGenerator) -> OtgSender<'_> {
 fn prepared_as(generator: &OtgGenerator, stream: StreamId) -> OtgSender<'_> {
     let asked = PrepareSending {
         stream,
-        transmit: "packet-tx".into(),
+        transmit: "packet-tx".parse().unwrap(),
         layout: FrameLayout::default(),
         sizes: Sizes::Fixed(FrameSize::LEAST),
         mtu: Mtu(1500),

@@ -121,7 +121,7 @@ fn a_regression_of_3_percent_on_a_third_of_the_hosts_is_found() {
         .changes
         .iter()
         .filter(|change| {
-            change.measure == Measure::DeliveredRate && change.setup.method.as_deref() == Some("recv")
+            change.measure == Measure::DeliveredRate && change.setup.method == Some("recv".into())
         })
         .collect();
     rates.sort_by(|a, b| b.worse().total_cmp(&a.worse()));

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{InterfaceFacts, Role};
+use capbench_model::saved::SavedPlacement;
 use capbench_results::Results;
 use capbench_results::trial_columns::key;
 
@@ -53,8 +54,11 @@ pub fn saved_host_id(results: &Results) -> Option<String> {
 }
 
 /// The receiving interface in this placement. The test bed is made anew for each placement.
-fn receiving<'e>(environment: &'e Environment, placement: Option<&str>) -> Option<&'e InterfaceFacts> {
-    let is_of = |placements: &[String]| {
+fn receiving<'e>(
+    environment: &'e Environment,
+    placement: Option<&SavedPlacement>,
+) -> Option<&'e InterfaceFacts> {
+    let is_of = |placements: &[SavedPlacement]| {
         placement
             .is_none_or(|placement| placements.is_empty() || placements.iter().any(|own| own == placement))
     };

@@ -58,7 +58,7 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
     columns.extend(of_host());
     columns.extend([
         of_trial("method", "`trials[].method`"),
-        Trials::text("engine", "`trials[].engine`", |row| word(&row.saved.trial.engine)),
+        Trials::text("engine", "`trials[].capture.engine`", |row| word(row.saved.trial.engine())),
         of_trial("frame_size", "`trials[].frame_size`: octets, or the name of a mix"),
         Trials::text("traffic", "`trials[].traffic`", |row| word(&row.saved.trial.profile.traffic)),
         of_trial("placement", "`trials[].placement`"),

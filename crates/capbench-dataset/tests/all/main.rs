@@ -121,7 +121,7 @@ fn unknown_is_null_and_labels_are_a_map() {
     let first = &trials[0];
     assert_eq!(
         (first.whole("number"), first.text("method")),
-        (Some(1), Some(results.trials[0].profile.method.as_str()))
+        (Some(1), Some(results.trials[0].profile.method.to_string().as_str()))
     );
     assert_eq!(first.whole("started_at"), Some(1_700_000_000_000_000));
     assert_eq!(

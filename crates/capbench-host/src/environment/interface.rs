@@ -1,5 +1,7 @@
 //! An interface of a run: driver, queues, rings, offloads, and the CPUs of its interrupts.
 
+use capbench_model::placement::PlacementName;
+use capbench_model::saved::Saved;
 use std::collections::BTreeMap;
 
 use capbench_model::environment::interface::{
@@ -14,12 +16,12 @@ use super::tree::{Directory, Tree, cpu_list};
 use crate::bed::{Bed, Side, cpus_in_mask};
 
 /// The current facts of both interfaces of a bed.
-pub fn of_bed(bed: &Bed, placement: &str) -> [PathInterface; 2] {
+pub fn of_bed(bed: &Bed, placement: PlacementName) -> [PathInterface; 2] {
     let made = bed.kernel_work().is_some();
     [(Role::Transmit, bed.transmit_side()), (Role::Receive, bed.receive_side())].map(|(role, side)| {
         PathInterface {
             made_by_capbench: made,
-            placements: vec![placement.to_owned()],
+            placements: vec![Saved::Known(placement)],
             ..of_side(role, side)
         }
     })

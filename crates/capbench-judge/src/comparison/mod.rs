@@ -101,7 +101,7 @@ pub struct Comparison {
 impl Comparison {
     /// Judges matched figures, if only the measured figures differ.
     pub fn of(
-        [then, now]: [&str; 2],
+        [then, now]: [String; 2],
         paired: bool,
         matched: &[contrast::Matched],
         thresholds: Thresholds,
@@ -109,8 +109,8 @@ impl Comparison {
     ) -> Self {
         let (contrasts, tested) = contrast::judged(contrast::all(matched), thresholds);
         Self {
-            then: then.into(),
-            now: now.into(),
+            then,
+            now,
             paired,
             hosts: None,
             thresholds,

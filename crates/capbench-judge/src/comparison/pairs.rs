@@ -7,6 +7,7 @@ use super::samples::Fastest;
 use super::samples::{self, LeftOut, Sample};
 use super::setup::Field;
 use super::{Comparison, Thresholds};
+use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 
@@ -23,11 +24,15 @@ pub struct Pair {
 pub fn of_pairs(trials: &[TrialResult], pairs: &[Pair], thresholds: Thresholds) -> Vec<Comparison> {
     let find = |number: u32| trials.iter().find(|trial| trial.number == number);
     let found = pairs.iter().filter_map(|pair| Some([find(pair.then)?, find(pair.now)?]));
-    let methods = by_key(found, |pair| pair.map(|trial| trial.profile.method.as_str()));
+    let methods = by_key(found, |pair| pair.map(|trial| &trial.profile.method));
     methods.into_iter().map(|(names, own)| of_methods(names, &own, thresholds)).collect()
 }
 
-fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: Thresholds) -> Comparison {
+fn of_methods(
+    [then, now]: [&SavedMethod; 2],
+    pairs: &[[&TrialResult; 2]],
+    thresholds: Thresholds,
+) -> Comparison {
     let mut matched: Vec<Matched> = Vec::new();
     let fastest = Fastest::of(pairs.iter().flatten().copied());
     let mut unusable = 0;
@@ -73,5 +78,5 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         because: "one trial of the pair is invalid, its generator did not reach its load, or its CPUs ran slower than those of the other".into(),
         trials: unusable,
     }));
-    Comparison::of([then, now], true, &matched, thresholds, left_out)
+    Comparison::of([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)
 }

@@ -7,7 +7,9 @@ use capbench_model::running::CaptureFacts;
 use serde::{Deserialize, Serialize};
 
 use super::measure::load;
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::work::Work;
 
 /// A property of a set-up that may differ between the sides of a comparison if the user permits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,22 +68,22 @@ impl FromStr for Field {
 pub struct Setup {
     /// The capture method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
+    pub method: Option<SavedMethod>,
     /// The placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<String>,
+    pub placement: Option<SavedPlacement>,
     /// The frame size, or the name of a mix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_size: Option<String>,
     /// Headers and flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traffic: Option<String>,
+    pub traffic: Option<SavedTraffic>,
     /// The transmit method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transmit: Option<String>,
+    pub transmit: Option<SavedTransmit>,
     /// Work per packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<String>,
+    pub work: Option<SavedWork>,
     /// The load in words: a rate, maximum load, the common load of a bench, a goal of a search, a point of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
@@ -118,27 +120,50 @@ impl Setup {
         }
     }
 
-    /// The value of a field.
+    /// The value of a field as text.
     pub fn value(&self, field: Field) -> Option<String> {
-        self.clone().field(field).take()
+        match field {
+            Field::Method => self.method.as_ref().map(ToString::to_string),
+            Field::Placement => self.placement.as_ref().map(ToString::to_string),
+            Field::Size => self.frame_size.clone(),
+            Field::Traffic => self.traffic.as_ref().map(ToString::to_string),
+            Field::Transmit => self.transmit.as_ref().map(ToString::to_string),
+            Field::Work => self.work.as_ref().map(ToString::to_string),
+            Field::Load => self.load.clone(),
+        }
     }
 
-    fn field(&mut self, field: Field) -> &mut Option<String> {
+    /// Whether a field has the same value in another set-up.
+    pub fn is_equal_in(&self, other: &Self, field: Field) -> bool {
         match field {
-            Field::Method => &mut self.method,
-            Field::Placement => &mut self.placement,
-            Field::Size => &mut self.frame_size,
-            Field::Traffic => &mut self.traffic,
-            Field::Transmit => &mut self.transmit,
-            Field::Work => &mut self.work,
-            Field::Load => &mut self.load,
+            Field::Method => self.method == other.method,
+            Field::Placement => self.placement == other.placement,
+            Field::Size => self.frame_size == other.frame_size,
+            Field::Traffic => self.traffic == other.traffic,
+            Field::Transmit => self.transmit == other.transmit,
+            Field::Work => self.work == other.work,
+            Field::Load => self.load == other.load,
+        }
+    }
+
+    fn clear(&mut self, field: Field) {
+        match field {
+            Field::Method => self.method = None,
+            Field::Placement => self.placement = None,
+            Field::Size => self.frame_size = None,
+            Field::Traffic => self.traffic = None,
+            Field::Transmit => self.transmit = None,
+            Field::Work => self.work = None,
+            Field::Load => self.load = None,
         }
     }
 
     /// The same set-up without these fields.
     pub fn across(&self, fields: &[Field]) -> Self {
         let mut open = self.clone();
-        fields.iter().for_each(|&field| *open.field(field) = None);
+        for field in fields {
+            open.clear(*field);
+        }
         open
     }
 
@@ -147,8 +172,8 @@ impl Setup {
         let Some((first, others)) = setups.split_first() else { return Self::default() };
         let mut common = (*first).clone();
         for field in Field::ALL {
-            if others.iter().any(|other| other.value(field) != first.value(field)) {
-                *common.field(field) = None;
+            if others.iter().any(|other| !other.is_equal_in(first, field)) {
+                common.clear(field);
             }
         }
         if others.iter().any(|other| other.capture != first.capture) {
@@ -176,9 +201,9 @@ impl Setup {
 /// Without headers and transmit method, which are the same in most runs.
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let work = self.work.as_ref().filter(|work| *work != "none");
+        let work = self.work.as_ref().filter(|work| **work != Work::NONE);
         let parts = [
-            self.method.clone(),
+            self.method.as_ref().map(ToString::to_string),
             self.frame_size.as_ref().map(|size| format!("{size} B")),
             self.placement.as_ref().map(|placement| format!("placement {placement}")),
             work.map(|work| format!("work {work}")),

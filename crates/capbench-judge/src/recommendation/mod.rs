@@ -15,9 +15,12 @@ mod rank;
 mod sustained;
 
 use crate::limit::Limit;
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
-use capbench_model::trial::{OWN_WORK, Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::work::Work;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;
@@ -36,7 +39,7 @@ pub struct Recommendation {
     pub question: Question,
     /// The method to use, by the first ranking; absent if its trials name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
+    pub method: Option<SavedMethod>,
     /// How certain it is that no other method is better; absent if its trials leave several methods, or name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certainty: Option<Certainty>,
@@ -63,9 +66,9 @@ pub struct Ranking {
     /// The frame size with FCS, or the name of a mix.
     pub frame_size: SizeLabel,
     /// The placement.
-    pub placement: String,
+    pub placement: SavedPlacement,
     /// Work per packet.
-    pub work: String,
+    pub work: SavedWork,
     /// The precision to which the methods of the first rank were searched, or if none was, the finest of the others. Methods whose
     /// limits differ by more than twice this share are distinguished on a quiet host. Absent if no search ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +86,7 @@ pub struct Ranking {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ranked {
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// Its rank by sustained load, from 1. The limits of methods with the same rank are not distinguished.
     pub rank: u32,
     /// How certain it is that its limit is below that of the first rank. Absent for that rank, which also has the methods whose
@@ -176,30 +179,30 @@ pub enum Conclusion {
     /// Use this method.
     Use {
         /// The method.
-        method: String,
+        method: SavedMethod,
         /// What puts it above the next one.
         because: Because,
         /// How certain it is that no method outside `equal` is better.
         certainty: Certainty,
         /// Methods whose limits and costs are known, and equal to its own within their errors.
-        equal: Vec<String>,
+        equal: Vec<SavedMethod>,
     },
     /// The trials leave several methods.
     OneOf {
-        /// The one of them to use meanwhile: it sustains a load without loss and costs least. Empty in old files.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        best: String,
+        /// The one of them to use meanwhile: it sustains a load without loss and costs least. Absent in old files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        best: Option<SavedMethod>,
         /// All of them, the one with the highest known load first.
-        methods: Vec<String>,
+        methods: Vec<SavedMethod>,
         /// Methods that are worse all the same.
-        worse: Vec<String>,
+        worse: Vec<SavedMethod>,
         /// Words of a capbench command, without the program, that would settle it.
         settle: Vec<String>,
     },
     /// No method sustained any load, or the load asked for, without loss.
     NoneLossless {
         /// The method that comes closest; absent if no trial shows one.
-        best: Option<String>,
+        best: Option<SavedMethod>,
         /// What limits that method.
         limit: Option<Limit>,
         /// The place that loses most of its frames.
@@ -244,11 +247,11 @@ pub enum Certainty {
 }
 
 /// Frame size, placement and work, in which methods are compared.
-type Scene = (SizeLabel, String, String);
+type Scene = (SizeLabel, SavedPlacement, SavedWork);
 
 /// The trials of one method in one set-up that show something about it.
 struct Entrant<'r> {
-    method: &'r str,
+    method: &'r SavedMethod,
     trials: Vec<&'r TrialResult>,
     searches: Vec<&'r SearchOutcome>,
 }
@@ -279,7 +282,7 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
         scenes.iter().map(|(scene, own)| rank::ranking(question, scene, &entrants(own, searches))).collect();
     let (method, certainty) = match rankings.first().map(|first| &first.conclusion) {
         Some(Conclusion::Use { method, certainty, .. }) => (Some(method.clone()), Some(*certainty)),
-        Some(Conclusion::OneOf { best, .. }) => (Some(best.clone()), None),
+        Some(Conclusion::OneOf { best, .. }) => (best.clone(), None),
         _ => (None, None),
     };
     Some(Recommendation { question, method, certainty, rankings })
@@ -296,15 +299,16 @@ fn compared_in(trial: &TrialResult, all: &[&TrialResult]) -> Scene {
     let (frame_size, placement, work) = scene(trial);
     let is_alike = |other: &&&TrialResult| {
         let (other_size, other_placement, other_work) = scene(other);
-        other_size == frame_size && other_placement == placement && other_work != OWN_WORK
+        other_size == frame_size && other_placement == placement && other_work != Work::OfProgram
     };
-    let first = (work == OWN_WORK).then(|| all.iter().find(is_alike).map(|other| scene(other))).flatten();
+    let first =
+        (work == Work::OfProgram).then(|| all.iter().find(is_alike).map(|other| scene(other))).flatten();
     first.unwrap_or((frame_size, placement, work))
 }
 
 /// The methods of a set-up in the order in which they ran.
 fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Vec<Entrant<'r>> {
-    by_key(trials.iter().copied(), |trial| trial.profile.method.as_str())
+    by_key(trials.iter().copied(), |trial| &trial.profile.method)
         .into_iter()
         .map(|(method, all)| {
             let is_its = |search: &&SearchOutcome| {
@@ -358,11 +362,11 @@ impl Sustains {
     pub fn of(
         trials: &[TrialResult],
         searches: &[SearchOutcome],
-        method: &str,
+        method: &MethodSpec,
         pps: f64,
         loss_ratio: f64,
     ) -> Self {
-        let own = trials.iter().filter(|trial| trial.profile.method == method);
+        let own = trials.iter().filter(|trial| trial.profile.method == *method);
         let set_ups = by_key(own, |trial| scene(trial));
         let all: Vec<Self> = set_ups
             .iter()
@@ -389,7 +393,7 @@ pub const ROUNDING: f64 = 1e-3;
 
 impl Ranking {
     /// The methods between which its trials do not decide.
-    pub fn undecided(&self) -> &[String] {
+    pub fn undecided(&self) -> &[SavedMethod] {
         match &self.conclusion {
             Conclusion::OneOf { methods, .. } => methods,
             _ => &[],
@@ -402,7 +406,10 @@ impl Ranking {
     }
 
     /// The figures of a method.
-    pub fn of(&self, method: &str) -> Option<&Ranked> {
-        self.methods.iter().find(|ranked| ranked.method == method)
+    pub fn of<M>(&self, method: &M) -> Option<&Ranked>
+    where
+        SavedMethod: PartialEq<M>,
+    {
+        self.methods.iter().find(|ranked| ranked.method == *method)
     }
 }

@@ -3,6 +3,9 @@
 use crate::limit::Limit;
 use capbench_model::ledger::LostAt;
 use capbench_model::method_spec::{Delivery, MethodSpec, Privilege};
+use capbench_model::placement::PlacementName;
+use capbench_model::saved::SavedMethod;
+use capbench_model::work::Work;
 
 use super::cost::equal_load;
 use super::sustained::{USUAL, first_failed};
@@ -65,7 +68,7 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
         Limit::of(&lost, failed, |trial| trial.buffered_frames(1))
     };
     Ranked {
-        method: entrant.method.into(),
+        method: entrant.method.clone(),
         rank: 0,
         below: None,
         limited_by: match lossless.status {
@@ -208,8 +211,12 @@ impl Order {
             if open.len() > 1 {
                 open.sort_by(|one, other| lower(other).total_cmp(&lower(one)));
                 let worse: Vec<&Ranked> = dearer.into_iter().chain(rest()).collect();
-                let (best, methods, worse) = (best.method.clone(), names(&open), names(&worse));
-                return Conclusion::OneOf { best, methods, worse, settle: Vec::new() };
+                return Conclusion::OneOf {
+                    best: Some(best.method.clone()),
+                    methods: names(&open),
+                    worse: names(&worse),
+                    settle: Vec::new(),
+                };
             }
         }
         let count = |of: fn(&Ranked) -> u32| self.methods.iter().map(of).sum::<u32>();
@@ -337,13 +344,12 @@ fn cheapest(tied: &[&Ranked], places: &[usize], cost: Figure) -> Vec<usize> {
 
 /// What a method needs; a program needs what it needs.
 fn privilege(ranked: &Ranked) -> (bool, Option<Privilege>) {
-    let needs = ranked.method.parse::<MethodSpec>().ok().and_then(|spec| spec.privilege());
+    let needs = ranked.method.known().and_then(MethodSpec::privilege);
     (needs.is_none(), needs)
 }
 
 fn counts_only(ranked: &Ranked) -> bool {
-    let spec = ranked.method.parse::<MethodSpec>();
-    spec.is_ok_and(|spec| spec.delivery() == Some(Delivery::Counted))
+    ranked.method.known().and_then(MethodSpec::delivery) == Some(Delivery::Counted)
 }
 
 /// Searches or visits that distinguish two methods among a few.
@@ -352,7 +358,7 @@ const TIMES: &str = "6";
 /// The command that settles which of these methods is better.
 fn words_to_settle(
     question: Question,
-    methods: &[String],
+    methods: &[SavedMethod],
     (frame_size, placement, work): &Scene,
 ) -> Vec<String> {
     let mut words: Vec<String> = match question {
@@ -363,14 +369,15 @@ fn words_to_settle(
             vec!["bench".into(), "--rate".into(), pps.to_string(), "--visits".into(), TIMES.into()]
         }
     };
+    let methods: Vec<String> = methods.iter().map(ToString::to_string).collect();
     words.extend(["--method".into(), methods.join(",")]);
     words.extend(["--size".into(), frame_size.to_string()]);
     // A placement of the user's own is named by its CPUs, which the user knows.
-    if placement != "custom" {
-        words.extend(["--placement".into(), placement.clone()]);
+    if *placement != PlacementName::Custom {
+        words.extend(["--placement".into(), placement.to_string()]);
     }
-    if work != "none" {
-        words.extend(["--work".into(), work.clone()]);
+    if *work != Work::NONE {
+        words.extend(["--work".into(), work.to_string()]);
     }
     words
 }
@@ -412,7 +419,7 @@ mod tests {
         }
     }
 
-    fn named(methods: Vec<Ranked>) -> (Vec<String>, Conclusion) {
+    fn named(methods: Vec<Ranked>) -> (Vec<SavedMethod>, Conclusion) {
         let (ranked, conclusion) = Order::of(methods).conclude(0.1);
         (ranked.into_iter().map(|ranked| ranked.method).collect(), conclusion)
     }
@@ -433,11 +440,11 @@ mod tests {
             ["packet-v2", "libpcap", "packet-v3"],
             "the cheapest of those within the precision"
         );
-        assert!(matches!(conclusion, Conclusion::OneOf { best, .. } if best == "packet-v2"));
+        assert!(matches!(conclusion, Conclusion::OneOf { best, .. } if best == Some("packet-v2".into())));
         // Without a limit that is known, what the generator sent to one of them shows nothing of the other.
         let (order, conclusion) = named(methods()[..2].to_vec());
         assert_eq!(order, ["libpcap", "packet-v3"]);
-        assert!(matches!(conclusion, Conclusion::OneOf { best, .. } if best == "libpcap"));
+        assert!(matches!(conclusion, Conclusion::OneOf { best, .. } if best == Some("libpcap".into())));
     }
 
     #[test]
@@ -477,13 +484,13 @@ mod tests {
         let Conclusion::Use { equal, certainty, .. } = of([Some(90.0), Some(90.5), Some(120.0)]) else {
             panic!()
         };
-        assert_eq!((equal, certainty), (vec!["packet-v3".to_string()], Certainty::Certain));
+        assert_eq!((equal, certainty), (vec!["packet-v3".into()], Certainty::Certain));
         for costs in [[None; 3], [None, None, Some(90.0)], [Some(90.0), Some(90.5), None]] {
             let Conclusion::OneOf { methods, .. } = of(costs) else { panic!("{costs:?}") };
             assert_eq!(methods.len(), 3, "{costs:?}");
         }
         let Conclusion::OneOf { best, .. } = of([None, Some(120.0), Some(90.0)]) else { panic!() };
-        assert_eq!(best, "libpcap", "the cheapest of those with a known cost");
+        assert_eq!(best, Some("libpcap".into()), "the cheapest of those with a known cost");
     }
 
     #[test]
@@ -537,19 +544,19 @@ mod tests {
             measured("cmd:tcpdump", 300_000.0, Some(330_000.0), 90.0),
         ];
         let (ranked, conclusion) = Order::of(methods).conclude(0.1);
-        let known: Vec<_> = ranked.iter().map(|one| (one.method.as_str(), one.rank, one.below)).collect();
+        let known: Vec<_> = ranked.iter().map(|one| (one.method.clone(), one.rank, one.below)).collect();
         assert_eq!(
             known,
-            [("cmd:tcpdump", 1, None), ("packet-v3", 1, None), ("recv", 3, Some(Certainty::Certain))]
+            [
+                ("cmd:tcpdump".into(), 1, None),
+                ("packet-v3".into(), 1, None),
+                ("recv".into(), 3, Some(Certainty::Certain))
+            ]
         );
         let Conclusion::OneOf { best, methods, worse, .. } = conclusion else { panic!("{conclusion:?}") };
         assert_eq!(
-            (best.as_str(), methods, worse),
-            (
-                "cmd:tcpdump",
-                vec!["cmd:tcpdump".to_string(), "packet-v3".to_string()],
-                vec!["recv".to_string()]
-            )
+            (best, methods, worse),
+            (Some("cmd:tcpdump".into()), vec!["cmd:tcpdump".into(), "packet-v3".into()], vec!["recv".into()])
         );
     }
 
@@ -563,7 +570,7 @@ mod tests {
             vec![measured("recv", 9e5, Some(1e6), 90.0), measured("packet-v3", 8.5e5, Some(9.5e5), 60.0)];
         let conclusion = Order::of(close).conclude(0.1).1;
         assert!(
-            matches!(&conclusion, Conclusion::Use { method, .. } if method == "packet-v3"),
+            matches!(&conclusion, Conclusion::Use { method, .. } if *method == "packet-v3"),
             "{conclusion:?}"
         );
     }

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use capbench_model::members::Members;
-use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::{Entrant, ROUNDING, Sustained, SustainedStatus};
@@ -72,11 +71,11 @@ impl Sustained {
 /// Other work on their cores can have made them slower, but not by more than this factor. `None` for programs, whose number of
 /// threads is unknown.
 fn most_of_its_threads(entrant: &Entrant<'_>) -> Option<f64> {
-    let spec = entrant.method.parse::<MethodSpec>().ok()?;
+    let spec = entrant.method.known()?;
     spec.delivery()?;
     let times = entrant.trials.iter().filter_map(|trial| trial.cpu.app_ns_per_packet);
     let least = times.reduce(f64::min).filter(|ns| *ns > 0.0)?;
-    Some(CLEAR * f64::from(Members::count_of(&spec)) * 1e9 / least)
+    Some(CLEAR * f64::from(Members::count_of(spec)) * 1e9 / least)
 }
 
 /// The bounds that a search found.
@@ -316,6 +315,8 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::Load;
 
+    use capbench_model::method_spec::MethodSpec;
+
     use super::*;
 
     /// A trial of a second of a method that delivers so many frames; others used so much of its CPU.
@@ -394,6 +395,7 @@ mod tests {
             for (trial, ns) in trials.iter_mut().zip([4_000.0, 5_000.0]) {
                 trial.cpu.app_ns_per_packet = Some(ns);
             }
+            let method = &method.into();
             let entrant = Entrant { method, trials: trials.iter().collect(), searches: Vec::new() };
             let known = Sustained::of(&entrant, 0.0);
             (known.status, known.at_most_pps)

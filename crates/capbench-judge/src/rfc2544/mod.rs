@@ -22,6 +22,7 @@ use crate::bursts::Percent;
 use crate::search::{MaximumLoad, MaximumSource, Status};
 use back_to_back::BackToBackOutcome;
 use capbench_model::figures::grouped;
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::SizeLabel;
 use frame_loss::FrameLossOutcome;
 use latency::LatencyOutcome;
@@ -51,13 +52,13 @@ pub enum Ended {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tested {
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The placement.
-    pub placement: String,
+    pub placement: SavedPlacement,
     /// The frame size.
     pub frame_size: SizeLabel,
     /// The work per packet.
-    pub work: String,
+    pub work: SavedWork,
     /// The quality of the throughput on which it depends; absent if the user gave the throughput.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_status: Option<Status>,

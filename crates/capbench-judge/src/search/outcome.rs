@@ -17,19 +17,20 @@ use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use crate::limit::Limit;
 use capbench_model::figures::grouped;
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::SizeLabel;
 
 /// A search and its outcome. Its trials are in the list of all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchOutcome {
     /// The method of its trials; this and the next fields are absent if no trial was run.
-    pub method: Option<String>,
+    pub method: Option<SavedMethod>,
     /// Their placement.
-    pub placement: Option<String>,
+    pub placement: Option<SavedPlacement>,
     /// Their frame size.
     pub frame_size: Option<SizeLabel>,
     /// Their work per packet.
-    pub work: Option<String>,
+    pub work: Option<SavedWork>,
     /// The number of this search among those of this set-up, from 1; absent if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nth: Option<u32>,

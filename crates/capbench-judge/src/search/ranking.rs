@@ -5,6 +5,7 @@
 //! by their ranks, corrected for all comparisons of the run.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
 use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
@@ -29,10 +30,10 @@ pub struct Ranking {
 }
 
 /// The results of a method's searches for a goal.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Ranked {
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The lower bound of each search, frames per second.
     pub lower: Vec<f64>,
     /// The upper bound of each search: infinite if no load showed the method's limit.
@@ -56,7 +57,7 @@ impl Ranked {
 /// For each goal of several methods in one scene, the ranked methods.
 pub fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
     let scenes = by_key(searches.iter().filter(|search| search.method.is_some()), |search| {
-        scene(search)[1..].to_vec()
+        Scene::of_search(search).without_method()
     });
     let mut rankings: Vec<Ranking> = scenes.iter().flat_map(|(_, group)| of_scene(group)).collect();
     correct(&mut rankings);
@@ -81,7 +82,7 @@ fn of_scene(group: &[&SearchOutcome]) -> Vec<Ranking> {
 fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
     let mut methods: Vec<Ranked> = Vec::new();
     for search in group {
-        let Some(method) = search.method.as_deref() else { continue };
+        let Some(method) = &search.method else { continue };
         let Some(result) = search.goals.iter().find(|result| result.goal.name == goal) else { continue };
         let Some((lower, _)) = lower(result) else { continue };
         // An "at least" result has no upper bound of the method.
@@ -89,8 +90,13 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
             Status::AtLeast => f64::INFINITY,
             _ => result.best_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
         };
-        let place = methods.iter().position(|known| known.method == method).unwrap_or_else(|| {
-            methods.push(Ranked { method: method.into(), ..Ranked::default() });
+        let place = methods.iter().position(|known| known.method == *method).unwrap_or_else(|| {
+            methods.push(Ranked {
+                method: method.clone(),
+                lower: Vec::new(),
+                upper: Vec::new(),
+                trials: Vec::new(),
+            });
             methods.len() - 1
         });
         let ranked = &mut methods[place];
@@ -158,13 +164,13 @@ pub struct Repeated {
     /// The goal's name.
     pub goal: String,
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The placement.
-    pub placement: String,
+    pub placement: SavedPlacement,
     /// The frame size.
     pub frame_size: SizeLabel,
     /// The work per packet.
-    pub work: String,
+    pub work: SavedWork,
     /// The lower bounds of the goal, or of a coarser target if a search ended early, frames per second, with an interval.
     pub lower_pps: Estimate,
     /// The lowest of them.
@@ -188,7 +194,7 @@ pub struct Repeated {
 /// For each set-up with several searches, and each goal: their results, unless no search found a lower bound.
 pub fn repeated(searches: &[SearchOutcome]) -> Vec<Repeated> {
     let repeated = searches.iter().filter(|search| search.nth.is_some() && search.method.is_some());
-    by_key(repeated, |search| scene(search))
+    by_key(repeated, |search| Scene::of_search(search))
         .iter()
         .filter(|(_, group)| group.len() > 1)
         .flat_map(|(_, group)| {
@@ -198,9 +204,27 @@ pub fn repeated(searches: &[SearchOutcome]) -> Vec<Repeated> {
 }
 
 /// The properties that distinguish set-ups.
-fn scene(search: &SearchOutcome) -> [Option<String>; 4] {
-    let SearchOutcome { method, placement, work, frame_size, .. } = search;
-    [method.clone(), placement.clone(), work.clone(), frame_size.as_ref().map(ToString::to_string)]
+#[derive(PartialEq)]
+struct Scene<'r> {
+    method: Option<&'r SavedMethod>,
+    placement: Option<&'r SavedPlacement>,
+    work: Option<&'r SavedWork>,
+    frame_size: Option<&'r SizeLabel>,
+}
+
+impl<'r> Scene<'r> {
+    fn of_search(search: &'r SearchOutcome) -> Self {
+        Self {
+            method: search.method.as_ref(),
+            placement: search.placement.as_ref(),
+            work: search.work.as_ref(),
+            frame_size: search.frame_size.as_ref(),
+        }
+    }
+
+    fn without_method(self) -> Self {
+        Self { method: None, ..self }
+    }
 }
 
 /// The lower bound of a search for a goal, or of its finest target that has one: frames per second and trials.

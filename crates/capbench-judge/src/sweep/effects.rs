@@ -3,12 +3,13 @@
 //! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
 //! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
 
-use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_model::method_spec::Delivery;
 
 use super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
 use super::limits::Limits;
 use super::outcome::{Reading, Series, Swept, numbers, sustained_pps};
 use capbench_model::figures::{grouped, percent};
+use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::shift::Groups;
 
 /// Rates that differ by less, as a share of them, are equal.
@@ -49,7 +50,7 @@ pub struct Effect {
     /// Which one.
     pub kind: EffectKind,
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// Whether it appears.
     pub appearance: Appearance,
     /// A sentence about it.
@@ -298,8 +299,8 @@ fn lossless<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> &'static str
     }
 }
 
-fn delivery(method: &str) -> Option<Delivery> {
-    method.parse::<MethodSpec>().ok()?.delivery()
+fn delivery(method: &SavedMethod) -> Option<Delivery> {
+    method.known()?.delivery()
 }
 
 /// The sustained rate, as a share of the offered load and as a rate.

@@ -10,6 +10,7 @@ use super::scaling::Scaling;
 use crate::limit::Limit;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
+use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{TrialResult, Verdict};
@@ -55,10 +56,10 @@ pub struct PointRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
     /// The method.
-    pub method: String,
+    pub method: SavedMethod,
     /// The placement; absent if it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<String>,
+    pub placement: Option<SavedPlacement>,
     /// The load in words; absent if it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,

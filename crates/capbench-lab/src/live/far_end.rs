@@ -1,5 +1,6 @@
 //! Settings that a transmit method needs at the other end of the bed's link while it sends.
 
+use capbench_frames::TransmitSpec;
 use capbench_host::bed::{Guarded, Side};
 use capbench_sys::host::ethtool::Offload;
 use capbench_traffic::transmit;
@@ -7,7 +8,7 @@ use capbench_traffic::transmit;
 use crate::Result;
 
 /// Whether this transmit method passes frames to the queue of a veth's NAPI context instead of its receive path.
-pub(super) fn is_queued(transmit: &str) -> bool {
+pub(super) fn is_queued(transmit: &TransmitSpec) -> bool {
     transmit::method(transmit).is_ok_and(|chosen| chosen.method.needs_far_napi)
 }
 
@@ -18,7 +19,7 @@ pub(super) fn is_queued(transmit: &str) -> bool {
 ///
 /// # Errors
 /// When the kernel refuses it.
-pub(super) fn set_up(side: &Side, transmit: &str) -> Result<Option<Guarded>> {
+pub(super) fn set_up(side: &Side, transmit: &TransmitSpec) -> Result<Option<Guarded>> {
     if !is_queued(transmit) {
         return Ok(None);
     }

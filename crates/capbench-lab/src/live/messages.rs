@@ -18,6 +18,7 @@
 //! - the flag that is set when the user wants to stop: each process has its own;
 //! - what is measured once a run on each host ([`Host`](super::host::Host)).
 
+use capbench_frames::TransmitSpec;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
@@ -41,8 +42,8 @@ use crate::LabError;
 pub struct PrepareSending {
     /// The stream in the stamps of its first thread's frames. Its other threads have the next ones.
     pub stream: StreamId,
-    /// Name of the transmit method.
-    pub transmit: String,
+    /// The transmit method.
+    pub transmit: TransmitSpec,
     /// Headers and flows.
     pub layout: FrameLayout,
     /// Frame sizes.

@@ -22,7 +22,7 @@ mod tracing;
 mod transmit_side;
 mod worker;
 
-use std::num::{NonZeroU16, NonZeroU32};
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -45,6 +45,8 @@ use crate::subject::{self, ReceiveBy, Subject};
 use crate::{LabError, Result};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::saved::Saved;
+use capbench_model::traffic::Traffic;
 use capbench_model::trial::{Cpus, Profile, Trial};
 use messages::{HostCpus, PrepareReceiving, PrepareSending};
 
@@ -254,7 +256,7 @@ impl LiveLaboratory {
         self.state(statement);
         interface::note(
             &mut self.interfaces,
-            capbench_host::environment::interface::of_bed(&bed, &choice.to_string()),
+            capbench_host::environment::interface::of_bed(&bed, choice.name()),
         );
         self.bed = Some((key, Arc::clone(&bed), placement.clone()));
         Ok((bed, placement))
@@ -397,12 +399,12 @@ pub fn generator_threads(setup: &Setup) -> Result<NonZeroU16> {
 /// What is constant in the trials of a set-up on these CPUs.
 pub fn profile(setup: &Setup, subject: &Subject, plan: &FramePlan, placement: &Placement) -> Profile {
     Profile {
-        method: setup.method.to_string(),
+        method: Saved::Known(setup.method.clone()),
         frame_size: setup.label(),
         mean_frame_size: plan.sizes().mean_octets(),
-        traffic: describe_traffic(plan, setup.burst),
-        transmit: setup.transmit.clone(),
-        placement: setup.placement.to_string(),
+        traffic: Saved::Known(Traffic::of_plan(plan, setup.burst)),
+        transmit: Saved::Known(setup.transmit.clone()),
+        placement: Saved::Known(setup.placement.name()),
         cpus: Cpus {
             generator: placement.generator.number(),
             kernel: Some(placement.kernel.number()),
@@ -410,12 +412,6 @@ pub fn profile(setup: &Setup, subject: &Subject, plan: &FramePlan, placement: &P
         },
         load_independent: placement.load_independent,
         load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
-        work: subject.work(setup.work),
+        work: Saved::Known(subject.work(setup.work)),
     }
-}
-
-fn describe_traffic(plan: &FramePlan, burst: Option<NonZeroU32>) -> String {
-    let raised = if plan.sizes().is_raised() { ", small sizes raised to what headers need" } else { "" };
-    let bursts = burst.map_or(String::new(), |frames| format!(", in bursts of {frames} frames"));
-    format!("{}, {}{raised}{bursts}", plan.layout(), plan.asked())
 }

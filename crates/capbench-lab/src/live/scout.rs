@@ -1,6 +1,7 @@
 //! Finds the CPU on which the kernel does the receive work of a real interface. It changes no setting of the host: it sends a few
 //! frames and reads back which CPU processed them.
 
+use capbench_frames::TransmitSpec;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -104,7 +105,7 @@ fn send(bed: &Bed, layout: FrameLayout, from: Option<CpuId>) -> Result<()> {
         if let Some(cpu) = from {
             affinity::pin_current_thread(cpu)?;
         }
-        let mut opened = transmit::method("sendmmsg")?.open(&config)?(0)?;
+        let mut opened = transmit::method(&TransmitSpec::plain("sendmmsg"))?.open(&config)?(0)?;
         let job = SendJob {
             frames: (&plan).into(),
             schedule: &Schedule::Maximum,

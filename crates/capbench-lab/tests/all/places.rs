@@ -76,7 +76,7 @@ impl Case {
             setup: Setup {
                 method: "packet-v2".parse().unwrap(),
                 placement: PlacementChoice::Same,
-                transmit: "packet-tx".into(),
+                transmit: "packet-tx".parse().unwrap(),
                 quiet: Duration::from_millis(100),
                 capture,
                 ..setup(64)

@@ -31,7 +31,6 @@ use capbench_model::units::{ByteCount, SnapLength};
 use capbench_model::work::WorkPlan;
 use capbench_sys::bpf::XdpMode;
 use capbench_testing::network::privileges;
-use capbench_traffic::transmit::THROUGH_QDISC;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -172,13 +171,13 @@ impl Drawn {
             placement: draw.of(&[PlacementChoice::Same, PlacementChoice::Other]),
             work: work.parse::<WorkPlan>().unwrap(),
             capture,
-            transmit,
+            transmit: transmit.parse().unwrap(),
             quiet: Duration::from_millis(250),
             ..setup(64)
         };
         fault.shape(&mut setup);
-        if through_stack && draw.chance(20) && !setup.transmit.ends_with(THROUGH_QDISC) {
-            setup.transmit.push_str(THROUGH_QDISC);
+        if through_stack && draw.chance(20) {
+            setup.transmit.through_qdisc = true;
         }
         let receive_by = draw.of(&[ReceiveBy::Rps, ReceiveBy::Rps, ReceiveBy::NapiThread]);
         let duration = Duration::from_millis(30 + draw.up_to(50));

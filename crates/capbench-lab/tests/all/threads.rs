@@ -17,7 +17,7 @@ const FRAMES: u64 = 1001;
 fn setup(transmit: &str, method: &str) -> Setup {
     Setup {
         placement: PlacementChoice::Other,
-        transmit: transmit.into(),
+        transmit: transmit.parse().unwrap(),
         ..live_setup(method, 4 << 20, Duration::from_millis(250))
     }
 }

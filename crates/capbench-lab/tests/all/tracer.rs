@@ -95,7 +95,7 @@ fn setup() -> Setup {
     Setup {
         method: "packet-v2".parse().unwrap(),
         placement: PlacementChoice::Same,
-        transmit: "packet-tx".into(),
+        transmit: "packet-tx".parse().unwrap(),
         quiet: Duration::from_millis(200),
         capture: CaptureOptions::default(),
         ..capbench_model::for_tests::setup(64)

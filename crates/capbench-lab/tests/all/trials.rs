@@ -103,7 +103,7 @@ fn nothing_is_unexplained_at_maximum_load(pairs: fn() -> Vec<(String, &'static s
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for (method, transmit) in pairs() {
-            let setup = Setup { transmit: transmit.into(), ..setup(&method, placement) };
+            let setup = Setup { transmit: transmit.parse().unwrap(), ..setup(&method, placement) };
             let load = HostLoad::watch();
             let trial = run(&mut laboratory, &setup, Load::Maximum, Duration::from_millis(60));
             assert_shows_something(&trial, load);
@@ -283,7 +283,7 @@ fn nothing_reaches_the_next_trial(pairs: fn() -> Vec<(String, &'static str)>) {
     let stop = Arc::<AtomicBool>::default();
     let mut laboratory = live_stopped_by(virtual_link(), Arc::clone(&stop));
     for (method, transmit) in pairs() {
-        let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
+        let mut idle = Setup { transmit: transmit.parse().unwrap(), ..setup(&method, PlacementChoice::Same) };
         // A block is read to its end before anything else is looked at.
         idle.capture.block = ByteCount(64 << 10);
         let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..idle.clone() };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::saved::SavedPlacement;
 use capbench_sys::host::ethtool::{Moderation, PauseFrames, Queues, Rings, Sharing};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ pub struct PathInterface {
     pub made_by_capbench: bool,
     /// The placements for which these facts hold. capbench's test bed is set up for each placement; the host's interfaces
     /// stay unchanged.
-    pub placements: Vec<String>,
+    pub placements: Vec<SavedPlacement>,
     /// Its properties and settings.
     #[serde(flatten)]
     pub facts: InterfaceFacts,

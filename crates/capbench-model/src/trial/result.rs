@@ -163,13 +163,9 @@ pub struct TrialResult {
     /// The set-up.
     #[serde(flatten)]
     pub profile: Profile,
-    /// The engine that did the work, as detected: a library with its version, the mode of XDP, a program with its version.
-    #[serde(default)]
-    pub engine: String,
-    /// Sizes as granted, and the source of timestamps.
-    pub running: String,
-    /// The facts of `engine` and `running`; absent in files of versions that did not record them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What captured the frames; absent on a simulated path.
+    #[serde(flatten, with = "saved_capture")]
+    #[schemars(with = "saved_capture::Written")]
     pub capture: Option<CaptureFacts>,
     /// Why capbench did not verify the trial's frames one by one; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "taken_on_trust")]
@@ -279,7 +275,56 @@ pub struct TrialResult {
 /// Parts of a CPU's time may exceed the sum by this factor, because their windows begin and end at other moments.
 const TOLERATED_EXCESS: f64 = 1.05;
 
+/// How files have what captured the frames: as facts, in files of older versions as texts.
+mod saved_capture {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::running::CaptureFacts;
+
+    /// As this version writes it.
+    #[derive(Serialize, schemars::JsonSchema)]
+    pub(super) struct Written {
+        /// What captured the frames; absent on a simulated path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        capture: Option<CaptureFacts>,
+    }
+
+    /// As any version wrote it.
+    #[derive(Deserialize)]
+    struct Read {
+        #[serde(default)]
+        capture: Option<CaptureFacts>,
+        #[serde(default)]
+        engine: String,
+        #[serde(default)]
+        running: String,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        capture: &Option<CaptureFacts>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        Written { capture: capture.clone() }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<CaptureFacts>, D::Error> {
+        let Read { capture, engine, running } = Read::deserialize(deserializer)?;
+        if capture.is_none() && !(engine.is_empty() && running.is_empty()) {
+            return Ok(Some(CaptureFacts::from_texts(&engine, &running)));
+        }
+        Ok(capture)
+    }
+}
+
 impl TrialResult {
+    /// What received the frames, as detected: a library with its version, the mode of XDP, a program with its version. Empty if
+    /// unknown.
+    pub fn engine(&self) -> String {
+        self.capture.as_ref().map_or(String::new(), |facts| facts.engine.to_string())
+    }
+
     /// Probes and attempts that are stored with it.
     fn kept_with_it(&self) -> impl Iterator<Item = &Self> {
         self.guarding.iter().flat_map(|guarding| {

@@ -8,6 +8,7 @@ use crate::bench::{BenchPlan, Searching};
 use crate::for_tests::{Collected, path, searching_bench_plan};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_judge::recommendation::{Because, Certainty, Conclusion, Question, SustainedStatus, recommend};
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Phase, TrialResult};
 
 #[test]
@@ -17,12 +18,13 @@ fn the_method_with_the_highest_sustained_rate_is_recommended() {
         .unwrap();
     let recommended = recommend(&outcome.trials, &outcome.searches).unwrap();
     assert_eq!(
-        (recommended.question, recommended.method.as_deref()),
-        (Question::HighestRate, Some("packet-v3"))
+        (recommended.question, recommended.method.clone()),
+        (Question::HighestRate, Some("packet-v3".into()))
     );
     let ranking = recommended.headline().unwrap();
-    let order: Vec<_> = ranking.methods.iter().map(|ranked| (ranked.method.as_str(), ranked.rank)).collect();
-    assert_eq!(order, [("packet-v3", 1), ("packet-v2", 2), ("recv", 3)]);
+    let order: Vec<_> =
+        ranking.methods.iter().map(|ranked| (ranked.method.to_string(), ranked.rank)).collect();
+    assert_eq!(order, [("packet-v3".into(), 1), ("packet-v2".into(), 2), ("recv".into(), 3)]);
     assert_eq!(ranking.methods[0].lossless.status, SustainedStatus::AtLeast);
     let Conclusion::Use { because, certainty, equal, .. } = &ranking.conclusion else {
         panic!("{ranking:?}")
@@ -39,7 +41,7 @@ fn the_named_method_is_confirmed_by_a_longer_trial_at_the_load_that_it_sustained
         let last = outcome.trials.last().unwrap();
         let named = recommend(&outcome.trials, &outcome.searches).unwrap();
         assert_eq!(last.phase, Phase::Confirmation);
-        assert_eq!((Some(last.profile.method.as_str()), last.duration_s), (named.method.as_deref(), 2.0));
+        assert_eq!((Some(&last.profile.method), last.duration_s), (named.method.as_ref(), 2.0));
         assert_eq!(last.intended_pps.is_none(), is_generator, "{last:?}");
         assert_eq!(last.lost(), 0);
     }
@@ -64,7 +66,7 @@ fn a_method_that_cannot_be_best_is_searched_coarsely_if_the_time_does_not_suffic
         assert!(spent <= budget.as_secs_f64(), "{spent} s");
         let recommended = recommend(&outcome.trials, &outcome.searches).unwrap();
         let ranking = recommended.headline().unwrap().clone();
-        let of = |method: &str| ranking.of(method).unwrap().lossless.searched_to;
+        let of = |method: &str| ranking.of(&MethodSpec::plain(method)).unwrap().lossless.searched_to;
         (["recv", "packet-v1", "packet-v2", "packet-v3"].map(of), ranking.precision)
     };
     let (coarse, fine) = (Some(0.2), Some(0.05));

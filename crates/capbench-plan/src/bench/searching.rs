@@ -242,7 +242,7 @@ impl BenchPlan {
                 let is_coarse = ranked.lossless.searched_to > Some(searching.precision.get());
                 ranked.below != Some(Certainty::Certain) && (is_coarse || !known.undecided().is_empty())
             };
-            open.retain(|one| known.of(&one.setup.method.to_string()).is_some_and(is_undecided));
+            open.retain(|one| known.of(&one.setup.method).is_some_and(is_undecided));
         }
         Ok(())
     }
@@ -318,9 +318,9 @@ fn is_as_high(load: Load, tried: Load) -> bool {
 /// The method that the trials name, and the load that it sustains.
 fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
     let known = recommend(&session.trials, &session.searches)?;
-    let (method, ranking) = known.method.as_deref().zip(known.headline())?;
-    let setup = first.setups.iter().find(|setup| setup.method.to_string() == method)?;
-    let ranked = ranking.of(method)?;
+    let (method, ranking) = known.method.as_ref().zip(known.headline())?;
+    let setup = first.setups.iter().find(|setup| *method == setup.method)?;
+    let ranked = ranking.of(&setup.method)?;
     let load = match ranked.limited_by {
         Some(Limit::Generator) => Load::Maximum,
         _ => Load::Rate(Pps::new(ranked.lossless.lower_pps?).ok()?),
@@ -348,7 +348,7 @@ fn leading(known: Option<&Ranking>, plan: &SearchPlan) -> Option<Pps> {
 /// fastest. A method that collapses at maximum load can be better than it looks there: a coarse search shows it.
 fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
     let fastest = known.and_then(Ranking::leading_pps).unwrap_or(0.0).max(fastest);
-    let ranked = known.and_then(|known| known.of(&one.setup.method.to_string()));
+    let ranked = known.and_then(|known| known.of(&one.setup.method));
     let is_worse = ranked.is_some_and(|ranked| ranked.below == Some(Certainty::Certain));
     !is_worse && one.pps().is_none_or(|pps| pps >= fastest * FAR_SLOWER)
 }

@@ -50,9 +50,9 @@ fn a_method_that_delivers_next_to_nothing_does_not_set_the_common_load() {
         .trials
         .iter()
         .filter(|trial| trial.phase == Phase::CommonLoad)
-        .map(|trial| (trial.profile.method.as_str(), trial.intended_pps.unwrap()))
+        .map(|trial| (trial.profile.method.clone(), trial.intended_pps.unwrap()))
         .collect();
-    assert_eq!(common, [("packet-v3", 350_000.0), ("recv", 350_000.0)]);
+    assert_eq!(common, [("packet-v3".into(), 350_000.0), ("recv".into(), 350_000.0)]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_method_takes_turns_with_the_one_that_it_is_compared_with() {
     // Two loads, two methods, three visits.
     assert_eq!(outcome.pairs.len(), 12);
     let method = |number: u32| {
-        outcome.trials.iter().find(|trial| trial.number == number).unwrap().profile.method.as_str()
+        outcome.trials.iter().find(|trial| trial.number == number).unwrap().profile.method.clone()
     };
     for pair in &outcome.pairs {
         assert_eq!(pair.then.abs_diff(pair.now), 1, "they run one after the other");

@@ -35,7 +35,9 @@ use crate::session::{Missing, Session};
 use capbench_judge::rfc2544::{Ended, Found, Tested};
 use capbench_judge::search::Status;
 use capbench_model::laboratory::Setup;
+use capbench_model::saved::Saved;
 use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::work::Work;
 
 /// A finished test.
 #[derive(Clone, Debug)]
@@ -60,10 +62,10 @@ impl<T> Finished<T> {
     /// The saved form of a test that ran with this set-up. `found` names the test.
     pub fn tested(self, found: fn(T) -> Found, setup: &Setup, throughput_status: Option<Status>) -> Tested {
         Tested {
-            method: setup.method.to_string(),
-            placement: setup.placement.to_string(),
+            method: Saved::Known(setup.method.clone()),
+            placement: Saved::Known(setup.placement.name()),
             frame_size: setup.label(),
-            work: setup.work.to_string(),
+            work: Saved::Known(Work::Plan(setup.work)),
             throughput_status,
             trials: self.trials.iter().map(|trial| trial.number).collect(),
             found: found(self.outcome),

@@ -27,7 +27,7 @@ impl Group {
         of_one: Ability,
         setup: &Setup,
     ) -> Result<Option<Self>, String> {
-        let Some(Members { count, mode }) = Members::take_from(&mut setup.method.clone())? else {
+        let Some(Members { count, mode }) = Members::of_method(&setup.method)? else {
             return Ok(None);
         };
         let count = usize::from(count.get());

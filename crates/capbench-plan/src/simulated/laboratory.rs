@@ -17,10 +17,11 @@ use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::evidence::Evidence;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency};
-use capbench_model::members::Members;
+use capbench_model::saved::Saved;
 use capbench_model::trial::{
     CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
 };
+use capbench_model::work::Work;
 use capbench_model::work::WorkModel;
 use capbench_model::{Result, TrialError};
 
@@ -125,7 +126,7 @@ impl Laboratory for SimulatedLaboratory {
         let unsupported =
             |what: String, reason: &str| Err(TrialError::Unsupported { what, reason: reason.into() });
         let name = setup.method.to_string();
-        let without_members = setup.method.with_value(Members::COUNT, None).to_string();
+        let without_members = setup.method.with_members(None).to_string();
         let is_named = |method: &&SimulatedMethod| [&name, &without_members].contains(&&method.name);
         let Some(method) = self.methods.iter().find(is_named).cloned() else {
             return unsupported(name, "it is not on the simulated path");
@@ -142,16 +143,16 @@ impl Laboratory for SimulatedLaboratory {
         }
         let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
         let profile = Profile {
-            method: setup.method.to_string(),
+            method: Saved::Known(setup.method.clone()),
             frame_size: setup.label(),
             mean_frame_size: octets,
-            traffic: setup.layout.to_string(),
-            transmit: setup.transmit.clone(),
-            placement: setup.placement.to_string(),
+            traffic: Saved::Known(setup.layout.headers().into()),
+            transmit: Saved::Known(setup.transmit.clone()),
+            placement: Saved::Known(setup.placement.name()),
             cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
             load_independent: true,
             load_depends_because: None,
-            work: setup.work.to_string(),
+            work: Saved::Known(Work::Plan(setup.work)),
         };
         let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
         let group = Group::of(&method, ability, setup)

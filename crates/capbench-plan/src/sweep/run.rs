@@ -14,6 +14,7 @@ use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome,
 use capbench_judge::sweep::scaling::{Scaling, Step};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::saved::Saved;
 use capbench_model::statistics::interval::{self, median};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
@@ -249,8 +250,8 @@ impl Course<'_, '_> {
                     Scaling::of(&steps, *load)
                 });
                 series.push(Series {
-                    method: method_of_series(plan.axis.kind(), spec).to_string(),
-                    placement: (!plan.placements.is_empty()).then(|| placement.to_string()),
+                    method: Saved::Known(method_of_series(plan.axis.kind(), spec)),
+                    placement: (!plan.placements.is_empty()).then(|| Saved::Known(placement.name())),
                     load: (!plan.loads.is_empty()).then(|| load.to_string()),
                     unit_ns,
                     scaling,

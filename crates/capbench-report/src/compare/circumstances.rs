@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capbench_judge::comparison::setup::{Field, Setup};
 use capbench_model::figures::grouped;
 use capbench_model::running::CaptureFacts;
+use capbench_model::saved::SavedWork;
 use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -28,7 +29,7 @@ struct Fact {
 
 /// Facts of a trial that are not part of its set-up and must still be equal.
 const FACTS: [Fact; 6] = [
-    Fact { name: "what ran", of: |trial| trial.engine.clone(), varies: false },
+    Fact { name: "what ran", of: TrialResult::engine, varies: false },
     Fact { name: "sizes and times", of: running, varies: false },
     Fact { name: "generator", of: |trial| trial.generator.clone(), varies: true },
     Fact { name: "CPUs", of: cpus, varies: false },
@@ -70,7 +71,7 @@ pub(super) fn differences(then: &Results, now: &Results, across: &[Field]) -> Ve
                     known.collect::<Vec<_>>().join(" or ")
                 };
                 let methods = found.entry((list(before), list(after))).or_default();
-                let method = setup.method.clone().unwrap_or_else(|| "what was compared".into());
+                let method = setup.method.as_ref().map_or("what was compared".into(), ToString::to_string);
                 if !methods.contains(&method) {
                     methods.push(method);
                 }
@@ -173,11 +174,11 @@ fn work(then: &Results, now: &Results) -> Vec<String> {
 }
 
 /// Iterations of the wait loop per frame, by work in nanoseconds: the median of the trials.
-fn iterations(run: &Results) -> BTreeMap<&str, f64> {
-    let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+fn iterations(run: &Results) -> BTreeMap<&SavedWork, f64> {
+    let mut found: BTreeMap<&SavedWork, Vec<f64>> = BTreeMap::new();
     for trial in &run.trials {
-        let work = trial.profile.work.as_str();
-        let asked = work.strip_prefix("ns:").and_then(|rest| rest.split('+').next()?.parse::<f64>().ok());
+        let work = &trial.profile.work;
+        let asked = work.known().and_then(|work| work.nanoseconds());
         let of_one = trial.cpu.wait_ns_per_iteration.filter(|ns| *ns > 0.0);
         if let Some((asked, of_one)) = asked.filter(|ns| *ns > 0.0).zip(of_one) {
             found.entry(work).or_default().push(asked / of_one);

@@ -84,7 +84,7 @@ pub fn of_runs(
         notes,
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
-        ..Comparison::of(SIDES, false, &matched, thresholds, left_out)
+        ..Comparison::of(SIDES.map(String::from), false, &matched, thresholds, left_out)
     })
 }
 
@@ -152,7 +152,7 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     let mut known: HashMap<Setup, &Setup> = HashMap::new();
     for setup in setups(samples) {
         let twin = *known.entry(setup.across(across)).or_insert(setup);
-        if let Some(field) = across.iter().find(|field| twin.value(**field) != setup.value(**field)) {
+        if let Some(field) = across.iter().find(|field| !twin.is_equal_in(setup, **field)) {
             let name = |setup: &Setup| setup.value(*field).unwrap_or_else(|| "none".into());
             return Err(ReportError::Comparison {
                 reason: format!(

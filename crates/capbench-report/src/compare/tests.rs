@@ -10,6 +10,7 @@ use super::*;
 use capbench_judge::comparison::*;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
+use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
@@ -153,7 +154,7 @@ fn methods_that_take_turns_are_compared_in_pairs() {
         comparison.judged(Judgement::Improvement).find(|one| one.measure == Measure::DeliveredRate).unwrap();
     assert!((rate.change.middle - 0.2).abs() < 0.05, "{rate:#?}");
     assert_eq!(rate.then.trials.len(), 10);
-    assert_eq!(rate.setup.method.as_deref(), Some("fast"));
+    assert_eq!(rate.setup.method, Some("fast".into()));
     let text = serde_json::to_string(comparison).unwrap();
     assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), *comparison);
 }
@@ -208,13 +209,13 @@ fn what_is_left_out_is_counted_and_what_is_in_one_run_only_is_listed() {
     now.trials[0].verdict = Verdict::Invalid;
     now.trials.retain(|trial| trial.profile.method != "packet-v3" || trial.intended_pps.is_none());
     for trial in &mut now.trials {
-        trial.engine = "another one".into();
+        trial.capture = Some(CaptureFacts::from_texts("another one", ""));
     }
     let comparison = of_runs(&then, &now, &[], Thresholds::default()).unwrap();
     assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
     assert_eq!((comparison.left_out[0].of.as_str(), comparison.left_out[0].trials), ("B", 1));
     assert_eq!(comparison.only_then.len(), 1, "{:?}", comparison.only_then);
-    assert_eq!(comparison.only_then[0].method.as_deref(), Some("packet-v3"));
+    assert_eq!(comparison.only_then[0].method, Some("packet-v3".into()));
     assert!(comparison.only_now.is_empty());
     let has = |list: &[String], part: &str| list.iter().any(|one| one.contains(part));
     assert!(has(&comparison.differences, "9.9.9 now"), "{:?}", comparison.differences);

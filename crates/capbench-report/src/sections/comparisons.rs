@@ -109,7 +109,8 @@ fn name(contrast: &Contrast, others: &[&Contrast], common: &Setup) -> String {
     if own.capture == common.capture {
         own.capture = None;
     }
-    let mut name = format!("{} {}", own.method.as_deref().unwrap_or_default(), contrast.measure.words());
+    let method = own.method.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut name = format!("{method} {}", contrast.measure.words());
     let scene = own.scene();
     if scene != Setup::default() {
         name.push_str(&format!(", {scene}"));

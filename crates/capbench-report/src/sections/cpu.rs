@@ -1,6 +1,7 @@
 //! CPU time per packet: application and kernel.
 
 use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
@@ -124,12 +125,13 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
         None => format!("CPU time per packet: {}", scene.words()),
     };
     let methods = grouped(group.iter(), |trial| trial.profile.method.clone()).into_iter();
-    let methods: Vec<String> = methods.map(|(name, _)| name).collect();
-    let of =
-        |method: &String| shown.iter().copied().filter(|trial| trial.profile.method == *method).collect();
+    let methods: Vec<SavedMethod> = methods.map(|(name, _)| name).collect();
+    let of = |method: &SavedMethod| {
+        shown.iter().copied().filter(|trial| trial.profile.method == *method).collect()
+    };
     let placed = PlacedTrials::along(methods.iter().map(of));
     let missing = methods.iter().zip(&placed).filter(|(_, one)| one.trials.is_empty());
-    let missing: Vec<&str> = missing.map(|(method, _)| method.as_str()).collect();
+    let missing: Vec<String> = missing.map(|(method, _)| method.to_string()).collect();
     let note = match (is_sustained, missing.as_slice()) {
         (false, _) => Some(
             "No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into(),
@@ -139,7 +141,7 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
             Some(format!("Did not sustain this load, or had no trial at it: {}.", missing.join(", ")))
         }
     };
-    let x = names("Method", methods.clone());
+    let x = names("Method", methods.iter().map(ToString::to_string).collect());
     layers("cpu-methods", title, Kind::StackedBars, x, &placed).noting(note).noting_repeats()
 }
 

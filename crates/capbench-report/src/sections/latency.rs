@@ -57,7 +57,7 @@ fn curves(trials: Vec<&TrialResult>) -> Vec<Chart> {
             let lines: Vec<Series> = grouped(group.iter().copied(), key)
                 .into_iter()
                 .filter_map(|((method, load), repeats)| {
-                    let name = load.map_or_else(|| method.clone(), |load| format!("{method}, {load}"));
+                    let name = load.map_or_else(|| method.to_string(), |load| format!("{method}, {load}"));
                     let points = curve(&repeats, leg);
                     (!points.is_empty()).then(|| series(name, Role::Method, points))
                 })

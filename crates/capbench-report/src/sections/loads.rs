@@ -48,7 +48,7 @@ fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
             continue;
         }
         let title = format!("Delivered and lost at {}: {}", load(group[0]), scene.words());
-        let by_name = grouped(group, |trial| trial.profile.method.as_str());
+        let by_name = grouped(group, |trial| &trial.profile.method);
         charts.push(bars("delivered", title, "Method", by_name));
     }
     charts
@@ -62,7 +62,7 @@ fn asked_for(trial: &TrialResult) -> (Option<u64>, Option<LoadShape>) {
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let in_all = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
     let by_set_up = grouped(in_all, |trial| {
-        (trial.profile.method.as_str(), Scene::of(trial).place(), trial.intended_pps.is_none())
+        (&trial.profile.method, Scene::of(trial).place(), trial.intended_pps.is_none())
     });
     let mut charts = Vec::new();
     for ((method, place, _), group) in by_set_up {
@@ -220,9 +220,9 @@ fn searched(results: &Results) -> Vec<Chart> {
     let Some(sizes) = Sizes::of(searches.iter().map(|(size, _)| *size)) else { return Vec::new() };
     let mark = line_rate(results.trials.iter(), |label| sizes.at(label));
     let set_up = |search: &&SearchOutcome| {
-        let [method, placement, work] =
-            [&search.method, &search.placement, &search.work].map(|part| part.clone().unwrap_or_default());
-        (method, naming::place(&placement, &work))
+        let method = search.method.as_ref().map(ToString::to_string).unwrap_or_default();
+        let place = search.placement.as_ref().zip(search.work.as_ref());
+        (method, place.map_or_else(String::new, |(placement, work)| naming::place(placement, work)))
     };
     let of_goal = |goal: &str| {
         let at_least = searches.iter().filter(|(_, search)| is_at_least(search, goal)).count();
@@ -247,7 +247,7 @@ fn best_effort(results: &Results) -> Option<Chart> {
         .collect();
     let sizes = Sizes::of(trials.iter().map(|(size, _)| *size))?;
     let mark = line_rate(trials.iter().map(|(_, trial)| *trial), |label| sizes.at(label));
-    let set_up = |trial: &&TrialResult| (trial.profile.method.clone(), Scene::of(trial).place());
+    let set_up = |trial: &&TrialResult| (trial.profile.method.to_string(), Scene::of(trial).place());
     let of = |x: f64, own: &[&TrialResult]| {
         let rate = Estimate::of(own.iter().map(|trial| trial.delivered_pps));
         estimated(x, rate.as_ref(), numbers(own.iter().copied()))

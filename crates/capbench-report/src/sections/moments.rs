@@ -1,6 +1,7 @@
 //! When frames were lost during a trial: at the start, steadily or at the end, in which bursts, and in which 100 ms most.
 
 use capbench_model::loss_pattern::{Burst, LossPattern, Window};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
@@ -78,7 +79,7 @@ fn seconds(ns: u64) -> f64 {
 /// Losses over time by method; `None` if the results lack them.
 fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     let known = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.in_time.as_ref()?)));
-    let by_method = grouped(known, |(trial, _)| trial.profile.method.as_str());
+    let by_method = grouped(known, |(trial, _)| &trial.profile.method);
     let (mut lines, mut lengths, mut most) = (Vec::new(), Vec::new(), 1);
     for (method, own) in by_method {
         // Trials of one method at one load have the same length, and so have their intervals.
@@ -91,7 +92,7 @@ fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
             let mean = lost(nth) as f64 / own.len() as f64;
             point(seconds(length_ns.saturating_mul(nth as u64)), mean / seconds(length_ns), trials.clone())
         });
-        lines.push(series(method, Role::Method, points.collect()));
+        lines.push(series(method.to_string(), Role::Method, points.collect()));
         lengths.push(length_ns);
         most = most.max(own.len());
     }
@@ -125,12 +126,12 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
     let burst = |trial: &TrialResult, burst: &Burst| {
         point(seconds(burst.from_ns), burst.frames as f64, vec![trial.number])
     };
-    let line = |(method, own): (&str, Vec<&Lossy<'_>>)| {
+    let line = |(method, own): (&SavedMethod, Vec<&Lossy<'_>>)| {
         let points =
             own.into_iter().flat_map(|(trial, shape)| shape.longest.iter().map(move |one| burst(trial, one)));
-        series(method, Role::Method, points.collect())
+        series(method.to_string(), Role::Method, points.collect())
     };
-    let by_method = grouped(group, |(trial, _)| trial.profile.method.as_str());
+    let by_method = grouped(group, |(trial, _)| &trial.profile.method);
     let lines = by_method.into_iter().map(line).collect();
     let title = format!("Longest bursts of loss in time, at {at}");
     let x = linear("Time in the trial", Unit::Seconds);
@@ -147,7 +148,7 @@ fn windows(at: &str, group: &[Lossy<'_>]) -> Option<Table> {
     let worst =
         |shape: &LossPattern, of: fn(&Window) -> f64| Cell::number(shape.worst_window.as_ref().map(of));
     let columns = Columns::new()
-        .words("method", "Method", |(trial, _): &Lossy<'_>| trial.profile.method.as_str())
+        .words("method", "Method", |(trial, _): &Lossy<'_>| trial.profile.method.to_string())
         .count("lost", "Lost frames", |(_, shape)| shape.lost)
         .count("loss_bursts", "Bursts", |(_, shape)| shape.bursts.count)
         .count("lossy_windows", "Times of 100 ms that lost", |(_, shape)| shape.lossy_windows)

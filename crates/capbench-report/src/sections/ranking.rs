@@ -90,7 +90,7 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
     let first = all.first().map(|(search, _)| scene(search)).unwrap_or_default();
     let own: Vec<&(&SearchOutcome, &GoalResult)> =
         all.iter().filter(|(search, _)| scene(search) == first).collect();
-    let method = |search: &SearchOutcome| search.method.clone().unwrap_or_default();
+    let method = |search: &SearchOutcome| search.method.as_ref().map(ToString::to_string).unwrap_or_default();
     let methods: Vec<String> =
         grouped(own.iter(), |(search, _)| method(search)).into_iter().map(|(name, _)| name).collect();
     let goals = grouped(own.iter(), |(_, goal)| goal.goal.name.clone());
@@ -143,5 +143,5 @@ fn rows(id: &str, title: String, what: &str, unit: Unit, methods: Vec<String>, l
 }
 
 fn methods(ranking: &Ranking) -> Vec<String> {
-    ranking.methods.iter().map(|ranked| ranked.method.clone()).collect()
+    ranking.methods.iter().map(|ranked| ranked.method.to_string()).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::tables::BOUNDS;
 use capbench_judge::search::{SearchOutcome, Status};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
@@ -61,14 +62,15 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     let known = searches.iter().filter(|search| search.method.is_some());
     let scenes: Vec<String> =
         grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
-    let by_method = grouped(known, |search| search.method.clone().unwrap_or_default());
+    let by_method = grouped(known, |search| search.method.as_ref());
     let at_least = by_method.iter().flat_map(|(_, own)| own).filter(|search| is_at_least(search, goal));
     let mut at_least: Vec<String> = at_least.map(|search| of_search(search)).collect();
     let place = |search: &SearchOutcome| {
         let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0);
         bounds(x as f64, goal, &[search])
     };
-    let line = |(method, own): (String, Vec<&SearchOutcome>)| {
+    let line = |(method, own): (Option<&SavedMethod>, Vec<&SearchOutcome>)| {
+        let method = method.map(ToString::to_string).unwrap_or_default();
         series(method, Role::Method, own.into_iter().map(place).collect())
     };
     let spread = spread_out(by_method.into_iter().map(line).collect());
@@ -137,7 +139,7 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
             };
             kind.push(place(trial));
         }
-        let name = search.nth.map_or_else(|| method.clone(), |nth| format!("{method}, search {nth}"));
+        let name = search.nth.map_or_else(|| method.to_string(), |nth| format!("{method}, search {nth}"));
         lines.push(series(name, Role::Method, shown));
     }
     for (name, points) in [(BUFFERED, roomy), (UNSENT, unsent)] {

@@ -125,7 +125,7 @@ fn of_figure(
             Some(_) => estimated(x, None, Vec::new()),
             None => estimated(x, value(reading), reading.trials.clone()),
         });
-        series(if scene.is_some() { line.method.clone() } else { line.name() }, Role::Method, points)
+        series(if scene.is_some() { line.method.to_string() } else { line.name() }, Role::Method, points)
     };
     let of = scene.map_or_else(String::new, |scene| format!(": {scene}"));
     let title = format!("{what} against {}{of}", varied.words);
@@ -256,7 +256,7 @@ fn series_of(
             Some(Point { interval, ..point(x, *cost, reading.trials.clone()) })
         })
         .collect();
-    let mut lines = vec![series(line.method.as_str(), Role::Method, costs)];
+    let mut lines = vec![series(line.method.to_string(), Role::Method, costs)];
     for (nth, plateau) in found.plateaus.iter().enumerate() {
         let own = &readings[plateau.first..=plateau.last];
         let trials: Trials = own.iter().flat_map(|reading| reading.trials.iter().copied()).collect();

@@ -10,7 +10,9 @@ use capbench_judge::recommendation::{
 };
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
-use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
+use capbench_model::saved::SavedMethod;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::work::Work;
 
 use super::{sentence, sorted};
 use crate::figures::number;
@@ -97,7 +99,7 @@ fn excess(question: Question, ranking: &Ranking, results: &Results) -> Option<St
     let costs: Option<Vec<f64>> = trials.map(|trial| trial.cpu.app_ns_per_packet).collect();
     let is_behind = ranking.methods.iter().all(|one| one.limited_by == Some(Limit::Application));
     let measured = costs.filter(|_| is_behind).and_then(|costs| costs.into_iter().reduce(f64::min));
-    let work = ranking.work.strip_prefix("ns:").and_then(|work| work.split('+').next()?.parse().ok());
+    let work = ranking.work.known().and_then(|work| work.nanoseconds());
     let known = [(work, 1.0, "the work takes"), (measured, CLEARLY, "the application needs at least")];
     let mut known = known.into_iter().filter_map(|(ns, factor, needs)| Some((ns?, factor, needs)));
     let (ns, _, needs) = known.find(|(ns, factor, _)| is_none && ns * pps > factor * 1e9)?;
@@ -122,7 +124,7 @@ pub(crate) fn trials_of(ranked: &Ranked) -> Vec<u32> {
 
 /// A method, how many trials ran at loads up to the highest that it is said to sustain, and those of them that lost frames. The
 /// rules of the ranking do not count a loss of one moment, and not one that a second trial does not repeat.
-type Paused<'r> = (&'r str, usize, Vec<&'r TrialResult>);
+type Paused<'r> = (&'r SavedMethod, usize, Vec<&'r TrialResult>);
 
 fn paused<'r>(ranking: &'r Ranking, results: &'r Results) -> Vec<Paused<'r>> {
     let own = Scene::of_ranking(ranking);
@@ -136,7 +138,7 @@ fn paused<'r>(ranking: &'r Ranking, results: &'r Results) -> Vec<Paused<'r>> {
         };
         let trials: Vec<_> = results.trials.iter().filter(is_its).collect();
         let lossy: Vec<_> = trials.iter().copied().filter(|trial| trial.lost() > 0).collect();
-        (!lossy.is_empty()).then_some((ranked.method.as_str(), trials.len(), lossy))
+        (!lossy.is_empty()).then_some((&ranked.method, trials.len(), lossy))
     });
     paused.collect()
 }
@@ -157,11 +159,12 @@ fn pauses(paused: &[Paused<'_>]) -> Option<Sentence> {
 }
 
 fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> String {
-    let without_loss = |method: &str| match paused.iter().any(|(own, ..)| *own == method) {
+    let without_loss = |method: &SavedMethod| match paused.iter().any(|(own, ..)| *own == method) {
         true => "without loss (pauses of the host not counted)",
         false => "without loss",
     };
-    let sustains = |method: &str, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
+    let sustains =
+        |method: &SavedMethod, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
     match (&ranking.conclusion, question) {
         (Conclusion::Use { method, because, certainty, equal }, _) => {
             let used = ranking.of(method);
@@ -182,11 +185,12 @@ fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Stri
             format!("{head} {method}: {what}{}{equal}.", used.map_or_else(String::new, cost_of))
         }
         (Conclusion::OneOf { best, methods, .. }, _) => {
-            let Some(used) = ranking.of(best) else {
+            let Some(used) = best.as_ref().and_then(|best| ranking.of(best)) else {
                 return format!("Not decided: one of {}.", some(methods));
             };
-            let others: Vec<String> = methods.iter().filter(|method| *method != best).cloned().collect();
-            let is_sustained = |method: &String| {
+            let best = &used.method;
+            let others: Vec<SavedMethod> = methods.iter().filter(|method| *method != best).cloned().collect();
+            let is_sustained = |method: &SavedMethod| {
                 ranking.of(method).is_some_and(|own| own.lossless.status == SustainedStatus::AtLeast)
             };
             let (known, unknown): (Vec<_>, Vec<_>) = others.iter().cloned().partition(is_sustained);
@@ -236,10 +240,11 @@ fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Stri
 }
 
 /// The first methods of a list.
-fn some(methods: &[String]) -> String {
+fn some(methods: &[SavedMethod]) -> String {
+    let methods: Vec<String> = methods.iter().map(ToString::to_string).collect();
     match methods.len() {
         all if all > NAMED => format!("{} and {} more", methods[..NAMED].join(", "), all - NAMED),
-        _ => list(methods),
+        _ => list(&methods),
     }
 }
 
@@ -312,8 +317,8 @@ fn highest(ranking: &Ranking, results: &Results) -> Option<Sentence> {
 fn worse(ranking: &Ranking) -> Option<Sentence> {
     let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
     let said = |below: Option<Certainty>, one: &str, several: &str| {
-        let is_so = |method: &&String| ranking.of(method).is_some_and(|own| own.below == below);
-        let methods: Vec<String> = worse.iter().filter(is_so).cloned().collect();
+        let is_so = |method: &&SavedMethod| ranking.of(*method).is_some_and(|own| own.below == below);
+        let methods: Vec<SavedMethod> = worse.iter().filter(is_so).cloned().collect();
         let verb = if methods.len() == 1 { one } else { several };
         (!methods.is_empty()).then(|| format!("{} {verb}", some(&methods)))
     };
@@ -329,7 +334,7 @@ fn worse(ranking: &Ranking) -> Option<Sentence> {
 /// Methods of which no trial shows what they sustain.
 fn unknown(ranking: &Ranking) -> Option<Sentence> {
     let is_unknown = |ranked: &&Ranked| ranked.lossless.status == SustainedStatus::Unknown;
-    let methods: Vec<String> =
+    let methods: Vec<SavedMethod> =
         ranking.methods.iter().filter(is_unknown).map(|ranked| ranked.method.clone()).collect();
     let verb = if methods.len() == 1 { "sustains" } else { "sustain" };
     let text = format!("These trials do not show what {} {verb}.", some(&methods));
@@ -347,7 +352,7 @@ pub(crate) fn at_overload<'r>(ranking: &Ranking, results: &'r Results) -> Vec<&'
         .trials
         .iter()
         .filter(|trial| trial.phase == Phase::BestEffort && naming::is_sound(trial) && is_in(&own, trial));
-    let tops = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
+    let tops = grouped(tops, |trial| &trial.profile.method).into_iter();
     let mut worst: Vec<&TrialResult> = tops.filter_map(|(_, own)| own.into_iter().max_by(by_loss)).collect();
     worst.sort_by(by_loss);
     worst
@@ -370,7 +375,7 @@ fn overload(ranking: &Ranking, results: &Results, paused: &[Paused<'_>]) -> Opti
     let (behind, clean): (Vec<&TrialResult>, Vec<_>) =
         without_loss.copied().partition(|trial| trial.buffered_frames(1) > 0);
     let said = |trials: &[&TrialResult], one: &str, several: &str| {
-        let methods: Vec<&str> = trials.iter().map(|trial| trial.profile.method.as_str()).collect();
+        let methods: Vec<String> = trials.iter().map(|trial| trial.profile.method.to_string()).collect();
         let verb = if methods.len() == 1 { one } else { several };
         (!methods.is_empty()).then(|| format!("{} {verb}", list(&methods)))
     };
@@ -401,14 +406,14 @@ fn cost(ranking: &Ranking) -> Option<Sentence> {
     };
     let known = ranking.methods.iter().filter_map(|ranked| {
         let cost = ranked.cost.as_ref()?;
-        Some((ranked.method.as_str(), of(cost)?, &cost.trials))
+        Some((&ranked.method, of(cost)?, &cost.trials))
     });
     let mut known: Vec<_> = known.collect();
     known.sort_by(|(_, one, _), (_, other, _)| one.0.total_cmp(&other.0));
     let (&(_, (least, error, _), _), &(dearest, (.., highest), _)) = (known.first()?, known.last()?);
     let is_same = |(_, (ns, own, _), _): &&(_, (f64, f64, _), _)| ns - own <= least + error;
-    let (same, bounds): (Vec<&str>, Vec<(f64, f64)>) =
-        known.iter().filter(is_same).map(|(method, (.., bounds), _)| (*method, *bounds)).unzip();
+    let (same, bounds): (Vec<String>, Vec<(f64, f64)>) =
+        known.iter().filter(is_same).map(|(method, (.., bounds), _)| (method.to_string(), *bounds)).unzip();
     let lowest = bounds.into_iter().reduce(|(low, high), (least, most)| (low.min(least), high.max(most)))?;
     let at = ranking.equal_load_pps.map_or_else(String::new, |pps| format!("At {} ", rate(pps)));
     let verb = if same.len() == 1 { "needs" } else { "need" };
@@ -429,7 +434,7 @@ fn cost(ranking: &Ranking) -> Option<Sentence> {
 /// Whether a trial is compared in this set-up: a program has its own work.
 fn is_in(scene: &Scene, trial: &TrialResult) -> bool {
     let own = Scene::of(trial);
-    own == *scene || own.work == OWN_WORK && Scene { work: scene.work.clone(), ..own } == *scene
+    own == *scene || own.work == Work::OfProgram && Scene { work: scene.work.clone(), ..own } == *scene
 }
 
 /// Whether the same method is best in the other set-ups.

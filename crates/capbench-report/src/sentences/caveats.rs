@@ -135,7 +135,7 @@ fn left_out(results: &Results) -> Option<Sentence> {
 }
 
 fn what(missing: &NotMeasured) -> String {
-    let mut what = vec![missing.method.clone()];
+    let mut what = vec![missing.method.to_string()];
     what.extend(missing.test.iter().map(|test| format!("test {test}")));
     what.extend(missing.frame_size.iter().map(frames));
     what.extend(missing.placement.iter().map(|placement| format!("placement {placement}")));

@@ -57,9 +57,9 @@ pub(crate) fn not_repeatable(
 /// The trial of another test that lost the largest share at a load that the search found to be lossless.
 fn contradiction<'t>(search: &SearchOutcome, pps: f64, trials: &'t [TrialResult]) -> Option<&'t TrialResult> {
     let is_own = |trial: &&TrialResult| {
-        search.method.as_deref() == Some(trial.profile.method.as_str())
+        search.method.as_ref() == Some(&trial.profile.method)
             && search.frame_size.as_ref() == Some(&trial.profile.frame_size)
-            && search.placement.as_deref() == Some(trial.profile.placement.as_str())
+            && search.placement.as_ref() == Some(&trial.profile.placement)
     };
     // Loads of one rate differ by less than one frame.
     let is_below = |trial: &&TrialResult| trial.offered_pps <= pps * 1.001;

@@ -2,6 +2,7 @@
 
 mod findings;
 use capbench_judge::search::{Bound, GoalResult, SearchOutcome, Status, ranking};
+use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_results::Results;
 
 use super::{first_of, sentence};
@@ -47,7 +48,7 @@ pub(crate) fn goal_words(goal: &GoalResult) -> String {
     }
 }
 
-fn set_up(search: &SearchOutcome) -> (Option<String>, Option<String>, Option<String>) {
+fn set_up(search: &SearchOutcome) -> (Option<String>, Option<SavedPlacement>, Option<SavedWork>) {
     let size = search.frame_size.as_ref().map(ToString::to_string);
     (size, search.placement.clone(), search.work.clone())
 }
@@ -60,14 +61,14 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
         set_up(search) == set_up(first) && own.goal.name == goal.goal.name
     };
     let by = [vec![goal_words(goal)], groups::set_up(first)].concat();
-    let mut known: Vec<&str> = Vec::new();
+    let mut known: Vec<String> = Vec::new();
     let mut words: Vec<(String, Vec<u32>)> = Vec::new();
     for (search, own) in ranked.iter().filter(is_same) {
-        let method = search.method.as_deref().unwrap_or("a method that did not run");
+        let method = groups::name_of(search);
         if known.contains(&method) {
             continue;
         }
-        known.push(method);
+        known.push(method.clone());
         let is_below = own.lower.is_none() && own.so_far.is_none() && own.upper.is_some();
         let is_first = words.is_empty();
         let what = match (is_first, is_below, &own.upper, found(own)) {
@@ -150,7 +151,11 @@ fn found(result: &GoalResult) -> Option<String> {
 /// The limit, from where the next load lost frames.
 fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
     let limited = goals(searches).filter_map(|(search, goal)| {
-        Some((goal.limit?.words(), search.method.clone().unwrap_or_default(), goal.upper.as_ref()?))
+        Some((
+            goal.limit?.words(),
+            search.method.as_ref().map(ToString::to_string).unwrap_or_default(),
+            goal.upper.as_ref()?,
+        ))
     });
     let limits = grouped(limited, |(words, ..)| words.clone());
     let of = |(words, group): &(String, Vec<(String, String, &Bound)>)| {

@@ -57,7 +57,7 @@ fn kept_up(sweeps: &[SweepOutcome], run: &[TrialResult]) -> Option<Sentence> {
     let scene = ranked.first()?.1.scene();
     let is_shared = ranked.iter().all(|(_, series)| series.scene() == scene);
     let words = ranked.iter().map(|(sweep, series)| {
-        let name = if is_shared { series.method.clone() } else { series.name() };
+        let name = if is_shared { series.method.to_string() } else { series.name() };
         let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
         let points = keeps_up(&Swept::new(sweep, run), series);
         (format!("{name} keeps up {}", points.strip_prefix("up ").unwrap_or(&points)), trials)
@@ -130,7 +130,7 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
         ", and lost nothing in most visits".into()
     };
     let is_shared = all(sweeps).all(|(_, other)| other.scene() == series.scene());
-    let name = if is_shared { series.method.clone() } else { series.name() };
+    let name = if is_shared { series.method.to_string() } else { series.name() };
     let text = format!(
         "{name} read most: {} at {}{lost} (medians of {}).",
         naming::rate(pps),

@@ -61,8 +61,8 @@ fn by<K: Ord, T>(pairs: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>>
 
 /// The methods of these trials, each once.
 fn methods(trials: &[&TrialResult]) -> String {
-    let by_method = grouped(trials, |trial| trial.profile.method.as_str());
-    by_method.into_iter().map(|(method, _)| method).collect::<Vec<_>>().join(", ")
+    let by_method = grouped(trials, |trial| &trial.profile.method);
+    by_method.into_iter().map(|(method, _)| method.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Trials whose offered load depended on the receiver, and why.

@@ -5,6 +5,7 @@ use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure
 use capbench_judge::reproduction::Judgement as ClaimJudgement;
 use capbench_judge::reproduction::Reproduction;
 use capbench_model::figures::{grouped, shortest};
+use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
 
 use super::shape::Columns;
@@ -58,7 +59,7 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
     let columns = Columns::new()
         .words("judgement", "change", |(words, _): &(&str, &Contrast)| *words)
         .words("setup", "set-up", |(_, contrast)| contrast.setup.scene().to_string())
-        .words("method", "method", |(_, contrast)| contrast.setup.method.clone().unwrap_or("all".into()))
+        .words("method", "method", |(_, contrast)| text_or(&contrast.setup.method, "all"))
         .words("measure", "figure", |(_, contrast)| contrast.measure.words())
         .words("then", "A", |(_, contrast)| figure(contrast.measure, contrast.then.median))
         .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
@@ -70,6 +71,11 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
 }
 
 /// The contrasts with this judgement: single set-ups, and several together, which have no figures.
+/// The method in words.
+fn text_or(method: &Option<SavedMethod>, absent: &str) -> String {
+    method.as_ref().map_or(absent.into(), ToString::to_string)
+}
+
 fn judged(
     id: &str,
     comparison: &Comparison,
@@ -79,9 +85,7 @@ fn judged(
         let own = comparison.judged(*judgement).filter(|contrast| (contrast.setups > 1) == is_pooled);
         let columns = Columns::new()
             .words("setup", "set-up", |contrast: &&Contrast| contrast.setup.scene().to_string())
-            .words("method", "method", |contrast| {
-                contrast.setup.method.clone().unwrap_or("all methods".into())
-            })
+            .words("method", "method", |contrast| text_or(&contrast.setup.method, "all methods"))
             .count("setups", "set-ups", move |contrast| match is_pooled {
                 true => Cell::from(contrast.setups),
                 false => Cell::Empty,

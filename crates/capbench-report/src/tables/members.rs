@@ -17,7 +17,7 @@ pub(super) fn table(results: &Results) -> Option<Table> {
     };
     let columns = Columns::new()
         .words("number", "trial", |(trial, ..): &OfTrial<'_>| trial.number.to_string())
-        .words("method", "method", |(trial, ..)| trial.profile.method.as_str())
+        .words("method", "method", |(trial, ..)| trial.profile.method.to_string())
         .words("member", "member", |(_, nth, _)| nth.to_string())
         .words("cpu", "CPU", |(.., member)| member.cpu.to_string())
         .count("accepted", "reached its socket", |(.., member)| Cell::count(member.accepted))

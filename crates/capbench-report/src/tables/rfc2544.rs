@@ -51,9 +51,9 @@ pub(crate) fn unfinished(found: &Found) -> Option<String> {
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Tested> {
     Columns::new()
         .words("frame_size", "frame size", |tested: &&Tested| tested.frame_size.to_string())
-        .words("placement", "placement", |tested| tested.placement.as_str())
-        .words("work", "work", |tested| tested.work.as_str())
-        .words("method", "method", |tested| tested.method.as_str())
+        .words("placement", "placement", |tested| tested.placement.to_string())
+        .words("work", "work", |tested| tested.work.to_string())
+        .words("method", "method", |tested| tested.method.to_string())
 }
 
 fn notes(tested: &[Tested], is_such: fn(&Found) -> bool) -> Vec<String> {

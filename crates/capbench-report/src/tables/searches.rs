@@ -1,5 +1,7 @@
 //! Results of searches: goals with their bounds and quality, the related numbers, repeats.
 
+use std::fmt;
+
 use capbench_judge::limit::Limit;
 use capbench_judge::search::ranking::{self, Repeated};
 use capbench_judge::search::{
@@ -7,6 +9,7 @@ use capbench_judge::search::{
     SearchOutcome, SelfTest, SoFar, Status,
 };
 use capbench_model::ledger::LostAt;
+use capbench_model::saved::Saved;
 
 use super::shape::Columns;
 use crate::figures::count;
@@ -19,15 +22,19 @@ pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
     tables.iter().filter_map(|table| table(searches)).collect()
 }
 
+/// A part of a set-up, if known.
+fn known<T: fmt::Display>(part: &Option<Saved<T>>) -> Cell {
+    part.as_ref().map_or(Cell::Unknown, |part| part.to_string().into())
+}
+
 pub(crate) fn set_up<'c>() -> Columns<'c, &'c SearchOutcome> {
-    let known = |text: Option<&str>| text.map_or(Cell::Unknown, Cell::from);
     Columns::new()
         .words("frame_size", "frame size", |search: &&SearchOutcome| {
             search.frame_size.as_ref().map_or(Cell::Unknown, |size| size.to_string().into())
         })
-        .words("placement", "placement", move |search| known(search.placement.as_deref()))
-        .words("work", "work", move |search| known(search.work.as_deref()))
-        .words("method", "method", move |search| known(search.method.as_deref()))
+        .words("placement", "placement", |search| known(&search.placement))
+        .words("work", "work", |search| known(&search.work))
+        .words("method", "method", |search| known(&search.method))
 }
 
 /// The same, and the number of the search if there are several.
@@ -212,9 +219,9 @@ fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
     let spread = Column::new("spread_ratio", "from least to most", Unit::Ratio);
     let columns = Columns::new()
         .words("frame_size", "frame size", |repeat: &&Repeated| repeat.frame_size.to_string())
-        .words("placement", "placement", |repeat| repeat.placement.as_str())
-        .words("work", "work", |repeat| repeat.work.as_str())
-        .words("method", "method", |repeat| repeat.method.as_str())
+        .words("placement", "placement", |repeat| repeat.placement.to_string())
+        .words("work", "work", |repeat| repeat.work.to_string())
+        .words("method", "method", |repeat| repeat.method.to_string())
         .words("goal", "goal", |repeat| repeat.goal.as_str())
         .count("searches", "searches", |repeat| repeat.searches)
         .named("lower_pps", "lower bound, median", |repeat| &repeat.lower_pps)

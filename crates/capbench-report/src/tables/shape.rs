@@ -166,9 +166,9 @@ impl<'c, R: 'c> Columns<'c, R> {
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
     Columns::new()
         .words("frame_size", "frame size", |profile: &&Profile| profile.frame_size.to_string())
-        .words("placement", "placement", |profile| profile.placement.as_str())
-        .words("work", "work", |profile| profile.work.as_str())
-        .words("method", "method", |profile| profile.method.as_str())
+        .words("placement", "placement", |profile| profile.placement.to_string())
+        .words("work", "work", |profile| profile.work.to_string())
+        .words("method", "method", |profile| profile.method.to_string())
 }
 
 /// Columns that identify a group of trials.

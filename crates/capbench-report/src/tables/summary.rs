@@ -64,7 +64,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
     let overloads = sentences::at_overload(ranking, results);
     let trials_by_number = Numbered::of(results);
     let columns = Columns::new()
-        .words("method", "method", |row: &&Ranked| row.method.as_str())
+        .words("method", "method", |row: &&Ranked| row.method.to_string())
         .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
         .named("nearly_lossless_pps", "≤ 0.1 % lost up to", move |row| rate(&row.nearly_lossless))
         .named("app_ns_per_packet", "app CPU", |row| {
@@ -151,11 +151,11 @@ fn out_of_order(methods: &[Ranked]) -> Option<String> {
 /// How precisely the limits are known that are between two bounds: methods that the answer does not depend on less than others.
 fn precisions(which: &str, methods: &[Ranked]) -> Option<String> {
     let between = methods.iter().filter(|row| row.lossless.status == SustainedStatus::Between);
-    let searched = between.filter_map(|row| Some((row.method.as_str(), row.lossless.searched_to?)));
+    let searched = between.filter_map(|row| Some((row.method.to_string(), row.lossless.searched_to?)));
     let mut groups = grouped(searched, |(_, share)| number(*share, Unit::Ratio)).into_iter();
     let (first, _) = groups.next()?;
     let others = groups.map(|(share, rows)| {
-        let names: Vec<&str> = rows.iter().map(|(method, _)| *method).collect();
+        let names: Vec<&str> = rows.iter().map(|(method, _)| method.as_str()).collect();
         format!(", {} to {share} %", naming::list(&names))
     });
     Some(format!("{which} are known to {first} %{}.", others.collect::<String>()))
@@ -231,8 +231,8 @@ fn sweep(results: &Results) -> Option<Table> {
     type OfSeries<'r> = (&'r SweepOutcome, &'r Series);
     let columns = Columns::new()
         .words("axis", "sweep", |(sweep, _): &OfSeries<'_>| sweep.axis.to_string())
-        .words("method", "method", |(_, series)| series.method.as_str())
-        .words("placement", "placement", |(_, series)| series.placement.as_deref())
+        .words("method", "method", |(_, series)| series.method.to_string())
+        .words("placement", "placement", |(_, series)| series.placement.as_ref().map(ToString::to_string))
         .words("load", "load", |(_, series)| series.load.as_deref())
         .words("keeps_up", "keeps up", |(sweep, series)| match is_of_bursts(series) {
             true => sentences::sweep::bursts_of(sweep, series),

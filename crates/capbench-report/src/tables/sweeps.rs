@@ -46,8 +46,8 @@ fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
     };
     let of = |reading: &Reading| sweep.points.get(reading.point);
     Columns::new()
-        .words("method", "method", |(series, _): &OfPoint<'c>| series.method.as_str())
-        .words("placement", "placement", |(series, _)| series.placement.as_deref())
+        .words("method", "method", |(series, _): &OfPoint<'c>| series.method.to_string())
+        .words("placement", "placement", |(series, _)| series.placement.as_ref().map(ToString::to_string))
         .words("load", "load", |(series, _)| series.load.as_deref())
         .words("point", "point", move |(_, reading)| {
             let added = if of(reading).is_some_and(|point| point.refined) { " (added)" } else { "" };

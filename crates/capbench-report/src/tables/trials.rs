@@ -2,6 +2,7 @@
 
 use capbench_model::latency::Delays;
 use capbench_model::loss_pattern::{Burst, LossPattern};
+use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -94,11 +95,13 @@ fn cell(of: &Of<TrialResult>, trial: &TrialResult) -> Cell {
 
 /// The implementation that ran behind each method's name, as detected.
 pub(super) fn engines(results: &Results) -> Option<Table> {
-    let ran = results.trials.iter().filter(|trial| !trial.engine.is_empty());
-    let rows = grouped(ran, |trial| (trial.profile.method.as_str(), trial.engine.as_str()));
+    let ran = results.trials.iter().filter(|trial| trial.capture.is_some());
+    let rows = grouped(ran, |trial| (&trial.profile.method, trial.engine()));
     let columns = Columns::new()
-        .words("method", "method", |((method, _), _): &((&str, &str), Vec<&TrialResult>)| *method)
-        .words("engine", "what ran", |((_, engine), _)| *engine);
+        .words("method", "method", |((method, _), _): &((&SavedMethod, String), Vec<&TrialResult>)| {
+            method.to_string()
+        })
+        .words("engine", "what ran", |((_, engine), _)| engine.clone());
     let trials = |(_, trials): &(_, Vec<&TrialResult>)| naming::numbers(trials.iter().copied());
     columns.table("engines", "Library, version and mode, by method", rows, trials).map(Table::main)
 }
@@ -217,7 +220,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
         .words("belongs_to", "belongs to trial", |(trial, ..)| trial.number)
         .words("what", "what", |(_, _, what, _)| *what)
         .words("because", "because", |(.., because)| because.clone())
-        .words("method", "method", |(_, kept, ..)| kept.profile.method.as_str())
+        .words("method", "method", |(_, kept, ..)| kept.profile.method.to_string())
         .words("load", "load", |(_, kept, ..)| naming::load(kept))
         .count("sent", "sent", |(_, kept, ..)| kept.sent)
         .count("delivered", "delivered", |(_, kept, ..)| kept.delivered)
@@ -248,7 +251,7 @@ fn care(trial: &TrialResult) -> String {
 pub(super) fn marks(results: &Results) -> Option<Table> {
     let columns = Columns::new()
         .words("trial", "trial", |trial: &&TrialResult| trial.number)
-        .words("method", "method", |trial| trial.profile.method.as_str())
+        .words("method", "method", |trial| trial.profile.method.to_string())
         .words("phase", "run for", |trial| naming::phase(trial.phase))
         .words("load", "load", |trial| naming::load(trial))
         .words("care", "noisy because", |trial| care(trial));
@@ -333,7 +336,7 @@ pub(super) fn longest(results: &Results) -> Option<Table> {
     bursts.truncate(BURSTS);
     let columns = Columns::new()
         .words("trial", "trial", |(trial, _): &OfBurst<'_>| trial.number)
-        .words("method", "method", |(trial, _)| trial.profile.method.as_str())
+        .words("method", "method", |(trial, _)| trial.profile.method.to_string())
         .words("load", "load", |(trial, _)| naming::load(trial))
         .count("frames", "frames", |(_, burst)| burst.frames)
         .count("first", "first frame", |(_, burst)| burst.first)

@@ -19,6 +19,7 @@ use capbench_judge::reproduction::{Answer, Side};
 use capbench_judge::rfc2544::Found;
 use capbench_judge::rfc2544::latency::{Across, Leg};
 use capbench_judge::search::{End, Reason, Status};
+use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_report::formats::text::Extent;
 use capbench_report::formats::{self, csv, html, json, markdown, text};
@@ -270,7 +271,8 @@ fn what_compares_no_figure_says_only_that() {
 fn a_run_says_what_ran_and_where_its_files_are() {
     let mut results = runs::bench();
     for trial in &mut results.trials {
-        trial.engine = format!("library of {}, version 1.10.3 (with TPACKET_V3)", trial.profile.method);
+        let engine = format!("library of {}, version 1.10.3 (with TPACKET_V3)", trial.profile.method);
+        trial.capture = Some(CaptureFacts::from_texts(&engine, ""));
     }
     let report = same_everywhere(results);
     let text = text::ended(&report, Path::new("a-folder"), &["results.json", "trials.csv"], Extent::Details);
@@ -410,7 +412,8 @@ fn files_have_what_each_method_delivers_at_overload_and_a_terminal_has_the_room_
     for row in &summary.rows {
         let Cell::Text(method) = &row.cells[0] else { panic!("{row:?}") };
         let own = results.trials.iter();
-        let own = own.filter(|trial| trial.phase == Phase::BestEffort && trial.profile.method == *method);
+        let own =
+            own.filter(|trial| trial.phase == Phase::BestEffort && trial.profile.method == method.as_str());
         let most = own.max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio())).unwrap();
         let expected = [most.offered_pps.floor(), most.delivered_pps.floor(), most.sent_loss_ratio()];
         assert_eq!(keys.map(|at| row.cells[at].clone()), expected.map(Cell::Number), "{method}");

@@ -1,5 +1,6 @@
 //! The rules of claims: figures that compare, the point at which loss begins, and Dain's two effects in a sweep of work.
 
+use capbench_model::saved::SavedMethod;
 use serde::Deserialize;
 
 use crate::claim::{Claim, Group, Said, counted};
@@ -242,7 +243,7 @@ const EXCLUDED: f64 = 0.1;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Regimes {
     effect: Kind,
-    methods: Vec<String>,
+    methods: Vec<SavedMethod>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

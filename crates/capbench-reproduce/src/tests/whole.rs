@@ -84,11 +84,12 @@ fn methods_that_cannot_run_here_are_named_with_the_reason() {
     let left: Vec<_> = record
         .not_measured
         .iter()
-        .map(|left| (left.method.as_str(), left.placement.as_deref().unwrap()))
+        .map(|left| (left.method.to_string(), left.placement.as_ref().unwrap().to_string()))
         .collect();
     assert_eq!(
         left,
         [("pf-ring", "same"), ("szedata2", "same"), ("pf-ring", "other"), ("szedata2", "other")]
+            .map(|(method, placement)| (method.to_string(), placement.to_string()))
     );
     // One method is searched for in two placements at the 7 sizes of RFC 2544.
     assert_eq!(record.searches.len(), 14);

@@ -16,7 +16,7 @@ use crate::socket_option::{Filter, PACKET_FANOUT, PACKET_FANOUT_DATA, attach_pro
 pub const MOST_MEMBERS: usize = 256;
 
 /// How a group chooses the member for a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FanoutMode {
     /// By flow hash, which is the same in both directions (`PACKET_FANOUT_HASH`; before Linux 4.8 it could differ). A fragment
     /// without ports is hashed by its addresses only.

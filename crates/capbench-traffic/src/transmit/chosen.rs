@@ -3,19 +3,12 @@
 use std::fmt;
 use std::num::NonZeroU16;
 
-use capbench_frames::stamp::StreamId;
+use capbench_frames::TransmitSpec;
 use capbench_sys::dpdk::DeviceName;
 use capbench_sys::host::LinkLayer;
 
 use super::{METHODS, Opener, TransmitConfig, TransmitMethod};
 use crate::{Result, TrafficError};
-
-/// The setting that sends frames through the queueing discipline and tc at egress, like those of other programs. This is
-/// slower. Without it frames go directly to the driver.
-pub const THROUGH_QDISC: &str = "+qdisc";
-
-/// The setting with the number of threads that send a load together.
-const THREADS: &str = "+threads=";
 
 /// A transmit method as the user names it: `packet-tx`, `packet-tx+qdisc+threads=2`, `dpdk-tx:net_af_xdp`.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +40,16 @@ impl Chosen {
         })
     }
 
+    /// Its name and settings.
+    pub fn spec(&self) -> TransmitSpec {
+        TransmitSpec {
+            name: self.method.name.into(),
+            device: self.device.map(|device| device.to_string()),
+            through_qdisc: self.through_qdisc,
+            threads: self.threads,
+        }
+    }
+
     /// The same with this number of threads.
     pub fn with_threads(self, threads: NonZeroU16) -> Self {
         Self { threads, ..self }
@@ -55,48 +58,29 @@ impl Chosen {
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.method.name)?;
-        self.device.map_or(Ok(()), |device| write!(f, ":{device}"))?;
-        f.write_str(if self.through_qdisc { THROUGH_QDISC } else { "" })?;
-        if self.threads == NonZeroU16::MIN { Ok(()) } else { write!(f, "{THREADS}{}", self.threads) }
+        self.spec().fmt(f)
     }
 }
 
-/// The method that `text` names.
+/// The method of a name with settings.
 ///
 /// # Errors
 /// An unknown method, or a setting that it does not support. The message lists the valid ones.
-pub fn method(text: &str) -> Result<Chosen> {
-    let (name, threads) = match text.rsplit_once(THREADS) {
-        Some((name, count)) => (name, threads(count)?),
-        None => (text, NonZeroU16::MIN),
-    };
-    let (name, through_qdisc) = match name.strip_suffix(THROUGH_QDISC) {
-        Some(name) => (name, true),
-        None => (name, false),
-    };
-    let (name, device) = match name.split_once(':') {
-        Some((name, device)) => (name, Some(known_device(device)?)),
-        None => (name, None),
-    };
-    let known = |method: &&TransmitMethod| {
-        (method.takes_qdisc || !through_qdisc) && (method.takes_device || device.is_none())
-    };
-    match METHODS.iter().filter(known).find(|method| method.name == name) {
-        Some(method) => Ok(Chosen { method, device, through_qdisc, threads }),
-        None => {
-            let known: Vec<_> = METHODS
-                .iter()
-                .filter(known)
-                .map(|method| Chosen { method, device: None, through_qdisc, threads }.to_string())
-                .collect();
-            Err(TrafficError::Unknown {
-                kind: "transmit method",
-                name: text.to_owned(),
-                known: known.join(", "),
-            })
+pub fn method(spec: &TransmitSpec) -> Result<Chosen> {
+    let TransmitSpec { name, device, through_qdisc, threads } = spec;
+    let device = device.as_deref().map(known_device).transpose()?;
+    let mut known = Vec::new();
+    for method in METHODS {
+        if *through_qdisc && !method.takes_qdisc || device.is_some() && !method.takes_device {
+            continue;
         }
+        let chosen = Chosen { method, device, through_qdisc: *through_qdisc, threads: *threads };
+        if method.name == name {
+            return Ok(chosen);
+        }
+        known.push(Chosen { device: None, ..chosen }.to_string());
     }
+    Err(TrafficError::Unknown { kind: "transmit method", name: spec.to_string(), known: known.join(", ") })
 }
 
 fn known_device(text: &str) -> Result<DeviceName> {
@@ -105,15 +89,4 @@ fn known_device(text: &str) -> Result<DeviceName> {
         name: text.to_owned(),
         known: DeviceName::KNOWN.into(),
     })
-}
-
-/// The number of threads in a user's text.
-///
-/// # Errors
-/// It is no number, or there are not as many streams.
-pub fn threads(text: &str) -> Result<NonZeroU16> {
-    let known = || format!("1 to {}", StreamId::COUNT);
-    let unknown =
-        || TrafficError::Unknown { kind: "number of threads", name: text.to_owned(), known: known() };
-    text.parse().ok().filter(|threads: &NonZeroU16| threads.get() <= StreamId::COUNT).ok_or_else(unknown)
 }

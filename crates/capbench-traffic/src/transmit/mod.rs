@@ -28,7 +28,7 @@ use crate::transmission::{Finish, MOST_BATCH, SubmitCounts};
 use crate::{Result, SendJob, SendReport, TrafficError, Transmit, pacer};
 
 pub use af_xdp_tx::AfXdpTx;
-pub use chosen::{Chosen, THROUGH_QDISC, method, threads};
+pub use chosen::{Chosen, method};
 pub use packet_tx::PacketTx;
 pub use sendmmsg::Sendmmsg;
 pub use sendto::Sendto;
@@ -312,7 +312,7 @@ pub struct TransmitMethod {
     pub name: &'static str,
     /// One line on how it works.
     pub summary: &'static str,
-    /// Whether it supports [`THROUGH_QDISC`] after its name, to use the queueing discipline.
+    /// Whether it supports `+qdisc` after its name, to use the queueing discipline.
     pub takes_qdisc: bool,
     /// Whether it supports a device of DPDK after its name, as in `dpdk-tx:net_af_xdp`.
     pub takes_device: bool,
@@ -433,6 +433,7 @@ pub const METHODS: &[TransmitMethod] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_frames::TransmitSpec;
 
     #[test]
     fn refused_frames_are_lost_or_repeated_and_never_for_ever() {
@@ -477,32 +478,35 @@ mod tests {
 
     #[test]
     fn methods_are_found_by_name() {
-        for name in ["packet-tx", "packet-tx+qdisc", "sendto+qdisc+threads=2", "af-xdp-tx+threads=256"] {
-            assert_eq!(method(name).unwrap().to_string(), name);
+        fn found(text: &str) -> crate::Result<Chosen> {
+            method(&text.parse().unwrap())
         }
-        let error = method("af-xdp-tx+qdisc").unwrap_err().to_string();
+        for name in ["packet-tx", "packet-tx+qdisc", "sendto+qdisc+threads=2", "af-xdp-tx+threads=256"] {
+            assert_eq!(found(name).unwrap().to_string(), name);
+        }
+        let error = found("af-xdp-tx+qdisc").unwrap_err().to_string();
         assert!(
             error.ends_with("there are: packet-tx+qdisc, sendmmsg+qdisc, sendto+qdisc, dpdk-tx+qdisc"),
             "{error}"
         );
         for name in ["dpdk-tx:net_af_xdp+threads=2", "dpdk-tx:0000:0a:00.1", "dpdk-tx:net_af_packet+qdisc"] {
-            assert_eq!(method(name).unwrap().to_string(), name);
+            assert_eq!(found(name).unwrap().to_string(), name);
         }
-        let error = method("dpdk-tx:net_tap").unwrap_err().to_string();
+        let error = found("dpdk-tx:net_tap").unwrap_err().to_string();
         assert!(
             error.ends_with(
                 "'net_tap'; there are: net_af_packet, net_af_xdp or a PCI address like 0000:03:00.0"
             )
         );
-        assert!(method("packet-tx:net_af_packet").unwrap_err().to_string().ends_with("there are: dpdk-tx"));
+        assert!(found("packet-tx:net_af_packet").unwrap_err().to_string().ends_with("there are: dpdk-tx"));
         for name in ["packet-tx+threads=0", "packet-tx+threads=257", "packet-tx+threads=two"] {
-            let error = method(name).unwrap_err().to_string();
+            let error = name.parse::<TransmitSpec>().unwrap_err();
             assert!(
                 error.starts_with("there is no number of threads '") && error.ends_with("1 to 256"),
                 "{error}"
             );
         }
-        let error = method("pktgen").unwrap_err().to_string();
+        let error = found("pktgen").unwrap_err().to_string();
         assert_eq!(
             error,
             "there is no transmit method 'pktgen'; there are: packet-tx, af-xdp-tx, sendmmsg, sendto, xdp-live, dpdk-tx"

@@ -180,7 +180,8 @@ fn captured<'r>(all: &'r [PathInterface], flags: &TuneFlags, path: &Path) -> Res
 }
 
 fn placement_of(interface: &PathInterface) -> String {
-    format!("placement {}", interface.placements.join(" and "))
+    let names: Vec<String> = interface.placements.iter().map(ToString::to_string).collect();
+    format!("placement {}", names.join(" and "))
 }
 
 /// What both commands need that change something: the privilege, the folder of saved settings, what identifies the interface and

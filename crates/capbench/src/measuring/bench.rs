@@ -118,8 +118,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
 
 /// What the user requires of methods: named loads, or with a largest loss alone, the load of the run from every method.
 fn requirements(flags: &BenchFlags, scene: &Scene, plan: &BenchPlan) -> Result<Vec<Requirement>> {
-    let is_measured = |method: &str| plan.methods.iter().any(|measured| measured.to_string() == method);
-    if let Some(other) = flags.require.iter().find(|require| !is_measured(&require.method)) {
+    if let Some(other) = flags.require.iter().find(|require| !plan.methods.contains(&require.method)) {
         return Err(Usage(format!(
             "--require {}: the method is not measured; name it with --method",
             other.method
@@ -128,7 +127,7 @@ fn requirements(flags: &BenchFlags, scene: &Scene, plan: &BenchPlan) -> Result<V
     }
     match (&flags.require[..], plan.rate, flags.max_loss) {
         ([], Some(rate), Some(_)) => {
-            let of = |method: &MethodSpec| Requirement { method: method.to_string(), rate };
+            let of = |method: &MethodSpec| Requirement { method: method.clone(), rate };
             Ok(plan.methods.iter().map(of).collect())
         }
         ([], None, Some(_)) => {

@@ -12,7 +12,6 @@ pub mod soak;
 pub mod sweep;
 pub mod words;
 
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,6 +27,7 @@ use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
+use capbench_model::saved::{Saved, SavedMethod};
 use capbench_model::trial::TrialResult;
 use capbench_plan::guards::{Guarded, Policy};
 use capbench_report::formats::text;
@@ -303,13 +303,13 @@ fn preflight(scene: &mut Scene, laboratory: &mut Site) -> Result<Vec<NotMeasured
     let mut all = Vec::new();
     for &placement in &placements {
         match refused(scene, placement, laboratory)? {
-            Err(reason) => all.push(missing("every method", Some(placement), reason)),
+            Err(reason) => all.push(missing(Saved::Other("every method".into()), Some(placement), reason)),
             Ok(refused) => {
                 if refused.len() < scene.methods.len() {
                     scene.placements.push(placement);
                 }
                 for (method, reason) in refused {
-                    all.push(missing(&method, Some(placement), reason));
+                    all.push(missing(Saved::Known(method.clone()), Some(placement), reason));
                     scene.left_out.push((placement, method));
                 }
             }
@@ -366,11 +366,11 @@ fn once_for_all_placements(list: &[NotMeasured], placements: usize) -> Vec<NotMe
 }
 
 /// A method that could not be measured.
-fn missing(method: impl Display, placement: Option<PlacementChoice>, reason: String) -> NotMeasured {
+fn missing(method: SavedMethod, placement: Option<PlacementChoice>, reason: String) -> NotMeasured {
     NotMeasured {
-        method: method.to_string(),
+        method,
         test: None,
-        placement: placement.map(|placement| placement.to_string()),
+        placement: placement.map(|placement| Saved::Known(placement.name())),
         frame_size: None,
         reason,
     }

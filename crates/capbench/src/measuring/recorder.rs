@@ -10,6 +10,7 @@ use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::saved::Saved;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_plan::rfc2544;
 use capbench_plan::session::Observer;
@@ -89,7 +90,11 @@ impl Recorder {
     /// Records a publication of whose experiment nothing could be measured.
     pub fn leave_out_publication(&mut self, key: &str, why: &TrialError) {
         self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
-        self.results.not_measured.push(missing(format!("every method of {key}"), None, why.to_string()));
+        self.results.not_measured.push(missing(
+            Saved::Other(format!("every method of {key}")),
+            None,
+            why.to_string(),
+        ));
     }
 
     fn save(&mut self) -> Result<()> {
@@ -121,7 +126,7 @@ impl Observer for Recorder {
     fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         let (Setup { method, placement, .. }, label) = (setup, setup.label());
         self.failures.push((method.clone(), Failure::of(why)));
-        let missing = missing(method, Some(*placement), format!("at {load}: {why}"));
+        let missing = missing(Saved::Known(method.clone()), Some(*placement), format!("at {load}: {why}"));
         self.results.not_measured.push(NotMeasured { frame_size: Some(setup.label()), ..missing });
         self.bar
             .0
@@ -176,7 +181,7 @@ impl rfc2544::Follower for Recorder {
     /// A test without meaning here is no failure: the report says why.
     fn passes_over(&mut self, setup: &Setup, test: rfc2544::Test, why: String) {
         let (test, frame_size) = (Some(test.key().into()), Some(setup.label()));
-        let missing = missing(&setup.method, Some(setup.placement), why);
+        let missing = missing(Saved::Known(setup.method.clone()), Some(setup.placement), why);
         self.results.not_measured.push(NotMeasured { test, frame_size, ..missing });
     }
 }
@@ -184,7 +189,7 @@ impl rfc2544::Follower for Recorder {
 impl capbench_reproduce::Observer for Recorder {
     fn leaves_out(&mut self, left: &LeftOut) {
         let LeftOut { method, placement, reason } = left;
-        let missing = missing(method, Some(*placement), reason.clone());
+        let missing = missing(Saved::Known(method.clone()), Some(*placement), reason.clone());
         if !self.results.not_measured.contains(&missing) {
             self.bar.0.suspend(|| tell!("capbench: not measured: {method}, placement {placement}: {reason}"));
             self.results.not_measured.push(missing);

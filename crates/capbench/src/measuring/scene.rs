@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_agent::laboratory::Route;
 use capbench_agent::location::{Location, Locations};
+use capbench_frames::TransmitSpec;
 use capbench_frames::layout::Flows;
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
@@ -88,6 +89,11 @@ pub struct SceneFlags {
     run: RunFlags,
 }
 
+/// Whether the user set a number of members in a method's name.
+fn has_own_members(text: &str) -> bool {
+    text.parse::<MethodSpec>().is_ok_and(|spec| spec.member_count().is_some())
+}
+
 impl SceneFlags {
     /// Whether the user chose the placements.
     pub fn names_placement(&self) -> bool {
@@ -96,9 +102,7 @@ impl SceneFlags {
 
     /// Whether the user chose a number of members.
     pub fn names_members(&self) -> bool {
-        let has_own =
-            |method: &String| method.parse::<MethodSpec>().is_ok_and(|spec| spec.has(Members::COUNT));
-        self.member_count.members.is_some() || self.method.iter().any(has_own)
+        self.member_count.members.is_some() || self.method.iter().any(|text| has_own_members(text))
     }
 
     /// The members that the flags give to methods without members of their own.
@@ -149,7 +153,7 @@ pub struct PathFlags {
     /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
     /// through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
-    transmit: String,
+    transmit: TransmitSpec,
     /// Send from this many threads, each on a CPU of its own; they take the frames of one schedule in turn. The same as
     /// +threads=N behind the transmit method
     #[arg(long, value_name = "N", value_parser = threads)]
@@ -505,7 +509,7 @@ pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Result<Se
         work: WorkModel::None.into(),
         capture: CaptureOptions::default(),
         moderation: None,
-        transmit: transmit_by(&path.transmit, path.threads)?.to_string(),
+        transmit: transmit_by(&path.transmit, path.threads)?.spec(),
         burst: None,
         quiet,
         latency: None,

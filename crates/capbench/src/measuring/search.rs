@@ -279,7 +279,7 @@ impl Plan for Search {
 }
 
 fn is_of(profile: &Profile, setup: &Setup) -> bool {
-    profile.method == setup.method.to_string()
+    profile.method == setup.method
         && profile.frame_size == setup.label()
-        && profile.placement == setup.placement.to_string()
+        && profile.placement == setup.placement.name()
 }

@@ -183,7 +183,7 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
         ),
         (
             flags.axis.shows(Analysis::Scaling)
-                && scene.methods.iter().any(|method| !method.has(Members::COUNT)),
+                && scene.methods.iter().any(|method| method.member_count().is_none()),
             "--method: a program (cmd:) has threads of its own; sweep members needs methods of capbench",
         ),
         (

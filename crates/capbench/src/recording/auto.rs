@@ -52,7 +52,7 @@ const TAKES_FRAMES: &str = "the host would not receive its frames";
 const NAMES_CODE: &str = "only --method can name a device or a library";
 
 /// Methods that only `--method` can select, each with the reason.
-type OnlyByName<'r> = Vec<(&'r str, &'static str)>;
+type OnlyByName<'r> = Vec<(&'r MethodSpec, &'static str)>;
 
 /// The best method that leaves the host its frames and names no code, and the better methods that only `--method` can select. A
 /// method that sustained no load without loss is not chosen.
@@ -62,12 +62,13 @@ fn choice(recommended: &Recommendation) -> (Option<MethodSpec>, OnlyByName<'_>) 
         return (None, passed_over);
     };
     for ranked in ranking.methods.iter().filter(|ranked| ranked.lossless.lower_pps.is_some()) {
-        let text = ranked.method.as_str();
-        let Ok(spec) = super::method(text) else { continue };
-        match methods::find(&spec) {
-            Ok(_) if spec.names_code() => passed_over.push((text, NAMES_CODE)),
-            Ok(method) if (method.takes_frames)(&spec) => passed_over.push((text, TAKES_FRAMES)),
-            Ok(_) => return (Some(spec), passed_over),
+        let Some(spec) = ranked.method.known().filter(|spec| super::check_method(spec).is_ok()) else {
+            continue;
+        };
+        match methods::find(spec) {
+            Ok(_) if spec.names_code() => passed_over.push((spec, NAMES_CODE)),
+            Ok(method) if (method.takes_frames)(spec) => passed_over.push((spec, TAKES_FRAMES)),
+            Ok(_) => return (Some(spec.clone()), passed_over),
             Err(_) => {}
         }
     }

@@ -38,7 +38,7 @@ use capbench_sys::host::ethtool::{self, Offload};
 use capbench_sys::host::filesystem::open_pipe;
 
 use crate::exit::Usage;
-use crate::flags::own_method;
+use crate::flags::check_own_method;
 use crate::signals::Stop;
 
 /// How often signals, limits, rings and the recording are checked.
@@ -50,13 +50,20 @@ const LOOPBACK: &str = "lo";
 
 /// A method that delivers packets, on an unmodified interface.
 pub fn method(text: &str) -> Result<MethodSpec> {
-    let spec = own_method(text)?;
-    methods::find(&spec)?;
+    let spec: MethodSpec = text.parse().map_err(Usage)?;
+    check_method(&spec)?;
+    Ok(spec)
+}
+
+/// Whether `record` can use the method.
+fn check_method(spec: &MethodSpec) -> Result<()> {
+    check_own_method(spec)?;
+    methods::find(spec)?;
     if spec.delivery() == Some(Delivery::Counted) {
         let why = "it counts packets in the kernel and returns none to record";
-        return Err(Usage(format!("--method {text}: {why}")).into());
+        return Err(Usage(format!("--method {spec}: {why}")).into());
     }
-    Ok(spec)
+    Ok(())
 }
 
 /// An interface of this network namespace, whose frames are no longer than its MTU allows.

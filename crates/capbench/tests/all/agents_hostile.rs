@@ -1,5 +1,6 @@
 //! A controller that asks an agent for more than it may: no frame beyond the limits, no memory or time beyond what a trial needs.
 
+use capbench_frames::TransmitSpec;
 use std::io::{BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -108,14 +109,14 @@ fn sending(hosts: &Hosts) -> Value {
 fn sending_on(interface: &str) -> Value {
     let Setup { layout, sizes, .. } = setup(64);
     let (stream, mtu, cpu) = (serde_json::from_value(json!(0)), serde_json::from_value(json!(1500)), cpu());
-    let (stream, mtu, transmit) = (stream.unwrap(), mtu.unwrap(), "sendmmsg".into());
+    let (stream, mtu, transmit) = (stream.unwrap(), mtu.unwrap(), TransmitSpec::plain("sendmmsg"));
     let asked = PrepareSending { stream, transmit, layout, sizes, mtu, cpus: vec![cpu], is_virtual: false };
     json!({"interface": interface, "side": {"transmit": asked}})
 }
 
 fn receiving(hosts: &Hosts, streams: u16, quiet: Duration) -> Value {
     let asked = PrepareReceiving {
-        setup: Setup { quiet, transmit: "sendmmsg".into(), ..setup(64) },
+        setup: Setup { quiet, transmit: TransmitSpec::plain("sendmmsg"), ..setup(64) },
         streams,
         untimed: Vec::new(),
         mtu: serde_json::from_value(json!(1500)).unwrap(),

@@ -188,8 +188,8 @@ fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
         for (then, now) in contrast.then.trials.iter().zip(&contrast.now.trials) {
             let of = |number: u32| results.trials.iter().find(|trial| trial.number == number).unwrap();
             assert_eq!(
-                (of(*then).profile.method.as_str(), of(*now).profile.method.as_str()),
-                ("recv", "packet-v3")
+                (&of(*then).profile.method, &of(*now).profile.method),
+                (&"recv".into(), &"packet-v3".into())
             );
         }
     }

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, program, run, scratch_of_root};
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::running::CaptureFacts;
 use capbench_model::units::SnapLength;
 use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
 use capbench_results::{Results, RunDirectory};
@@ -58,9 +59,9 @@ fn results() -> Results {
         reason: HOSTILE.into(),
     });
     for trial in &mut results.trials {
-        trial.profile.method.push_str(HOSTILE);
-        trial.engine.push_str(HOSTILE);
-        trial.profile.placement.push_str(HOSTILE);
+        trial.profile.method = format!("{}{HOSTILE}", trial.profile.method).into();
+        trial.capture = Some(CaptureFacts::from_texts(HOSTILE, HOSTILE));
+        trial.profile.placement = format!("{}{HOSTILE}", trial.profile.placement).into();
     }
     for finding in &mut results.findings {
         finding.text.push_str(HOSTILE);

@@ -18,7 +18,6 @@ use capbench_model::ledger::Entry;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 use capbench_sys::bpf::XdpMode;
-use capbench_traffic::transmit::THROUGH_QDISC;
 
 /// Something on the bed's interfaces that harms frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +72,7 @@ impl Fault {
     /// Changes a set-up so that its frames come by the fault.
     pub fn shape(self, setup: &mut Setup) {
         if self.is_at_egress() {
-            setup.transmit.push_str(THROUGH_QDISC);
+            setup.transmit.through_qdisc = true;
         }
         if let Self::SocketFilter(every) = self {
             setup.capture.filter = Some(filter::drop_every(every));

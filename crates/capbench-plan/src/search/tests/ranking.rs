@@ -36,8 +36,8 @@ fn one_search_of_each_method_says_no_order_however_far_they_lie_apart() {
     };
     let outcomes = [of("recv", 2e5), of("packet-v3", 1e6), of("packet-v2", 1e6), of("af-xdp", 3e6)];
     let ranking = ranked(&outcomes);
-    let methods: Vec<&str> = ranking.methods.iter().map(|ranked| ranked.method.as_str()).collect();
-    assert_eq!((methods[0], methods[3], ranking.methods[0].upper[0]), ("af-xdp", "recv", f64::INFINITY));
+    let methods: Vec<String> = ranking.methods.iter().map(|ranked| ranked.method.to_string()).collect();
+    assert_eq!((&*methods[0], &*methods[3], ranking.methods[0].upper[0]), ("af-xdp", "recv", f64::INFINITY));
     assert_eq!((ranking.fewest(), ranking.needed, ranking.is_above_next(0)), (1, 5, None));
     assert!(ranking::of(&outcomes[..1]).is_empty());
     // As often as it takes for six comparisons.
@@ -67,7 +67,7 @@ fn equal_methods_are_seldom_put_in_an_order_and_different_ones_are() {
     assert!(false_alarms <= 5 && by_bounds > false_alarms, "{false_alarms} and {by_bounds} of {PAIRS}");
     let apart = [searches("recv", 1e6, 4, 101), searches("packet-v2", 1.03e6, 4, 102)].concat();
     let ranking = ranked(&apart);
-    assert_eq!((ranking.methods[0].method.as_str(), ranking.is_above_next(0)), ("packet-v2", Some(true)));
+    assert_eq!((&ranking.methods[0].method, ranking.is_above_next(0)), (&"packet-v2".into(), Some(true)));
     // Three methods are three comparisons, for which four searches of each are too few.
     let three = ranked(&[apart, searches("af-xdp", 1.06e6, 4, 103)].concat());
     assert_eq!((three.fewest(), three.is_told()), (4, false));

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use capbench_model::laboratory::Setup;
-use capbench_model::members::{self, Members};
+use capbench_model::members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::Load;
 
@@ -62,11 +62,11 @@ impl Setting for MemberCount {
     }
 
     fn apply(&self, setup: &mut Setup, _: &mut Load) {
-        setup.method = setup.method.with_value(Members::COUNT, Some(self.0.to_string()));
+        setup.method = setup.method.with_members(Some(self.0));
     }
 
     fn of_series(method: &MethodSpec) -> MethodSpec {
-        method.with_value(Members::COUNT, None)
+        method.with_members(None)
     }
 
     fn coordinate(&self) -> Option<(f64, &'static str)> {

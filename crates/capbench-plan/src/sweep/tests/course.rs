@@ -15,13 +15,16 @@ fn path() -> SimulatedLaboratory {
 fn passes_are_permutations_with_methods_in_turn() {
     let plan = SweepPlan { repeats: 3, seed: 9, ..plan(works(&[0, 1, 2, 3, 4, 5]), &["recv", "packet-v2"]) };
     let run = run(&plan, &mut path());
-    let order: Vec<_> =
-        run.trials.iter().map(|trial| (trial.profile.work.as_str(), trial.profile.method.as_str())).collect();
+    let order: Vec<_> = run
+        .trials
+        .iter()
+        .map(|trial| (trial.profile.work.to_string(), trial.profile.method.to_string()))
+        .collect();
     let mut orders = Vec::new();
     let turns = [("recv", "packet-v2"), ("packet-v2", "recv")];
     for (pass, turn) in order.chunks(12).zip(turns.into_iter().cycle()) {
-        assert!(pass.chunks(2).all(|two| two[0].0 == two[1].0 && (two[0].1, two[1].1) == turn));
-        let points: Vec<_> = pass.iter().step_by(2).map(|turn| turn.0).collect();
+        assert!(pass.chunks(2).all(|two| two[0].0 == two[1].0 && (&*two[0].1, &*two[1].1) == turn));
+        let points: Vec<_> = pass.iter().step_by(2).map(|turn| turn.0.clone()).collect();
         let mut sorted = points.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, ["ns:0", "ns:1", "ns:2", "ns:3", "ns:4", "ns:5"]);

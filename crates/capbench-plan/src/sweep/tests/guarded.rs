@@ -49,7 +49,7 @@ fn essence(run: &SweepRun) -> Vec<Read> {
         (reading.point, reading.delivered_pps.median, reading.lossless, reading.trials.len())
     };
     let series = run.outcome.series.iter();
-    series.map(|series| (series.method.clone(), series.readings.iter().map(reading).collect())).collect()
+    series.map(|series| (series.method.to_string(), series.readings.iter().map(reading).collect())).collect()
 }
 
 #[test]

@@ -35,7 +35,10 @@ fn scaling(plan: &SweepPlan, mut path: SimulatedLaboratory) -> Scaling {
     let run = run(plan, &mut path);
     assert!(run.trials.iter().all(|trial| trial.unexplained == 0));
     let series = &run.outcome.series[0];
-    assert_eq!((series.method.as_str(), series.readings.len()), (METHOD, plan.axis.points().len()));
+    assert_eq!(
+        (series.method.to_string().as_str(), series.readings.len()),
+        (METHOD, plan.axis.points().len())
+    );
     series.scaling.clone().unwrap()
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
 fn of_search(search: &SearchOutcome) -> Vec<Finding> {
     let scene = search.frame_size.as_ref().zip(search.placement.as_ref());
     let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
-    let who = search.method.as_deref().unwrap_or("the search");
+    let who = search.method.as_ref().map_or("the search".into(), ToString::to_string);
     let finding = |text: String, trials: Vec<u32>| Finding { scene: scene.clone(), text, trials };
     // What is true of several goals is said once.
     let about = |said: fn(&GoalResult) -> Option<String>| {

@@ -5,6 +5,7 @@ use std::ptr;
 use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::contrasts::{Evidence, Lead, Leads};
 use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_results::Finding;
 
@@ -58,9 +59,9 @@ struct Costs<'s, 'r> {
 #[derive(PartialEq)]
 enum Said<'r> {
     /// Only this method keeps up.
-    Alone(&'r str),
+    Alone(&'r SavedMethod),
     /// Methods that are not proven more expensive than another one, in the order of the scene.
-    Cheapest(Vec<&'r str>),
+    Cheapest(Vec<&'r SavedMethod>),
 }
 
 impl<'r> Costs<'_, 'r> {
@@ -111,7 +112,7 @@ impl<'r> Costs<'_, 'r> {
         let is_dearer = |candidate: &Candidate<'r>| self.is_dearer(first, candidate).is_some();
         let alike =
             |series: &&&Series| candidates.iter().any(|one| ptr::eq(one.series, **series) && !is_dearer(one));
-        Some(Said::Cheapest(scene.iter().filter(alike).map(|series| series.method.as_str()).collect()))
+        Some(Said::Cheapest(scene.iter().filter(alike).map(|series| &series.method).collect()))
     }
 
     fn words(&self, said: &Said<'r>, candidates: &[Candidate<'r>]) -> String {
@@ -144,8 +145,8 @@ impl<'r> Costs<'_, 'r> {
     }
 
     /// The weakest evidence that a method is cheaper than the others.
-    fn evidence(&self, candidates: &[Candidate<'r>], cheapest: &str) -> String {
-        let own = candidates.iter().filter(|candidate| candidate.series.method == cheapest);
+    fn evidence(&self, candidates: &[Candidate<'r>], cheapest: &SavedMethod) -> String {
+        let own = candidates.iter().filter(|candidate| candidate.series.method == *cheapest);
         let evidence = own.flat_map(|own| {
             let others = candidates.iter().filter(|other| other.reading.point == own.reading.point);
             others.filter_map(|other| self.is_dearer(own, other))
@@ -213,11 +214,11 @@ impl<'r> Costs<'_, 'r> {
         let others = scene.iter().filter(|series| !ptr::eq(**series, first.series));
         let best_of_others = others
             .filter_map(|series| candidates.iter().find(|candidate| ptr::eq(candidate.series, *series)));
-        let (mut proof, mut doubtful): (Option<Evidence>, Vec<&str>) = (None, Vec::new());
+        let (mut proof, mut doubtful): (Option<Evidence>, Vec<String>) = (None, Vec::new());
         for other in best_of_others {
             match self.lead(first, other, |_| true) {
                 Some(evidence) => proof = Some(proof.map_or(evidence, |known| known.weaker(evidence))),
-                None => doubtful.push(&other.series.method),
+                None => doubtful.push(other.series.method.to_string()),
             }
         }
         match (doubtful.as_slice(), proof) {
@@ -240,10 +241,10 @@ impl<'r> Costs<'_, 'r> {
 }
 
 /// The cost range of a method at these points.
-fn range(candidates: &[Candidate<'_>], method: &str) -> String {
+fn range(candidates: &[Candidate<'_>], method: &SavedMethod) -> String {
     let costs = candidates
         .iter()
-        .filter(|candidate| candidate.series.method == method)
+        .filter(|candidate| candidate.series.method == *method)
         .map(|candidate| candidate.cost_ns);
     let (least, most) =
         costs.fold((f64::INFINITY, 0.0_f64), |(least, most), cost| (least.min(cost), most.max(cost)));

@@ -2,6 +2,7 @@
 
 use capbench_model::figures::{grouped as thousands, percent};
 use capbench_model::members::{FanoutMode, Member, Members, imbalance};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 
 use super::super::{finding, many, numbers};
@@ -13,11 +14,11 @@ const EVEN: f64 = 0.01;
 
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let of_several = trials.iter().filter(|trial| trial.members.len() > 1);
-    let by_method = grouped(of_several, |trial| trial.profile.method.as_str());
+    let by_method = grouped(of_several, |trial| &trial.profile.method);
     by_method.into_iter().map(|(method, own)| of_method(method, &own)).collect()
 }
 
-fn of_method(method: &str, trials: &[&TrialResult]) -> Finding {
+fn of_method(method: &SavedMethod, trials: &[&TrialResult]) -> Finding {
     let count = trials.iter().map(|trial| trial.members.len()).max().unwrap_or(0);
     let most = trials.iter().filter_map(|trial| imbalance(&trial.members)).fold(0.0, f64::max);
     let of_one_flow = trials.iter().any(|trial| trial.flow_sharing.is_some_and(|sharing| sharing.flows == 1));
@@ -40,8 +41,8 @@ fn of_method(method: &str, trials: &[&TrialResult]) -> Finding {
 }
 
 /// Whether the member for a frame is that of its receive queue.
-fn shares_queues(method: &str) -> bool {
-    let members = method.parse().ok().and_then(|mut spec| Members::take_from(&mut spec).ok().flatten());
+fn shares_queues(method: &SavedMethod) -> bool {
+    let members = method.known().and_then(|spec| Members::of_method(spec).ok().flatten());
     members.is_some_and(|members| members.mode == FanoutMode::Queue)
 }
 

@@ -223,7 +223,7 @@ pub fn totals(results: &Results) -> Totals {
         let place = |entry: &Entry| serde_json::to_value(entry.place).unwrap().as_str().unwrap().to_string();
         let ledger = trial.ledger.iter().map(|entry| (place(entry), entry.count.map(i128::from)));
         for (place, count) in ledger.chain(known) {
-            let sum = totals.entry((trial.profile.method.clone(), place)).or_default();
+            let sum = totals.entry((trial.profile.method.to_string(), place)).or_default();
             match count {
                 Some(count) => sum.0 += count,
                 None => sum.1 += 1,

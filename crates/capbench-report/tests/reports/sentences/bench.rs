@@ -4,7 +4,7 @@ use std::path::Path;
 
 use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
 use capbench_model::loss_pattern::{LossPattern, Spread};
-use capbench_model::trial::{CpuAccount, Emptying, OWN_WORK, Phase, TrialResult, Verdict};
+use capbench_model::trial::{CpuAccount, Emptying, Phase, TrialResult, Verdict};
 use capbench_report::model::Cell;
 use capbench_report::report::report;
 use capbench_report::sentences;
@@ -191,7 +191,7 @@ fn a_total_below_its_parts_or_its_error_is_unknown_and_nobody_is_cheapest() {
 #[test]
 fn a_program_with_its_own_work_is_compared_with_the_methods() {
     let mut own = trial(1, "cmd:./mine", 900_000, 600_000);
-    own.profile.work = OWN_WORK.into();
+    own.profile.work = "its own".into();
     let all = answers(&[trial(2, "packet-v3", 1_000_000, 1_000_000), own]);
     assert!(all[0].starts_with("Use packet-v3: at least 1 million packets/s"), "{all:?}");
     assert!(all.iter().any(|one| one.contains("cmd:./mine loses 33 % of 900,000 packets/s")), "{all:?}");

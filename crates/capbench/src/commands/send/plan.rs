@@ -1,5 +1,6 @@
 //! What `send` does: made once from its flags. Mistakes on the command line are found here, before anything is locked or sent.
 
+use capbench_frames::TransmitSpec;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub struct SendFlags {
     /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx, xdp-live or dpdk-tx; with +qdisc behind it, one of the first
     /// three goes through the queueing discipline [default: packet-tx; on a link without Ethernet sendmmsg]
     #[arg(long, value_name = "METHOD", value_parser = transmit)]
-    transmit: Option<String>,
+    transmit: Option<TransmitSpec>,
     #[command(flatten)]
     layout: LayoutFlags,
     #[command(flatten)]
@@ -130,11 +131,11 @@ impl SendPlan {
             false => Side::for_trials(&flags.interface, flags.isolated)?,
         };
         let (layer, mtu) = (side.layer()?, Mtu(side.mtu()));
-        let usual = match layer {
+        let usual = TransmitSpec::plain(match layer {
             LinkLayer::Ethernet => "packet-tx",
             LinkLayer::Ip => "sendmmsg",
-        };
-        let transmit = transmit_by(flags.transmit.as_deref().unwrap_or(usual), flags.threads)?;
+        });
+        let transmit = transmit_by(flags.transmit.as_ref().unwrap_or(&usual), flags.threads)?;
         let line = line_rate::bits_per_second(&side)?;
         let SendFlags { pace, count, duration, .. } = flags;
         let frames = if let Some(flows) =

@@ -5,6 +5,7 @@ use std::path::Path;
 use capbench_host::environment;
 use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_model::disturbance::CpuDisturbance;
+use capbench_model::method_spec::MethodSpec;
 use capbench_plan::for_tests::{Collected, searching_bench_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_results::Results;
@@ -29,7 +30,7 @@ fn recommendation(methods: &[&str]) -> Recommendation {
 
 fn chosen(recommended: &Recommendation) -> (Option<String>, Vec<(String, &'static str)>) {
     let (taken, passed_over) = choice(recommended);
-    let owned = |(method, why): (&str, &'static str)| (method.to_string(), why);
+    let owned = |(method, why): (&MethodSpec, &'static str)| (method.to_string(), why);
     (taken.map(|method| method.to_string()), passed_over.into_iter().map(owned).collect())
 }
 
