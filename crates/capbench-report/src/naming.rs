@@ -8,64 +8,11 @@ use capbench_model::places::Place;
 use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
-use capbench_results::Results;
+use capbench_results::{Kind, Results};
 
 pub(crate) use crate::figures::many;
 use crate::figures::{count, number};
 use crate::model::{Trials, Unit};
-
-/// The purpose of a run: known from what it saved, or from its command if it saved nothing yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Bench,
-    Search,
-    Sweep,
-    Rfc2544,
-    Soak,
-    Reproduce,
-}
-use Kind::{Bench, Reproduce, Rfc2544, Search, Soak, Sweep};
-
-impl Kind {
-    /// The purpose of these results: by their findings, else by their command, else by the purpose of their trials.
-    pub fn of(results: &Results) -> Self {
-        let has = |phases: &[Phase]| results.trials.iter().any(|trial| phases.contains(&trial.phase));
-        let all = [Bench, Search, Sweep, Rfc2544, Soak, Reproduce];
-        let by_command = all.into_iter().find(|kind| command(results) == Some(kind.command()));
-        match by_command {
-            // Sweeps and searches of such a run only serve its tables.
-            _ if !results.reproductions.is_empty() => Reproduce,
-            Some(Reproduce) => Reproduce,
-            _ if results.soak.is_some() => Soak,
-            _ if !results.rfc2544.is_empty() => Rfc2544,
-            _ if !results.sweeps.is_empty() => Sweep,
-            Some(kind) => kind,
-            None if results.recommended.is_some() => Bench,
-            None if !results.searches.is_empty() => Search,
-            None if has(&[Phase::Soak]) => Soak,
-            None if has(&[Phase::Sweep]) => Sweep,
-            None if has(&[Phase::Latency, Phase::FrameLoss, Phase::BackToBack, Phase::Recovery]) => Rfc2544,
-            None if has(&[Phase::Search, Phase::SelfTest]) => Search,
-            None => Bench,
-        }
-    }
-
-    pub fn command(self) -> &'static str {
-        match self {
-            Bench => "bench",
-            Search => "search",
-            Sweep => "sweep",
-            Rfc2544 => "rfc2544",
-            Soak => "soak",
-            Reproduce => "reproduce",
-        }
-    }
-}
-
-/// The command of a run, if its command line names one.
-pub fn command(results: &Results) -> Option<&str> {
-    results.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
-}
 
 /// The command as it can be typed again, without the program's folder.
 pub fn command_line(command: &[String]) -> String {
@@ -201,18 +148,18 @@ pub fn phase(phase: Phase) -> &'static str {
 /// Trials that methods are compared by. None for a run of publications: load, ring and traffic of its trials differ within and
 /// between publications, and its own tables show them.
 pub fn compared(results: &Results) -> &[TrialResult] {
-    if Kind::of(results) == Kind::Reproduce { &[] } else { &results.trials }
+    if results.kind() == Kind::Reproduce { &[] } else { &results.trials }
 }
 
 /// Searches that methods are compared by; see [`compared`].
 pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
-    if Kind::of(results) == Kind::Reproduce { &[] } else { &results.searches }
+    if results.kind() == Kind::Reproduce { &[] } else { &results.searches }
 }
 
 /// Which method to use: saved with a bench. For a bench of an earlier version it is computed from its trials.
 pub fn recommendation(results: &Results) -> Option<Recommendation> {
     let of_trials = || recommend(&results.trials, &results.searches);
-    let is_bench = Kind::of(results) == Bench;
+    let is_bench = results.kind() == Kind::Bench;
     results.recommended.clone().or_else(|| is_bench.then(of_trials).flatten())
 }
 

@@ -8,8 +8,9 @@ use capbench_results::{Finding, Results};
 
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
-use crate::naming::{self, Kind, command_line};
+use crate::naming::{self, command_line};
 use crate::{links, sections, sentences, tables};
+use capbench_results::Kind;
 use capbench_results::read::Run;
 
 /// Number of charts that show a verdict without a ranking.
@@ -40,7 +41,7 @@ pub fn report(run: &Run) -> Report {
     if picture.is_empty() {
         let has_charts = |section: &Section| !section.charts.is_empty();
         let is_curve = |section: &Section| section.id == "loss-against-load" && has_charts(section);
-        let curve = sections.iter().position(is_curve).filter(|_| Kind::of(results) == Kind::Rfc2544);
+        let curve = sections.iter().position(is_curve).filter(|_| results.kind() == Kind::Rfc2544);
         if let Some(at) = curve.or_else(|| sections.iter().position(has_charts)) {
             picture.extend(sections[at].charts.drain(..PICTURES));
         }
@@ -50,7 +51,7 @@ pub fn report(run: &Run) -> Report {
         .chain(found.filter(|finding| !is_claim(finding)).map(|finding| said(finding, &verdict.text)))
         .collect();
     let mut report = Report {
-        title: format!("capbench {}", naming::command(results).unwrap_or(Kind::of(results).command())),
+        title: format!("capbench {}", results.command_word().unwrap_or(results.kind().command())),
         subtitle: subtitle(run),
         verdict,
         warnings: warnings(run),

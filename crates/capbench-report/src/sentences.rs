@@ -27,20 +27,21 @@ pub(crate) mod sweep;
 pub(crate) mod trials;
 use capbench_model::figures::percent;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_results::Kind;
 use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
-use crate::naming::{self, Kind, many};
+use crate::naming::{self, many};
 pub(crate) use bench::{at_overload, trials_of};
 
 /// All findings of a run, as they are saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {
-    if Kind::of(results) == Kind::Reproduce {
+    if results.kind() == Kind::Reproduce {
         return reproduction::find(results);
     }
     let searched = search::find(&results.searches);
     let settings = queues::find(&results.environment);
-    if Kind::of(results) == Kind::Bench {
+    if results.kind() == Kind::Bench {
         // Its searches only serve the recommendation.
         let mut found = trials::find(&results.trials, settings);
         found.extend(searched);
@@ -57,7 +58,7 @@ pub fn find(results: &Results) -> Vec<Finding> {
 
 /// The verdict of a run in one sentence, then the facts that matter most.
 pub fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = match Kind::of(results) {
+    let mut sentences = match results.kind() {
         Kind::Bench => bench::answers(results),
         Kind::Search => search::answers(results),
         Kind::Sweep => sweep::answers(results),

@@ -23,10 +23,10 @@ pub(crate) mod summary;
 mod sweeps;
 pub(crate) mod trials;
 
+use capbench_results::Kind;
 use capbench_results::Results;
 
 use crate::model::{Section, Sentence, Table};
-use crate::naming::Kind;
 
 pub(crate) const BOUNDS: &str =
     "The lower bound was sustained, the upper bound was not; the words are those of RFC 9971.";
@@ -39,7 +39,7 @@ type Family = (&'static str, &'static str, &'static str, fn(&Results) -> Vec<Tab
 #[rustfmt::skip]
 const FAMILIES: [Family; 12] = [
     ("set-ups", "Other set-ups", "Each set-up has its own ranking: rates of different set-ups are not comparable.",
-        |results| match Kind::of(results) { Kind::Bench => summary::other_set_ups(results), _ => Vec::new() }),
+        |results| match results.kind() { Kind::Bench => summary::other_set_ups(results), _ => Vec::new() }),
     ("searches", "Searches", BOUNDS, |results| searches::tables(&results.searches)),
     ("sweep-points", "Every point of the sweep",
         "Medians of the visits to a point; intervals reach from one visit to another and assume no distribution.",

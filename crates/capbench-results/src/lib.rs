@@ -20,4 +20,4 @@ pub mod tidy;
 pub mod trial_columns;
 
 pub use error::{Result, ResultsError};
-pub use results::{Finding, Results, RunDirectory, SCHEMA_VERSION, trials_csv};
+pub use results::{Finding, Kind, Results, RunDirectory, SCHEMA_VERSION, trials_csv};

@@ -31,11 +31,50 @@ use capbench_model::trial::TrialResult;
 /// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// What a run measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Which method captures every packet, up to which rate.
+    Bench,
+    /// The highest load that a set-up sustains.
+    Search,
+    /// What a parameter changes.
+    Sweep,
+    /// The tests of RFC 2544.
+    Rfc2544,
+    /// One load for hours.
+    Soak,
+    /// An experiment of a publication.
+    Reproduce,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Bench, Self::Search, Self::Sweep, Self::Rfc2544, Self::Soak, Self::Reproduce];
+
+    /// Its command.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Bench => "bench",
+            Self::Search => "search",
+            Self::Sweep => "sweep",
+            Self::Rfc2544 => "rfc2544",
+            Self::Soak => "soak",
+            Self::Reproduce => "reproduce",
+        }
+    }
+}
+
 /// All data that a run saves. Reports use this data only.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Results {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
+    /// What the run measured; absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
     /// The command, word by word.
     pub command: Vec<String>,
     /// When the run started, seconds since the epoch.
@@ -86,6 +125,13 @@ pub struct Results {
     pub recommended: Option<Recommendation>,
     /// Findings from these results.
     pub findings: Vec<Finding>,
+}
+
+impl Results {
+    /// The command of the run, if its command line names one.
+    pub fn command_word(&self) -> Option<&str> {
+        self.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
+    }
 }
 
 /// A sentence and its evidence.

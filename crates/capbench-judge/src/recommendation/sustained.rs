@@ -315,8 +315,6 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::Load;
 
-    use capbench_model::method_spec::MethodSpec;
-
     use super::*;
 
     /// A trial of a second of a method that delivers so many frames; others used so much of its CPU.

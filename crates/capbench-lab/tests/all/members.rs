@@ -135,7 +135,7 @@ fn root_alone_members_of_af_xdp_share_the_queues_and_none_is_left_out() {
         assert_eq!((sharing.split, sharing.split_frames), (0, 0), "{method}: {:?}", trial.members);
         let got_some = trial.members.iter().filter(|member| member.read > 0).count();
         assert!(got_some > 1 || members == 1, "{method}: {:?}", trial.members);
-        assert!(trial.engine.contains("member of a fanout group (queue)"), "{}", trial.engine);
+        assert!(trial.engine().contains("member of a fanout group (queue)"), "{}", trial.engine());
     }
     let refused = |laboratory: &mut LiveLaboratory, method: &str| {
         laboratory.prepare(&setup(method)).map(drop).unwrap_err().to_string()

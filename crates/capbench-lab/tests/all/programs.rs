@@ -107,8 +107,12 @@ fn root_alone_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
         );
         assert_eq!(trial.report.unwrap().in_file, Some(trial.sent), "{name}");
         assert!(!trial.noise.iter().any(|note| note.contains(name)), "{:?}", trial.noise);
-        assert!(trial.unverified_because.is_none() && trial.engine.contains(name), "{}", trial.engine);
-        assert!(trial.running.contains("every frame verified"), "{}", trial.running);
+        assert!(trial.unverified_because.is_none() && trial.engine().contains(name), "{}", trial.engine());
+        assert!(
+            trial.capture.as_ref().unwrap().running().contains("every frame verified"),
+            "{}",
+            trial.capture.as_ref().unwrap().running()
+        );
         // Start and end of the program are no part of it; 100 us a frame are far more than any of them takes.
         let cpu_ns = trial.cpu.app_charged_ns.unwrap();
         assert!((1..300_000_000).contains(&cpu_ns), "{name}: {cpu_ns} ns");
@@ -129,7 +133,7 @@ fn root_alone_counts_without_a_file_are_taken_on_trust() {
         assert_eq!(trial.delivered + count(&trial, Place::Ring).unwrap(), trial.sent, "{trial:#?}");
         assert_eq!(trial.unexplained, 0, "{name}");
         assert_eq!(trial.report.unwrap().captured, Some(trial.delivered), "{name}");
-        assert!(trial.unverified_because.is_some() && trial.engine.contains("libtrace"), "{trial:#?}");
+        assert!(trial.unverified_because.is_some() && trial.engine().contains("libtrace"), "{trial:#?}");
         assert_nothing_left();
     }
 }

@@ -231,7 +231,7 @@ impl Drawn {
             Fault::Corrupt(_) | Fault::Duplicate(_) if trial.unverified_because.is_some() => return None,
             // Generic XDP leaves copies that a program redirected to the stack (skb_is_redirected in
             // netif_receive_generic_xdp, net/core/dev.c).
-            Fault::Duplicate(_) if trial.engine.contains("generic mode") => return None,
+            Fault::Duplicate(_) if trial.engine().contains("generic mode") => return None,
             Fault::Corrupt(every) => (every, at(Place::Corrupt), before(Place::Corrupt), "corrupt"),
             Fault::Duplicate(every) => (every, Some(trial.duplicates), before(Place::Corrupt), "duplicates"),
             Fault::None | Fault::DropAtIngress(_) | Fault::SlowSoftirq(_) => return None,

@@ -6,8 +6,9 @@ use capbench_judge::search::{GoalResult, SearchOutcome};
 use super::parts::{chart, grouped, linear, names, point, series};
 use crate::groups::set_up;
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
-use crate::naming::{self, Kind as Purpose, Scene};
+use crate::naming::{self, Scene};
 use crate::sentences::search::{goal_words, ranked, said};
+use capbench_results::Kind as Purpose;
 use capbench_results::Results;
 
 const WHISKER: &str =
@@ -18,7 +19,7 @@ const RANGE: &str = "The thin line: the application's time is known only as a ra
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.
 pub(crate) fn charts(results: &Results) -> Vec<Chart> {
-    let charts = match Purpose::of(results) {
+    let charts = match results.kind() {
         Purpose::Bench => {
             let recommendation = naming::recommendation(results);
             let main = recommendation.as_ref().and_then(|all| all.headline());

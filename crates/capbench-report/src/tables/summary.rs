@@ -9,6 +9,7 @@ use capbench_judge::sweep::outcome::Swept;
 use capbench_judge::sweep::{Series, SweepOutcome};
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
+use capbench_results::Kind;
 use capbench_results::Results;
 
 use super::searches::OfGoal;
@@ -17,14 +18,14 @@ use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
 use crate::groups::grouped;
 use crate::model::{Cell, Column, Table, Unit};
-use crate::naming::{self, Kind, Numbered, Scene};
+use crate::naming::{self, Numbered, Scene};
 use crate::sentences;
 use crate::sentences::search::goals as of_goals;
 use crate::sentences::sweep::{is_of_bursts, reads_most};
 
 /// The table of a run; `None` without data.
 pub(crate) fn table(results: &Results) -> Option<Table> {
-    match Kind::of(results) {
+    match results.kind() {
         Kind::Bench => bench(results),
         Kind::Search => search(results),
         Kind::Sweep => sweep(results),

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Results, SCHEMA_VERSION, memory, within_memory};
+use crate::results::{Finding, Kind, Results, SCHEMA_VERSION, memory, within_memory};
 use capbench_judge::recommendation::Recommendation;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_model::bounded_json::Bounded;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::trial::Phase;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Error;
@@ -71,6 +72,56 @@ impl Found {
         let lists = self.lists.iter().map(|(name, entries)| (name, Part::List(entries)));
         serde_json::to_vec(&members.chain(lists).collect::<BTreeMap<_, _>>())
     }
+}
+
+impl Results {
+    /// What the run measured: as saved, or in files of older versions by what they contain.
+    pub fn kind(&self) -> Kind {
+        self.kind.unwrap_or_else(|| guessed_kind(self))
+    }
+}
+
+/// What a run measured whose version did not save it: by its findings, else by its command, else by the purpose of its trials.
+fn guessed_kind(results: &Results) -> Kind {
+    let by_command = Kind::ALL.into_iter().find(|kind| results.command_word() == Some(kind.command()));
+    // Sweeps and searches of a reproduction only serve its tables.
+    if !results.reproductions.is_empty() || by_command == Some(Kind::Reproduce) {
+        return Kind::Reproduce;
+    }
+    if results.soak.is_some() {
+        return Kind::Soak;
+    }
+    if !results.rfc2544.is_empty() {
+        return Kind::Rfc2544;
+    }
+    if !results.sweeps.is_empty() {
+        return Kind::Sweep;
+    }
+    by_command.unwrap_or_else(|| kind_of_trials(results))
+}
+
+fn kind_of_trials(results: &Results) -> Kind {
+    if results.recommended.is_some() {
+        return Kind::Bench;
+    }
+    if !results.searches.is_empty() {
+        return Kind::Search;
+    }
+    let mut kind = Kind::Bench;
+    for trial in &results.trials {
+        kind = match trial.phase {
+            Phase::Soak => return Kind::Soak,
+            Phase::Sweep => Kind::Sweep,
+            Phase::Latency | Phase::FrameLoss | Phase::BackToBack | Phase::Recovery
+                if kind != Kind::Sweep =>
+            {
+                Kind::Rfc2544
+            }
+            Phase::Search | Phase::SelfTest if kind == Kind::Bench => Kind::Search,
+            _ => kind,
+        };
+    }
+    kind
 }
 
 /// Results, and what is missing of them.
@@ -238,4 +289,21 @@ fn without_place(error: &Error) -> String {
     let reason = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     reason.strip_suffix(&place).map(ToOwned::to_owned).unwrap_or(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::for_tests::{bench, results};
+    use crate::results::{Kind, Results};
+
+    #[test]
+    fn a_saved_kind_is_what_a_run_measured_whatever_it_contains() {
+        let older = bench(Vec::new(), Vec::new());
+        assert_eq!((older.kind, older.kind()), (None, Kind::Bench), "by its command");
+        let saved = Results { kind: Some(Kind::Soak), ..older };
+        let read: Results = serde_json::from_str(&serde_json::to_string(&saved).unwrap()).unwrap();
+        assert_eq!(read.kind(), Kind::Soak);
+        let command = ["capbench", "sweep"].map(String::from).to_vec();
+        assert_eq!(Results { command, ..results(Vec::new()) }.kind(), Kind::Sweep);
+    }
 }

@@ -13,7 +13,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
 use capbench_plan::bench::{BenchPlan, Searching};
-use capbench_results::Results;
+use capbench_results::{Kind, Results};
 use capbench_sys::host::affinity;
 use clap::Args;
 
@@ -212,7 +212,7 @@ impl Bench {
 }
 
 impl Plan for Bench {
-    const COMMAND: &'static str = "bench";
+    const KIND: Kind = Kind::Bench;
 
     fn describe(&self, scene: &Scene) -> Result<String> {
         let BenchPlan { rate, against, visits, duration, .. } = &self.plan;

@@ -33,7 +33,7 @@ use capbench_plan::guards::{Guarded, Policy};
 use capbench_report::formats::text;
 use capbench_report::{report, save, sentences};
 use capbench_results::read;
-use capbench_results::{Results, RunDirectory, SCHEMA_VERSION};
+use capbench_results::{Kind, Results, RunDirectory, SCHEMA_VERSION};
 
 use self::path::{Path, Site, Trace};
 use self::recorder::Recorder;
@@ -45,8 +45,8 @@ use crate::{command_line, recommended};
 
 /// What a measuring command will do, decided once from its flags.
 pub trait Plan {
-    /// The command, which names the results folder.
-    const COMMAND: &'static str;
+    /// What it measures; its command names the results folder.
+    const KIND: Kind;
 
     /// What `--dry-run` prints.
     fn describe(&self, scene: &Scene) -> Result<String>;
@@ -113,7 +113,7 @@ pub fn run_monitored<P: Plan>(scene: Scene, plan: P, output: MetricsOutput) -> R
         return Ok(Exit::Done);
     }
     let interface = scene.path.receiver();
-    let mut exporter = Exporter::open(&output, P::COMMAND, &interface)?;
+    let mut exporter = Exporter::open(&output, P::KIND.command(), &interface)?;
     if let Some(exporter) = &mut exporter {
         exporter.serve(&scene.cpus())?;
     }
@@ -144,10 +144,10 @@ fn measure<P: Plan>(
         Some((directory, earlier)) => {
             let last = earlier.trials.iter().map(TrialResult::last_number).max();
             laboratory.number_after(last.unwrap_or(0));
-            let results = resumed(earlier, &environment, not_measured, &directory)?;
+            let results = resumed(P::KIND, earlier, &environment, not_measured, &directory)?;
             (directory, results)
         }
-        None => begun(P::COMMAND, &scene, environment, plan.statements(&scene), not_measured)?,
+        None => begun(P::KIND, &scene, environment, plan.statements(&scene), not_measured)?,
     };
     let mut recorder = Recorder::new(directory, results, trials, stop.clone(), monitor)?;
     let Ended { stopped, failure } = plan.run(&mut laboratory, &mut recorder)?;
@@ -218,7 +218,7 @@ fn remember(results: &Results) {
 
 /// A new results folder, and the results before the first trial.
 fn begun(
-    command: &str,
+    kind: Kind,
     scene: &Scene,
     environment: Environment,
     statements: Vec<String>,
@@ -227,12 +227,13 @@ fn begun(
     let started = SystemTime::now();
     let path = scene.run.out.clone().unwrap_or_else(|| {
         let time = humantime::format_rfc3339_seconds(started).to_string().replace([':', '-'], "");
-        PathBuf::from("capbench-results").join(format!("{command}-{time}"))
+        PathBuf::from("capbench-results").join(format!("{}-{time}", kind.command()))
     });
     let directory =
         RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
     let results = Results {
         schema_version: SCHEMA_VERSION,
+        kind: Some(kind),
         command: command_line::words(),
         started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         run_id: Some(run_id::new()),
@@ -253,6 +254,7 @@ fn begun(
 /// The results of an interrupted run, to be continued. Its conclusions are computed anew at the end. Trials of two environments
 /// are no single result.
 fn resumed(
+    kind: Kind,
     earlier: Results,
     environment: &Environment,
     not_measured: Vec<NotMeasured>,
@@ -268,7 +270,8 @@ fn resumed(
         ))
         .into());
     }
-    let mut results = Results { searches: Vec::new(), findings: Vec::new(), exit_code: None, ..earlier };
+    let mut results =
+        Results { kind: Some(kind), searches: Vec::new(), findings: Vec::new(), exit_code: None, ..earlier };
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
     let trials = results.trials.len();
     results.statements.push(format!("interrupted after {trials} trials and gone on with at {now}"));

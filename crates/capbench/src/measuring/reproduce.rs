@@ -13,6 +13,7 @@ use capbench_plan::cost::Spread;
 use capbench_report::formats::text::wrapped;
 use capbench_reproduce::publication::VENDORS;
 use capbench_reproduce::{self, Conditions, PUBLICATIONS, Publication, Scale};
+use capbench_results::Kind;
 use clap::Args;
 
 use super::recorder::Recorder;
@@ -94,7 +95,7 @@ fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {
 }
 
 impl Plan for Reproduce {
-    const COMMAND: &'static str = "reproduce";
+    const KIND: Kind = Kind::Reproduce;
 
     fn describe(&self, _: &Scene) -> Result<String> {
         let quiet = self.base.base.quiet;

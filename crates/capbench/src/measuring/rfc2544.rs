@@ -14,6 +14,7 @@ use capbench_plan::rfc2544::back_to_back::FIRST;
 use capbench_plan::rfc2544::frame_loss::COARSEST;
 use capbench_plan::rfc2544::{self, Extent, Suite, Throughput};
 use capbench_plan::search;
+use capbench_results::Kind;
 use clap::{Args, ValueEnum};
 
 use super::recorder::Recorder;
@@ -240,7 +241,7 @@ fn throughput(rates: Rates, trial: Duration, scene: &Scene) -> Result<Throughput
 }
 
 impl Plan for Tests {
-    const COMMAND: &'static str = "rfc2544";
+    const KIND: Kind = Kind::Rfc2544;
 
     fn describe(&self, scene: &Scene) -> Result<String> {
         let mut text = scene.describe();

@@ -13,7 +13,7 @@ use capbench_model::trial::{Load, Profile};
 use capbench_plan::search::{self, Estimate, Stored};
 use capbench_plan::session::Observer;
 use capbench_report::formats::text::wrapped;
-use capbench_results::{Results, RunDirectory};
+use capbench_results::{Kind, Results, RunDirectory};
 use clap::{Arg, Args, FromArgMatches, value_parser};
 
 use super::recorder::Recorder;
@@ -196,7 +196,7 @@ pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
 }
 
 impl Plan for Search {
-    const COMMAND: &'static str = "search";
+    const KIND: Kind = Kind::Search;
 
     fn describe(&self, scene: &Scene) -> Result<String> {
         let plan = &self.plan;

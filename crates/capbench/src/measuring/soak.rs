@@ -8,6 +8,7 @@ use capbench_judge::soak::record::Interval;
 use capbench_model::figures::{count, grouped};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::soak::SoakPlan;
+use capbench_results::Kind;
 use clap::Args;
 use humantime::format_duration;
 
@@ -83,7 +84,7 @@ fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {
 }
 
 impl Plan for Soak {
-    const COMMAND: &'static str = "soak";
+    const KIND: Kind = Kind::Soak;
 
     fn describe(&self, scene: &Scene) -> Result<String> {
         let (SoakPlan { rate, length, interval, .. }, max_loss) = (&self.plan, self.max_loss);

@@ -12,6 +12,7 @@ use capbench_model::members::Members;
 use capbench_model::trial::Load;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Request, Spacing, SweepPlan, presets};
+use capbench_results::Kind;
 use capbench_sys::host::affinity;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -290,7 +291,7 @@ fn enough_time(
 }
 
 impl Plan for Sweeps {
-    const COMMAND: &'static str = "sweep";
+    const KIND: Kind = Kind::Sweep;
 
     fn describe(&self, scene: &Scene) -> Result<String> {
         let mut text = scene.describe();
