@@ -1,8 +1,5 @@
 //! Compiles the BPF programs.
 
-#[path = "../capbench-sys/compile_bpf.rs"]
-mod compile_bpf;
-
 fn main() {
-    compile_bpf::compile_bpf("src/bpf");
+    capbench_bpf_build::compile_folder("src/bpf");
 }

@@ -1,10 +1,7 @@
 //! Compiles the BPF programs.
 
-#[path = "../capbench-sys/compile_bpf.rs"]
-mod compile_bpf;
-
 fn main() {
-    compile_bpf::compile_bpf("src/sockets");
+    capbench_bpf_build::compile_folder("src/sockets");
     // Faults for tests.
-    compile_bpf::compile_bpf("../capbench-lab/tests/bpf");
+    capbench_bpf_build::compile_folder("../capbench-lab/tests/bpf");
 }

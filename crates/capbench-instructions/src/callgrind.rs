@@ -1,7 +1,7 @@
 //! Runs this program under callgrind (Valgrind), and reads how many instructions each path executed.
 //!
 //! The counts are the same in every run, in every folder and on every host with the same toolchain:
-//! - only instructions of this process count, not those of the kernel, and no cache or time is simulated;
+//! - only instructions of the thread that does the work count, not those of the kernel, and no cache or time is simulated;
 //! - the program gets no variables of the environment and the same name, since both move its stack;
 //! - Valgrind gives the program the same addresses in each run;
 //! - Valgrind shows the program one of a few CPU models, by what the host's CPU can do, and libc chooses its copying functions by it.
@@ -39,6 +39,7 @@ pub fn measure() -> Result<Vec<Row>> {
         .args([
             "--tool=callgrind",
             "--instr-atstart=no",
+            "--separate-threads=yes",
             "--callgrind-out-file=counts",
             "--quiet",
             "./paths",

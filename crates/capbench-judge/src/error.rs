@@ -1,6 +1,6 @@
 //! The error of this crate. Every message is one line: what is wrong, and what to write instead.
 
-/// Goals of a search that are not valid.
+/// Why there is no judgement.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
     /// A search goal is not valid, or contradicts itself.
@@ -9,6 +9,12 @@ pub enum JudgeError {
         /// Its name, as the user wrote it.
         goal: String,
         /// What is wrong, and what to write instead.
+        reason: String,
+    },
+    /// Runs that cannot be compared.
+    #[error("compare: {reason}")]
+    Runs {
+        /// Why they cannot be compared, and which runs to name.
         reason: String,
     },
     /// A list of goals is not valid.

@@ -2,6 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`run`] | the facts of a saved run that judgement needs |
 //! | [`search`] | when a load is sustained; the result of a search |
 //! | [`limit`] | what limited a method, or its members |
 //! | [`livelock`] | which trials show receive livelock |
@@ -26,6 +27,7 @@ pub mod livelock;
 pub mod recommendation;
 pub mod reproduction;
 pub mod rfc2544;
+pub mod run;
 pub mod search;
 pub mod soak;
 pub mod sweep;

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use capbench_frames::Pps;
+use capbench_frames::TransmitSpec;
 use capbench_lab::for_tests::{live, virtual_link};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -37,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let setup = Setup {
                 method: "packet-v3".parse()?,
                 placement,
-                transmit: "packet-tx".into(),
+                transmit: TransmitSpec::plain("packet-tx"),
                 quiet: Duration::from_millis(60),
                 capture,
                 ..setup(64)

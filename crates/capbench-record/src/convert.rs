@@ -20,7 +20,8 @@ use capbench_sys::packet::Frame;
 
 pub use self::error::ConvertError;
 use self::snap_lengths::SnapLengths;
-use crate::file::copying::{RawBlock, drop_count};
+use crate::file::copying::drop_count;
+use crate::file::reading::RawBlock;
 use crate::file::{
     CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileFormat, HashAlgorithm, LeftOut, Packet,
     ReadInterface, Record, SectionDescription, encode_with_options,

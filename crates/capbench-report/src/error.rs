@@ -3,15 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why runs cannot be compared, or a report cannot be written.
+/// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// Runs that cannot be compared.
-    #[error("compare: {reason}")]
-    Comparison {
-        /// Why they cannot be compared, and which runs to name.
-        reason: String,
-    },
     /// A file of a report cannot be written.
     #[error("cannot write {path}: {1}", path = .0.display())]
     Unwritable(PathBuf, #[source] io::Error),

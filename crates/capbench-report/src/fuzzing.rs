@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::compare::of_runs;
 use capbench_judge::comparison::Thresholds;
+use capbench_judge::comparison::runs::of_runs;
 
 use crate::formats::{FORMATS, Source};
 use crate::report;
@@ -20,7 +20,7 @@ pub fn results(octets: &[u8]) {
     }
     let mut later = run.results.clone();
     later.started_unix_s = later.started_unix_s.wrapping_add(1);
-    drop(of_runs(&run.results, &later, &[], Thresholds::default()));
+    drop(of_runs(&run.results.facts(), &later.facts(), &[], Thresholds::default()));
 }
 
 #[cfg(test)]

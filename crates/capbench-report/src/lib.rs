@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`model`], [`figures`] | the contents of a report, and the format of numbers |
 //! | [`mod@report`] | builds a report from results |
-//! | [`mod@compare`] | compares two runs |
+//! | [`mod@compare`] | the document of two compared runs |
 //! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | `sections`, `tables` | charts; tables of every measurement |
 //! | [`formats`] | writers; charts are drawn by `capbench-chart` |

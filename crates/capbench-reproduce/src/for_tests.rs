@@ -5,8 +5,8 @@ use capbench_model::saved::Saved;
 use capbench_plan::Result;
 use capbench_plan::for_tests::Collector;
 
-use crate::{LeftOut, Observer};
-use capbench_judge::reproduction::Reproduction;
+use crate::Observer;
+use capbench_judge::reproduction::{LeftOut, Reproduction};
 
 /// Collects all events of a reproduction.
 pub type Collected = Collector<Reproduction>;

@@ -11,19 +11,13 @@
 //! | [`conditions`] | the scale of the published length, and other conditions |
 //! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, and their cost |
 //! | `run` | runs the experiment |
-//! | `measured` | the measurements, ready for comparison, and texts that name them |
-//! | `claim` | claims as defined in a file, and their rules |
-//! | `judging` | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
 //! | `tables` | tables as defined in a file, and how they are made |
 
 #![forbid(unsafe_code)]
 
-mod claim;
 pub mod conditions;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
-mod judging;
-mod measured;
 mod plan;
 pub mod publication;
 mod published;
@@ -34,6 +28,5 @@ mod tables;
 mod tests;
 
 pub use conditions::{Conditions, Scale};
-pub use measured::LeftOut;
 pub use publication::{PUBLICATIONS, Publication, find};
 pub use run::Observer;

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::conditions::Conditions;
 use crate::step::{Action, Case, Step};
+use capbench_judge::reproduction::measured::StepFacts;
 use capbench_judge::search::{Goal, Ratio, SearchPlan, Strategy, Width};
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
@@ -90,6 +91,17 @@ impl StepPlan {
             &self.points
         } else {
             &self.coarse_points
+        }
+    }
+
+    /// What judges of claims need to know of it.
+    pub(crate) fn facts(&self, conditions: &Conditions) -> StepFacts {
+        StepFacts {
+            name: self.name.clone(),
+            points: self.points.clone(),
+            points_here: self.points_at(conditions).to_vec(),
+            is_search: self.does == Does::Search,
+            loop_ns: self.loop_ns,
         }
     }
 

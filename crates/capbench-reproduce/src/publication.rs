@@ -6,12 +6,12 @@ use capbench_model::method_spec::MethodSpec;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::claim::Claim;
 use crate::conditions::Conditions;
-use crate::measured::figure::fill;
 use crate::plan::StepPlan;
 use crate::step::Step;
 use crate::tables::TablePlan;
+use capbench_judge::reproduction::claim::Claim;
+use capbench_judge::reproduction::measured::figure::fill;
 use capbench_judge::reproduction::{Answer, Judgement};
 use capbench_model::placement::PlacementChoice;
 use capbench_plan::Result;

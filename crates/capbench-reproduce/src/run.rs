@@ -1,11 +1,11 @@
 //! Runs an experiment: the available methods, each step, and the reports and saves after each.
 
 use crate::conditions::Conditions;
-use crate::judging::{note_chance, note_disturbance};
-use crate::measured::{Done, LeftOut, MeasuredSteps};
 use crate::publication::Publication;
 use crate::step::{Action, Case, Step};
 use capbench_judge::reproduction::Reproduction;
+use capbench_judge::reproduction::judging::{note_chance, note_disturbance};
+use capbench_judge::reproduction::measured::{Done, LeftOut, MeasuredSteps, StepFacts};
 use capbench_judge::search::{End, SearchPlan};
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -63,7 +63,8 @@ impl Publication {
         left_out: &[LeftOut],
         complete: bool,
     ) -> Reproduction {
-        let measured = MeasuredSteps { conditions, plans: &self.steps, done, left_out };
+        let steps: Vec<StepFacts> = self.steps.iter().map(|step| step.facts(conditions)).collect();
+        let measured = MeasuredSteps { steps: &steps, done, left_out };
         let mut findings: Vec<_> = self.claims.iter().flat_map(|claim| claim.judge(&measured)).collect();
         for judgement in &mut findings {
             note_disturbance(judgement, done);

@@ -3,10 +3,10 @@
 use capbench_model::saved::SavedMethod;
 use serde::Deserialize;
 
-use crate::measured::figure::Figure;
-use crate::measured::{MARKS, MeasuredSteps, Select};
-use crate::plan::{Does, gigabit};
+use crate::plan::gigabit;
 use crate::published::Data;
+use capbench_judge::reproduction::measured::figure::Figure;
+use capbench_judge::reproduction::measured::{MARKS, MeasuredSteps, Select};
 use capbench_judge::reproduction::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 
 #[derive(Debug, Deserialize)]
@@ -212,7 +212,7 @@ impl TableBuilder<'_, '_> {
 
     /// The measured value; for searches, the found rate.
     fn here(&self, of: &Select, figure: Figure) -> Cell {
-        if self.measured.plan(of).is_none_or(|plan| plan.does != Does::Search) {
+        if self.measured.plan(of).is_none_or(|plan| !plan.is_search) {
             return self.measured.seen(of).cell(figure);
         }
         let found = self.measured.found(of).unwrap_or_default();
@@ -233,10 +233,7 @@ impl TableBuilder<'_, '_> {
             .map(|(method, reason)| format!("{method} cannot run here: {reason}"))
             .collect();
         let select = Select { step: self.plan.rows_of.clone(), ..Select::default() };
-        let is_coarse = self
-            .measured
-            .plan(&select)
-            .is_some_and(|plan| plan.points_at(self.measured.conditions) != plan.points);
+        let is_coarse = self.measured.plan(&select).is_some_and(|plan| plan.points_here != plan.points);
         notes.extend(self.plan.coarse_note.clone().filter(|_| is_coarse && reasons.is_empty()));
         notes.extend(reasons);
         notes.extend(MARKS.iter().filter(|(mark, _)| has(*mark)).map(|(_, note)| (*note).into()));

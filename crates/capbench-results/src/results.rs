@@ -18,6 +18,7 @@ use capbench_judge::comparison::Comparison;
 use capbench_judge::recommendation::Recommendation;
 use capbench_judge::reproduction::Reproduction;
 use capbench_judge::rfc2544::Tested;
+use capbench_judge::run::RunFacts;
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::soak::segment::Segment;
@@ -131,6 +132,21 @@ impl Results {
     /// The command of the run, if its command line names one.
     pub fn command_word(&self) -> Option<&str> {
         self.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
+    }
+
+    /// The facts that judgement needs.
+    pub fn facts(&self) -> RunFacts<'_> {
+        RunFacts {
+            command: &self.command,
+            started_unix_s: self.started_unix_s,
+            complete: self.complete,
+            environment: &self.environment,
+            statements: &self.statements,
+            trials: &self.trials,
+            searches: &self.searches,
+            sweeps: &self.sweeps,
+            soak: self.soak.as_ref(),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use capbench_capture::{Capture, Interface, METHODS, Visitor, methods, open_with}
 use capbench_frames::write::{PlanFrames, WriteFrames};
 use capbench_frames::{
     Classifier, FlowCommand, FlowDefaults, FlowOrder, FrameLayout, FramePlan, FrameSize, MergedFlows, Mtu,
-    PacketFile, Schedule, Sizes, Stamp, StreamId, TrialId, Turn,
+    PacketFile, Schedule, Sizes, Stamp, StreamId, TransmitSpec, TrialId, Turn,
 };
 use capbench_host::bed::{Bed, BedOptions};
 use capbench_lab::receiver::{StreamSet, Streams, Verifier};
@@ -261,7 +261,7 @@ fn send(interface: capbench_sys::host::InterfaceIndex) {
     let sizes = Sizes::Fixed(FrameSize::LEAST);
     let plan = FramePlan::new(FrameLayout::default(), sizes, Mtu(1500)).unwrap();
     let config = TransmitConfig::for_frames(interface, &plan, Refusal::Repeat);
-    let mut opened = method("packet-tx").unwrap().open(&config).unwrap()(0).unwrap();
+    let mut opened = method(&TransmitSpec::plain("packet-tx")).unwrap().open(&config).unwrap()(0).unwrap();
     let job = SendJob {
         frames: (&plan).into(),
         schedule: &Schedule::Maximum,

@@ -26,7 +26,6 @@ use capbench_model::trial::Verdict;
 use capbench_plan::PlanError;
 use capbench_record::RecordError;
 use capbench_record::recording::End;
-use capbench_report::ReportError;
 use capbench_results::Results;
 use capbench_traffic::TrafficError;
 use capbench_tune::TuneError;
@@ -433,8 +432,8 @@ fn meant(error: &clap::Error) -> Option<&str> {
 
 fn of_error(error: &anyhow::Error) -> u8 {
     let of = |cause: &(dyn std::error::Error + 'static)| {
-        let is_of_flags = matches!(cause.downcast_ref(), Some(ReportError::Comparison { .. }))
-            || matches!(cause.downcast_ref(), Some(DatasetError::Comparison(_) | DatasetError::Label(..)));
+        let is_of_flags =
+            matches!(cause.downcast_ref(), Some(DatasetError::Comparison(_) | DatasetError::Label(..)));
         let fixed = [
             (
                 cause.is::<Usage>() || cause.is::<FrameError>() || cause.is::<JudgeError>() || is_of_flags,

@@ -15,7 +15,7 @@
 //!
 //! With `-Z` nothing is kept. A capability that the process did not have is never added.
 
-mod listening;
+pub mod listening;
 
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,6 @@ use capbench_sys::host::identity::{self, Identity};
 use capbench_sys::host::local_time::format_local;
 use capbench_sys::host::{SysfsView, privileges};
 use capbench_why::{Sampler, Tracing, Watch};
-
-pub use listening::keep_for_agent;
-#[cfg(feature = "otg")]
-pub use listening::keep_for_ports;
 
 /// Paths that `record` still reads: counters, free memory, and the time zone.
 const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];

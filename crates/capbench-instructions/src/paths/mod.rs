@@ -1,4 +1,4 @@
-//! The paths: what each packet passes, without the kernel, threads and files.
+//! The paths: what each packet passes, without the kernel, other threads and the disk.
 
 mod receive;
 mod record;

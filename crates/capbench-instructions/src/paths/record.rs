@@ -3,20 +3,23 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use capbench_capture::capture::OwnedBatch;
-use capbench_model::units::SnapLength;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_record::file::{
     ETHERNET, Encoder, HashAlgorithm, InterfaceDescription, PacketFacts, SectionDescription,
 };
-use capbench_record::merge::{Merge, Moment, Origin, PortPlan};
+use capbench_record::merge::{self, Merge, Moment, PortPlan};
+use capbench_record::writing::{EncodeRecord, FileEnds, Origin, Output, WriteOptions};
 use capbench_sys::packet::{Block, Frame};
 
 use crate::counter::Counter;
-use crate::inputs::{Input, PACKETS};
+use crate::inputs::{FIRST_NS, Input, PACKETS};
 
-/// Octets of a buffer for records: it is used again when it is full.
-const BUFFER_OCTETS: usize = 1 << 20;
+/// A buffer for the records of all packets.
+const BUFFER: ByteCount = ByteCount(32 << 20);
+/// As few buffers as the writer works with.
+const POOL: ByteCount = ByteCount(4 * BUFFER.0);
 
 /// Blocks in the ring of each merged capture: more than the merge keeps.
 const RING_BLOCKS: u32 = 64;
@@ -31,21 +34,68 @@ pub fn run(counter: &mut Counter, input: &Input) -> Result<()> {
     merge(counter, "merge, two captures", vec![input.blocks(0, 2)?, input.blocks(1, 2)?], input)
 }
 
+/// Encodes into a buffer of the thread that writes, as `record` does. One buffer holds all packets, so that the two threads do not
+/// exchange any while instructions are counted: how often one waits for the other depends on the host.
 fn encode(counter: &mut Counter, path: &str, encoder: &Encoder, input: &Input) -> Result<()> {
     let frames = input.frames();
-    let facts = PacketFacts { interface: 0, queue: None, dropped: None };
-    let mut buffer = vec![0; BUFFER_OCTETS];
-    let largest = encoder.largest_record();
-    counter.count(path, input.sizes, || {
-        let mut used = 0;
-        for frame in &frames {
-            if used + largest > BUFFER_OCTETS {
-                used = 0;
-            }
-            let record = encoder.encode(black_box(frame), black_box(&facts), &mut buffer[used..]);
-            used += record.expect("there is room for any record");
+    let folder = tempfile::tempdir()?;
+    let file = WriteOptions::new(folder.path().join("recorded"));
+    let options = WriteOptions { buffer: BUFFER, pool: POOL, syncs: false, ..file };
+    let mut ends = Header(encoder.header());
+    let output = Output::open(&options, encoder.extent(), FIRST_NS, &mut ends)?;
+    let mut recorder = Recorder { encoder, output, ends };
+    // The first packet gets the buffer from the writer.
+    recorder.record(&frames[..1]);
+    let mut recorded = 0;
+    counter.count(path, input.sizes, || recorded = recorder.record(&frames))?;
+    ensure!(recorded == PACKETS, "the writer had a buffer for {recorded} packets of {PACKETS}");
+    recorder.output.finish(&mut recorder.ends);
+    Ok(())
+}
+
+struct Recorder<'a> {
+    encoder: &'a Encoder,
+    output: Output,
+    ends: Header,
+}
+
+impl Recorder<'_> {
+    /// Records frames, and returns how many there was room for. Not inlined: it is compiled once, as in `record`.
+    #[inline(never)]
+    fn record(&mut self, frames: &[Frame<'_>]) -> usize {
+        let facts = PacketFacts { interface: 0, queue: None, dropped: None };
+        let mut recorded = 0;
+        for frame in frames {
+            let record = FrameToEncode { encoder: self.encoder, frame, facts: black_box(facts) };
+            let origin = Origin { interface: record.facts.interface, time_ns: frame.time_ns };
+            recorded += usize::from(self.output.packet(origin, &mut self.ends, record).is_ok());
         }
-    })
+        recorded
+    }
+}
+
+struct FrameToEncode<'a> {
+    encoder: &'a Encoder,
+    frame: &'a Frame<'a>,
+    facts: PacketFacts,
+}
+
+impl EncodeRecord for FrameToEncode<'_> {
+    #[inline(always)]
+    fn encode(&self, room: &mut [u8]) -> Option<usize> {
+        self.encoder.encode(self.frame, &self.facts, room)
+    }
+}
+
+/// The header of a file, which has no trailer.
+struct Header(Vec<u8>);
+
+impl FileEnds for Header {
+    fn header(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0);
+    }
+
+    fn trailer(&mut self, _: &mut Vec<u8>) {}
 }
 
 /// Merges captures whose blocks come in turn.
@@ -79,8 +129,8 @@ fn merge(counter: &mut Counter, path: &str, captures: Vec<Vec<Block>>, input: &I
 }
 
 /// No time passes: what is certain is delivered.
-const NOW: Moment = Moment { real_ns: crate::inputs::FIRST_NS, monotonic_ns: 1 };
+const NOW: Moment = Moment { real_ns: FIRST_NS, monotonic_ns: 1 };
 
-fn deliver(_: Origin<'_, OwnedBatch>, frame: &Frame<'_>) {
+fn deliver(_: merge::Origin<'_, OwnedBatch>, frame: &Frame<'_>) {
     black_box(frame);
 }

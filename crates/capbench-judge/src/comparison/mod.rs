@@ -1,4 +1,4 @@
-//! Comparisons by set-up: methods that took turns in one run, and two runs in `compare` of capbench-report.
+//! Comparisons by set-up: methods that took turns in one run, and two runs.
 //!
 //! A comparison is a pure function of trials. A regression or an improvement meets two conditions. Chance does not explain it,
 //! by a permutation test corrected after Holm for all tests. And it exceeds a stated threshold. For everything else, the
@@ -11,10 +11,12 @@
 //! | `samples` | the figures of a trial, the pace of its CPUs, and which trials have none |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
+//! | [`runs`] | two saved runs |
 
 pub mod contrast;
 pub mod measure;
 mod pairs;
+pub mod runs;
 pub mod samples;
 pub mod setup;
 

@@ -15,6 +15,15 @@ pub(super) const STATISTICS: u32 = 5;
 /// Enhanced Packet Block, section 4.3.
 pub(super) const ENHANCED_PACKET: u32 = 6;
 
+/// Types of blocks that the reader does not decode: sections 4.5, 4.7, 4.8 and 4.9.
+pub(super) mod kind {
+    pub(in crate::file) const NAMES: u32 = 4;
+    pub(in crate::file) const JOURNAL: u32 = 9;
+    pub(in crate::file) const SECRETS: u32 = 10;
+    pub(in crate::file) const CUSTOM: u32 = 0x0bad;
+    pub(in crate::file) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
+}
+
 /// Byte-Order Magic.
 pub(super) const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// Type, length and length again.

@@ -6,30 +6,13 @@
 
 use super::blocks::{
     BYTE_ORDER, COMMENT, ENHANCED_PACKET, FRAMING, INTERFACE, OLD_PACKET, SECTION, STATISTICS, interface,
-    packet, section, statistics,
+    kind, packet, section, statistics,
 };
-use super::reading::{LeftOut, Order, Packet, RawOptions};
-
-/// Types of blocks that the reader does not decode: sections 4.5, 4.7, 4.8 and 4.9.
-pub(super) mod kind {
-    pub(in crate::file) const NAMES: u32 = 4;
-    pub(in crate::file) const JOURNAL: u32 = 9;
-    pub(in crate::file) const SECRETS: u32 = 10;
-    pub(in crate::file) const CUSTOM: u32 = 0x0bad;
-    pub(in crate::file) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
-}
+use super::reading::{LeftOut, Order, Packet, RawBlock, RawOptions};
 
 /// Custom options: a text or octets that may be copied, or may not.
 const CUSTOM_OPTIONS: [u16; 2] = [2988, 2989];
 const CUSTOM_OPTIONS_NO_COPY: [u16; 2] = [19372, 19373];
-
-/// A block as it is in the file, without its framing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawBlock<'a> {
-    kind: u32,
-    order: Order,
-    body: &'a [u8],
-}
 
 /// How the octets of an option's value depend on the byte order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,17 +148,7 @@ impl RawOptions<'_> {
     }
 }
 
-impl<'a> RawBlock<'a> {
-    /// Of all octets of a block.
-    pub(super) fn new(kind: u32, order: Order, block: &'a [u8]) -> Option<Self> {
-        Some(Self { kind, order, body: block.get(8..block.len().checked_sub(4)?)? })
-    }
-
-    /// Whether it describes an interface.
-    pub(crate) fn is_interface(&self) -> bool {
-        self.kind == INTERFACE
-    }
-
+impl RawBlock<'_> {
     /// The whole block, little-endian. Counts what is left out of it; `None` if all of it is. For blocks that are no packets.
     pub(crate) fn copy(&self, left_out: &mut LeftOut) -> Option<Vec<u8>> {
         let mut block = Vec::with_capacity(FRAMING + self.body.len() + 4);

@@ -20,5 +20,5 @@ mod stream;
 mod tests;
 
 pub use eras::Moment;
-pub use port::PortPlan;
-pub use stream::{Merge, MergeTally, Origin, PortTally};
+pub use port::{PortPlan, PortTally};
+pub use stream::{Merge, MergeTally, Origin};

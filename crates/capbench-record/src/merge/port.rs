@@ -5,7 +5,19 @@ use std::time::Duration;
 
 use super::eras::{Reached, nanoseconds};
 use super::run::Key;
-use super::stream::PortTally;
+
+/// Counters of the merge for a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortTally {
+    /// Frames delivered.
+    pub frames: u64,
+    /// Frames that were older than a frame delivered before. They come after it in the stream.
+    pub late: u64,
+    /// Maximum lateness in nanoseconds; absent if no frame was late. Late frames from before a backward clock step do not count.
+    pub latest_ns: Option<u64>,
+    /// Batches whose frames were not in time order.
+    pub unsorted_batches: u64,
+}
 
 /// Properties of a port, known before its first batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use capbench_capture::capture::SeekableBatch;
 use capbench_sys::packet::Frame;
 
 use super::eras::{Eras, Moment};
-use super::port::{Held, Port, PortPlan};
+use super::port::{Held, Port, PortPlan, PortTally};
 use super::run::{Entry, Key, Run, Runs, stretches};
 
 /// Several ports as one stream in time order.
@@ -306,19 +306,6 @@ pub struct MergeTally {
     pub clock_set_back: u64,
     /// How often it was set forward by more than a second, seen in the `now` of the calls.
     pub clock_set_forward: u64,
-}
-
-/// Counters of the merge for a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortTally {
-    /// Frames delivered.
-    pub frames: u64,
-    /// Frames that were older than a frame delivered before. They come after it in the stream.
-    pub late: u64,
-    /// Maximum lateness in nanoseconds; absent if no frame was late. Late frames from before a backward clock step do not count.
-    pub latest_ns: Option<u64>,
-    /// Batches whose frames were not in time order.
-    pub unsorted_batches: u64,
 }
 
 /// How far a run was delivered.

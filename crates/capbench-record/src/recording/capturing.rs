@@ -21,7 +21,6 @@ use super::dispatch::{Destination, Dispatch};
 use super::file_recorder::FileRecorder;
 use super::merging::{Port, batches_of, plan_of};
 use super::plan::Source;
-use super::session::no_thread;
 use crate::error::{RecordError, Result};
 use crate::merge::PortPlan;
 
@@ -169,4 +168,9 @@ impl Visitor for Loop<'_> {
             }
         }))
     }
+}
+
+/// A thread could not be started.
+pub(super) fn no_thread(source: std::io::Error) -> RecordError {
+    RecordError::WorkerPool { reason: format!("the system starts no thread for it: {source}") }
 }

@@ -17,9 +17,9 @@ use capbench_sys::packet::Frame;
 
 use super::board::{CaptureBoard, HandledRequests, InterfaceBoard, Requests};
 use super::capture_loop::Due;
+use super::encoded::Encoded;
 use super::file_recorder::FileRecorder;
 use super::losses::{Boundary, Unplaced};
-use super::workers::Encoded;
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
 use crate::writing::WriterGauge;
 

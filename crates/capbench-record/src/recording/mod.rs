@@ -9,6 +9,7 @@
 //! | `alone` | records a single capture: encodes frames in the ring, or writes its blocks straight from there |
 //! | `dispatch` | passes batches of a capture to the merge or to workers |
 //! | `workers` | workers that encode batches and pass them to the merge |
+//! | `encoded` | a batch whose frames are encoded |
 //! | `merging` | records the frames of several captures in time order: a heap in a thread |
 //! | `capture_side` | an open capture without its frames: counters, status of the interface, end |
 //! | `file_recorder` | writes frames and statistics to the output, each with its drop count |
@@ -39,6 +40,7 @@ mod capture_side;
 mod capturing;
 mod dispatch;
 pub mod document;
+mod encoded;
 mod file_recorder;
 pub mod ledger;
 mod link;
@@ -51,4 +53,5 @@ mod workers;
 
 pub use account::{Account, InterfaceAccount};
 pub use plan::{Plan, Source, Workers};
-pub use session::{AccountRequest, End, Finished, Opened, Session};
+pub use session::accounting::AccountRequest;
+pub use session::{End, Finished, Opened, Session};

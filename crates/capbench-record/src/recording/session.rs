@@ -1,6 +1,6 @@
 //! Opens, starts, queries and ends a recording.
 
-mod accounting;
+pub mod accounting;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,11 +11,9 @@ use std::time::Instant;
 use capbench_model::running::Running;
 use capbench_sys::host::affinity::pin_current_thread;
 
-pub use accounting::AccountRequest;
-
 use super::account::Account;
 use super::board::{CaptureBoard, InterfaceBoard, Requests};
-use super::capturing::{Capturing, Job, Ready};
+use super::capturing::{Capturing, Job, Ready, no_thread};
 use super::dispatch::Destination;
 use super::file_recorder::FileRecorder;
 use super::merging::{self, MergeEvent, Port};
@@ -272,23 +270,6 @@ impl Session {
         self.gauge.read()
     }
 
-    /// State so far. The numbers are read one after the other; kernel counters are as of their last reading.
-    pub fn account(&self) -> Account {
-        accounting::account(self, &self.gauge.read(), None)
-    }
-
-    /// Requests a consistent account: its counters are read after this call. Does not wait.
-    pub fn request_account(&self) -> AccountRequest {
-        let request = AccountRequest::of(self);
-        self.requests.statistics();
-        request
-    }
-
-    /// The requested account, once the counters of all captures were read. An overloaded capture reads them within three seconds.
-    pub fn requested_account(&self, request: &AccountRequest) -> Option<Account> {
-        request.answer(self)
-    }
-
     /// Ends the recording, and waits until everything is written.
     pub fn finish(mut self) -> Finished {
         self.requests.stop();
@@ -325,7 +306,7 @@ impl Session {
             }
             None => self.gauge.read(),
         };
-        let account = accounting::account(&self, &counts, merged);
+        let account = self.account_of(&counts, merged);
         // The captures have dropped their references.
         if let Some(mut workers) = self.workers.take().and_then(Arc::into_inner) {
             let failed = workers.finish();
@@ -342,9 +323,4 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.requests.stop();
     }
-}
-
-/// A thread could not be started.
-pub(super) fn no_thread(source: std::io::Error) -> RecordError {
-    RecordError::WorkerPool { reason: format!("the system starts no thread for it: {source}") }
 }

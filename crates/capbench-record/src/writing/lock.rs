@@ -16,7 +16,6 @@ use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, major, minor, stat
 use rustix::io::Errno;
 
 use super::failure::Refused;
-use super::part::has_no_locks;
 
 /// Suffix of a lock file's name, which begins with a dot.
 const ENDING: &[u8] = b".lock";
@@ -144,6 +143,11 @@ fn process_in(locks: &str, file: &Stat) -> Option<u32> {
             .flatten()
             .filter(|process| *process > 0)
     })
+}
+
+/// Whether flock(2) failed because the file system has no locks, like some network file systems.
+pub(super) fn has_no_locks(error: Errno) -> bool {
+    matches!(error, Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
 }
 
 #[cfg(test)]

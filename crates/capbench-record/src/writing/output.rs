@@ -16,7 +16,7 @@ use super::files::{Opener, opener};
 use super::keeper::Keeper;
 use super::lock::RecordingLock;
 use super::options::{WhenFull, WriteOptions};
-use super::pool::Pool;
+use super::pool::{NoRoom, Pool};
 use super::rotation::{Next, Position};
 use super::writer::{Ending, Writer};
 use crate::error::{RecordError, Result};
@@ -41,17 +41,6 @@ impl<F: Fn(&mut [u8]) -> Option<usize>> EncodeRecord for F {
     fn encode(&self, room: &mut [u8]) -> Option<usize> {
         self(room)
     }
-}
-
-/// Why there is no room for a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoRoom {
-    /// All buffers wait for the writer. The packet counts as refused.
-    Full,
-    /// The record is larger than a buffer. The packet counts as refused.
-    TooLong,
-    /// The recording has ended: [`Output::finish`] returns why. The packet counts as refused if writing failed.
-    Ended,
 }
 
 /// Records on their way to files. Dropped without [`Output::finish`], it still writes all its records.

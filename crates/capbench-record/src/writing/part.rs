@@ -20,7 +20,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::failure::Refused;
-use super::lock;
+use super::lock::{self, has_no_locks};
 use super::names::COMPRESSED;
 
 /// Suffix of an incomplete file's name.
@@ -226,11 +226,6 @@ fn exclusive_lock(file: &File) -> Result<(), Errno> {
         thread::sleep(LOCK_PAUSE);
     }
     Err(Errno::WOULDBLOCK)
-}
-
-/// Whether flock(2) failed because the file system has no locks, like some network file systems.
-pub(super) fn has_no_locks(error: Errno) -> bool {
-    matches!(error, Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
 }
 
 /// A name with `-N` before its extension (and before `.zst`); unchanged for 0.

@@ -12,7 +12,17 @@ use std::time::Duration;
 
 use super::buffer::Buffer;
 use super::counts::Gauge;
-use super::output::NoRoom;
+
+/// Why there is no room for a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoom {
+    /// All buffers wait for the writer. The packet counts as refused.
+    Full,
+    /// The record is larger than a buffer. The packet counts as refused.
+    TooLong,
+    /// The recording has ended: [`super::Output::finish`] returns why. The packet counts as refused if writing failed.
+    Ended,
+}
 
 /// Empty and full buffers.
 #[derive(Debug)]

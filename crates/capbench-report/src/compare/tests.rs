@@ -6,7 +6,6 @@ mod loss;
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
-use super::*;
 use capbench_judge::comparison::*;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
@@ -41,6 +40,15 @@ fn run(plan: &BenchPlan, laboratory: &mut dyn Laboratory, seed: u64) -> Results 
 
 fn bench(visits: u32, work_ns: u32, seed: u64) -> Results {
     run(&plan(visits, work_ns), &mut path(seed), seed)
+}
+
+fn of_runs(
+    then: &Results,
+    now: &Results,
+    across: &[Field],
+    thresholds: Thresholds,
+) -> capbench_judge::Result<Comparison> {
+    runs::of_runs(&then.facts(), &now.facts(), across, thresholds)
 }
 
 fn compared(then: &Results, now: &Results) -> Comparison {

@@ -1,9 +1,9 @@
 //! Changes for the worse or better between two runs, or between methods that took turns.
+use capbench_judge::comparison::runs::NOISY;
 use capbench_judge::comparison::{Comparison, Contrast, Judgement, Scale};
 use capbench_results::Results;
 
 use super::{capital, sentence};
-use crate::compare::NOISY;
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
 

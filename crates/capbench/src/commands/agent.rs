@@ -14,7 +14,7 @@ use clap::Args;
 use crate::built;
 use crate::exit::{self, Exit, Usage};
 use crate::flag_values::{frames_per_second, positive_duration};
-use crate::privileges::keep_for_agent;
+use crate::privileges::listening::keep_for_agent;
 
 #[derive(Args, Clone, Debug)]
 pub struct AgentFlags {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_dataset::{compare as datasets, page};
+use capbench_judge::comparison::runs::of_runs;
 use capbench_judge::comparison::{Comparison, Field};
-use capbench_report::compare::{Document, NamedRun, of_runs};
+use capbench_report::compare::{Document, NamedRun};
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::model::Report;
 use capbench_report::{report, save};
@@ -125,7 +126,8 @@ fn compared(
     flags: &CompareFlags,
     [(then_path, then), (now_path, now)]: [(&Path, &Run); 2],
 ) -> Result<Comparison> {
-    let found = of_runs(&then.results, &now.results, &flags.across, flags.thresholds.thresholds());
+    let found =
+        of_runs(&then.results.facts(), &now.results.facts(), &flags.across, flags.thresholds.thresholds());
     let sides = [("A", then_path, then), ("B", now_path, now)];
     let mut comparison = found.inspect_err(|_| {
         for (_, path, run) in sides {

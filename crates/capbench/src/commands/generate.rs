@@ -11,6 +11,7 @@ use clap::{Args, Command, ValueEnum};
 use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 
+use self::reference::escaped;
 use crate::exit::Exit;
 use crate::help;
 
@@ -117,9 +118,4 @@ fn commands(cli: &Command) -> String {
         }
     }
     text
-}
-
-/// Text as roff(7) prints it unchanged.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq")
 }

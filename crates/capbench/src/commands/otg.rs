@@ -15,7 +15,7 @@ use clap::Args;
 
 use crate::exit::{Exit, Usage};
 use crate::flag_values::{frames_per_second, positive_duration};
-use crate::privileges::keep_for_ports;
+use crate::privileges::listening::keep_for_ports;
 use crate::signals::Stop;
 
 #[derive(Args, Clone, Debug)]

@@ -1,84 +1,24 @@
 //! `capbench tune`: which settings of an interface and its host stand against capture; changes and restores them.
 
+mod changes;
+mod flags;
 mod restoring;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use capbench_host::bed::{PortLock, Side};
-use capbench_host::links::Links;
-use capbench_host::{HostError, environment};
+use capbench_host::environment;
 use capbench_model::environment::interface::{PathInterface, Role};
 use capbench_results::read::read;
-use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
-use capbench_sys::host::capability::{self, Capability};
-use capbench_tune::{
-    Check, Facts, Folder, Identity, ItemName, Journal, Live, Outcome, Setting, State, TuneError, Wishes,
-    apply, judge,
-};
-use clap::{Args, ValueEnum};
+use capbench_sys::host::affinity::online_cpus;
+use capbench_tune::{Check, Facts, Folder, Identity, Journal, Live, Outcome, State, TuneError, apply, judge};
 
+use self::changes::{Lines, boot, every_identity, folder};
+use self::flags::Action;
+pub use self::flags::TuneFlags;
 use crate::exit::{Exit, FAILED, Usage};
 use crate::output::{print, print_json};
-
-#[derive(Args, Clone, Debug)]
-#[command(
-    after_help = "check: exit code 0 if nothing stands against capture, 3 if a setting does. apply and restore: 1 if a change \
-could not be made. docs/tune.md"
-)]
-pub struct TuneFlags {
-    /// What to do
-    #[arg(value_enum)]
-    action: Action,
-    /// Interface of the capture
-    #[arg(short = 'i', long, value_name = "IF", required_unless_present_any = ["run", "list"])]
-    interface: Option<String>,
-    /// check: what stood against capture in a saved run, from what it recorded; its directory, or its results.json
-    #[arg(long, value_name = "DIR")]
-    run: Option<PathBuf>,
-    /// CPUs for capture, such as 2-5 or 2,4 [default: those next to the card]
-    #[arg(long, value_name = "LIST", value_parser = cpus)]
-    cpus: Option<CpuList>,
-    /// Items to look at, such as rings,interrupts [default: all]
-    #[arg(long, value_name = "ITEM", value_delimiter = ',')]
-    only: Vec<ItemName>,
-    /// Folder of the saved settings
-    #[arg(long, value_name = "DIR", default_value = "/var/lib/capbench/tune")]
-    state: PathBuf,
-    /// Apply to an interface with an address or a default route: its link can be interrupted
-    #[arg(long)]
-    isolated: bool,
-    /// Overwrite what somebody else changed since apply; restore: forget what cannot be restored
-    #[arg(long)]
-    force: bool,
-    /// restore: list the saved settings, each with its interface; restores nothing
-    #[arg(long, conflicts_with = "interface")]
-    list: bool,
-    /// check: one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Action {
-    /// Say what stands against capture; changes nothing
-    Check,
-    /// Print the commands that change it; changes nothing
-    Plan,
-    /// Save the settings, then make these changes
-    Apply,
-    /// Set everything as it was before apply
-    Restore,
-}
-
-#[derive(Clone, Debug)]
-struct CpuList(Vec<u32>);
-
-fn cpus(text: &str) -> Result<CpuList, String> {
-    let list = parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
-    let list = list.ok_or_else(|| "write CPUs as a list such as 2-5 or 2,4".to_owned())?;
-    Ok(CpuList(list.into_iter().map(|cpu| cpu.number()).collect()))
-}
 
 pub fn run(flags: &TuneFlags) -> Result<Exit> {
     if flags.json && flags.action != Action::Check {
@@ -102,17 +42,6 @@ pub fn run(flags: &TuneFlags) -> Result<Exit> {
         Action::Apply => change(flags),
         Action::Restore if flags.list => restoring::list(flags),
         Action::Restore => restoring::restore_saved(flags),
-    }
-}
-
-impl TuneFlags {
-    fn wishes(&self) -> Wishes {
-        let cpus = self.cpus.as_ref().map(|list| list.0.clone()).unwrap_or_default();
-        Wishes { cpus, only: self.only.clone() }
-    }
-
-    fn interface(&self) -> &str {
-        self.interface.as_deref().expect("clap asks for one where there is no --run")
     }
 }
 
@@ -184,34 +113,6 @@ fn placement_of(interface: &PathInterface) -> String {
     format!("placement {}", names.join(" and "))
 }
 
-/// What both commands need that change something: the privilege, the folder of saved settings, what identifies the interface and
-/// the start of the host.
-fn folder(flags: &TuneFlags, creates: bool) -> Result<Option<Folder>> {
-    let missing = capability::effective()?.missing(&[Capability::NetAdmin, Capability::SysAdmin]);
-    if !missing.is_empty() {
-        let reason = format!("the process lacks {}, which changes settings", missing[0]);
-        return Err(HostError::Privilege { reason, next: "run it as root".into() }.into());
-    }
-    Ok(Folder::open(&flags.state, creates)?)
-}
-
-fn boot() -> Result<String> {
-    const FILE: &str = "/proc/sys/kernel/random/boot_id";
-    Ok(std::fs::read_to_string(FILE).map_err(|error| HostError::reading(FILE, error))?.trim().to_owned())
-}
-
-/// Every interface of this network namespace.
-fn every_side() -> Result<Vec<Side>> {
-    let links = Links::of_current_namespace()?.all()?;
-    // One that has gone meanwhile is left out.
-    Ok(links.iter().filter_map(|link| Side::named(&link.name).ok()).collect())
-}
-
-/// What identifies every interface of this network namespace.
-fn every_identity() -> Result<Vec<Identity>> {
-    Ok(every_side()?.iter().map(Identity::of).collect())
-}
-
 /// The saved state of an interface, under its present name. Under another name it is saved anew.
 fn adopted(folder: &mut Folder, identity: &Identity, boot: &str) -> Result<Option<State>> {
     let Some(state) = folder.load_of(&identity.interface, &every_identity()?, boot)? else {
@@ -266,22 +167,4 @@ fn change(flags: &TuneFlags) -> Result<Exit> {
         ),
     })?;
     Ok(if is_complete { Exit::Done } else { Exit::Partly(FAILED) })
-}
-
-/// Prints a line for each change when it is made. A closed pipe must not end a command between two changes.
-#[derive(Default)]
-struct Lines {
-    failure: Option<anyhow::Error>,
-}
-
-impl Lines {
-    fn add(&mut self, setting: &Setting, outcome: &Outcome) {
-        if *outcome != Outcome::Already && self.failure.is_none() {
-            self.failure = print(&format!("{setting}: {outcome}\n")).err();
-        }
-    }
-
-    fn finish(self) -> Result<()> {
-        self.failure.map_or(Ok(()), Err)
-    }
 }

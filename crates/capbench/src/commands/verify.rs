@@ -12,7 +12,7 @@ use capbench_record::file::FileFormat;
 use capbench_report::printable;
 use clap::Args;
 
-use self::document::Document;
+use self::document::{Document, RANGES};
 use crate::capture_files;
 use crate::exit::{self, Exit, Usage};
 use crate::flags::LayoutFlags;
@@ -38,9 +38,6 @@ pub struct VerifyFlags {
     #[command(flatten)]
     layout: LayoutFlags,
 }
-
-/// Missing ranges printed per trial.
-const RANGES: usize = 20;
 
 pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let asks_for_stamps = !flags.trial.is_empty() || flags.frames.is_some();

@@ -1,5 +1,6 @@
 //! Saves every trial when it ends, and shows the progress of a run on standard error.
 
+use capbench_judge::reproduction::LeftOut;
 use capbench_judge::reproduction::Reproduction;
 use capbench_judge::rfc2544::Tested;
 use capbench_judge::search::SearchOutcome;
@@ -19,7 +20,6 @@ use capbench_plan::sweep;
 use capbench_plan::{PlanError, Result};
 use capbench_report::ReportError;
 use capbench_report::printable;
-use capbench_reproduce::{self, LeftOut};
 use capbench_results::{Results, RunDirectory};
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -22,17 +22,17 @@ pub struct TextfileFlags {}
 
 /// Nothing is exported.
 #[derive(Clone, Debug, Default)]
-pub struct MetricsOutput;
+pub struct MetricsOutput {}
 
 impl From<MetricsFlags> for MetricsOutput {
     fn from(_: MetricsFlags) -> Self {
-        Self
+        Self {}
     }
 }
 
 impl From<TextfileFlags> for MetricsOutput {
     fn from(_: TextfileFlags) -> Self {
-        Self
+        Self {}
     }
 }
 

@@ -26,15 +26,13 @@ use capbench_record::writing::WriteOptions;
 use capbench_sys::host::interface::LinkLayer;
 use clap::Args;
 
+pub use self::install::PROGRAM;
 use super::Wanted;
 use crate::exit::{Exit, Usage};
 use crate::flags::CaptureFlags;
 use crate::output::print;
 use crate::privileges;
 use crate::signals::Stop;
-
-/// The name under which Wireshark finds this program, and starts it without a subcommand.
-pub const PROGRAM: &str = "capbench-extcap";
 
 #[derive(Args, Clone, Debug)]
 pub struct ExtcapFlags {
@@ -130,7 +128,7 @@ pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
     if question.extcap_dlts {
         print(&grammar::dlts(Side::named(name)?.layer()?))?;
     } else if question.extcap_config {
-        print(&grammar::config(&runnable()))?;
+        print(&grammar::config(&runnable(), DEFAULT_METHOD))?;
     } else if let (true, Some(fifo)) = (question.capture, &question.fifo) {
         let stop = Stop::install()?;
         return capture_to(fifo, &stop, || source(flags, name));

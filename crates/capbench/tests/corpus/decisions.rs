@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
+use capbench_judge::search::SearchOutcome;
 use capbench_model::TrialError;
-use capbench_plan::search::SearchOutcome;
 use serde_json::Value;
 
 use crate::accepted;
-use crate::imports::{Load, Results, Stored, Sustains, Trial, TrialResult, livelock, recommend};
+use crate::imports::{Load, Results, Stored, Sustains, Trial, TrialResult, livelock, recommend, search};
 use crate::members;
 
 /// Losses that may be allowed, and factors of the offered loads that are asked about.
@@ -48,8 +48,9 @@ pub fn searches_again(results: &Results) -> Vec<String> {
 /// Whether each method sustains half, all and more of the middle one of its delivered rates.
 fn sustained(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
-    let methods: BTreeSet<&String> = results.trials.iter().map(|trial| &trial.profile.method).collect();
+    let methods: BTreeSet<_> = results.trials.iter().map(|trial| &trial.profile.method).collect();
     for method in methods.into_iter().take(MOST_METHODS) {
+        let Some(spec) = method.known() else { continue };
         let of_method = results.trials.iter().filter(|trial| trial.profile.method == *method);
         let mut rates: Vec<f64> = of_method.map(|trial| trial.delivered_pps).collect();
         rates.sort_by(f64::total_cmp);
@@ -58,10 +59,8 @@ fn sustained(results: &Results) -> Vec<String> {
             let mut answers = Vec::new();
             for factor in FACTORS {
                 let pps = middle * factor;
-                answers.push(format!(
-                    "{:?}",
-                    Sustains::of(&results.trials, &results.searches, method, pps, loss)
-                ));
+                answers
+                    .push(format!("{:?}", Sustains::of(&results.trials, &results.searches, spec, pps, loss)));
             }
             lines.push(format!("sustained by {method} with {loss} loss: {}", answers.join(" ")));
         }
@@ -106,7 +105,7 @@ fn searched_again(results: &Results, outcome: &SearchOutcome) -> Vec<String> {
         Err(why) => return vec![why],
     };
     let mut path = SavedOnly(outcome.plan.line_rate_pps);
-    let again = match outcome.plan.run_nth(outcome.nth, "", &mut path, stored, &mut ()) {
+    let again = match search::run_nth(&outcome.plan, outcome.nth, "", &mut path, stored, &mut ()) {
         Ok(finished) => finished.outcome,
         Err(error) => return vec![error.to_string()],
     };

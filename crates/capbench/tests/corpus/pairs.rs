@@ -68,7 +68,7 @@ fn entry(name: String, lines: &[String]) -> Entry {
 }
 
 fn of_pair(names: [&str; 2], runs: [Results; 2]) -> Vec<String> {
-    let compared = match of_runs(&runs[0], &runs[1], &[], Thresholds::default()) {
+    let compared = match of_runs(&runs[0].facts(), &runs[1].facts(), &[], Thresholds::default()) {
         Ok(compared) => compared,
         Err(refusal) => return vec![format!("refused: {refusal}")],
     };

@@ -26,11 +26,10 @@ pub use record::{FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 use self::input::{Input, There};
 pub(crate) use self::octets::Order;
 use self::pcapng::Times;
-pub(crate) use self::record::RawOptions;
+pub(crate) use self::record::{RawBlock, RawOptions};
 use self::ring::Ring;
 use super::FileFormat;
 use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
-use super::copying::RawBlock;
 use super::description::SectionDescription;
 use super::verbatim::{MAGIC, PADDING, RING_BLOCK};
 

@@ -4,8 +4,8 @@ use std::io;
 
 use capbench_sys::packet::Frame;
 
+use super::super::blocks::{INTERFACE, kind};
 use super::super::clock::Clock;
-use super::super::copying::kind;
 use super::super::description::{InterfaceDescription, SectionDescription};
 use super::super::facts::{PacketFacts, packet_type_of, status_of};
 use super::super::statistics::InterfaceStatistics;
@@ -64,6 +64,26 @@ pub struct Packet<'a> {
     pub hash: Option<PacketHash<'a>>,
     /// All of its options in the file.
     pub(crate) options: RawOptions<'a>,
+}
+
+/// A block as it is in the file, without its framing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawBlock<'a> {
+    pub(in crate::file) kind: u32,
+    pub(in crate::file) order: Order,
+    pub(in crate::file) body: &'a [u8],
+}
+
+impl<'a> RawBlock<'a> {
+    /// Of all octets of a block.
+    pub(super) fn new(kind: u32, order: Order, block: &'a [u8]) -> Option<Self> {
+        Some(Self { kind, order, body: block.get(8..block.len().checked_sub(4)?)? })
+    }
+
+    /// Whether it describes an interface.
+    pub(crate) fn is_interface(&self) -> bool {
+        self.kind == INTERFACE
+    }
 }
 
 /// Options as they are in the file.

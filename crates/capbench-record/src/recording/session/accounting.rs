@@ -24,16 +24,16 @@ pub struct AccountRequest {
 }
 
 impl AccountRequest {
-    pub(super) fn of(session: &Session) -> Self {
+    fn of(session: &Session) -> Self {
         let numbers =
             |captures: &[Arc<CaptureBoard>]| captures.iter().map(|one| one.reading().number).collect();
         let readings = session.lanes.iter().map(|(_, captures)| numbers(captures)).collect();
-        Self { account: account(session, &session.gauge.read(), None), readings }
+        Self { account: session.account(), readings }
     }
 
     /// The account, with counters that every capture read after the request; `None` until then. Each place was counted before the
     /// places in front of it, so no frame is missing.
-    pub(super) fn answer(&self, session: &Session) -> Option<Account> {
+    fn answer(&self, session: &Session) -> Option<Account> {
         let mut account = self.account.clone();
         for ((interface, (_, captures)), before) in
             account.interfaces.iter_mut().zip(&session.lanes).zip(&self.readings)
@@ -69,47 +69,66 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     interface.went_down = counted.unwrap_or(interface.went_down);
 }
 
-/// The account so far; `merge` is present at the end.
-pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>) -> Account {
-    let interfaces = session.plan.sources.iter().enumerate().map(|(number, source)| {
-        let (lane, captures) = &session.lanes[number];
-        let is_here = |(port, (source, _)): (usize, &(usize, _))| (*source == number).then_some(port);
-        let ports: Vec<_> = session.captures.iter().enumerate().filter_map(is_here).collect();
-        let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
-        let lengths = lane.lengths();
-        let knows_each_length = session.plan.format != FileFormat::Verbatim;
-        let mut interface = InterfaceAccount {
-            name: source.interface.name.clone(),
-            method: source.method.to_string(),
-            members: source.members,
-            delivered: captures.iter().map(|capture| capture.delivered.load(Relaxed)).sum(),
-            queues: session.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
-            filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
-            past_end: lane.past.load(Relaxed),
-            output: written.interfaces.get(number).copied().unwrap_or_default(),
-            cut: lengths.cut_packets,
-            cut_octets: lengths.cut,
-            octets: knows_each_length.then_some(lengths.original),
-            snapped_octets: knows_each_length.then_some(lengths.snapped),
-            fill: Occupancy::fullest(captures.iter().map(|capture| capture.fills().lately())),
-            fullest: Occupancy::fullest(captures.iter().map(|capture| capture.fills().ever())),
-            reported: (session.plan.format != FileFormat::Pcap).then(|| lane.reported.load(Relaxed)),
-            behind_last: lane.pending_drops.load(Relaxed),
-            merged: merge.as_ref().map(|tally| together(session, tally, number)),
-            went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
-            is_down: captures.iter().any(|capture| capture.is_down()),
-            was_shut: captures.iter().all(|capture| capture.is_shut()),
-            ..InterfaceAccount::default()
-        };
-        read_into(&mut interface, &readings);
-        interface
-    });
-    Account {
-        interfaces: interfaces.collect(),
-        began_ns: session.began_ns,
-        time: session.start.elapsed(),
-        writer: written.clone(),
-        merge,
+impl Session {
+    /// State so far. The numbers are read one after the other; kernel counters are as of their last reading.
+    pub fn account(&self) -> Account {
+        self.account_of(&self.gauge.read(), None)
+    }
+
+    /// Requests a consistent account: its counters are read after this call. Does not wait.
+    pub fn request_account(&self) -> AccountRequest {
+        let request = AccountRequest::of(self);
+        self.requests.statistics();
+        request
+    }
+
+    /// The requested account, once the counters of all captures were read. An overloaded capture reads them within three seconds.
+    pub fn requested_account(&self, request: &AccountRequest) -> Option<Account> {
+        request.answer(self)
+    }
+
+    /// The account so far; `merge` is present at the end.
+    pub(super) fn account_of(&self, written: &WriterCounts, merge: Option<MergeTally>) -> Account {
+        let interfaces = self.plan.sources.iter().enumerate().map(|(number, source)| {
+            let (lane, captures) = &self.lanes[number];
+            let is_here = |(port, (source, _)): (usize, &(usize, _))| (*source == number).then_some(port);
+            let ports: Vec<_> = self.captures.iter().enumerate().filter_map(is_here).collect();
+            let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
+            let lengths = lane.lengths();
+            let knows_each_length = self.plan.format != FileFormat::Verbatim;
+            let mut interface = InterfaceAccount {
+                name: source.interface.name.clone(),
+                method: source.method.to_string(),
+                members: source.members,
+                delivered: captures.iter().map(|capture| capture.delivered.load(Relaxed)).sum(),
+                queues: self.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
+                filtered: self.filters_here[number].then(|| lane.filtered.load(Relaxed)),
+                past_end: lane.past.load(Relaxed),
+                output: written.interfaces.get(number).copied().unwrap_or_default(),
+                cut: lengths.cut_packets,
+                cut_octets: lengths.cut,
+                octets: knows_each_length.then_some(lengths.original),
+                snapped_octets: knows_each_length.then_some(lengths.snapped),
+                fill: Occupancy::fullest(captures.iter().map(|capture| capture.fills().lately())),
+                fullest: Occupancy::fullest(captures.iter().map(|capture| capture.fills().ever())),
+                reported: (self.plan.format != FileFormat::Pcap).then(|| lane.reported.load(Relaxed)),
+                behind_last: lane.pending_drops.load(Relaxed),
+                merged: merge.as_ref().map(|tally| together(self, tally, number)),
+                went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
+                is_down: captures.iter().any(|capture| capture.is_down()),
+                was_shut: captures.iter().all(|capture| capture.is_shut()),
+                ..InterfaceAccount::default()
+            };
+            read_into(&mut interface, &readings);
+            interface
+        });
+        Account {
+            interfaces: interfaces.collect(),
+            began_ns: self.began_ns,
+            time: self.start.elapsed(),
+            writer: written.clone(),
+            merge,
+        }
     }
 }
 

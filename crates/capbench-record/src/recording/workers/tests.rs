@@ -13,7 +13,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::stand_in::BlockKernel;
-use capbench_sys::packet::{BlockGeometry, BlockRing, FilterInstruction};
+use capbench_sys::packet::{BlockGeometry, BlockRing, FilterInstruction, Frame};
 use capbench_testing::Scratch;
 use proptest::prelude::*;
 

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::super::counts::PacketCounts;
 use super::super::options::WhenFull;
-use super::super::output::{NoRoom, Output, Recorded};
+use super::super::output::{Output, Recorded};
+use super::super::pool::NoRoom;
 use super::super::writer::Ending;
 use super::fake::FakeEnds;
 use super::stage::{ALL, By, Stage, open, put};

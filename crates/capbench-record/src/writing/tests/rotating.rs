@@ -2,7 +2,8 @@ use capbench_testing::Scratch;
 use proptest::prelude::*;
 
 use super::super::options::{WhenFull, WriteOptions};
-use super::super::output::{NoRoom, Output};
+use super::super::output::Output;
+use super::super::pool::NoRoom;
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
 use super::fake::read_record;

@@ -9,7 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use super::super::buffer::Origin;
 use super::super::files::{Opened, Opener};
 use super::super::options::WriteOptions;
-use super::super::output::{NoRoom, Output};
+use super::super::output::Output;
+use super::super::pool::NoRoom;
 use super::super::sink::{Medium, Sink};
 use super::fake::{self, FakeEnds, read_record};
 

@@ -9,8 +9,6 @@ use capbench_model::places::{ALL, About, about};
 use capbench_traffic::transmit;
 use serde_json::Value;
 
-use super::escaped;
-
 /// A page: what `render` writes below its name.
 pub struct Page {
     pub name: &'static str,
@@ -290,4 +288,9 @@ fn ledger(page: &mut Roff) {
         page.term("Counter on a card", on_card);
         page.term("Unknown", unknown);
     }
+}
+
+/// Text as roff(7) prints it unchanged.
+pub fn escaped(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq")
 }

@@ -7,7 +7,8 @@ use capbench_tune::{
     Folder, Host, HostRestored, Identity, Live, Outcome, Phase, State, restore, restore_host,
 };
 
-use super::{Lines, TuneFlags, boot, every_identity, folder};
+use super::changes::{Lines, boot, every_identity, folder};
+use super::flags::TuneFlags;
 use crate::exit::{Exit, FAILED};
 use crate::output::print;
 

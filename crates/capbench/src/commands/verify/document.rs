@@ -9,9 +9,11 @@ use capbench_record::file::{FileFormat, InterfaceStatistics};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::RANGES;
 use super::recording::words;
 use crate::status::OtherTrial;
+
+/// Missing ranges listed per trial.
+pub const RANGES: usize = 20;
 
 /// Version of [`Document`].
 pub const SCHEMA_VERSION: u32 = 1;

@@ -8,8 +8,6 @@ use capbench_model::units::SnapLength;
 use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::pcap::LinkType;
 
-use super::DEFAULT_METHOD;
-
 /// Prefix of interface names. Wireshark lists the interfaces themselves under their own names.
 const PREFIX: &str = "capbench-";
 
@@ -43,8 +41,8 @@ pub fn dlts(layer: LinkLayer) -> String {
     format!("dlt {{number={number}}}{{name={name}}}{{display={display}}}\n")
 }
 
-/// The options, with the available methods and their descriptions.
-pub fn config(methods: &[(&str, String)]) -> String {
+/// The options, with the available methods and their descriptions; `usual` is chosen if it is among them.
+pub fn config(methods: &[(&str, String)], usual: &str) -> String {
     let CaptureOptions { ring, .. } = CaptureOptions::default();
     let most = SnapLength::EVERYTHING.octets();
     let mut lines = String::new();
@@ -53,7 +51,7 @@ pub fn config(methods: &[(&str, String)]) -> String {
         lines.push('\n');
     };
     line("arg {number=0}{call=--method}{display=Capture method}{type=selector}{tooltip=capbench methods describes each}".into());
-    let default = methods.iter().find(|(name, _)| *name == DEFAULT_METHOD).or(methods.first());
+    let default = methods.iter().find(|(name, _)| *name == usual).or(methods.first());
     for (name, summary) in methods {
         let is_default = default.is_some_and(|(default, _)| default == name);
         let display = plain(&format!("{name}: {summary}"));
@@ -116,7 +114,7 @@ mod tests {
     fn the_method_that_is_chosen_by_itself_is_marked() {
         let methods =
             [("recv", "one {frame}\na call".to_string()), ("packet-v3", "a ring of blocks".to_string())];
-        let text = config(&methods);
+        let text = config(&methods, "packet-v3");
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[1], "value {arg=0}{value=recv}{display=recv: one (frame) a call}{default=false}");
         assert_eq!(
@@ -124,6 +122,6 @@ mod tests {
             "value {arg=0}{value=packet-v3}{display=packet-v3: a ring of blocks}{default=true}"
         );
         assert_eq!(lines.iter().filter(|line| line.starts_with("arg {number=")).count(), 5);
-        assert!(config(&methods[..1]).lines().nth(1).unwrap().ends_with("{default=true}"));
+        assert!(config(&methods[..1], "packet-v3").lines().nth(1).unwrap().ends_with("{default=true}"));
     }
 }

@@ -10,9 +10,11 @@ use anyhow::{Context, Result, bail};
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
 
-use super::PROGRAM;
 use crate::exit::Usage;
 use crate::output::print;
+
+/// The name under which Wireshark finds this program, and starts it without a subcommand.
+pub const PROGRAM: &str = "capbench-extcap";
 
 /// Makes the link and prints its path.
 pub fn run(folder: Option<&Path>) -> Result<()> {

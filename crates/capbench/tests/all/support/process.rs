@@ -120,6 +120,13 @@ impl Running {
         true
     }
 
+    /// Waits for a text on standard error. Returns the word behind it.
+    pub fn word_after(&mut self, text: &str) -> String {
+        self.wait_for(text);
+        let (_, after) = self.said.errors.split_once(text).unwrap();
+        after.split([' ', ',', '\n']).next().unwrap().into()
+    }
+
     /// What it wrote to standard output so far.
     pub fn out(&mut self) -> &str {
         while let Ok(line) = self.news.try_recv() {

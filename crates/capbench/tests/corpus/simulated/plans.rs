@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_judge::comparison::{Thresholds, of_pairs};
+use capbench_judge::livelock;
+use capbench_judge::recommendation::recommend;
+use capbench_judge::search::{End, Goal, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
 use capbench_plan::bench::BenchPlan;
-use capbench_plan::comparison::{Thresholds, of_pairs};
 use capbench_plan::for_tests::{Collected, at, bench_plan, pps, searching_bench_plan, specs, sweep_plan};
-use capbench_plan::guards::livelock;
-use capbench_plan::recommendation::recommend;
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
-use capbench_plan::search::{self, Goal, SearchPlan, Stored};
+use capbench_plan::search::{self, Stored};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, Point, SweepPlan};
 
@@ -126,34 +127,35 @@ fn searched(
             let mut collected = Collected::default();
             let nth = (searches > 1).then_some(nth);
             let stored = Stored::default();
-            let outcome = plan.run_nth(nth, method, trial.as_mut(), stored, &mut collected).unwrap().outcome;
+            let outcome =
+                search::run_nth(plan, nth, method, trial.as_mut(), stored, &mut collected).unwrap().outcome;
             trials.extend(collected.trials);
             outcomes.push(outcome);
         }
     }
     let mut run = crate::runs::results(command, trials);
-    run.complete = outcomes.iter().all(|outcome| outcome.ended == search::End::Complete);
+    run.complete = outcomes.iter().all(|outcome| outcome.ended == End::Complete);
     run.searches = outcomes;
     concluded(run)
 }
 
 fn search_of_both(path: &mut dyn Laboratory, _: u64) -> Results {
-    let plan = SearchPlan::new(search::parse("quick").unwrap());
+    let plan = SearchPlan::new(parse("quick").unwrap());
     searched(&["search", "--goal", "quick"], &plan, &METHODS, 1, path)
 }
 
 fn repeated_searches(path: &mut dyn Laboratory, _: u64) -> Results {
-    let plan = SearchPlan::new(search::parse("quick").unwrap());
+    let plan = SearchPlan::new(parse("quick").unwrap());
     searched(&["search", "--goal", "quick", "--searches", "3"], &plan, &METHODS[1..], 3, path)
 }
 
 fn binary_search(path: &mut dyn Laboratory, _: u64) -> Results {
-    let plan = SearchPlan::new(search::parse("tst009").unwrap());
+    let plan = SearchPlan::new(parse("tst009").unwrap());
     searched(&["search", "--goal", "tst009"], &plan, &METHODS[..2], 1, path)
 }
 
 fn short_search(path: &mut dyn Laboratory, _: u64) -> Results {
-    let plan = SearchPlan::new(search::parse("ndr,pdr").unwrap());
+    let plan = SearchPlan::new(parse("ndr,pdr").unwrap());
     let plan = SearchPlan { time_allowed: Some(Duration::from_secs(75)), ..plan };
     searched(&["search", "--goal", "ndr,pdr", "--time", "75s"], &plan, &METHODS[..1], 1, path)
 }
@@ -193,7 +195,7 @@ fn sweep_of_sizes(path: &mut dyn Laboratory, seed: u64) -> Results {
 fn rfc2544(path: &mut dyn Laboratory, _: u64) -> Results {
     let extent = Extent { bursts: NonZeroU32::MIN, recovery: 2, latency: 2, ..Extent::quick() };
     let goal = |goal: Goal| Goal { final_duration: extent.trial, duration_sum: extent.trial, ..goal };
-    let plan = SearchPlan::new(search::parse("rfc2544").unwrap().into_iter().map(goal).collect());
+    let plan = SearchPlan::new(parse("rfc2544").unwrap().into_iter().map(goal).collect());
     let suite = Suite {
         tests: vec![Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery],
         extent,

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use capbench_frames::layout::{Flows, FrameLayout};
+use capbench_judge::recommendation::recommend;
+use capbench_judge::search::{End, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::statistics::scalability::Law;
@@ -12,8 +14,7 @@ use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{
     Collected, INTERRUPTS, at, bench_plan, dain, publication_methods, sweep_plan,
 };
-use capbench_plan::recommendation::recommend;
-use capbench_plan::search::{self, SearchPlan, Stored};
+use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
 use capbench_reproduce::{Conditions, PUBLICATIONS, Scale};
@@ -193,13 +194,13 @@ fn goals() -> Vec<Definition> {
         let hosts = if nth == 0 { &[Host::Quiet][..] } else { &[Host::Quiet, Host::Bursty] };
         for &host in hosts {
             definitions.push(Definition::new(format!("search-goal-{nth}-{}", host.name()), move || {
-                of_search(host, 9, SearchPlan::new(search::parse(goal).unwrap()), None)
+                of_search(host, 9, SearchPlan::new(parse(goal).unwrap()), None)
             }));
         }
     }
     for host in [Host::Noisy, Host::Disturbed] {
         definitions.push(Definition::new(format!("search-limits-{}", host.name()), move || {
-            let plan = SearchPlan::new(search::parse("quick").unwrap());
+            let plan = SearchPlan::new(parse("quick").unwrap());
             let maximum_pps = Some(capbench_plan::for_tests::pps(600_000.0));
             let traffic_allowed = Some(Duration::from_secs(40));
             let least_pps = capbench_plan::for_tests::pps(100_000.0);
@@ -211,7 +212,7 @@ fn goals() -> Vec<Definition> {
             )
         }));
         definitions.push(Definition::new(format!("search-stopped-{}", host.name()), move || {
-            of_search(host, 6, SearchPlan::new(search::parse("ndr").unwrap()), Some(9))
+            of_search(host, 6, SearchPlan::new(parse("ndr").unwrap()), Some(9))
         }));
     }
     definitions
@@ -223,9 +224,10 @@ fn of_search(host: Host, seed: u64, plan: SearchPlan, stop_after: Option<usize>)
     let mut path = host.path(seed);
     let mut trial = path.prepare(&Setup { method, ..setup(64) }).unwrap();
     let mut collected = Collected { stop_after, ..Collected::default() };
-    let outcome = plan.run("recv", trial.as_mut(), Stored::default(), &mut collected).unwrap().outcome;
+    let outcome =
+        search::run(&plan, "recv", trial.as_mut(), Stored::default(), &mut collected).unwrap().outcome;
     let mut run = crate::runs::results(&["search"], collected.trials);
-    run.complete = outcome.ended == search::End::Complete;
+    run.complete = outcome.ended == End::Complete;
     run.searches = vec![outcome];
     concluded(run)
 }

@@ -1,17 +1,18 @@
-//! Compiles the BPF programs of a crate for its feature `bpf`: part of the build scripts of the crates that have some.
+//! Compiles the BPF programs of a crate for its feature `bpf`: called by the build scripts of the crates that have some.
 //! Without the feature it does nothing and needs nothing.
 //!
 //! The programs become objects in `OUT_DIR`, which the crate takes in and gives to libbpf. The compiler is clang, or
 //! what the environment variable `CLANG` names. `bpf/bpf_helpers.h` is that of the libbpf which the program links
 //! (`DEP_BPF_INCLUDE`, from libbpf-sys), the rest comes from the system's kernel headers.
 
+#![forbid(unsafe_code)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// Compiles `*.bpf.c` of a folder of the crate.
-pub fn compile_bpf(folder: &str) {
+/// Compiles `*.bpf.c` of a folder of the crate whose build script calls this.
+pub fn compile_folder(folder: &str) {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=../capbench-sys/compile_bpf.rs");
     if std::env::var_os("CARGO_FEATURE_BPF").is_none() {
         return;
     }

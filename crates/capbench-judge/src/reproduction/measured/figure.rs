@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
-use crate::measured::{Seen, buffered_note, slowed};
-use capbench_judge::reproduction::Quantity;
+use crate::reproduction::Quantity;
+use crate::reproduction::measured::{Seen, buffered_note, slowed};
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 
@@ -58,7 +58,7 @@ impl Figure {
     }
 
     /// Its value; `None` if the trial does not know it.
-    pub fn of(self, trial: &TrialResult) -> Option<f64> {
+    pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
         let sent = trial.sent as f64;
         let delivered = trial.delivered as f64;
         let of_sent = |frames: f64| (trial.sent > 0).then(|| frames / sent);
@@ -130,7 +130,7 @@ pub(crate) fn buffered(trial: &TrialResult) -> Option<f64> {
 }
 
 /// Replaces each `{NAME}` that has a value.
-pub(crate) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
+pub fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, (name, after))) =

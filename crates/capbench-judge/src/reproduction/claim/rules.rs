@@ -3,15 +3,14 @@
 use capbench_model::saved::SavedMethod;
 use serde::Deserialize;
 
-use crate::claim::{Claim, Group, Said, counted};
-use crate::judging::{Chance, judgement};
-use crate::measured::figure::Figure;
-use crate::measured::figure::Words;
-use crate::measured::{Limit, MeasuredSteps, Order, Seen, Select};
-use crate::plan::StepPlan;
-use capbench_judge::reproduction::{Answer, Judgement, Quantity};
-use capbench_judge::sweep::effects::{Appearance, Effect, EffectKind, effects};
-use capbench_judge::sweep::outcome::Swept;
+use crate::reproduction::claim::{Claim, Group, Said, counted};
+use crate::reproduction::judging::{Chance, judgement};
+use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::figure::Words;
+use crate::reproduction::measured::{Limit, MeasuredSteps, Order, Seen, Select, StepFacts};
+use crate::reproduction::{Answer, Judgement, Quantity};
+use crate::sweep::effects::{Appearance, Effect, EffectKind, effects};
+use crate::sweep::outcome::Swept;
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]
@@ -189,7 +188,12 @@ pub(crate) struct Onset {
 }
 
 impl Onset {
-    pub(crate) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>], plan: Option<&StepPlan>) -> Said<'m> {
+    pub(crate) fn judge<'m>(
+        &self,
+        claim: &Claim,
+        groups: &[Group<'m>],
+        plan: Option<&StepFacts>,
+    ) -> Said<'m> {
         let mut seen: Vec<Seen<'_>> = groups.iter().flat_map(|group| &group.seen).cloned().collect();
         let label = |at: usize| groups.get(at).map_or("", |group| group.label.as_str());
         let is_whole = |seen: &Seen<'_>| seen.meets(Limit::AtLeast(self.limit), Figure::Captured);

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::measured::{Done, Seen, is_short};
-use capbench_judge::reproduction::{Answer, Judgement};
+use crate::reproduction::measured::{Done, Seen, is_short};
+use crate::reproduction::{Answer, Judgement};
 use capbench_model::statistics::least_by_chance;
 
 /// How an answer follows from visits.
@@ -72,7 +72,7 @@ fn withdraw(judgement: &mut Judgement, why: &str) {
 }
 
 /// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
-pub(crate) fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
+pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
     let trials =
         || done.iter().flat_map(|done| &done.trials).filter(|trial| judgement.trials.contains(&trial.number));
     let disturbed =
@@ -95,7 +95,7 @@ pub(crate) fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
 }
 
 /// Adds the visits that support an answer, and the probability of chance.
-pub(crate) fn note_chance(judgement: &mut Judgement) {
+pub fn note_chance(judgement: &mut Judgement) {
     if !matches!(judgement.answer, Answer::Holds | Answer::Changed) {
         judgement.chance = None;
         return;
@@ -114,8 +114,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{Chance, at_what_was_sent, judgement, note_chance, note_disturbance};
-    use crate::measured::{Done, Seen};
-    use capbench_judge::reproduction::{Answer, Judgement};
+    use crate::reproduction::measured::{Done, Seen};
+    use crate::reproduction::{Answer, Judgement};
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};

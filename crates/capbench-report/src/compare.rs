@@ -1,21 +1,9 @@
-//! Compares two saved runs by their common set-ups.
-//!
-//! | file | what |
-//! |---|---|
-//! | `runs` | the comparison |
-//! | `samples` | the figures of a run by set-up, and the trials left out |
-//! | `circumstances` | the other differences of the runs |
+//! The printed document of two saved runs that were compared.
 //!
 //! [`Document`] is the output of `capbench compare --json`. It defines `docs/compare.schema.json`.
 
-mod circumstances;
-mod runs;
-mod samples;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use circumstances::NOISY;
-pub use runs::of_runs;
 
 use serde::{Deserialize, Serialize};
 

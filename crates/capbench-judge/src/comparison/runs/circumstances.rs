@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capbench_judge::comparison::setup::{Field, Setup};
+use crate::comparison::setup::{Field, Setup};
+use crate::run::RunFacts;
 use capbench_model::figures::grouped;
 use capbench_model::running::CaptureFacts;
 use capbench_model::saved::SavedWork;
 use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
-use capbench_results::Results;
 
 /// Figures of the host's speed that differ by less than this share are equal.
 const SAME_SPEED: f64 = 0.05;
 
 /// How the note on noisy trials of a run ends.
-pub(crate) const NOISY: &str = "trials are noisy; its `findings` say why";
+pub const NOISY: &str = "trials are noisy; its `findings` say why";
 
 /// A fact that a trial states.
 struct Fact {
@@ -53,9 +53,9 @@ fn cpus(trial: &TrialResult) -> String {
 }
 
 /// Differences of host, kernel and settings. Properties in `across` may differ.
-pub(super) fn differences(then: &Results, now: &Results, across: &[Field]) -> Vec<String> {
+pub(super) fn differences(then: &RunFacts<'_>, now: &RunFacts<'_>, across: &[Field]) -> Vec<String> {
     let mut all: Vec<String> =
-        then.environment.differences(&now.environment).iter().map(ToString::to_string).collect();
+        then.environment.differences(now.environment).iter().map(ToString::to_string).collect();
     for fact in FACTS {
         let values = [then, now].map(|run| by_setup(run, across, fact.of));
         let [before, after] = &values;
@@ -86,12 +86,12 @@ pub(super) fn differences(then: &Results, now: &Results, across: &[Field]) -> Ve
 
 /// The values of a fact in the trials of a set-up, at any load.
 fn by_setup(
-    run: &Results,
+    run: &RunFacts<'_>,
     across: &[Field],
     of: fn(&TrialResult) -> String,
 ) -> BTreeMap<Setup, BTreeSet<String>> {
     let mut setups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-    for trial in &run.trials {
+    for trial in run.trials {
         let setup = Setup { load: None, capture: None, ..Setup::of(trial, None) }.across(across);
         setups.entry(setup).or_default().insert(of(trial));
     }
@@ -99,7 +99,7 @@ fn by_setup(
 }
 
 /// Notes about different work, incomplete runs, trials that the host disturbed, and a faster or slower host.
-pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
+pub(super) fn notes(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<String> {
     let mut notes = work(then, now);
     for (side, run) in [("A", then), ("B", now)] {
         if !run.complete {
@@ -128,7 +128,7 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
 
 /// Whether other work on the host or its hardware disturbed most trials. Slow CPUs do not count: trials are compared with trials
 /// whose CPUs were equally slow.
-pub(super) fn is_disturbed(run: &Results) -> bool {
+pub(super) fn is_disturbed(run: &RunFacts<'_>) -> bool {
     let disturbed = run
         .trials
         .iter()
@@ -138,8 +138,8 @@ pub(super) fn is_disturbed(run: &Results) -> bool {
 }
 
 /// The time to verify a frame is measured before trials, and depends only on the CPU.
-fn speed(then: &Results, now: &Results) -> Option<String> {
-    let of = |run: &Results| {
+fn speed(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Option<String> {
+    let of = |run: &RunFacts<'_>| {
         let costs = run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
         median(costs)
     };
@@ -155,7 +155,7 @@ fn speed(then: &Results, now: &Results) -> Option<String> {
 
 /// Work in nanoseconds is a number of loop iterations that lasted as long before the trials. If that number differs, the
 /// application did different work under the same name.
-fn work(then: &Results, now: &Results) -> Vec<String> {
+fn work(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<String> {
     let [before, after] = [then, now].map(iterations);
     let changed = before.iter().filter_map(|(work, before)| {
         let after = after.get(work)?;
@@ -174,9 +174,9 @@ fn work(then: &Results, now: &Results) -> Vec<String> {
 }
 
 /// Iterations of the wait loop per frame, by work in nanoseconds: the median of the trials.
-fn iterations(run: &Results) -> BTreeMap<&SavedWork, f64> {
+fn iterations<'r>(run: &RunFacts<'r>) -> BTreeMap<&'r SavedWork, f64> {
     let mut found: BTreeMap<&SavedWork, Vec<f64>> = BTreeMap::new();
-    for trial in &run.trials {
+    for trial in run.trials {
         let work = &trial.profile.work;
         let asked = work.known().and_then(|work| work.nanoseconds());
         let of_one = trial.cpu.wait_ns_per_iteration.filter(|ns| *ns > 0.0);

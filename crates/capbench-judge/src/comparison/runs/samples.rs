@@ -1,14 +1,14 @@
 //! The figures of a run, by set-up, and the trials without figures.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
-use capbench_judge::comparison::measure::Measure;
-use capbench_judge::comparison::samples::{Fastest, LeftOut, Pace, Sample, of_trial, unusable};
-use capbench_judge::comparison::setup::Setup;
-use capbench_judge::search::{SearchOutcome, Status};
+use crate::comparison::measure::Measure;
+use crate::comparison::samples::{Fastest, LeftOut, Pace, Sample, of_trial, unusable};
+use crate::comparison::setup::Setup;
+use crate::run::RunFacts;
+use crate::search::{SearchOutcome, Status};
 use capbench_model::trial::{Phase, TrialResult};
-use capbench_results::Results;
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
@@ -33,10 +33,10 @@ pub(super) struct Samples {
 
 impl Samples {
     /// The figures of a run, with the known speed of its CPUs.
-    pub(super) fn of(run: &Results, fastest: &Fastest) -> Self {
-        let mut samples = Self { common_pps: common_loads(&run.trials), ..Self::default() };
+    pub(super) fn of(run: &RunFacts<'_>, fastest: &Fastest) -> Self {
+        let mut samples = Self { common_pps: common_loads(run.trials), ..Self::default() };
         let points = points(run);
-        for trial in &run.trials {
+        for trial in run.trials {
             let is_lowered = trial.phase == Phase::CommonLoad && !samples.is_at_common_load(trial);
             let is_changed = (!trial.ledger_sums_up()).then_some(IS_CHANGED);
             match is_changed.or(unusable(trial)).or(is_lowered.then_some(IS_LOWERED)) {
@@ -47,7 +47,7 @@ impl Samples {
                 }
             }
         }
-        for search in &run.searches {
+        for search in run.searches {
             samples.searched(search, run);
         }
         samples
@@ -59,7 +59,7 @@ impl Samples {
         common.map(|(_, pps)| *pps) == trial.intended_pps
     }
 
-    fn searched(&mut self, search: &SearchOutcome, run: &Results) {
+    fn searched(&mut self, search: &SearchOutcome, run: &RunFacts<'_>) {
         let first =
             search.trials.first().and_then(|first| run.trials.iter().find(|trial| trial.number == *first));
         let Some(first) = first else { return };
@@ -113,9 +113,9 @@ fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
 }
 
 /// The points of sweeps that the set-ups do not contain, by trial number.
-fn points(run: &Results) -> BTreeMap<u32, String> {
+fn points(run: &RunFacts<'_>) -> BTreeMap<u32, String> {
     let mut points = BTreeMap::new();
-    for sweep in &run.sweeps {
+    for sweep in run.sweeps {
         if sweep.axis.facts().in_trials {
             continue;
         }
@@ -129,9 +129,9 @@ fn points(run: &Results) -> BTreeMap<u32, String> {
 
 /// Ignores what trials captured with, unless a run has several values in set-ups that are otherwise equal.
 pub(super) fn settle(samples: &mut [Samples; 2]) {
-    let mut several: HashSet<Setup> = HashSet::new();
+    let mut several: BTreeSet<Setup> = BTreeSet::new();
     for run in samples.iter() {
-        let mut first: HashMap<Setup, &Option<String>> = HashMap::new();
+        let mut first: BTreeMap<Setup, &Option<String>> = BTreeMap::new();
         for sample in &run.all {
             match first.entry(sample.setup.without_capture()) {
                 Entry::Vacant(place) => {

@@ -1,16 +1,25 @@
 //! Compares two runs, set-up by set-up.
+//!
+//! | file | what |
+//! |---|---|
+//! | `samples` | the figures of a run by set-up, and the trials left out |
+//! | `circumstances` | the other differences of the runs |
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod circumstances;
+mod samples;
 
-use super::circumstances;
-use super::samples::{IS_SLOW, Samples, settle};
-use crate::error::{ReportError, Result};
-use capbench_judge::comparison::contrast::{self, Matched};
-use capbench_judge::comparison::measure::Measure;
-use capbench_judge::comparison::samples::{Fastest, LeftOut, PACES, Sample};
-use capbench_judge::comparison::setup::{COMMON_LOAD, Field, Setup};
-use capbench_judge::comparison::{Comparison, Thresholds};
-use capbench_results::Results;
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::samples::{IS_SLOW, Samples, settle};
+use crate::comparison::contrast::{self, Matched};
+use crate::comparison::measure::Measure;
+use crate::comparison::samples::{Fastest, LeftOut, PACES, Sample};
+use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
+use crate::comparison::{Comparison, Thresholds};
+use crate::error::{JudgeError, Result};
+use crate::run::RunFacts;
+
+pub use self::circumstances::NOISY;
 
 /// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -22,12 +31,12 @@ const SAME_LOAD: f64 = 0.1;
 /// # Errors
 /// When they are the same run, have no set-up in common, or `across` merges several set-ups of one run.
 pub fn of_runs(
-    then: &Results,
-    now: &Results,
+    then: &RunFacts<'_>,
+    now: &RunFacts<'_>,
     across: &[Field],
     thresholds: Thresholds,
 ) -> Result<Comparison> {
-    let refuse = |reason: String| Err(ReportError::Comparison { reason });
+    let refuse = |reason: String| Err(JudgeError::Runs { reason });
     let is_one = then.started_unix_s == now.started_unix_s && then.trials == now.trials;
     if is_one && !then.trials.is_empty() {
         return refuse("the two are one run, or copies of it; name two runs".into());
@@ -35,8 +44,8 @@ pub fn of_runs(
     let runs = [then, now];
     let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
     let fastest = runs.map(|run| match is_one_host {
-        true => Fastest::of(then.trials.iter().chain(&now.trials)),
-        false => Fastest::of(&run.trials),
+        true => Fastest::of(then.trials.iter().chain(now.trials)),
+        false => Fastest::of(run.trials),
     });
     let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
     settle(&mut samples);
@@ -97,7 +106,7 @@ fn listed(left_out: &[LeftOut]) -> String {
 /// Figures of the same set-ups, in the order of the first run. Trials of one pace form a stratum.
 fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     let mut all: Vec<Matched> = Vec::new();
-    let mut places: HashMap<(&Setup, Measure), usize> = HashMap::new();
+    let mut places: BTreeMap<(&Setup, Measure), usize> = BTreeMap::new();
     for sample in then {
         places.entry((&sample.setup, sample.measure)).or_insert_with(|| {
             all.push(Matched {
@@ -143,18 +152,18 @@ fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
 
 /// Every set-up once, in order.
 fn setups(samples: &[Sample]) -> Vec<&Setup> {
-    let mut known = HashSet::new();
+    let mut known = BTreeSet::new();
     samples.iter().map(|sample| &sample.setup).filter(|setup| known.insert(*setup)).collect()
 }
 
 /// A property that may differ between the runs must not differ within one. Otherwise chance would decide what is compared.
 fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
-    let mut known: HashMap<Setup, &Setup> = HashMap::new();
+    let mut known: BTreeMap<Setup, &Setup> = BTreeMap::new();
     for setup in setups(samples) {
         let twin = *known.entry(setup.across(across)).or_insert(setup);
         if let Some(field) = across.iter().find(|field| !twin.is_equal_in(setup, **field)) {
             let name = |setup: &Setup| setup.value(*field).unwrap_or_else(|| "none".into());
-            return Err(ReportError::Comparison {
+            return Err(JudgeError::Runs {
                 reason: format!(
                     "--across {}: {side} has {} and {} in otherwise equal set-ups; each run may have one only",
                     field.name(),
@@ -190,6 +199,6 @@ fn trials(samples: &[Sample]) -> u32 {
 }
 
 fn only_in(here: &[Sample], there: &[Sample]) -> Vec<Setup> {
-    let there: HashSet<&Setup> = setups(there).into_iter().collect();
+    let there: BTreeSet<&Setup> = setups(there).into_iter().collect();
     setups(here).into_iter().filter(|setup| !there.contains(setup)).cloned().collect()
 }

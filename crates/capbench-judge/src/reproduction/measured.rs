@@ -1,16 +1,14 @@
 //! The measurements of a reproduction, and their comparison.
 
-pub(crate) mod figure;
+pub mod figure;
 
 use capbench_model::method_spec::MethodSpec;
 use serde::Deserialize;
 
 use self::figure::{Figure, buffered};
-use crate::conditions::Conditions;
-use crate::plan::StepPlan;
-use capbench_judge::reproduction::{Cell, Quantity};
-use capbench_judge::search::{SearchOutcome, Status};
-use capbench_judge::sweep::SweepOutcome;
+use crate::reproduction::{Cell, Quantity};
+use crate::search::{SearchOutcome, Status};
+use crate::sweep::SweepOutcome;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
@@ -43,32 +41,55 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+/// What a step of the experiment varies.
+#[derive(Clone, Debug)]
+pub struct StepFacts {
+    /// The step's name.
+    pub name: String,
+    /// Its points, as published.
+    pub points: Vec<u32>,
+    /// Those that are measured at the scale of this run.
+    pub points_here: Vec<u32>,
+    /// Whether its points are searched.
+    pub is_search: bool,
+    /// Time of a loop on the publication's host, in nanoseconds.
+    pub loop_ns: f64,
+}
+
+/// The steps of an experiment, and what was measured in each.
 #[derive(Debug)]
-pub(crate) struct MeasuredSteps<'m> {
-    pub(crate) conditions: &'m Conditions,
-    pub(crate) plans: &'m [StepPlan],
-    pub(crate) done: &'m [Done],
-    pub(crate) left_out: &'m [LeftOut],
+pub struct MeasuredSteps<'m> {
+    /// What each step varies.
+    pub steps: &'m [StepFacts],
+    /// What is completed of each step.
+    pub done: &'m [Done],
+    /// The methods that are unavailable.
+    pub left_out: &'m [LeftOut],
 }
 
 /// Selects trials of a reproduction: those of one step that match every named property.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Select {
-    pub(crate) step: Option<String>,
-    pub(crate) method: Option<SavedMethod>,
-    pub(crate) placement: Option<SavedPlacement>,
-    pub(crate) at: Option<u32>,
+pub struct Select {
+    /// The step; the first one if absent.
+    pub step: Option<String>,
+    /// The method.
+    pub method: Option<SavedMethod>,
+    /// The placement.
+    pub placement: Option<SavedPlacement>,
+    /// The point.
+    pub at: Option<u32>,
     /// Whether the load was the generator's maximum.
-    pub(crate) at_maximum: Option<bool>,
+    pub at_maximum: Option<bool>,
     /// Its name in texts.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
 }
 
 /// Trials of one method at one point.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen<'t> {
-    pub(crate) trials: Vec<&'t TrialResult>,
+pub struct Seen<'t> {
+    /// The trials.
+    pub trials: Vec<&'t TrialResult>,
 }
 
 /// The order of two measurements.
@@ -105,7 +126,7 @@ const MOST_BUFFERED: f64 = 0.001;
 
 impl Select {
     /// This selection, with properties of `other` where this one names none.
-    pub(crate) fn or(&self, other: &Self) -> Self {
+    pub fn or(&self, other: &Self) -> Self {
         Self {
             step: self.step.clone().or_else(|| other.step.clone()),
             method: self.method.clone().or_else(|| other.method.clone()),
@@ -117,7 +138,7 @@ impl Select {
     }
 
     /// Its label in texts: its name, else its point, its placement or its method.
-    pub(crate) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         let at = self.at.map(|at| at.to_string());
         let placement = self.placement.as_ref().map(ToString::to_string);
         let method = self.method.as_ref().map(ToString::to_string);
@@ -126,15 +147,16 @@ impl Select {
 }
 
 impl<'m> MeasuredSteps<'m> {
-    pub(crate) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
+    /// What the selected step varies.
+    pub fn plan(&self, select: &Select) -> Option<&'m StepFacts> {
         match &select.step {
-            Some(name) => self.plans.iter().find(|plan| plan.name == *name),
-            None => self.plans.first(),
+            Some(name) => self.steps.iter().find(|plan| plan.name == *name),
+            None => self.steps.first(),
         }
     }
 
     /// A started step, with its plan.
-    fn begun(&self, select: &Select) -> Option<(&'m StepPlan, &'m Done)> {
+    fn begun(&self, select: &Select) -> Option<(&'m StepFacts, &'m Done)> {
         let plan = self.plan(select)?;
         Some((plan, self.done.iter().find(|done| done.name == plan.name)?))
     }
@@ -143,7 +165,8 @@ impl<'m> MeasuredSteps<'m> {
         self.begun(select).map(|(_, done)| done)
     }
 
-    pub(crate) fn seen(&self, select: &Select) -> Seen<'m> {
+    /// The selected trials.
+    pub fn seen(&self, select: &Select) -> Seen<'m> {
         let Some((plan, done)) = self.begun(select) else { return Seen::default() };
         // A trial's profile does not contain the varied parameter of a sweep.
         let swept: Option<Vec<u32>> = done.sweep.as_ref().map(|sweep| {
@@ -168,7 +191,7 @@ impl<'m> MeasuredSteps<'m> {
     }
 
     /// The rate that the search found: "at least" if it found no lossy load, `None` without a search or a lossless load.
-    pub(crate) fn found(&self, select: &Select) -> Option<Cell> {
+    pub fn found(&self, select: &Select) -> Option<Cell> {
         let search = self.step(select)?.searches.iter().find(|search| {
             search.method == select.method
                 && search.placement == select.placement
@@ -185,7 +208,7 @@ impl<'m> MeasuredSteps<'m> {
     }
 
     /// Why a method is unavailable; `None` unless it was left out of all requested placements.
-    pub(crate) fn why_left_out(&self, method: &SavedMethod) -> Option<&'m str> {
+    pub fn why_left_out(&self, method: &SavedMethod) -> Option<&'m str> {
         let of_method = self.left_out.iter().find(|left| *method == left.method)?;
         let ran = self.done.iter().flat_map(|step| &step.trials).any(|trial| trial.profile.method == *method);
         (!ran).then_some(of_method.reason.as_str())
@@ -217,7 +240,7 @@ impl<'t> Seen<'t> {
     }
 
     /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
-    pub(crate) fn cell(&self, of: Figure) -> Cell {
+    pub fn cell(&self, of: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
         let is_buffered = of.counts_buffered() && self.buffered_share() > MOST_BUFFERED;
         let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
@@ -285,7 +308,7 @@ pub(crate) fn is_short(trial: &TrialResult) -> bool {
 }
 
 /// The marks of numbers, and their meaning: the generator did not reach the load, buffers increased the number, or both.
-pub(crate) const MARKS: [(char, &str); 3] = [
+pub const MARKS: [(char, &str); 3] = [
     (
         'g',
         "g: the generator sent less than the load of the publication; captured is the share of what it did send.",

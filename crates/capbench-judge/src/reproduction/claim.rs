@@ -9,18 +9,18 @@ use serde::Deserialize;
 use self::rules::Compare;
 use self::rules::Onset;
 use self::rules::Regimes;
-use crate::judging::{Chance, at_what_was_sent, judgement};
-use crate::measured::figure::Figure;
-use crate::measured::figure::Words;
-use crate::measured::{Limit, MeasuredSteps, Seen, Select};
-use capbench_judge::reproduction::{Answer, Judgement, Quantity};
+use crate::reproduction::judging::{Chance, at_what_was_sent, judgement};
+use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::figure::Words;
+use crate::reproduction::measured::{Limit, MeasuredSteps, Seen, Select};
+use crate::reproduction::{Answer, Judgement, Quantity};
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
 
 /// A claim of a publication, and the rule that judges it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Claim {
+pub struct Claim {
     claim: String,
     /// The trials that it concerns: each of these, over each of `over`.
     #[serde(default = "everything")]
@@ -73,7 +73,7 @@ pub(crate) struct Said<'m> {
 
 impl Claim {
     /// The answer. For Dain's effects, one answer for all methods with the same result.
-    pub(crate) fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+    pub fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
         if let Some((method, reason)) =
             self.needs.as_ref().and_then(|method| Some((method, measured.why_left_out(method)?)))
         {
@@ -244,7 +244,7 @@ struct Search {
 impl Search {
     /// The claim holds if it is true at all points but one.
     fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> Judgement {
-        let points = measured.plan(&self.of).map_or(&[][..], |plan| plan.points_at(measured.conditions));
+        let points = measured.plan(&self.of).map_or(&[][..], |plan| &plan.points_here[..]);
         let searched: Vec<&Select> =
             claim.over.iter().filter(|over| over.at.is_some_and(|at| points.contains(&at))).collect();
         let (mut below, mut decided) = (0, 0);
