@@ -20,7 +20,6 @@ use capbench_lab::recorded::Completeness;
 use capbench_model::TrialError;
 use capbench_model::figures::{grouped, percent};
 use capbench_model::method_spec::MethodSpec;
-use capbench_model::not_measured::NotMeasured;
 use capbench_model::requirement::Requirement;
 use capbench_model::trial::Verdict;
 use capbench_plan::PlanError;

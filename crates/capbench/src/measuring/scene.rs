@@ -288,8 +288,7 @@ impl Scene {
     /// Reads the flags, without looking at the host. Fails if they name what does not exist, or contradict each other.
     pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
         let mut programs = Programs::with_file(flags.programs.as_deref())?;
-        let list =
-            if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
+        let list = if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
         let Methods { methods, named } = methods(&list, flags.members(defaults.members)?, &mut programs)?;
         if flags.member_count.members.is_some() {
             check_members(&methods)?;
@@ -435,11 +434,7 @@ struct Methods {
 }
 
 /// The methods of a list, each once, sets expanded, with these members unless they have their own. A program has its own threads.
-fn methods(
-    list: &[String],
-    members: Option<GivenMembers>,
-    programs: &mut Programs,
-) -> Result<Methods> {
+fn methods(list: &[String], members: Option<GivenMembers>, programs: &mut Programs) -> Result<Methods> {
     let (mut methods, mut named): (Vec<MethodSpec>, Vec<MethodSpec>) = (Vec::new(), Vec::new());
     for name in list {
         let (names, is_set) = match name.as_str() {
@@ -548,6 +543,8 @@ mod tests {
         let two: GivenMembers = (NonZeroU16::new(2).unwrap(), None);
         let Methods { methods, named } = methods(&list, Some(two), &mut Programs::default()).unwrap();
         assert_eq!(named, ["recv+members=2".parse().unwrap()]);
-        assert!(methods.len() > 1 && methods.iter().all(|method| method.member_count() == NonZeroU16::new(2)));
+        assert!(
+            methods.len() > 1 && methods.iter().all(|method| method.member_count() == NonZeroU16::new(2))
+        );
     }
 }
