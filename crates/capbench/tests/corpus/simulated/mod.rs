@@ -3,10 +3,12 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `draws` | small plans on hosts with figures drawn at random |
 //! | `hosts` | simulated hosts: quiet, noisy, disturbed, slow ... |
 //! | `plans` | benches, searches, sweeps, tests of RFC 2544, soaks, and their results as saved |
 //! | `special` | plans that need a host of their own: members, rings, publications |
 
+mod draws;
 mod hosts;
 mod plans;
 mod special;
@@ -44,6 +46,7 @@ fn definitions() -> Vec<Definition> {
         }
     }
     all.extend(special::all());
+    all.extend(draws::all());
     for (name, results) in crate::runs::all() {
         all.push(Definition::new(format!("example-{name}"), move || results.clone()));
     }

@@ -74,7 +74,8 @@ pub fn concluded(mut run: Results) -> Results {
     Results { findings: sentences::find(&run), ..run }
 }
 
-fn of_bench(command: &[&str], plan: &BenchPlan, path: &mut dyn Laboratory) -> Results {
+/// A bench as it is saved.
+pub fn of_bench(command: &[&str], plan: &BenchPlan, path: &mut dyn Laboratory) -> Results {
     let outcome = plan.run(path, &mut Collected::expecting_skips()).unwrap();
     let mut run = crate::runs::results(command, outcome.trials);
     run.statements.extend(outcome.left_out);
