@@ -6,13 +6,12 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
+use crate::Observer;
 use crate::Result;
 use crate::bench::{BenchPlan, Searching};
-use crate::rfc2544::{self, Test};
-use crate::session::Observer;
 use crate::simulated::{Interrupts, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
-use crate::soak;
-use crate::sweep::{self, Axis, Probe, SweepPlan};
+use crate::sweep::{Axis, Probe, SweepPlan};
+use capbench_judge::reproduction::{LeftOut, Reproduction};
 use capbench_judge::rfc2544::Tested;
 use capbench_judge::search::{Ratio, SearchOutcome};
 use capbench_judge::soak::record::{Interval, SoakRecord};
@@ -28,7 +27,7 @@ use capbench_model::trial::{Load, TrialResult};
 
 /// Collects all events of an observer, for any kind of run.
 #[derive(Debug, Default)]
-pub struct Collector<R> {
+pub struct Collected {
     /// Number of trials, or segments of a soak, after which it asks to stop; `None` lets the run end by itself.
     pub stop_after: Option<usize>,
     /// Whether it collects set-ups that cannot be measured. Otherwise they fail the test.
@@ -54,13 +53,10 @@ pub struct Collector<R> {
     /// Tests that make no sense, and methods that are not available.
     pub not_measured: Vec<NotMeasured>,
     /// The state of publications after each step.
-    pub reproduced: Vec<R>,
+    pub reproduced: Vec<Reproduction>,
 }
 
-/// Collects the events of runs other than reproductions.
-pub type Collected = Collector<()>;
-
-impl<R: Default> Collector<R> {
+impl Collected {
     /// Asks to stop after this many trials.
     pub fn stopping_after(trials: usize) -> Self {
         Self { stop_after: Some(trials), ..Self::default() }
@@ -72,7 +68,7 @@ impl<R: Default> Collector<R> {
     }
 }
 
-impl<R> Observer for Collector<R> {
+impl Observer for Collected {
     fn starts(&mut self, what: &str) {
         self.started.push(what.into());
     }
@@ -103,35 +99,43 @@ impl<R> Observer for Collector<R> {
         self.searches.push(outcome);
         Ok(())
     }
-}
 
-impl<R> sweep::Observer for Collector<R> {
     fn swept(&mut self, so_far: SweepOutcome) {
         self.swept.push(so_far);
     }
-}
 
-impl<R> soak::Observer for Collector<R> {
     fn segment(&mut self, _: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
         self.segments += 1;
         Ok(())
     }
-}
 
-impl<R> rfc2544::Follower for Collector<R> {
     fn tested(&mut self, tested: Tested) -> Result<()> {
         self.tested.push(tested);
         Ok(())
     }
 
-    fn passes_over(&mut self, setup: &Setup, test: Test, why: String) {
+    fn passes_over(&mut self, setup: &Setup, test: &'static str, why: String) {
         self.not_measured.push(NotMeasured {
             method: Saved::Known(setup.method.clone()),
-            test: Some(test.key().into()),
+            test: Some(test.into()),
             placement: None,
             frame_size: None,
             reason: why,
         });
+    }
+    fn leaves_out(&mut self, left: &LeftOut) {
+        self.not_measured.push(NotMeasured {
+            method: Saved::Known(left.method.clone()),
+            test: None,
+            placement: Some(Saved::Known(left.placement.name())),
+            frame_size: None,
+            reason: left.reason.clone(),
+        });
+    }
+
+    fn reproduced(&mut self, so_far: Reproduction) -> Result<()> {
+        self.reproduced.push(so_far);
+        Ok(())
     }
 }
 

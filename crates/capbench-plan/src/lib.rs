@@ -6,6 +6,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`mod@bench`], [`search`], [`sweep`], [`rfc2544`], [`soak`] | one kind of run each |
+//! | [`Observer`] | follows a run, and can stop it |
 //! | [`session`] | runs trials one after the other |
 //! | [`guards`] | detects bad trials: probes, repeats, marks |
 //! | [`bursts`] | searches for the longest burst without loss |
@@ -22,6 +23,7 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
 pub mod guards;
+mod observer;
 pub mod order;
 pub mod rehearsal;
 pub mod rfc2544;
@@ -32,3 +34,4 @@ pub mod soak;
 pub mod sweep;
 
 pub use error::{PlanError, Result};
+pub use observer::Observer;

@@ -3,9 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Result;
-pub use crate::search::Observer;
 use crate::search::{self, Stored};
+use crate::{Observer, Result};
 use capbench_judge::search::{End, SearchOutcome, SearchPlan};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};

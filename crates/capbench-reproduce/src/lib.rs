@@ -16,8 +16,6 @@
 #![forbid(unsafe_code)]
 
 pub mod conditions;
-#[cfg(any(test, feature = "testing"))]
-pub mod for_tests;
 mod plan;
 pub mod publication;
 mod published;
@@ -29,4 +27,3 @@ mod tests;
 
 pub use conditions::{Conditions, Scale};
 pub use publication::{PUBLICATIONS, Publication, find};
-pub use run::Observer;

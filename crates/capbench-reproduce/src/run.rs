@@ -13,20 +13,10 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Load, Phase};
-use capbench_plan::Result;
 use capbench_plan::order::Shuffle;
 use capbench_plan::search::{self, Stored};
 use capbench_plan::session::{Session, describe};
-use capbench_plan::sweep::{self};
-
-/// Follows a reproduction.
-pub trait Observer: sweep::Observer {
-    /// A method is unavailable here; the others continue.
-    fn leaves_out(&mut self, left: &LeftOut);
-
-    /// The outcome so far. It replaces the previous outcome of this publication.
-    fn reproduced(&mut self, so_far: Reproduction) -> Result<()>;
-}
+use capbench_plan::{Observer, Result};
 
 impl Publication {
     /// Repeats the experiment, keeps partial measurements, and returns whether the user stopped it. Fails when none of its

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::conditions::{Conditions, Scale};
 use super::find;
-use crate::for_tests::Collected;
 use capbench_judge::reproduction::{Answer, Judgement, Reproduction};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_plan::for_tests::Collected;
 use capbench_plan::for_tests::publication_methods as methods;
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 

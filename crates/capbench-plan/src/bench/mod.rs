@@ -22,9 +22,10 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
+use crate::Observer;
 use crate::Result;
 use crate::order::{Shuffle, turns};
-use crate::session::{Observer, Session};
+use crate::session::Session;
 use capbench_judge::comparison::Pair;
 use capbench_judge::durations::OVERHEAD;
 use capbench_judge::search::SearchOutcome;

@@ -14,8 +14,9 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::Finished;
+use crate::Observer;
 use crate::bursts::{BurstSearch, Longest};
-use crate::session::{Observer, Session};
+use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::rfc2544::back_to_back::{BackToBackOutcome, Benchmark, Searched};

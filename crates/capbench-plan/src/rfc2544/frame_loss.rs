@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use super::Finished;
-use crate::session::{Observer, Session};
+use crate::Observer;
+use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::frame_loss::{FrameLossOutcome, LossPoint};

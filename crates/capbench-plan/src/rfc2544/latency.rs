@@ -11,7 +11,8 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::{Finished, repeated};
-use crate::session::{Observer, Session};
+use crate::Observer;
+use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::rfc2544::latency::{LatencyOutcome, leg};
 use capbench_model::laboratory::{Laboratory, Setup};

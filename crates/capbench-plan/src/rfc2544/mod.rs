@@ -28,7 +28,7 @@ pub use frame_loss::FrameLossTest;
 pub use latency::LatencyTest;
 pub use recovery::RecoveryTest;
 pub use rehearsal::Estimate;
-pub use suite::{Extent, Follower, Suite, Test, Throughput};
+pub use suite::{Extent, Suite, Test, Throughput};
 
 use crate::Result;
 use crate::session::{Missing, Session};

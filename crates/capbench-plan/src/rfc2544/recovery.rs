@@ -11,7 +11,8 @@ use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 
 use super::{Finished, repeated};
-use crate::session::{Observer, Session};
+use crate::Observer;
+use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::MaximumRate;

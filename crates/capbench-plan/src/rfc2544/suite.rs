@@ -9,8 +9,8 @@ use capbench_frames::rates::Pps;
 
 use super::frame_loss::COARSEST;
 use super::{BackToBackTest, FrameLossTest, LatencyTest, RecoveryTest};
+use crate::Observer;
 use crate::search::{self, Stored};
-use crate::session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::{Ended, Found, MaximumRate, Tested};
@@ -75,14 +75,6 @@ pub struct Suite {
     pub extent: Extent,
     /// The throughput that they depend on.
     pub throughput: Throughput,
-}
-
-/// Follows a suite.
-pub trait Follower: session::Observer {
-    /// A test has ended, for any reason.
-    fn tested(&mut self, tested: Tested) -> Result<()>;
-    /// A test is meaningless here, and is skipped.
-    fn passes_over(&mut self, setup: &Setup, test: Test, why: String);
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +150,7 @@ impl Suite {
         &self,
         setup: &Setup,
         laboratory: &mut dyn Laboratory,
-        follower: &mut dyn Follower,
+        observer: &mut dyn Observer,
     ) -> Result<bool> {
         let rates = match &self.throughput {
             Throughput::Given { throughput, maximum } => Some(Rates::given(*throughput, *maximum)),
@@ -166,15 +158,15 @@ impl Suite {
                 let what = format!("{}, {} B, {}, throughput", setup.method, setup.label(), setup.placement);
                 let outcome = match laboratory.prepare(setup) {
                     Ok(mut trial) => {
-                        search::run(plan, &what, trial.as_mut(), Stored::default(), &mut *follower)?.outcome
+                        search::run(plan, &what, trial.as_mut(), Stored::default(), &mut *observer)?.outcome
                     }
                     Err(error) => {
-                        follower.skips(setup, Load::Maximum, &error);
+                        observer.skips(setup, Load::Maximum, &error);
                         return Ok(false);
                     }
                 };
                 let (rates, stopped) = (Rates::found(&outcome)?, outcome.ended == End::Stopped);
-                follower.searched(outcome)?;
+                observer.searched(outcome)?;
                 if stopped {
                     return Ok(true);
                 }
@@ -187,20 +179,20 @@ impl Suite {
             let rates = match rates.and_then(|rates| rates.refuse(test).map_or(Ok(rates), Err)) {
                 Ok(rates) => rates,
                 Err(why) => {
-                    follower.passes_over(setup, test, why);
+                    observer.passes_over(setup, test.key(), why);
                     continue;
                 }
             };
-            match test.run(&self.extent, rates, setup, laboratory, &mut *follower) {
+            match test.run(&self.extent, rates, setup, laboratory, &mut *observer) {
                 Ok(tested) => {
                     let stopped = *tested.found.ended() == Ended::Stopped;
-                    follower.tested(tested)?;
+                    observer.tested(tested)?;
                     if stopped {
                         return Ok(true);
                     }
                 }
                 Err(PlanError::Trial(TrialError::Unsupported { reason, .. })) => {
-                    follower.passes_over(setup, test, reason)
+                    observer.passes_over(setup, test.key(), reason)
                 }
                 Err(error) => return Err(error),
             }
@@ -247,7 +239,7 @@ impl Test {
         rates: &Rates,
         setup: &Setup,
         laboratory: &mut dyn Laboratory,
-        observer: &mut dyn session::Observer,
+        observer: &mut dyn Observer,
     ) -> Result<Tested> {
         let Rates { throughput, maximum, status, .. } = *rates;
         Ok(match self {

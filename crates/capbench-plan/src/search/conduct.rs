@@ -6,8 +6,9 @@ use capbench_frames::rates::Pps;
 
 use super::maximum;
 use super::plan::{strategists, validate};
-use super::runner::{Halt, Observer, Runner, Stored};
+use super::runner::{Halt, Runner, Stored};
 use super::strategist::{Request, pursue};
+use crate::Observer;
 use crate::Result;
 use capbench_judge::search::bound::Trials;
 use capbench_judge::search::database::{Database, Observation};

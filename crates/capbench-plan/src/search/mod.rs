@@ -30,4 +30,4 @@ mod tests;
 pub use conduct::{Finished, run, run_nth};
 pub use goals_file::read;
 pub use plan::{Estimate, estimate, validate};
-pub use runner::{Observer, Stored};
+pub use runner::Stored;

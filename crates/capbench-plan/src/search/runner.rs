@@ -6,40 +6,11 @@
 
 use std::time::{Duration, Instant};
 
+use crate::Observer;
 use crate::PlanError;
 use crate::guards::line_rate;
-use capbench_judge::search::{End, SearchOutcome};
-use capbench_model::TrialError;
-use capbench_model::laboratory::Setup;
+use capbench_judge::search::End;
 use capbench_model::trial::{Load, Phase, Profile, Trial, TrialResult, Verdict};
-
-/// Follows trials while they run, and can stop them. Each kind of run with more reports has a trait that extends this one.
-pub trait Observer {
-    /// A trial begins.
-    fn starts(&mut self, _what: &str) {}
-    /// A trial ended. The observer is responsible for saving it.
-    fn ends(&mut self, _result: &TrialResult) -> crate::Result<()> {
-        Ok(())
-    }
-    /// A set-up could not be measured; the others continue.
-    fn skips(&mut self, _setup: &Setup, _load: Load, _why: &TrialError) {}
-    /// Whether the user wants to stop.
-    fn stopping(&self) -> bool {
-        false
-    }
-    /// Whether the observer keeps intermediate outcomes of a search. They are computed after each trial only if it does.
-    fn keeps_searches(&self) -> bool {
-        false
-    }
-    /// The intermediate outcome of the running search: its outcome if it were stopped now.
-    fn searching(&mut self, _so_far: SearchOutcome) {}
-    /// A search that is part of a larger plan has ended, for any reason.
-    fn searched(&mut self, _outcome: SearchOutcome) -> crate::Result<()> {
-        Ok(())
-    }
-}
-
-impl Observer for () {}
 
 #[derive(Debug)]
 pub(super) enum Halt {

@@ -12,9 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use capbench_frames::rates::Pps;
 
-use crate::Result;
-use crate::session;
-use capbench_judge::soak::record::{Interval, SoakRecord};
+use crate::{Observer, Result};
+use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::soak::segment::Segment;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -31,12 +30,6 @@ pub struct SoakPlan {
     pub length: Duration,
     /// Length of a segment. Each segment is a line of the report and has a ledger.
     pub interval: Duration,
-}
-
-/// Follows a soak while it runs, and can stop it.
-pub trait Observer: session::Observer {
-    /// A segment ended, which `record` contains as this interval. The observer is responsible for saving it.
-    fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()>;
 }
 
 /// The outcome of a soak.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::{Observer, SoakPlan};
+use super::SoakPlan;
+use crate::Observer;
 use crate::Result;
 use crate::for_tests::Collected;
-use crate::session;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_judge::soak::record::{EVENTS, INTERVALS, Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
@@ -21,13 +21,11 @@ struct Watch {
     seen: Vec<Segment>,
 }
 
-impl session::Observer for Watch {
+impl Observer for Watch {
     fn stopping(&self) -> bool {
         self.segments >= self.stop_after
     }
-}
 
-impl Observer for Watch {
     fn segment(&mut self, segment: &Segment, _: &Interval, _: &SoakRecord) -> Result<()> {
         self.segments += 1;
         self.seen.push(segment.clone());

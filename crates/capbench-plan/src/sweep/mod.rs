@@ -21,7 +21,7 @@ mod run;
 pub use axis::{Axis, MemberCount, Point, Request, RingSize, Spacing};
 pub use back_to_back::BackToBackTest;
 pub use plan::{Probe, SweepPlan};
-pub use run::{Observer, SweepRun};
+pub use run::SweepRun;
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::axis::{Point, method_of_series};
 use super::plan::{Probe, SweepPlan};
-use crate::Result;
 use crate::order::{Shuffle, turns};
-use crate::session::{self, Session, describe};
+use crate::session::{Session, describe};
+use crate::{Observer, Result};
 use capbench_judge::bursts::BurstEnd;
 use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::back_to_back::{BackToBack, Burst};
@@ -17,14 +17,6 @@ use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::Saved;
 use capbench_model::statistics::interval::{self, median};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
-
-/// Follows a sweep's trials, and receives intermediate outcomes.
-pub trait Observer: session::Observer {
-    /// A sweep began, visited a point, or ended: its outcome so far, marked as stopped until it ends, as a saved copy must be.
-    fn swept(&mut self, _so_far: SweepOutcome) {}
-}
-
-impl Observer for () {}
 
 /// A finished sweep.
 #[derive(Debug)]

@@ -13,10 +13,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::Saved;
 use capbench_model::trial::{Load, TrialResult};
-use capbench_plan::rfc2544;
-use capbench_plan::session::Observer;
-use capbench_plan::soak;
-use capbench_plan::sweep;
+use capbench_plan::Observer;
 use capbench_plan::{PlanError, Result};
 use capbench_report::ReportError;
 use capbench_report::printable;
@@ -154,9 +151,7 @@ impl Observer for Recorder {
         self.searching = false;
         self.save()
     }
-}
 
-impl soak::Observer for Recorder {
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()> {
         // Segments are added to a saved record, so the first one saves it.
         if record.segments == 1 || self.directory.append(segment).map_err(PlanError::observer)? {
@@ -170,23 +165,19 @@ impl soak::Observer for Recorder {
         self.bar.0.inc(1);
         self.print(&soaking::line(interval))
     }
-}
 
-impl rfc2544::Follower for Recorder {
     fn tested(&mut self, tested: Tested) -> Result<()> {
         self.results.rfc2544.push(tested);
         self.save()
     }
 
     /// A test without meaning here is no failure: the report says why.
-    fn passes_over(&mut self, setup: &Setup, test: rfc2544::Test, why: String) {
-        let (test, frame_size) = (Some(test.key().into()), Some(setup.label()));
+    fn passes_over(&mut self, setup: &Setup, test: &'static str, why: String) {
+        let (test, frame_size) = (Some(test.into()), Some(setup.label()));
         let missing = missing(Saved::Known(setup.method.clone()), Some(setup.placement), why);
         self.results.not_measured.push(NotMeasured { test, frame_size, ..missing });
     }
-}
 
-impl capbench_reproduce::Observer for Recorder {
     fn leaves_out(&mut self, left: &LeftOut) {
         let LeftOut { method, placement, reason } = left;
         let missing = missing(Saved::Known(method.clone()), Some(*placement), reason.clone());
@@ -203,9 +194,7 @@ impl capbench_reproduce::Observer for Recorder {
         }
         self.save()
     }
-}
 
-impl sweep::Observer for Recorder {
     /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, up to one visit, the last, has
     /// saved trials but no reading.
     fn swept(&mut self, so_far: SweepOutcome) {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
+use capbench_plan::for_tests::Collected;
 use capbench_plan::for_tests::publication_methods;
 use capbench_plan::simulated::SimulatedLaboratory;
-use capbench_reproduce::for_tests::Collected;
 use capbench_reproduce::{Conditions, PUBLICATIONS, Scale};
 use capbench_results::Results;
 

@@ -287,7 +287,7 @@ fn publications() -> Vec<Definition> {
                 let conditions = Conditions { base, scale: Scale::new(0.001).unwrap(), visits, seed: 7 };
                 let path = SimulatedLaboratory::new(1_500_000.0, publication_methods());
                 let mut path = path.noise(11, noise(deviation, 0.0));
-                let mut collected = capbench_reproduce::for_tests::Collected::expecting_skips();
+                let mut collected = capbench_plan::for_tests::Collected::expecting_skips();
                 publication.run(&conditions, &mut path, &mut collected).unwrap();
                 collected.swept.retain(|sweep| !sweep.stopped);
                 let mut run = crate::runs::results(&["reproduce", &publication.key], collected.trials);
