@@ -104,7 +104,8 @@ mod with_text {
         ($($value:ty),*) => {$(
             impl PartialEq<&str> for Saved<$value> {
                 fn eq(&self, text: &&str) -> bool {
-                    *self == Self::from(*text)
+                    let value = Self::from(*text);
+                    *self == value
                 }
             }
         )*};
