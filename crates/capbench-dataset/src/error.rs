@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use capbench_judge::JudgeError;
 use capbench_report::ReportError;
 use capbench_results::ResultsError;
 use parquet::errors::ParquetError;
@@ -14,7 +15,10 @@ pub enum DatasetError {
     /// A run cannot be read.
     #[error(transparent)]
     Run(#[from] ResultsError),
-    /// Runs cannot be compared, or a report cannot be written.
+    /// The values of a column cannot be compared.
+    #[error(transparent)]
+    Judgement(#[from] JudgeError),
+    /// A report cannot be written.
     #[error(transparent)]
     Report(#[from] ReportError),
     /// No run in a folder.

@@ -3,11 +3,11 @@
 //! `examples/sql/regressions.sql` has the same rules in SQL, for datasets that are larger than one machine.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
+use capbench_judge::comparison::hosts::{DatasetRun, Figure, Figures};
 use capbench_judge::comparison::setup::COMMON_LOAD;
 use capbench_judge::comparison::{Measure, Setup};
 use capbench_model::saved::Saved;
@@ -87,67 +87,6 @@ fn usable() -> impl Iterator<Item = &'static str> {
     names.into_iter().filter(|name| !OTHERS.contains(name))
 }
 
-/// A run of the dataset.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunFacts {
-    /// What identifies it.
-    pub id: String,
-    /// What identifies its host; `None` if unknown.
-    pub host: Option<String>,
-    /// Its day.
-    pub date: String,
-    /// Its campaign.
-    pub campaign: String,
-    /// Its start, microseconds since 1970.
-    pub started_us: i64,
-    /// Its command.
-    pub command: String,
-    /// Its kernel.
-    pub kernel_release: String,
-    /// Trials that are results.
-    pub trials: u64,
-    /// Those of them that are noisy.
-    pub noisy: u64,
-    /// Their intended frames.
-    pub intended: u64,
-    /// Their delivered frames.
-    pub delivered: u64,
-}
-
-/// A figure of a trial, or of a search.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
-    /// Index of its run.
-    pub run: usize,
-    /// Index of its set-up.
-    pub setup: usize,
-    /// Index of the value by which runs are distinguished; `None` if unknown.
-    pub value_of: Option<usize>,
-    /// Which figure it is.
-    pub measure: Measure,
-    /// Its value.
-    pub value: f64,
-    /// The intended load; `None` at maximum load.
-    pub intended_pps: Option<f64>,
-    /// Whether the method may sustain more: it lost nothing at the generator's maximum.
-    pub is_at_least: bool,
-}
-
-/// All figures of a dataset.
-#[derive(Clone, Debug, Default)]
-pub struct Figures {
-    /// The runs, by day.
-    pub runs: Vec<RunFacts>,
-    /// The set-ups.
-    pub setups: Vec<Setup>,
-    /// The values by which runs are distinguished.
-    pub values: Vec<String>,
-    /// The figures.
-    pub all: Vec<Figure>,
-    /// Results without a figure: invalid, of a search, of a sweep, or below their load.
-    pub left_out: u64,
-}
-
 /// Columns of text of a set-up and of a trial that are read.
 const COLUMNS: [&str; 28] = [
     "run_id",
@@ -188,58 +127,30 @@ const SEARCHES: [&str; 4] = ["goal", "status", "achieved_pps", "first_trial"];
 const COMPARED: [&str; 5] = ["best-effort", "common-load", "fixed-load", "latency", "frame-loss"];
 const AT_COMMON_LOAD: &str = "common-load";
 
-impl Figures {
-    /// Reads the figures of a dataset.
-    ///
-    /// # Errors
-    /// There is no dataset, or a file cannot be read.
-    pub fn read(dataset: &Path, by: &By) -> Result<Self> {
-        let files = layout::files(dataset, trials::NAME)?;
-        if files.is_empty() {
-            return Err(DatasetError::NoDataset(dataset.into()));
-        }
-        let mut columns = COLUMNS.to_vec();
-        if let By::Column(name) = by {
-            columns.push(name);
-        }
-        let mut reading = Reading::default();
-        for file in &files {
-            let rows = reader::rows(&file.path, &columns)?;
-            let mut goals = goals(dataset, file)?;
-            let octets = fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
-            reading.budget.grant(octets);
-            reading
-                .add(file, by, &rows, &mut goals)
-                .map_err(|TooMuch| DatasetError::TooMuch(file.path.clone()))?;
-        }
-        Ok(reading.figures)
+/// Reads the figures of a dataset.
+///
+/// # Errors
+/// There is no dataset, or a file cannot be read.
+pub fn read(dataset: &Path, by: &By) -> Result<Figures> {
+    let files = layout::files(dataset, trials::NAME)?;
+    if files.is_empty() {
+        return Err(DatasetError::NoDataset(dataset.into()));
     }
-
-    /// The medians of the runs in each set-up: within a run, trials share what chance did to it, so a run is one figure.
-    pub fn of_runs(&self) -> Vec<Figure> {
-        let mut groups: Vec<(Figure, Vec<Figure>)> = Vec::new();
-        let mut places: HashMap<(usize, usize, Option<usize>, Measure), usize> = HashMap::new();
-        for figure in &self.all {
-            let key = (figure.run, figure.setup, figure.value_of, figure.measure);
-            match places.entry(key) {
-                Entry::Occupied(place) => groups[*place.get()].1.push(*figure),
-                Entry::Vacant(place) => {
-                    place.insert(groups.len());
-                    groups.push((*figure, vec![*figure]));
-                }
-            }
-        }
-        let median = |of: &mut dyn Iterator<Item = f64>| capbench_model::statistics::median(of);
-        let one = |(first, own): (Figure, Vec<Figure>)| {
-            let at_least = own.iter().filter(|figure| figure.is_at_least).count();
-            Figure {
-                value: median(&mut own.iter().map(|figure| figure.value)).unwrap_or(first.value),
-                is_at_least: 2 * at_least > own.len(),
-                ..first
-            }
-        };
-        groups.into_iter().map(one).collect()
+    let mut columns = COLUMNS.to_vec();
+    if let By::Column(name) = by {
+        columns.push(name);
     }
+    let mut reading = Reading::default();
+    for file in &files {
+        let rows = reader::rows(&file.path, &columns)?;
+        let mut goals = goals(dataset, file)?;
+        let octets = fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
+        reading.budget.grant(octets);
+        reading
+            .add(file, by, &rows, &mut goals)
+            .map_err(|TooMuch| DatasetError::TooMuch(file.path.clone()))?;
+    }
+    Ok(reading.figures)
 }
 
 /// A goal of a search with a regular result: its name and its rate.
@@ -360,7 +271,7 @@ impl Reading {
         let run = self.figures.runs.len();
         let facts = run_facts(file, first, &results);
         self.budget.take(
-            size_of::<RunFacts>() + facts.id.len() + facts.command.len() + facts.kernel_release.len(),
+            size_of::<DatasetRun>() + facts.id.len() + facts.command.len() + facts.kernel_release.len(),
         )?;
         self.figures.runs.push(facts);
         let common = common_loads(&results);
@@ -408,9 +319,9 @@ impl Reading {
     }
 }
 
-fn run_facts(file: &DataFile, first: &Record, results: &[&Record]) -> RunFacts {
+fn run_facts(file: &DataFile, first: &Record, results: &[&Record]) -> DatasetRun {
     let text = |column| first.text(column).unwrap_or_default().to_string();
-    RunFacts {
+    DatasetRun {
         id: text("run_id"),
         host: first.text("host_id").map(String::from),
         date: file.date.clone(),

@@ -13,8 +13,8 @@
 //! | [`run_id`] | what identifies a run |
 //! | [`export`], `replaced` | writes runs into a dataset; a file gets its name when it is complete; which file of a dataset may be replaced |
 //! | [`layout`] | where the files are |
-//! | [`figures`] | the compared figures of the trials in a dataset |
-//! | [`compare`] | two values of a column, with hosts and set-ups as strata |
+//! | [`figures`] | reads the compared figures of the trials in a dataset |
+//! | [`compare`] | compares two values of a column of a dataset |
 //! | [`page`] | the report over a dataset: trends over dates, and regressions |
 //! | [`tidy`] | `tidy.parquet`, a format of reports |
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use capbench_judge::comparison::hosts::{self, Figure, Figures, HostChange, HostsCompared};
 use capbench_judge::comparison::{
     Comparison, Contrast, Judgement, Measure, Scale as Compared, Setup, Thresholds,
 };
@@ -16,9 +17,8 @@ use capbench_report::model::{
 };
 use capbench_report::report as reports;
 
-use crate::compare::{self, HostChange, HostsCompared};
 use crate::error::Result;
-use crate::figures::{By, Figure, Figures};
+use crate::figures::{self, By};
 
 /// Days in charts and comparisons, the last ones.
 const MOST_DAYS: usize = 60;
@@ -34,7 +34,7 @@ const MOST_HOSTS: usize = 50;
 /// # Errors
 /// There is no dataset, or a file cannot be read.
 pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
-    let figures = Figures::read(dataset, &By::Date)?;
+    let figures = figures::read(dataset, &By::Date)?;
     let mut days: Vec<String> = figures.values.clone();
     days.sort();
     let all_days = days.len();
@@ -342,7 +342,7 @@ fn day_by_day(figures: &Figures, days: &[String], thresholds: Thresholds) -> Day
             all: figures.all.iter().map(|one| Figure { value_of: side(one.value_of), ..*one }).collect(),
             left_out: figures.left_out,
         };
-        let compared = compare::of_figures(&own, "date", Some(values), thresholds).ok()?;
+        let compared = hosts::of_figures(&own, "date", Some(values), thresholds).ok()?;
         Some((days[nth].clone(), compared))
     };
     let all: Vec<_> = (1..days.len()).map(compared).collect();

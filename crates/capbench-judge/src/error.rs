@@ -17,6 +17,12 @@ pub enum JudgeError {
         /// Why they cannot be compared, and which runs to name.
         reason: String,
     },
+    /// Values of a column that cannot be compared.
+    #[error("{reason}")]
+    Values {
+        /// Why, with the flag.
+        reason: String,
+    },
     /// A list of goals is not valid.
     #[error("search: {reason}")]
     Goals {

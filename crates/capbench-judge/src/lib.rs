@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`run`] | the facts of a saved run that judgement needs |
+//! | [`finding`] | what a run shows, as facts; capbench-report has their words |
 //! | [`search`] | when a load is sustained; the result of a search |
 //! | [`limit`] | what limited a method, or its members |
 //! | [`livelock`] | which trials show receive livelock |
@@ -20,6 +21,7 @@ pub mod bursts;
 pub mod comparison;
 pub mod durations;
 mod error;
+pub mod finding;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod limit;

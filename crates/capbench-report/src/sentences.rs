@@ -25,6 +25,7 @@ pub(crate) mod search;
 mod soak;
 pub(crate) mod sweep;
 pub(crate) mod trials;
+use capbench_judge::finding::{Finding as Fact, Found};
 use capbench_model::figures::percent;
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_results::Kind;
@@ -144,9 +145,23 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// A fact with its words, as it is saved.
+fn said(found: Found) -> Finding {
+    let Found { scene, fact, trials } = found;
+    let scene = scene.map(|scene| format!("{}-byte frames, placement {}", scene.frame_size, scene.placement));
+    Finding { scene, text: words(&fact), fact: Some(fact), trials }
+}
+
+/// The sentence of a fact.
+fn words(fact: &Fact) -> String {
+    match fact {
+        Fact::LossPattern(fact) => trials::loss::words(fact),
+    }
+}
+
 /// A finding about no single frame size or placement.
 fn finding(text: String, trials: impl IntoIterator<Item = u32>) -> Finding {
-    Finding { scene: None, text, trials: trials.into_iter().collect() }
+    Finding { scene: None, text, fact: None, trials: trials.into_iter().collect() }
 }
 
 fn numbers(trials: &[&TrialResult]) -> Trials {

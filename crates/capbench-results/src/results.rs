@@ -9,12 +9,13 @@ use std::path::Path;
 use capbench_sys::host::folder::{FILE_MODE, Folder};
 use capbench_sys::host::trust::Trust;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Result, ResultsError};
 use crate::segments;
 use crate::trial_columns::{COLUMNS, lost, place_keys};
 use capbench_judge::comparison::Comparison;
+use capbench_judge::finding::Finding as Fact;
 use capbench_judge::recommendation::Recommendation;
 use capbench_judge::reproduction::Reproduction;
 use capbench_judge::rfc2544::Tested;
@@ -151,15 +152,24 @@ impl Results {
 }
 
 /// A sentence and its evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// Frame size and placement that it concerns, if it concerns one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<String>,
     /// The sentence.
     pub text: String,
+    /// What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_fact")]
+    pub fact: Option<Fact>,
     /// Numbers of the trials that support it.
     pub trials: Vec<u32>,
+}
+
+/// A fact, unless a later version knows it alone.
+fn known_fact<'d, D: Deserializer<'d>>(source: D) -> std::result::Result<Option<Fact>, D::Error> {
+    let fact = serde_json::Value::deserialize(source)?;
+    Ok(serde_json::from_value(fact).ok())
 }
 
 /// File name of the results in a run's directory.

@@ -20,7 +20,6 @@ use capbench_lab::recorded::Completeness;
 use capbench_model::TrialError;
 use capbench_model::figures::{grouped, percent};
 use capbench_model::method_spec::MethodSpec;
-use capbench_model::not_measured::NotMeasured;
 use capbench_model::requirement::Requirement;
 use capbench_model::trial::Verdict;
 use capbench_plan::PlanError;
@@ -79,7 +78,7 @@ pub fn of_measurement(
     results: &Results,
     stopped: Option<u8>,
     failures: &[(MethodSpec, Failure)],
-    is_named: impl Fn(&str) -> bool,
+    is_named: impl Fn(&MethodSpec) -> bool,
     max_loss: f64,
 ) -> Exit {
     if let Some(signal) = stopped {
@@ -88,13 +87,14 @@ pub fn of_measurement(
     if let Some(record) = &results.soak {
         return of_soak(record, max_loss);
     }
-    if let Some((_, failure)) = failures.iter().find(|(method, _)| is_named(&method.to_string())) {
+    if let Some((_, failure)) = failures.iter().find(|(method, _)| is_named(method)) {
         return Exit::Partly(failure.code);
     }
     // A missing method of a set is only listed. A test without meaning here is no failure of its method.
-    let is_missed = |missing: &NotMeasured| missing.test.is_none() && is_named(&missing.method.to_string());
-    if results.not_measured.iter().any(is_missed) {
-        return Exit::Partly(UNSUPPORTED);
+    for missing in &results.not_measured {
+        if missing.test.is_none() && missing.method.known().is_some_and(&is_named) {
+            return Exit::Partly(UNSUPPORTED);
+        }
     }
     let shows = |verdict| matches!(verdict, Verdict::Lossless | Verdict::Lossy);
     let is_conclusive = results.trials.iter().any(|trial| shows(trial.verdict)) && answers(results);

@@ -195,7 +195,7 @@ class ConclusionOneOf(TypedDict):
 
     answer: Literal['one_of']
     best: NotRequired[str]
-    """The one of them to use meanwhile: it sustains a load without loss and costs least. Empty in old files."""
+    """The one of them to use meanwhile: it sustains a load without loss and costs least. Absent in old files."""
     methods: list[str]
     """All of them, the one with the highest known load first."""
     settle: list[str]
@@ -666,6 +666,10 @@ class Kernel(TypedDict):
     """Build options that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` if the configuration says that it is off. Options that it does not mention are left out. Absent if it cannot be read (`/proc/config.gz`, `/boot/config-RELEASE`)."""
     preemption: NotRequired[str]
     """The preemption model, if it can be chosen at run time (`sched/preempt` in debugfs, for root)."""
+
+
+Kind: TypeAlias = Literal['bench', 'search', 'sweep', 'rfc2544', 'soak', 'reproduce']
+"""What a run measures."""
 
 
 class LatenessSummary(TypedDict):
@@ -2905,6 +2909,8 @@ class Results(TypedDict):
     """Findings from these results."""
     host_id: NotRequired[str]
     """Identifies the host of `environment`: a keyed hash of its machine-id(5). Absent if it has none, or as `run_id`."""
+    kind: NotRequired[Kind]
+    """What the run measured; absent in files of versions that did not write it."""
     not_measured: NotRequired[list[NotMeasured]]
     """Set-ups that the user requested and that could not be measured."""
     recommended: NotRequired[Recommendation]
@@ -3069,7 +3075,7 @@ class TrialResult(TypedDict):
     """One trial as stored: counts first, then ratios computed from them."""
 
     capture: NotRequired[CaptureFacts]
-    """The facts of `engine` and `running`; absent in files of versions that did not record them."""
+    """What captured the frames; absent on a simulated path."""
     clock_class: NotRequired[ClockClass]
     """What the clocks of two hosts allowed to be known of one-way times; absent if sender and receiver had one clock."""
     clock_error_ns: NotRequired[int]
@@ -3098,8 +3104,6 @@ class TrialResult(TypedDict):
     """Intended length of the sending phase in seconds."""
     emptying: NotRequired[Emptying]
     """How long the application went on reading frames after sending ended; absent if nobody saw when it read the last one."""
-    engine: NotRequired[str]
-    """The engine that did the work, as detected: a library with its version, the mode of XDP, a program with its version."""
     flow_sharing: NotRequired[FlowSharing]
     """Whether the members got whole flows; absent if frames were not examined one by one."""
     foreign: int
@@ -3160,8 +3164,6 @@ class TrialResult(TypedDict):
     """Frames that arrived after a later one."""
     report: NotRequired[ProgramReport]
     """The counts that the program under test reported; absent for methods of capbench."""
-    running: str
-    """Sizes as granted, and the source of timestamps."""
     search: NotRequired[int]
     """Number of the search of its set-up to which the trial belongs, from 1; absent if there was one or none."""
     sending_s: float

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use capbench_dataset::figures::{By, Figures};
+use capbench_dataset::figures::{self, By};
 use capbench_testing::Scratch;
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType};
@@ -100,7 +100,7 @@ const BOMBS: [(&str, Bomb, &str); 4] = [
 fn a_dataset_is_read_by_a_process_with_little_memory() {
     // Without a dataset this is not the process that the test below starts.
     let Some(dataset) = std::env::var_os(DATASET) else { return };
-    let read = Figures::read(Path::new(&dataset), &By::Date);
+    let read = figures::read(Path::new(&dataset), &By::Date);
     println!("{}", read.err().map_or("it was read".into(), |error| error.to_string()));
 }
 

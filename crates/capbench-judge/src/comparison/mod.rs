@@ -12,8 +12,10 @@
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
+//! | [`hosts`] | two values of a column of a dataset, with hosts and set-ups as strata |
 
 pub mod contrast;
+pub mod hosts;
 pub mod measure;
 mod pairs;
 pub mod runs;

@@ -126,9 +126,10 @@ impl Laboratory for SimulatedLaboratory {
         let unsupported =
             |what: String, reason: &str| Err(TrialError::Unsupported { what, reason: reason.into() });
         let name = setup.method.to_string();
-        let without_members = setup.method.with_members(None).to_string();
-        let is_named = |method: &&SimulatedMethod| [&name, &without_members].contains(&&method.name);
-        let Some(method) = self.methods.iter().find(is_named).cloned() else {
+        let without_members = setup.method.with_members(None);
+        let mut methods = self.methods.iter();
+        let known = methods.find(|method| method.name == setup.method || method.name == without_members);
+        let Some(method) = known.cloned() else {
             return unsupported(name, "it is not on the simulated path");
         };
         if let (Some(asked), None) = (setup.moderation, self.interrupts) {

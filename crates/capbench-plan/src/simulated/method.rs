@@ -8,6 +8,7 @@ use capbench_model::units::ByteCount;
 use super::passage::Held;
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::scalability::Law;
 use capbench_model::work::WorkModel;
 
@@ -66,7 +67,7 @@ impl Room {
 /// A capture method with a known capacity.
 #[derive(Clone, Debug)]
 pub struct SimulatedMethod {
-    pub(super) name: String,
+    pub(super) name: SavedMethod,
     capacity: f64,
     regimes: Option<TwoRegimes>,
     /// How the capacity grows with members: this law's rates over that of one member.

@@ -109,6 +109,7 @@ fn claims(reproduction: &Reproduction) -> impl Iterator<Item = Finding> {
     reproduction.findings.iter().map(|judgement| Finding {
         scene: Some(reproduction.key.clone()),
         text: format!("{}: {} {}", judgement.answer, judgement.claim, judgement.text),
+        fact: None,
         trials: judgement.trials.clone(),
     })
 }

@@ -186,7 +186,7 @@ pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Findin
 }
 
 fn about(series: &Series, text: String, trials: Vec<u32>) -> Finding {
-    Finding { scene: series.scene(), text: format!("{}: {text}", series.method), trials }
+    Finding { scene: series.scene(), text: format!("{}: {text}", series.method), fact: None, trials }
 }
 
 /// Where more load delivers fewer packets.

@@ -1,20 +1,22 @@
 //! Findings of trials of any run: whether every packet is accounted for, guards, the tracer, noise.
 
 mod generators;
-mod loss;
+pub(super) mod loss;
 mod members;
 
 use std::collections::BTreeMap;
 
 use crate::groups::grouped;
 use crate::naming::{self, rate};
+use capbench_judge::finding::loss_pattern;
 use capbench_model::disturbance::Stall;
 use capbench_model::figures::count;
 use capbench_model::places::Place;
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{ProgramReport, TrialResult};
 use capbench_results::Finding;
 
-use super::{finding, many, numbers, odd_frames};
+use super::{finding, many, numbers, odd_frames, said};
 
 /// Findings, the most important first. Those on settings of the host come after what makes figures doubtful.
 pub(super) fn find(trials: &[TrialResult], settings: Vec<Finding>) -> Vec<Finding> {
@@ -30,7 +32,7 @@ pub(super) fn find(trials: &[TrialResult], settings: Vec<Finding>) -> Vec<Findin
     findings.extend(reports(trials));
     findings.extend(unverified(trials));
     findings.extend(stalls(trials));
-    findings.extend(loss::find(trials));
+    findings.extend(loss_pattern::find(trials).into_iter().map(said));
     findings.extend(retried(trials));
     findings.extend(tracer(trials));
     findings.extend(noise(trials));
@@ -44,6 +46,11 @@ const IN_DETAIL: [&str; 5] =
 /// Whether a finding only gives details of the line on noise.
 pub(crate) fn is_detail(text: &str) -> bool {
     IN_DETAIL.iter().any(|beginning| text.starts_with(beginning))
+}
+
+/// How a finding about one trial begins.
+fn of_trial(number: u32, method: &SavedMethod) -> String {
+    format!("Trial {number} ({method})")
 }
 
 fn about(trial: &TrialResult, text: &str) -> Finding {

@@ -97,8 +97,13 @@ fn bench() -> Results {
     plan.run(&mut path, &mut kept).unwrap();
     let mut results = results(kept, &path);
     results.findings = vec![
-        Finding { scene: None, text: "What all trials show.".into(), trials: vec![1, 2] },
-        Finding { scene: Some("64-byte frames".into()), text: "What some show.".into(), trials: vec![1] },
+        Finding { scene: None, text: "What all trials show.".into(), fact: None, trials: vec![1, 2] },
+        Finding {
+            scene: Some("64-byte frames".into()),
+            text: "What some show.".into(),
+            fact: None,
+            trials: vec![1],
+        },
     ];
     results
 }

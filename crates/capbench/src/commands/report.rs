@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use capbench_dataset::compare::THRESHOLD;
 use capbench_dataset::page;
 use capbench_judge::comparison::Thresholds;
+use capbench_judge::comparison::hosts::THRESHOLD;
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::formats::{Format, Written};
 use capbench_report::{report, save};

@@ -24,6 +24,7 @@ use capbench_judge::search::End;
 use capbench_model::TrialError;
 use capbench_model::environment::Environment;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
@@ -180,7 +181,7 @@ fn measure<P: Plan>(
         return Err(failure.into());
     }
     let stopped = stopped.then(|| stop.signal());
-    let is_named = |method: &str| scene.is_named(method);
+    let is_named = |method: &MethodSpec| scene.is_named(method);
     let exit = match exit::of_measurement(&results, stopped, &failures, is_named, plan.max_loss()) {
         // They ask a question of their own.
         Exit::Done | Exit::Inconclusive if !plan.requirements().is_empty() => {
@@ -336,7 +337,7 @@ fn refused(
     scene: &Scene,
     placement: PlacementChoice,
     laboratory: &mut Site,
-) -> Result<Result<Vec<(capbench_model::method_spec::MethodSpec, String)>, String>> {
+) -> Result<Result<Vec<(MethodSpec, String)>, String>> {
     let mut refused = Vec::new();
     for method in &scene.methods {
         let mut checks = scene.sizes.iter().map(|size| {

@@ -243,8 +243,8 @@ pub fn otherwise(flag: Arg, default: &str) -> Arg {
 pub struct Scene {
     /// Methods, each once, in the order of the command line. Empty if the command tests methods itself.
     pub methods: Vec<MethodSpec>,
-    /// The methods as the user named them.
-    named: Vec<String>,
+    /// The methods that the user named, not only as part of a set.
+    named: Vec<MethodSpec>,
     /// One set-up per frame size, without method and placement.
     pub sizes: Vec<Setup>,
     pub placements: Vec<PlacementChoice>,
@@ -288,9 +288,8 @@ impl Scene {
     /// Reads the flags, without looking at the host. Fails if they name what does not exist, or contradict each other.
     pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
         let mut programs = Programs::with_file(flags.programs.as_deref())?;
-        let named =
-            if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
-        let methods = methods(&named, flags.members(defaults.members)?, &mut programs)?;
+        let list = if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
+        let Methods { methods, named } = methods(&list, flags.members(defaults.members)?, &mut programs)?;
         if flags.member_count.members.is_some() {
             check_members(&methods)?;
         }
@@ -366,8 +365,8 @@ impl Scene {
     }
 
     /// Whether the user named this method, not only a set that contains it.
-    pub fn is_named(&self, method: &str) -> bool {
-        self.named.iter().any(|named| named == method)
+    pub fn is_named(&self, method: &MethodSpec) -> bool {
+        self.named.contains(method)
     }
 
     /// Every set-up, methods x frame sizes x placements, that is not known to be impossible here.
@@ -426,19 +425,23 @@ pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage
     }
 }
 
+/// Methods of the command line.
+#[derive(Debug)]
+struct Methods {
+    methods: Vec<MethodSpec>,
+    /// Those that are not only part of a set.
+    named: Vec<MethodSpec>,
+}
+
 /// The methods of a list, each once, sets expanded, with these members unless they have their own. A program has its own threads.
-fn methods(
-    list: &[String],
-    members: Option<GivenMembers>,
-    programs: &mut Programs,
-) -> Result<Vec<MethodSpec>> {
-    let mut methods: Vec<MethodSpec> = Vec::new();
+fn methods(list: &[String], members: Option<GivenMembers>, programs: &mut Programs) -> Result<Methods> {
+    let (mut methods, mut named): (Vec<MethodSpec>, Vec<MethodSpec>) = (Vec::new(), Vec::new());
     for name in list {
-        let names = match name.as_str() {
-            "quick" => subject::quick_methods(),
-            "default" => subject::default_methods(),
-            "all" => subject::all_methods(programs),
-            _ => vec![name.clone()],
+        let (names, is_set) = match name.as_str() {
+            "quick" => (subject::quick_methods(), true),
+            "default" => (subject::default_methods(), true),
+            "all" => (subject::all_methods(programs), true),
+            _ => (vec![name.clone()], false),
         };
         for name in names {
             let mut spec: MethodSpec = name.parse().map_err(Usage)?;
@@ -447,12 +450,15 @@ fn methods(
             }
             programs.define(&spec)?;
             subject::find(&spec, programs)?;
+            if !is_set {
+                named.push(spec.clone());
+            }
             if !methods.contains(&spec) {
                 methods.push(spec);
             }
         }
     }
-    Ok(methods)
+    Ok(Methods { methods, named })
 }
 
 /// Refuses --members for programs alone, and names the programs that it does not change.
@@ -525,4 +531,20 @@ fn placements(flags: &SceneFlags, default: &[PlacementChoice]) -> Result<Vec<Pla
         return Ok(vec![PlacementChoice::Custom { generator, kernel, application }]);
     }
     Ok(if flags.placement.is_empty() { default.to_vec() } else { flags.placement.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_is_named_with_the_members_that_it_gets() {
+        let list = ["quick".to_string(), "recv".to_string()];
+        let two: GivenMembers = (NonZeroU16::new(2).unwrap(), None);
+        let Methods { methods, named } = methods(&list, Some(two), &mut Programs::default()).unwrap();
+        assert_eq!(named, ["recv+members=2".parse().unwrap()]);
+        assert!(
+            methods.len() > 1 && methods.iter().all(|method| method.member_count() == NonZeroU16::new(2))
+        );
+    }
 }

@@ -6,6 +6,7 @@ pub use capbench_dataset::compare as datasets;
 pub use capbench_dataset::export::Export;
 pub use capbench_dataset::layout::Labels;
 pub use capbench_dataset::page;
+pub use capbench_judge::comparison::hosts::THRESHOLD;
 pub use capbench_judge::comparison::runs::of_runs;
 pub use capbench_judge::comparison::{Comparison, Thresholds};
 pub use capbench_judge::livelock;

@@ -22,7 +22,7 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
     let scene = search.frame_size.as_ref().zip(search.placement.as_ref());
     let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
     let who = search.method.as_ref().map_or("the search".into(), ToString::to_string);
-    let finding = |text: String, trials: Vec<u32>| Finding { scene: scene.clone(), text, trials };
+    let finding = |text: String, trials: Vec<u32>| Finding { scene: scene.clone(), text, fact: None, trials };
     // What is true of several goals is said once.
     let about = |said: fn(&GoalResult) -> Option<String>| {
         let known = search.goals.iter().filter_map(|goal| Some((said(goal)?, goal)));
@@ -205,6 +205,7 @@ fn of_repeats(repeated: &Repeated) -> Finding {
     Finding {
         scene: Some(format!("{}-byte frames, placement {}", repeated.frame_size, repeated.placement)),
         text: format!("{}, goal {}, lower bounds: {}.", repeated.method, repeated.goal, spread(repeated)),
+        fact: None,
         trials: sorted(repeated.trials.clone()),
     }
 }
@@ -243,6 +244,7 @@ fn of_ranking(ranking: &Ranking) -> Finding {
     Finding {
         scene: ranking.scene.clone(),
         text: format!("{text}."),
+        fact: None,
         trials: sorted(ranking.methods.iter().flat_map(|ranked| ranked.trials.iter().copied()).collect()),
     }
 }

@@ -256,6 +256,7 @@ fn push(scene: &[&Series], text: String, candidates: &[Candidate<'_>], findings:
     findings.push(Finding {
         scene,
         text,
+        fact: None,
         trials: numbers(candidates.iter().map(|candidate| candidate.reading)),
     });
 }

@@ -50,7 +50,7 @@ fn crossing(swept: &Swept<'_>, leads: &[&Lead<'_>], findings: &mut Vec<Finding>)
                 why(swept, ahead, first, behind, second),
             );
             let readings = before.points.iter().chain(&after.points).flat_map(|(one, other)| [*one, *other]);
-            findings.push(Finding { scene: ahead.scene(), text, trials: numbers(readings) });
+            findings.push(Finding { scene: ahead.scene(), text, fact: None, trials: numbers(readings) });
         }
         let is_further = |before: &Lead<'_>| {
             ptr::eq(before.ahead, after.ahead)

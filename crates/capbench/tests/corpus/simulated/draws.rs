@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use capbench_judge::search::{End, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
@@ -12,7 +13,7 @@ use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, at, bench_plan, pps, searching_bench_plan, specs, sweep_plan};
 use capbench_plan::guards::Guarded;
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
-use capbench_plan::search::{self, SearchPlan, Stored};
+use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{
     ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes,
 };
@@ -131,11 +132,12 @@ fn search_quickly(draws: &mut Draws) -> Results {
     let mut path = draws.host(methods);
     let mut trial = path.prepare(&Setup { method: MethodSpec::plain(METHODS[1]), ..setup(64) }).unwrap();
     let goal = "mine:loss=0.1%,exceed=0.3,width=2%,duration=1s,sum=4s";
-    let plan = SearchPlan::new(search::parse(goal).unwrap());
+    let plan = SearchPlan::new(parse(goal).unwrap());
     let mut collected = Collected::default();
-    let outcome = plan.run("a search", trial.as_mut(), Stored::default(), &mut collected).unwrap().outcome;
+    let outcome =
+        search::run(&plan, "a search", trial.as_mut(), Stored::default(), &mut collected).unwrap().outcome;
     let mut run = crate::runs::results(&["search"], collected.trials);
-    run.complete = outcome.ended == search::End::Complete;
+    run.complete = outcome.ended == End::Complete;
     run.searches = vec![outcome];
     concluded(run)
 }

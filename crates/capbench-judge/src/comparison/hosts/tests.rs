@@ -1,11 +1,10 @@
 //! Fleets whose differences are known: hosts of different speed, runs that vary, and a change on some of the hosts.
 
-use capbench_judge::comparison::{Conclusion, Judgement};
+use crate::comparison::{Conclusion, Judgement};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::figures::RunFacts;
 
 /// How a fleet is made.
 #[derive(Clone, Copy)]
@@ -52,12 +51,12 @@ impl Fleet {
             let is_affected = (host as f64) < self.affected * self.hosts as f64;
             for (kernel, run) in (0..2).flat_map(|kernel| (0..self.runs).map(move |run| (kernel, run))) {
                 let worse = if is_affected && kernel == 1 { 1.0 - self.by } else { 1.0 };
-                figures.runs.push(RunFacts {
+                figures.runs.push(DatasetRun {
                     id: format!("{host}-{kernel}-{run}"),
                     host: Some(format!("host{host}")),
                     started_us: (kernel * 1_000_000 + run) as i64,
                     trials: 4,
-                    ..RunFacts::default()
+                    ..DatasetRun::default()
                 });
                 for setup in 0..2 {
                     let mut add = |measure, value| {
@@ -102,6 +101,7 @@ fn equal_kernels_hardly_ever_differ() {
 }
 
 #[test]
+#[expect(clippy::disallowed_macros, reason = "the test says what it counted")]
 fn lengthy_of_100_equal_datasets_up_to_5_are_said_to_differ() {
     let alarms = false_alarms(100, Fleet::default());
     println!("{alarms} of 100 datasets without a difference are said to have one");

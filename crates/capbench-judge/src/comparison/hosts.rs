@@ -1,0 +1,315 @@
+//! Compares two values of a column over all hosts: two kernels, two drivers, two campaigns.
+//!
+//! `figures` has what is compared. The test is that of two runs: a permutation test of aligned ranks. A stratum is a host with one set-up, so differences between
+//! hosts are no differences between the values. A figure is a run, the median of its trials: what happened to a run happened to
+//! all of its trials. So what is permuted are the runs of a host.
+
+mod figures;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::comparison::contrast::{Matched, without_those_of_generator};
+use crate::comparison::setup::COMMON_LOAD;
+use crate::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
+use capbench_model::statistics::median;
+
+pub use self::figures::{DatasetRun, Figure, Figures};
+use crate::error::{JudgeError, Result};
+
+/// Smallest change of rates and times to report, by default. The precision of many hosts is higher than that of two runs, and a
+/// change of a few hosts is a small one of all.
+pub const THRESHOLD: f64 = 0.005;
+/// Common loads of a host that differ by more than this share are not compared: the cost of a packet depends on the load.
+const SAME_LOAD: f64 = 0.1;
+
+/// A figure of a host with both values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostChange {
+    /// What identifies the host.
+    pub host: String,
+    /// The set-up.
+    pub setup: Setup,
+    /// The figure.
+    pub measure: Measure,
+    /// The median of its runs with the first value, and with the second.
+    pub medians: [f64; 2],
+    /// How many runs these are.
+    pub runs: [usize; 2],
+    /// The change, relative to the first; of shares the difference.
+    pub change: f64,
+}
+
+impl HostChange {
+    /// How much it became worse; negative if it became better.
+    pub fn worse(&self) -> f64 {
+        match self.measure.better() {
+            Better::Higher => -self.change,
+            Better::Lower => self.change,
+        }
+    }
+}
+
+/// Two values of a column, compared over all hosts.
+#[derive(Clone, Debug)]
+pub struct HostsCompared {
+    /// The comparison. Its trials are indices of runs.
+    pub comparison: Comparison,
+    /// The change of each host with both values.
+    pub changes: Vec<HostChange>,
+    /// Hosts with both values.
+    pub paired: usize,
+    /// Hosts with the first value only, and with the second only.
+    pub only: [usize; 2],
+    /// Runs that were compared.
+    pub runs: usize,
+}
+
+/// Compares two values of a column. Without `values` the column must have two; the earlier one is the first.
+///
+/// # Errors
+/// The values cannot be compared.
+pub fn of_figures(
+    figures: &Figures,
+    by: &str,
+    values: Option<[String; 2]>,
+    thresholds: Thresholds,
+) -> Result<HostsCompared> {
+    let [then, now] = match values {
+        Some(values) => chosen(figures, by, values)?,
+        None => only_two(figures, by)?,
+    };
+    let sides = Sides::of(figures, [then, now]);
+    let (strata, unlike) = sides.strata();
+    let changes = strata.iter().map(Stratum::change).collect::<Vec<_>>();
+    let mut matched = matched(&strata);
+    let names = [then, now].map(|value| figures.values[value].as_str());
+    if matched.is_empty() {
+        return Err(refused(format!(
+            "--by {by}: no host has the same set-up with {} and with {}: {}; hosts are compared with themselves only",
+            names[0],
+            names[1],
+            sides.described(names)
+        )));
+    }
+    let mut left_out: Vec<LeftOut> = without_those_of_generator(&mut matched, "both").into_iter().collect();
+    let out = |because: &str, trials: usize| {
+        let trials = u32::try_from(trials).unwrap_or(u32::MAX);
+        (trials > 0).then(|| LeftOut { of: "both".into(), because: because.into(), trials })
+    };
+    left_out.extend(out("the common loads of the host differ by more than 10 %", unlike));
+    left_out.extend(out("no host_id: nobody knows which runs are of one host", sides.without_host));
+    left_out.extend(out("invalid, of a search or a sweep, or below their load", figures.left_out as usize));
+    let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();
+    let own: BTreeSet<usize> = strata.iter().flat_map(|stratum| stratum.runs()).collect();
+    let notes = notes(figures, &own);
+    let mut comparison = Comparison {
+        hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
+        notes,
+        visits_needed: None,
+        ..Comparison::of(names.map(String::from), false, &matched, thresholds, left_out)
+    };
+    // The median over hosts of unlike speed says nothing of the change of each.
+    for contrast in &mut comparison.contrasts {
+        contrast.then.median = None;
+        contrast.now.median = None;
+    }
+    let paired = hosts.len();
+    Ok(HostsCompared { comparison, changes, paired, only: sides.only(&hosts), runs: own.len() })
+}
+
+fn refused(reason: String) -> JudgeError {
+    JudgeError::Values { reason }
+}
+
+/// The indices of the values that the user named.
+fn chosen(figures: &Figures, by: &str, values: [String; 2]) -> Result<[usize; 2]> {
+    let find = |value: &String| {
+        figures.values.iter().position(|known| known == value).ok_or_else(|| {
+            refused(format!("--values: no run has {by} {value}; there are {}", listed(figures)))
+        })
+    };
+    let [then, now] = &values;
+    if then == now {
+        return Err(refused(format!("--values: {then} is named twice; name two values of {by}")));
+    }
+    Ok([find(then)?, find(now)?])
+}
+
+/// The indices of the only two values, the one that was measured first before the other.
+fn only_two(figures: &Figures, by: &str) -> Result<[usize; 2]> {
+    let mut first: BTreeMap<usize, i64> = BTreeMap::new();
+    for figure in &figures.all {
+        let Some(value) = figure.value_of else { continue };
+        let started = figures.runs[figure.run].started_us;
+        first.entry(value).and_modify(|earliest| *earliest = started.min(*earliest)).or_insert(started);
+    }
+    let mut values: Vec<usize> = first.keys().copied().collect();
+    values.sort_by_key(|value| (first[value], *value));
+    match values[..] {
+        [then, now] => Ok([then, now]),
+        [] => Err(refused(format!("--by {by}: no trial that can be compared has a value of it"))),
+        [only] => Err(refused(format!(
+            "--by {by}: all runs have {}; a comparison needs two values",
+            figures.values[only]
+        ))),
+        _ => Err(refused(format!(
+            "--by {by}: there are {} values; name two of them with --values A,B: {}",
+            values.len(),
+            listed(figures)
+        ))),
+    }
+}
+
+/// The first values, for the end of a message.
+fn listed(figures: &Figures) -> String {
+    const MOST: usize = 12;
+    let mut words: Vec<&str> = figures.values.iter().take(MOST).map(String::as_str).collect();
+    if figures.values.len() > MOST {
+        words.push("...");
+    }
+    words.join(", ")
+}
+
+/// A host, and which set-up and figure of it.
+type Key<'f> = (&'f str, usize, Measure);
+
+/// The figures of runs on both sides.
+struct Sides<'f> {
+    figures: &'f Figures,
+    /// Of each host, set-up and figure, in the order of the dataset.
+    own: Vec<(Key<'f>, [Vec<Figure>; 2])>,
+    /// Runs with a side and without a host.
+    without_host: usize,
+}
+
+/// The figures of a host in one set-up.
+struct Stratum<'f> {
+    host: &'f str,
+    setup: &'f Setup,
+    measure: Measure,
+    sides: [Vec<Figure>; 2],
+}
+
+impl<'f> Sides<'f> {
+    fn of(figures: &'f Figures, values: [usize; 2]) -> Self {
+        let mut sides = Sides { figures, own: Vec::new(), without_host: 0 };
+        let mut places: BTreeMap<Key<'f>, usize> = BTreeMap::new();
+        let mut without = BTreeSet::new();
+        for figure in figures.of_runs() {
+            let Some(side) = values.iter().position(|value| Some(*value) == figure.value_of) else {
+                continue;
+            };
+            let Some(host) = figures.runs[figure.run].host.as_deref() else {
+                without.insert(figure.run);
+                continue;
+            };
+            let key = (host, figure.setup, figure.measure);
+            let place = *places.entry(key).or_insert_with(|| {
+                sides.own.push((key, Default::default()));
+                sides.own.len() - 1
+            });
+            sides.own[place].1[side].push(figure);
+        }
+        sides.without_host = without.len();
+        sides
+    }
+
+    /// Hosts with both sides in a set-up, and the number of runs left out because their common loads differ.
+    fn strata(&self) -> (Vec<Stratum<'f>>, usize) {
+        let (mut strata, mut unlike) = (Vec::new(), BTreeSet::new());
+        for ((host, setup, measure), sides) in &self.own {
+            if sides.iter().any(Vec::is_empty) {
+                continue;
+            }
+            let setup = &self.figures.setups[*setup];
+            if setup.load.as_deref() == Some(COMMON_LOAD) && are_unlike(sides) {
+                unlike.extend(sides.iter().flatten().map(|figure| figure.run));
+                continue;
+            }
+            strata.push(Stratum { host, setup, measure: *measure, sides: sides.clone() });
+        }
+        (strata, unlike.len())
+    }
+
+    /// Hosts that have one side only.
+    fn only(&self, paired: &BTreeSet<&str>) -> [usize; 2] {
+        [0, 1].map(|side| {
+            let own =
+                self.own.iter().filter(|(_, sides)| !sides[side].is_empty()).map(|((host, ..), _)| *host);
+            own.filter(|host| !paired.contains(host)).collect::<BTreeSet<_>>().len()
+        })
+    }
+
+    fn described(&self, names: [&str; 2]) -> String {
+        let [then, now] = self.only(&BTreeSet::new());
+        let hosts =
+            |count: usize| if count == 1 { "1 host has".into() } else { format!("{count} hosts have") };
+        format!("{} {}, and {} {}", hosts(then), names[0], hosts(now), names[1])
+    }
+}
+
+/// Whether the common loads of both sides differ too much.
+fn are_unlike(sides: &[Vec<Figure>; 2]) -> bool {
+    let pps = |side: &[Figure]| median(side.iter().filter_map(|figure| figure.intended_pps));
+    match (pps(&sides[0]), pps(&sides[1])) {
+        (Some(then), Some(now)) => (then - now).abs() > SAME_LOAD * then.max(now),
+        _ => false,
+    }
+}
+
+impl Stratum<'_> {
+    fn change(&self) -> HostChange {
+        let of = |side: &Vec<Figure>| median(side.iter().map(|figure| figure.value)).unwrap_or_default();
+        let medians = [of(&self.sides[0]), of(&self.sides[1])];
+        let [then, now] = medians.map(|value| self.measure.scaled(value));
+        HostChange {
+            host: self.host.into(),
+            setup: self.setup.clone(),
+            measure: self.measure,
+            medians,
+            runs: [self.sides[0].len(), self.sides[1].len()],
+            change: self.measure.change(now - then),
+        }
+    }
+
+    fn runs(&self) -> impl Iterator<Item = usize> {
+        self.sides.iter().flatten().map(|figure| figure.run)
+    }
+}
+
+/// The strata by set-up and figure, as the test takes them.
+fn matched(strata: &[Stratum<'_>]) -> Vec<Matched> {
+    let mut all: Vec<Matched> = Vec::new();
+    let mut places: BTreeMap<(&Setup, Measure), usize> = BTreeMap::new();
+    for stratum in strata {
+        let place = *places.entry((stratum.setup, stratum.measure)).or_insert_with(|| {
+            let (setup, measure) = (stratum.setup.clone(), stratum.measure);
+            all.push(Matched { setup, measure, strata: Vec::new(), at_least: [0; 2] });
+            all.len() - 1
+        });
+        let value = |figure: &Figure| (figure.value, u32::try_from(figure.run).unwrap_or(u32::MAX));
+        let values = |side: &Vec<Figure>| side.iter().map(value).collect();
+        all[place].strata.push([values(&stratum.sides[0]), values(&stratum.sides[1])]);
+        for (side, own) in stratum.sides.iter().enumerate() {
+            all[place].at_least[side] += own.iter().filter(|figure| figure.is_at_least).count();
+        }
+    }
+    all
+}
+
+/// What to know before the figures.
+fn notes(figures: &Figures, runs: &BTreeSet<usize>) -> Vec<String> {
+    let own = || runs.iter().map(|run| &figures.runs[*run]);
+    let (noisy, trials): (u64, u64) =
+        own().fold((0, 0), |(noisy, all), run| (noisy + run.noisy, all + run.trials));
+    let is_noisy = noisy > 0;
+    is_noisy
+        .then(|| {
+            format!("{noisy} of {trials} trials of the compared runs are noisy; the column `noise` says why")
+        })
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

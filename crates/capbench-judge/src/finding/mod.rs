@@ -1,0 +1,46 @@
+//! What a run shows: facts with their numbers and their trials. capbench-report has the words of each.
+//!
+//! | file | about |
+//! |---|---|
+//! | `loss_pattern` | when, and in which flows, trials lost frames |
+
+pub mod loss_pattern;
+
+use capbench_model::saved::SavedPlacement;
+use capbench_model::trial::SizeLabel;
+use serde::{Deserialize, Serialize};
+
+/// One fact of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum Finding {
+    /// When, or in which flows, a trial lost frames.
+    LossPattern(loss_pattern::LossPatternFinding),
+}
+
+/// The frames and the placement that a fact concerns.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Scene {
+    /// The size of the frames.
+    pub frame_size: SizeLabel,
+    /// The placement.
+    pub placement: SavedPlacement,
+}
+
+/// A fact and its evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// What it concerns, if it concerns one frame size and placement.
+    pub scene: Option<Scene>,
+    /// The fact.
+    pub fact: Finding,
+    /// Numbers of the trials that show it.
+    pub trials: Vec<u32>,
+}
+
+impl Found {
+    /// A fact about no single frame size or placement.
+    pub fn new(fact: Finding, trials: impl IntoIterator<Item = u32>) -> Self {
+        Self { scene: None, fact, trials: trials.into_iter().collect() }
+    }
+}

@@ -1,0 +1,64 @@
+//! The parsed source of a crate, without its tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::{Attribute, Item};
+
+/// A file of a crate: its path below `crates`, and its items.
+pub struct Source {
+    pub path: String,
+    pub items: Vec<Item>,
+}
+
+/// Files that only tests use.
+const OF_TESTS: [&str; 4] = ["tests", "for_tests", "fuzzing", "schema_tests"];
+
+/// The sources of a crate.
+pub fn of_crate(name: &str) -> Vec<Source> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    files_below(&crates.join(name).join("src"), &mut files);
+    files.sort();
+    let mut sources = Vec::new();
+    for file in files {
+        let path = file.strip_prefix(crates).unwrap().to_str().unwrap().to_string();
+        let parsed = syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap();
+        let items = parsed.items.into_iter().filter(|item| !is_of_tests(item)).collect();
+        sources.push(Source { path, items });
+    }
+    assert!(!sources.is_empty(), "{name} has no source");
+    sources
+}
+
+fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if OF_TESTS.contains(&path.file_stem().unwrap().to_str().unwrap()) {
+            continue;
+        }
+        if path.is_dir() {
+            files_below(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn is_of_tests(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Mod(module) => &module.attrs,
+        Item::Fn(function) => &function.attrs,
+        Item::Impl(block) => &block.attrs,
+        Item::Use(import) => &import.attrs,
+        _ => return false,
+    };
+    attributes.iter().any(is_cfg_of_tests)
+}
+
+fn is_cfg_of_tests(attribute: &Attribute) -> bool {
+    let syn::Meta::List(list) = &attribute.meta else { return false };
+    let text = list.tokens.to_string();
+    attribute.path().is_ident("cfg")
+        && (text.starts_with("test") || text.contains("(test") || text == "fuzzing")
+}
