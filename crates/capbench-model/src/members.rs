@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(given("recv", Some(FanoutMode::Hash)), "recv+members=4", "the usual mode");
         assert_eq!(given("af-xdp", Some(FanoutMode::Hash)), "af-xdp+members=4+fanout=hash");
         assert_eq!(given("af-xdp", Some(FanoutMode::Queue)), "af-xdp+members=4");
-        assert_eq!(given("recv+fanout=lb", Some(FanoutMode::Cpu)), "recv+members=4+fanout=lb");
+        assert_eq!(given("recv+fanout=lb", Some(FanoutMode::Cpu)), "recv+fanout=lb+members=4");
         assert_eq!(given("recv+members=2", Some(FanoutMode::Cpu)), "recv+members=2");
     }
 

@@ -154,13 +154,30 @@ impl MethodSpec {
     /// The same method with this number of members, or with one thread.
     #[must_use]
     pub fn with_members(&self, members: Option<NonZeroU16>) -> Self {
-        Self { members, ..self.clone() }.with_own_text()
+        let changed = Self { members, ..self.clone() };
+        match self.text_with(MEMBERS, self.members, members) {
+            Some(text) => Self { text, ..changed },
+            None => changed.with_own_text(),
+        }
     }
 
     /// The same method with this way to share frames, or the usual one.
     #[must_use]
     pub fn with_fanout(&self, fanout: Option<FanoutMode>) -> Self {
-        Self { fanout, ..self.clone() }.with_own_text()
+        let changed = Self { fanout, ..self.clone() };
+        match self.text_with(FANOUT, self.fanout, fanout) {
+            Some(text) => Self { text, ..changed },
+            None => changed.with_own_text(),
+        }
+    }
+
+    /// The user's text with another value of a setting: in its place, or at the end. `None` if the user wrote the value in another
+    /// way, such as with leading zeros.
+    fn text_with<V: fmt::Display>(&self, setting: &str, old: Option<V>, new: Option<V>) -> Option<String> {
+        let old = old.map_or(String::new(), |value| format!("+{setting}={value}"));
+        let new = new.map_or(String::new(), |value| format!("+{setting}={value}"));
+        let at = self.text.rfind(&old)?;
+        Some(format!("{}{new}{}", &self.text[..at], &self.text[at + old.len()..]))
     }
 
     /// Its text by its parts, alike for equal methods.
@@ -266,6 +283,14 @@ impl FromStr for MethodSpec {
         let mut spec = Self { argument, ..Self::plain(name) };
         for setting in settings {
             let value = setting.value.as_deref().unwrap_or_default();
+            let is_twice = match setting.name.as_str() {
+                MEMBERS => spec.members.is_some(),
+                FANOUT => spec.fanout.is_some(),
+                _ => false,
+            };
+            if is_twice {
+                return Err(format!("\"{text}\": +{} appears twice", setting.name));
+            }
             match setting.name.as_str() {
                 MEMBERS => spec.members = Some(members(value)?),
                 FANOUT => spec.fanout = Some(value.parse()?),
@@ -328,6 +353,9 @@ mod tests {
         assert_eq!(four("recv"), "recv+members=4");
         assert_eq!(four("packet-v3+members=1+fanout=lb"), "packet-v3+members=4+fanout=lb");
         assert_eq!(four("libpcap:/a+b/c+next"), "libpcap:/a+b/c+next+members=4");
+        assert_eq!(four("recv+members=04+spin"), "recv+spin+members=4");
+        assert_eq!(four("recv+fanout=lb"), "recv+fanout=lb+members=4", "where the user wrote it");
+        assert!("recv+members=2+members=3".parse::<MethodSpec>().is_err_and(|error| error.contains("twice")));
         let without = spec("packet-v3+spin+members=1+fanout=lb").with_members(None);
         assert_eq!(without, spec("packet-v3+spin+fanout=lb"));
     }

@@ -164,9 +164,12 @@ pub const INTERRUPTS: Interrupts = Interrupts {
     at_most: Duration::from_millis(1),
 };
 
-/// Methods without options.
+/// Methods by their names.
+///
+/// # Panics
+/// When a text names no method.
 pub fn specs(names: &[&str]) -> Vec<MethodSpec> {
-    names.iter().map(|name| MethodSpec::plain(name)).collect()
+    names.iter().map(|name| name.parse().expect("a method")).collect()
 }
 
 /// A method that livelocks, one that sustains most loads, and one that sustains every load.

@@ -13,7 +13,7 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult, Verdict};
 
 fn named(method: &str) -> Setup {
-    Setup { method: MethodSpec::plain(method), ..setup(64) }
+    Setup { method: method.parse().unwrap(), ..setup(64) }
 }
 
 fn run(laboratory: &mut SimulatedLaboratory, setup: &Setup, load: Load, duration: Duration) -> TrialResult {

@@ -16,7 +16,6 @@ use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, reco
 use capbench_judge::search::{GoalResult, Ratio, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::TrialResult;
 
 const HOSTS: u64 = 200;
@@ -127,7 +126,7 @@ impl Host {
     fn search(&self, method: &str) -> GoalResult {
         let policy = Policy { pause: Duration::ZERO, ..Policy::default() };
         let mut path = Guarded::new(self.path(), policy, std::sync::Arc::default());
-        let with_method = Setup { method: MethodSpec::plain(method), ..setup(64) };
+        let with_method = Setup { method: method.parse().unwrap(), ..setup(64) };
         let mut trial = path.prepare(&with_method).unwrap();
         let plan = SearchPlan::new(parse("quick").unwrap());
         let finished =

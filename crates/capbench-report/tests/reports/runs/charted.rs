@@ -10,7 +10,6 @@ use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::Recording;
 use capbench_model::loss_pattern::{Burst, LossInTime, LossPattern, Position, Spread, Window};
-use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
@@ -48,7 +47,7 @@ pub fn searches() -> Results {
     let plan = SearchPlan { maximum_pps: Some(pps(1e6)), ..SearchPlan::new(parse("quick").unwrap()) };
     let mut results = results(Vec::new());
     for (method, nth) in [("recv", Some(1)), ("recv", Some(2)), ("packet-v2", None)] {
-        let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
+        let setup = Setup { method: method.parse().unwrap(), ..setup(64) };
         let mut trial = path.prepare(&setup).unwrap();
         let found =
             search::run_nth(&plan, nth, method, &mut *trial, Stored::default(), &mut Collected::default())

@@ -17,7 +17,6 @@ use capbench_model::environment::Environment;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::ledger::Entry;
-use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::trial::TrialResult;
 use capbench_model::work::WorkModel;
@@ -141,7 +140,7 @@ pub fn search() -> Results {
     let (mut trials, mut searches) = (Vec::new(), Vec::new());
     let mut laboratory = path();
     for method in ["packet-v2", "packet-v3"] {
-        let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
+        let setup = Setup { method: method.parse().unwrap(), ..setup(64) };
         let mut trial = laboratory.prepare(&setup).unwrap();
         let mut kept = Collected::default();
         let outcome =

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_report::sentences;
@@ -37,7 +36,7 @@ fn texts(trials: &[TrialResult]) -> String {
 /// A trial of a second at maximum load, which sends so many frames and delivers so many of them.
 fn trial(number: u32, method: &str, sent: u32, delivered: u32) -> TrialResult {
     let methods = vec![SimulatedMethod::new(method, delivered.into())];
-    let setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
+    let setup = Setup { method: method.parse().unwrap(), ..setup(64) };
     let mut path = SimulatedLaboratory::new(sent.into(), methods);
     let trial = path.prepare(&setup).unwrap().run(Load::Maximum, Duration::from_secs(1)).unwrap();
     assert_eq!((trial.sent, trial.delivered), (sent.into(), delivered.into()));

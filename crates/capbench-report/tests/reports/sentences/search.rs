@@ -3,7 +3,6 @@
 use capbench_judge::search::{SearchOutcome, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::method_spec::MethodSpec;
 use capbench_model::units::ByteCount;
 use capbench_plan::for_tests::Collected;
 use capbench_plan::search::{self, Stored};
@@ -15,7 +14,7 @@ use super::run_of;
 
 /// The n-th search of a method whose path is computed.
 fn nth(nth: Option<u32>, method: &str, goals: &str, path: &mut SimulatedLaboratory) -> SearchOutcome {
-    let mut setup = Setup { method: MethodSpec::plain(method), ..setup(64) };
+    let mut setup = Setup { method: method.parse().unwrap(), ..setup(64) };
     setup.capture.ring = ByteCount(64 << 20);
     let plan = SearchPlan::new(parse(goals).unwrap());
     let mut trial = path.prepare(&setup).unwrap();
