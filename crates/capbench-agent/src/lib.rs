@@ -15,6 +15,14 @@
 //! | [`client`] | a running agent, and the end of a trial that it is |
 //! | [`otg`] | a generator of others as the end that sends: the client of the Open Traffic Generator API (feature `otg`) |
 //! | [`laboratory`] | the laboratory whose ends are agents, or such generators |
+//!
+//! # To add
+//!
+//! - a generator of others: a folder as `capbench-agent/src/otg/` with a type that implements `TransmitEnd`; a variant of
+//!   `Host` in `laboratory/generator.rs` there.
+//! - a kind of location: a variant of `Location` in `capbench-agent/src/location.rs`.
+//! - a call of agents: its row and type in `message.rs`, an arm in `server/mod.rs`, its caller in `client/`; then
+//!   `CAPBENCH_WRITE_SCHEMA=1 cargo test -p capbench-agent --lib schemas_are`.
 
 #![forbid(unsafe_code)]
 

@@ -29,6 +29,12 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # To add
+//!
+//! - a capture method: its name in `MethodSpec::delivery` of `capbench-model/src/method_spec.rs`; a file in
+//!   `capbench-capture/src/backends/` with `METHOD` and a type that implements `Capture`; its line in `backends/mod.rs`; its
+//!   row in `methods.rs`. Its system calls are in `capbench-sys/src/`; a BPF program has its `*.bpf.c`.
 #![forbid(unsafe_code)]
 
 pub mod backends;

@@ -17,6 +17,12 @@
 //! | [`compare`] | compares two values of a column of a dataset |
 //! | [`page`] | the report over a dataset: trends over dates, and regressions |
 //! | [`tidy`] | `tidy.parquet`, a format of reports |
+//!
+//! # To add
+//!
+//! - a column of a dataset: at the end of its table in `capbench-dataset/src/tables/`; then `CAPBENCH_WRITE_SCHEMA=1 cargo
+//!   test -p capbench-dataset the_documentation` writes it into docs/dataset.md.
+//! - a table: a file there and its row in `TABLES`.
 
 #![forbid(unsafe_code)]
 

@@ -13,6 +13,13 @@
 //! ```
 //!
 //! Sizes count the FCS, as RFC 2544 does; [`FrameSize`] converts in one place.
+//!
+//! # To add
+//!
+//! - a source of frames to send: a variant of `FrameSource` in `capbench-frames/src/source.rs`, a type that implements
+//!   `WriteFrames` of `write.rs` there, and its arm in `run` of `capbench-traffic/src/pacer.rs`.
+//! - a protocol of header stacks: its row in `capbench-frames/src/stack/protocols.rs`, and its rows in `stacks.rs` of
+//!   capbench-testing, by which tshark checks it.
 #![forbid(unsafe_code)]
 
 pub mod checksum;

@@ -14,6 +14,11 @@
 //! | [`rfc2544`], [`bursts`] | outcomes of the tests of RFC 2544, and of searches for the longest burst |
 //! | [`reproduction`] | published tables next to measured ones, and the answers to claims |
 //! | [`soak`] | the record of a soak |
+//!
+//! # To add
+//!
+//! - a figure that is compared: a variant of `Measure` in `capbench-judge/src/comparison/measure.rs` with its words, unit
+//!   and which way is better.
 
 #![forbid(unsafe_code)]
 

@@ -11,6 +11,11 @@
 //! | [`counting`] | counts the frames of a capture outside of trials |
 //! | [`recorded`] | checks capture files for the frames of trials |
 //! | `for_tests` | shared parts of tests of trials; needs the feature `testing` |
+//!
+//! # To add
+//!
+//! - a capture program (`cmd:NAME`): its row in `capbench-lab/src/programs/presets.toml`, and what it prints in the tests of
+//!   `programs/report.rs`.
 
 #![forbid(unsafe_code)]
 

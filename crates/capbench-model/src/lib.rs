@@ -18,6 +18,14 @@
 //! | [`environment`] | the host, as recorded in results |
 //! | [`bounded_json`] | JSON of others, read within a budget of memory |
 //! | [`statistics`], [`figures`], [`csv_text`] | significance; numbers as text; CSV without formulas |
+//!
+//! # To add
+//!
+//! - a place of the ledger: its row in `places.rs` and its entry in `ALL` there (and so in docs/ledger.md), its field in
+//!   `Evidence`, filled by `capbench-lab/src/live/join.rs`, its entry in `book`, its colour in
+//!   `capbench-chart/src/palette.rs`, its cases in `capbench-lab/tests/all/places.rs`.
+//! - a fact about the host: a member of `capbench-model/src/environment/`, its reader in `capbench-host/src/environment/`,
+//!   its words in docs/results.md; in `differences.rs` of capbench-model only where two runs on one host may differ by it.
 
 #![forbid(unsafe_code)]
 

@@ -27,6 +27,12 @@
 //!
 //! A frame of a flow ends with a trailer: the run and number of the flow, a sequence number, and the planned send time. Receivers
 //! count by it, so that counts of flows need no filter, and no frame of another run counts.
+//!
+//! # To add
+//!
+//! - a member of the OTG model: its field in the type of `capbench-otg/src/model/`, its row in docs/otg.md; what it does:
+//!   `flows.rs` (a flow's frames and times), `session/control.rs` with a request of `messages.rs` that `engine.rs` answers,
+//!   `metrics.rs` with the row in `model/answers.rs`.
 
 #![forbid(unsafe_code)]
 

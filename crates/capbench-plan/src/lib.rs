@@ -13,6 +13,19 @@
 //! | [`cost`] | estimates the time and traffic of trials before they run |
 //! | [`simulated`] | a computed path |
 //! | `for_tests` | shared parts of tests of runs; needs the feature `testing` |
+//!
+//! # To add
+//!
+//! - a guard: a file in `capbench-plan/src/guards/`; what it decides from one trial goes into `Memory::judged`, what it
+//!   decides from several is a pure function of trials as `livelock.rs` of capbench-judge is.
+//! - a disturbance, which repeats a trial without a new guard: a counter as capbench-host says, its figure in `Disturbance`, filled by
+//!   `live/join/disturbance.rs`; its limit and words in `Disturbance::reasons_for_rates`.
+//! - a sweep axis: a file in `capbench-plan/src/sweep/axis/` that implements `Setting`, and its lines in `axes!` of `mod.rs`
+//!   there and of `capbench-judge/src/sweep/axis.rs`, whose facts the command, plans and reports ask; the unit of its points
+//!   in `Varied::of` of capbench-report; its points in `axes()` of `capbench-report/tests/reports/results_schema.rs`.
+//! - a search goal with a name: its line in `capbench-judge/src/search/notation.rs`.
+//! - a strategy: a type that implements `Strategist`, a variant of `Strategy`, its line in `search/plan.rs` of
+//!   capbench-plan.
 
 #![forbid(unsafe_code)]
 

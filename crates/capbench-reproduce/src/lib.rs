@@ -12,6 +12,13 @@
 //! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, and their cost |
 //! | `run` | runs the experiment |
 //! | `tables` | tables as defined in a file, and how they are made |
+//!
+//! # To add
+//!
+//! - a publication: its file in `capbench-reproduce/src/publications/`, its tables in `published/`, a line of each in
+//!   `publication.rs` and `published.rs`.
+//! - a claim: in the publication's file; a new kind is a variant of `Rule` in `capbench-judge/src/reproduction/claim.rs`,
+//!   which `claim/rules.rs` judges.
 
 #![forbid(unsafe_code)]
 

@@ -7,6 +7,12 @@
 //! | [`segments`] | the segments of a soak since its results were saved |
 //! | [`trial_columns`], [`tidy`] | the columns of a trial; the rows of files for notebooks |
 //! | `for_tests` | results that tests begin with; needs the feature `testing` |
+//!
+//! # To add
+//!
+//! - a member of results.json: a documented member of the type, with `#[serde(default)]` so that older files are read; then
+//!   `CAPBENCH_WRITE_SCHEMA=1 cargo test -p capbench-report schemas_are` and `python/check write-types`.
+//! - a column of `trials.csv`: its row in `capbench-results/src/trial_columns.rs`.
 
 #![forbid(unsafe_code)]
 

@@ -10,6 +10,12 @@
 //! | `check` | the items together: a document and its text |
 //! | `state` | what is saved, and the folder that has it |
 //! | `changes` | apply and restore |
+//!
+//! # To add
+//!
+//! - an item of `tune`: its judge in a file of `capbench-tune/src/items/`, a variant of `ItemName` and its row in `ITEMS` of
+//!   `mod.rs` there, its row in docs/tune.md; what it costs, where it was measured, in `figures.rs`.
+//! - a setting that can be changed: a variant of `Setting` in `setting.rs`, read and written in `live.rs`.
 
 #![forbid(unsafe_code)]
 

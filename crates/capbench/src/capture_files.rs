@@ -18,7 +18,7 @@ pub fn open(file: &Path) -> anyhow::Result<Decompressed> {
 }
 
 /// The requested format, else that of the file's extension, else pcapng.
-pub fn of(asked: Option<FileFormat>, file: &Path) -> FileFormat {
+pub fn format_of(asked: Option<FileFormat>, file: &Path) -> FileFormat {
     asked.or_else(|| FileFormat::of_name(file)).unwrap_or(FileFormat::Pcapng)
 }
 
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn the_ending_decides_unless_a_format_is_asked_for() {
-        let of = |asked: Option<FileFormat>, file: &str| super::of(asked, Path::new(file));
+        let of = |asked: Option<FileFormat>, file: &str| super::format_of(asked, Path::new(file));
         for (file, format) in [
             ("x.pcap", Pcap),
             ("x.pcap.zst", Pcap),

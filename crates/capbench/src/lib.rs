@@ -1,5 +1,11 @@
 //! capbench: which capture method captures every packet on this host, up to what rate and at what CPU cost, and where packets
 //! are lost.
+//!
+//! # To add
+//!
+//! - a command: a file with its flags and its work in `capbench/src/commands/`, `recording/` or `measuring/`, a variant and
+//!   an arm in `lib.rs`, its group and examples in `help.rs`, its lines in `check`. One that runs trials is a type that
+//!   implements `Plan` of `capbench/src/measuring/mod.rs`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stderr))]

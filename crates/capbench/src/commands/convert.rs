@@ -47,7 +47,7 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
         return Err(Usage("-: standard output is a terminal; give a file, or a pipe".into()).into());
     }
     let written = options.first_file()?;
-    let format = capture_files::of(flags.format, &written);
+    let format = capture_files::format_of(flags.format, &written);
     if let Some(contradiction) = capture_files::contradiction(flags.format, &written) {
         tell!("capbench: {contradiction}");
     }

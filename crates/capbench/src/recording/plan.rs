@@ -121,7 +121,7 @@ fn recording(flags: &RecordFlags, path: PathBuf) -> Result<Plan> {
     };
     Ok(Plan {
         sources: flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?,
-        format: capture_files::of(flags.output.format, &write.path),
+        format: capture_files::format_of(flags.output.format, &write.path),
         section: super::section(),
         snap_length,
         hash: HashAlgorithm::default(),

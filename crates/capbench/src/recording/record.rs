@@ -114,12 +114,11 @@ fn reader(plan: &RecordPlan, stop: &Stop) -> Result<Option<File>> {
     let path = &plan.recording.write.path;
     let name = path.display();
     let until = plan.duration.map(|duration| Instant::now() + duration);
-    let waits = || {
+    let pipe = super::with_reader(path, stop, until, || {
         tell!(
             "capbench: {name} is a pipe that nobody reads; waiting for a reader, such as: wireshark -k -i {name}"
         );
-    };
-    let pipe = super::with_reader(path, stop, until, waits);
+    });
     let pipe = pipe.with_context(|| format!("cannot open {name}"))?;
     if pipe.is_none() && !stop.is_wanted() {
         bail!("nobody read {name} in time (--duration); nothing is recorded");
@@ -216,7 +215,8 @@ fn close(plan: &RecordPlan, stop: &Stop, finished: Finished) -> Result<Exit> {
 /// The exit code, by the loss if the user stated a limit.
 fn exit(plan: &RecordPlan, signal: u8, end: End, account: &Account) -> Exit {
     let loss = plan.max_loss.map(|limit| {
-        let (ratio, unknown) = (loss_ratio(account), ledger::unknown_losses(account));
+        let ratio = loss_ratio(account);
+        let unknown = ledger::unknown_losses(account);
         if ratio > limit {
             tell!("capbench: --max-loss {limit}: {}", ledger::losses_in_words(account));
         } else if let Some(reason) = &unknown {

@@ -150,11 +150,13 @@ impl Lines {
 
     fn of_each(&self, each: &[Sum], seconds: f64) -> Vec<OfFilter> {
         let filters = self.each.len().saturating_sub(1);
-        let filter = |place: usize| (place < filters).then(|| self.each[place].clone());
-        each.iter()
-            .enumerate()
-            .map(|(place, sum)| OfFilter::new(filter(place), *sum, self.rates(*sum, seconds), seconds))
-            .collect()
+        let mut all = Vec::new();
+        for (place, sum) in each.iter().enumerate() {
+            // The last sum is of packets that pass none of the filters.
+            let filter = self.each.get(place).filter(|_| place < filters).cloned();
+            all.push(OfFilter::new(filter, *sum, self.rates(*sum, seconds), seconds));
+        }
+        all
     }
 
     /// Prints the totals so far on standard error when a signal asks for them.
@@ -284,12 +286,15 @@ impl Lines {
 
 /// A line for each of several threads.
 fn members_in_words(layer: LinkLayer, members: &[Part], seconds: f64) -> String {
-    let several = if members.len() > 1 { members } else { &[] };
-    let line = |(nth, Part { all, counters, .. }): (usize, &Part)| {
-        let dropped = word(counters.dropped());
-        format!("{:10}  {}  {dropped:>8} dropped  member {nth}\n", "", sum_in_words(layer, *all, seconds))
-    };
-    several.iter().enumerate().map(line).collect()
+    let mut lines = String::new();
+    if members.len() > 1 {
+        for (number, Part { all, counters, .. }) in members.iter().enumerate() {
+            let dropped = word(counters.dropped());
+            let sum = sum_in_words(layer, *all, seconds);
+            lines += &format!("{:10}  {sum}  {dropped:>8} dropped  member {number}\n", "");
+        }
+    }
+    lines
 }
 
 /// Packets with their bytes and rates, in columns.

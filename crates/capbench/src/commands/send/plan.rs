@@ -130,7 +130,8 @@ impl SendPlan {
             true => Side::for_recorded_packets(&flags.interface, flags.isolated)?,
             false => Side::for_trials(&flags.interface, flags.isolated)?,
         };
-        let (layer, mtu) = (side.layer()?, Mtu(side.mtu()));
+        let layer = side.layer()?;
+        let mtu = Mtu(side.mtu());
         let usual = TransmitSpec::plain(match layer {
             LinkLayer::Ethernet => "packet-tx",
             LinkLayer::Ip => "sendmmsg",
