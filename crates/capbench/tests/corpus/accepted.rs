@@ -9,7 +9,7 @@
 //!
 //! An empty line separates entries. A difference that is not listed is a failure, and so is an entry that differs no longer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 
@@ -19,6 +19,8 @@ use crate::archive;
 const PRINTED: usize = 20;
 /// Lines of each that it prints.
 const PRINTED_LINES: usize = 30;
+/// Pairs of lines up to which the order of lines counts.
+const MOST_CELLS: usize = 1_000_000;
 
 /// An accepted difference of a run.
 struct Accepted {
@@ -52,6 +54,9 @@ pub fn difference(then: &[String], now: &[String]) -> Vec<String> {
     let (then, now) = (&then[start..], &now[start..]);
     let end = then.iter().rev().zip(now.iter().rev()).take_while(|(then, now)| then == now).count();
     let (then, now) = (&then[..then.len() - end], &now[..now.len() - end]);
+    if then.len() * now.len() > MOST_CELLS {
+        return difference_of_sets(then, now);
+    }
     // Lengths of the longest common subsequences of the rests.
     let mut longest = vec![vec![0_u32; now.len() + 1]; then.len() + 1];
     for row in (0..then.len()).rev() {
@@ -79,6 +84,15 @@ pub fn difference(then: &[String], now: &[String]) -> Vec<String> {
             column += 1;
         }
     }
+    lines
+}
+
+/// Like [`difference`], whatever the order of the lines.
+fn difference_of_sets(then: &[String], now: &[String]) -> Vec<String> {
+    let earlier: BTreeSet<&String> = then.iter().collect();
+    let later: BTreeSet<&String> = now.iter().collect();
+    let mut lines: Vec<String> = earlier.difference(&later).map(|line| format!("- {line}")).collect();
+    lines.extend(later.difference(&earlier).map(|line| format!("+ {line}")));
     lines
 }
 

@@ -7,11 +7,10 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use capbench_judge::search::SearchOutcome;
 use capbench_model::TrialError;
-use serde_json::Value;
 
 use crate::accepted;
 use crate::imports::{Load, Results, Stored, Sustains, Trial, TrialResult, livelock, recommend, search};
-use crate::members;
+use crate::members::{self, Compared};
 
 /// Losses that may be allowed, and factors of the offered loads that are asked about.
 const LOSSES: [f64; 3] = [0.0, 0.001, 0.05];
@@ -111,13 +110,13 @@ fn searched_again(results: &Results, outcome: &SearchOutcome) -> Vec<String> {
     };
     let then = serde_json::to_value(outcome).unwrap();
     let now = serde_json::to_value(&again).unwrap();
-    let mut changes = accepted::difference(&lines(&then), &lines(&members::as_in(&then, &now)));
+    let compared = Compared::committed();
+    let mut changes = accepted::difference(
+        &members::lines("", &compared.only("searches", &then)),
+        &members::lines("", &compared.only("searches", &now)),
+    );
     if changes.is_empty() {
         changes.push("the same".into());
     }
     changes
-}
-
-fn lines(value: &Value) -> Vec<String> {
-    members::lines("", value)
 }

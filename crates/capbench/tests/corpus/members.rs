@@ -1,9 +1,13 @@
 //! JSON values as lines `PATH = VALUE`. A member that no earlier answer has is left out: it was added later.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::archive;
 
 /// Marks a line that is a member of a value.
 const MARK: &str = " = ";
@@ -65,21 +69,40 @@ fn member(line: &str) -> Option<String> {
     Some(member)
 }
 
-/// Removes from a value what an earlier one does not have: members that were added later.
-pub fn as_in(earlier: &Value, now: &Value) -> Value {
-    match (earlier, now) {
-        (Value::Object(then), Value::Object(members)) => {
-            let mut kept = serde_json::Map::new();
-            for (name, member) in members {
-                if let Some(then) = then.get(name) {
-                    kept.insert(name.clone(), as_in(then, member));
+/// The members of a run made again that are compared: the committed list, a line `PARENT TAB MEMBER` each. What a later version
+/// saves in addition is not in it, nor what it no longer saves.
+pub struct Compared(BTreeSet<(String, String)>);
+
+impl Compared {
+    pub fn committed() -> &'static Self {
+        static COMMITTED: LazyLock<Compared> = LazyLock::new(Compared::read);
+        &COMMITTED
+    }
+
+    fn read() -> Self {
+        let text = fs::read_to_string(archive::folder().join("members.txt")).expect("the list is committed");
+        let mut members = BTreeSet::new();
+        for line in text.lines() {
+            let (parent, member) = line.split_once('\t').unwrap_or_else(|| panic!("no parent: {line}"));
+            members.insert((parent.to_string(), member.to_string()));
+        }
+        Self(members)
+    }
+
+    /// The value with these members only.
+    pub fn only(&self, parent: &str, value: &Value) -> Value {
+        match value {
+            Value::Object(members) => {
+                let mut kept = serde_json::Map::new();
+                for (name, member) in members {
+                    if self.0.contains(&(parent.to_string(), name.clone())) {
+                        kept.insert(name.clone(), self.only(name, member));
+                    }
                 }
+                Value::Object(kept)
             }
-            Value::Object(kept)
+            Value::Array(entries) => entries.iter().map(|entry| self.only(parent, entry)).collect(),
+            plain => plain.clone(),
         }
-        (Value::Array(then), Value::Array(entries)) if then.len() == entries.len() => {
-            Value::Array(then.iter().zip(entries).map(|(then, now)| as_in(then, now)).collect())
-        }
-        _ => now.clone(),
     }
 }

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::accepted;
 use crate::archive::{self, Entry};
 use crate::imports::Results;
-use crate::members;
+use crate::members::{self, Compared};
 use hosts::Host;
 
 /// Differing lines of a run that are kept.
@@ -91,11 +91,13 @@ pub fn differences() -> BTreeMap<String, Vec<String>> {
     for Entry { name, content } in archive::read("simulated") {
         earlier.insert(name, content);
     }
+    let compared = Compared::committed();
     let mut differences = BTreeMap::new();
     for (name, results) in made() {
         let content = earlier.remove(&name).unwrap_or_else(|| panic!("{name} is not saved"));
         let then: Value = serde_json::from_slice(&content).unwrap();
-        let now = members::as_in(&then, &serde_json::to_value(&results).unwrap());
+        let then = compared.only("", &then);
+        let now = compared.only("", &serde_json::to_value(&results).unwrap());
         if then != now {
             let mut lines = accepted::difference(&members::lines("", &then), &members::lines("", &now));
             if lines.len() > MOST_LINES {
