@@ -19,7 +19,7 @@ pub enum Finding {
     /// When, or in which flows, a trial lost frames.
     LossPattern(loss_pattern::LossPatternFinding),
     /// What a sweep shows.
-    Sweep(sweep::SweepFinding),
+    Sweep(Box<sweep::SweepFinding>),
 }
 
 /// The frames and the placement that a fact concerns.

@@ -124,5 +124,5 @@ pub fn between_methods(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Fo
 }
 
 fn found(fact: SweepFinding, trials: Vec<u32>) -> Found {
-    Found::new(Finding::Sweep(fact), trials)
+    Found::new(Finding::Sweep(Box::new(fact)), trials)
 }

@@ -26,7 +26,7 @@ type IsAlarm = fn(&Finding) -> bool;
 
 fn sweep_fact(finding: &Finding) -> Option<&SweepFinding> {
     match &finding.fact {
-        Some(Fact::Sweep(fact)) => Some(fact),
+        Some(Fact::Sweep(fact)) => Some(fact.as_ref()),
         _ => None,
     }
 }

@@ -47,7 +47,7 @@ fn facts(results: &Results) -> Vec<SweepFinding> {
     let mut facts = Vec::new();
     for finding in sentences::find(results) {
         if let Some(Fact::Sweep(fact)) = finding.fact {
-            facts.push(fact);
+            facts.push(*fact);
         }
     }
     facts

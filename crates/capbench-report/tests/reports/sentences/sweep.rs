@@ -60,7 +60,7 @@ fn facts(run: &SweepRun) -> Vec<SweepFinding> {
         let read: Finding = serde_json::from_str(&saved).unwrap();
         assert_eq!(read, finding);
         if let Some(Fact::Sweep(fact)) = read.fact {
-            facts.push(fact);
+            facts.push(*fact);
         }
     }
     facts
