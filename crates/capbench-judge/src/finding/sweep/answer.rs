@@ -6,6 +6,9 @@ use capbench_model::trial::TrialResult;
 use super::point::SweepPoint;
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, SweepScene, Swept, numbers};
 
+/// A load is sent if up to one of this many intended frames is missing.
+const UNSENT_PART: u64 = 20;
+
 /// A series, with the sweep that it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesOfSweep<'r> {
@@ -102,10 +105,12 @@ fn kept_points(
     KeptPoints::Only(kept.iter().map(|reading| SweepPoint::of_reading(sweep, reading)).collect())
 }
 
-/// Whether the generator sent the intended load in most trials of a point, within 5 %.
+/// Whether the generator sent the intended load in most trials of a point.
 fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
-    let sent =
-        swept.of(reading).filter(|trial| trial.intended.saturating_sub(trial.sent) * 20 <= trial.intended);
+    let sent = swept.of(reading).filter(|trial| {
+        let missing = trial.intended.saturating_sub(trial.sent);
+        missing * UNSENT_PART <= trial.intended
+    });
     2 * sent.count() >= reading.trials.len()
 }
 
@@ -271,4 +276,94 @@ pub fn burst_range(sweep: &SweepOutcome, series: &Series) -> Option<BurstRange> 
 pub fn trials_of_bursts(series: &Series) -> Vec<u32> {
     let tests = series.readings.iter().filter_map(|reading| reading.back_to_back.as_ref());
     tests.flat_map(|test| &test.searches).flat_map(|search| search.trials.iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::sweep::AxisKind;
+    use crate::sweep::outcome::PointRecord;
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase};
+
+    /// A trial at a point of a sweep.
+    #[derive(Clone, Copy)]
+    enum Outcome {
+        Clean,
+        Lossy,
+        Unsent,
+    }
+    use Outcome::{Clean, Lossy, Unsent};
+
+    fn trial(number: u32, outcome: Outcome) -> TrialResult {
+        let measured = match outcome {
+            Clean => measured(1000, 1000, 1000, 0),
+            Lossy => measured(1000, 1000, 700, 300),
+            Unsent => measured(1000, 900, 900, 0),
+        };
+        let load = Load::Rate("1000".parse().unwrap());
+        measured.result(number, Phase::Sweep, &profile("recv"), load, Duration::from_secs(1))
+    }
+
+    /// Where a method with these outcomes, one a point, keeps up.
+    fn kept(outcomes: &[Outcome], unit: Option<&str>) -> KeepsUp {
+        let trials: Vec<TrialResult> =
+            outcomes.iter().zip(1..).map(|(outcome, number)| trial(number, *outcome)).collect();
+        let readings =
+            trials.iter().enumerate().map(|(point, trial)| Reading::of(point, &[trial], None).unwrap());
+        let series = Series {
+            method: "recv".into(),
+            placement: None,
+            load: None,
+            unit_ns: None,
+            scaling: None,
+            readings: readings.collect(),
+        };
+        let points = (0..outcomes.len()).map(|index| PointRecord {
+            label: index.to_string(),
+            at: Some(index as f64),
+            refined: false,
+        });
+        let sweep = SweepOutcome {
+            axis: AxisKind::Load,
+            unit: unit.map(String::from),
+            seed: 0,
+            repeats: 1,
+            quiet_s: 0.0,
+            interval: String::new(),
+            points: points.collect(),
+            series: vec![series.clone()],
+            stopped: false,
+        };
+        keeps_up(&Swept::new(&sweep, &trials), &series)
+    }
+
+    fn indices(points: &KeptPoints) -> Vec<usize> {
+        match points {
+            KeptPoints::Only(points) => points.iter().map(|point| point.index).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_method_keeps_up_to_a_point_from_a_point_or_at_some() {
+        let unit = Some("packets/s");
+        assert_eq!(kept(&[Clean, Clean], unit).points, KeptPoints::Everywhere);
+        assert_eq!(kept(&[Lossy, Lossy], unit).points, KeptPoints::Nowhere);
+        let up_to = kept(&[Clean, Clean, Lossy], unit).points;
+        assert!(matches!(&up_to, KeptPoints::UpTo(last) if last.index == 1), "{up_to:?}");
+        let from = kept(&[Lossy, Clean, Clean], unit).points;
+        assert!(matches!(&from, KeptPoints::From(first) if first.index == 1), "{from:?}");
+        assert_eq!(indices(&kept(&[Clean, Lossy, Clean], unit).points), [0, 2]);
+        assert_eq!(indices(&kept(&[Clean, Clean, Lossy], None).points), [0, 1], "points without an order");
+    }
+
+    #[test]
+    fn a_load_that_was_not_sent_is_not_kept_up_with() {
+        let found = kept(&[Clean, Unsent, Lossy], Some("packets/s"));
+        assert!(matches!(&found.points, KeptPoints::UpTo(last) if last.index == 0), "{found:?}");
+        assert_eq!(found.unsent_points, 1);
+    }
 }
