@@ -139,3 +139,79 @@ fn loss(there: &LossAtPoint) -> String {
     };
     format!("{} of the frames, {places}", percent(there.loss_ratio))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_judge::finding::sweep::point::{SweepPoint, SweepSeries};
+    use capbench_judge::sweep::outcome::SweepScene;
+
+    fn point(index: usize) -> SweepPoint {
+        SweepPoint { index, at: None, label: format!("p{index}") }
+    }
+
+    fn buffered(index: usize) -> BufferedAtPoint {
+        BufferedAtPoint { point: point(index), read_pps: 900.0, offered_pps: 1000.0 }
+    }
+
+    fn series() -> SweepSeries {
+        SweepSeries { method: "recv".into(), scene: SweepScene { placement: None, load: None } }
+    }
+
+    /// Loss from the second point on.
+    fn begins() -> LossBegins {
+        LossBegins {
+            series: series(),
+            keeps_up_to: Some(point(0)),
+            first_buffered: None,
+            first_loss: LossAtPoint { point: point(1), loss_ratio: 0.25, places: Vec::new() },
+            last: None,
+            ends: None,
+            limits: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn loss_begins_at_a_point_or_is_hidden_before_it() {
+        let loss = "25 % of the frames, at a place that no counter here reports.";
+        assert_eq!(loss_begins(&begins()), format!("recv: loss begins between p0 and p1: {loss}"));
+        let at_once = LossBegins { keeps_up_to: None, ..begins() };
+        let first = format!("recv: frames are lost from the first point on, p1: {loss}");
+        assert_eq!(loss_begins(&at_once), first);
+        let hidden = LossBegins { first_buffered: Some(buffered(1)), ..begins() };
+        let reads = "it reads 900 of 1,000 frames per second, and buffers hold the rest. Longer trials lose frames there. Loss begins \
+                     at p1";
+        let kept = format!("recv: it keeps up with the load up to p0. At p1 {reads}: {loss}");
+        assert_eq!(loss_begins(&hidden), kept);
+        let never_kept = LossBegins { keeps_up_to: None, ..hidden };
+        let never = format!("recv: at p1 it does not keep up. There {reads}: {loss}");
+        assert_eq!(loss_begins(&never_kept), never);
+    }
+
+    #[test]
+    fn loss_ends_or_is_hidden_after_it() {
+        let ends = LossEnds { from: point(2), only_by_buffers: None, keeps_up_from: Some(point(2)) };
+        assert_eq!(loss_ends(&ends), " Loss ends at p2.");
+        let hidden = LossEnds { only_by_buffers: Some(buffered(2)), keeps_up_from: Some(point(3)), ..ends };
+        assert_eq!(
+            loss_ends(&hidden),
+            " Loss ends at p2 only because of its buffers: it reads 900 of 1,000 frames per second, and buffers hold the rest. \
+             Longer trials lose frames there. It keeps up from p3 on."
+        );
+    }
+
+    #[test]
+    fn the_generator_is_the_limit_where_a_method_keeps_up() {
+        let fact = HardlyAnyLoss {
+            series: series(),
+            lossy: vec![point(0), point(2)],
+            generator_limits: Some(GeneratorLimits::WhereItKeepsUp),
+            hidden: None,
+            limits: Vec::new(),
+        };
+        assert_eq!(
+            hardly_any_loss(&fact),
+            "recv: frames are lost in some trials and not in most, at p0, p2. Where it keeps up, the limit is the generator."
+        );
+    }
+}

@@ -69,3 +69,38 @@ fn busy(members: &MembersBusy) -> String {
     }
     format!("{idlest} to {busiest}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_model::places::Place;
+
+    #[test]
+    fn causes_that_are_no_part_of_the_law_have_their_figures() {
+        let members = MembersBusy { idlest_ratio: Some(0.25), busiest_ratio: Some(0.5) };
+        assert_eq!(figures(&StopFigures::Load), "They read the whole load, so no more are needed.");
+        assert_eq!(
+            figures(&StopFigures::SharedCpus { cpus: 2 }),
+            "The CPUs are the limit: these members share 2 CPUs, all of whose time they use."
+        );
+        assert_eq!(
+            figures(&StopFigures::Members),
+            "All members are busy, and each reads less than before: they share something. At least 4 numbers of members show \
+             whether it is contention or coherence."
+        );
+        let unknown = StopFigures::Unknown { members, loss_ratio: 0.125, place: Some(Place::Backlog) };
+        assert_eq!(
+            figures(&unknown),
+            "The figures do not show why: members are busy for 25 % to 50 % of the time, and 12.5 % of the frames are lost, most in \
+             the softirq backlog. The table of members has the figures of each."
+        );
+    }
+
+    #[test]
+    fn a_figure_that_a_trial_does_not_know_is_unknown() {
+        let unknown = MembersBusy { idlest_ratio: None, busiest_ratio: None };
+        assert_eq!(busy(&unknown), "an unknown share");
+        let text = figures(&StopFigures::Kernel { cpu: None, kernel_ratio: None, members: unknown });
+        assert!(text.contains("one CPU does it for an unknown share of the time"), "{text}");
+    }
+}
