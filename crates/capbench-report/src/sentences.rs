@@ -156,6 +156,7 @@ fn said(found: Found) -> Finding {
 fn words(fact: &Fact) -> String {
     match fact {
         Fact::LossPattern(fact) => trials::loss::words(fact),
+        Fact::Sweep(fact) => sweep::words(fact),
     }
 }
 

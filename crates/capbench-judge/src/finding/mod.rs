@@ -3,8 +3,10 @@
 //! | file | about |
 //! |---|---|
 //! | `loss_pattern` | when, and in which flows, trials lost frames |
+//! | `sweep` | where methods of a sweep lose frames, their costs, and how they compare |
 
 pub mod loss_pattern;
+pub mod sweep;
 
 use capbench_model::saved::SavedPlacement;
 use capbench_model::trial::SizeLabel;
@@ -16,6 +18,8 @@ use serde::{Deserialize, Serialize};
 pub enum Finding {
     /// When, or in which flows, a trial lost frames.
     LossPattern(loss_pattern::LossPatternFinding),
+    /// What a sweep shows.
+    Sweep(Box<sweep::SweepFinding>),
 }
 
 /// The frames and the placement that a fact concerns.

@@ -1,6 +1,8 @@
 //! Searches for differences over a series, and between two methods at the same points. Every difference found is corrected for
 //! all comparisons made (see [`capbench_model::statistics`]).
 
+use serde::{Deserialize, Serialize};
+
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
 use capbench_model::statistics::holm::corrected;
@@ -15,7 +17,7 @@ pub const WIDEST: usize = 3;
 const SAME: f64 = 0.01;
 
 /// How likely chance alone causes a difference somewhere in a search.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// The probability after the correction.
     pub by_chance: f64,

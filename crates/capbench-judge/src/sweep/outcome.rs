@@ -184,8 +184,31 @@ impl Series {
         format!("{}{}", self.method, scene.unwrap_or_default())
     }
 
-    /// Placement and load of the series, without the method.
+    /// Placement and load of the series, without the method, in words.
     pub fn scene(&self) -> Option<String> {
+        self.placement_and_load().words()
+    }
+
+    /// Placement and load of the series, without the method.
+    pub fn placement_and_load(&self) -> SweepScene {
+        SweepScene { placement: self.placement.clone(), load: self.load.clone() }
+    }
+}
+
+/// What series share that are compared with each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SweepScene {
+    /// The placement; absent if it is the axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<SavedPlacement>,
+    /// The load in words; absent if it is the axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
+}
+
+impl SweepScene {
+    /// Placement and load in words; `None` if neither is constant.
+    pub fn words(&self) -> Option<String> {
         let placement = self.placement.as_ref().map(|placement| format!("placement {placement}"));
         let parts: Vec<_> = placement.into_iter().chain(self.load.clone()).collect();
         (!parts.is_empty()).then(|| parts.join(", "))

@@ -1,210 +1,204 @@
-//! Up to where each method of a sweep keeps up, its cost, where one overtakes another, and the most that it delivers.
+//! The words of sweeps: up to where each method keeps up, its cost, where one overtakes another, and the most that it delivers.
+//! capbench-judge decides what they say.
 
 mod buffers;
 mod cheapest;
-mod crossings;
+mod cost;
+mod crossing;
 mod members;
 mod onset;
-mod regimes;
-use capbench_judge::sweep::contrasts::Rises;
+
+use capbench_judge::finding::sweep::answer::{
+    BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LossAtHighestRate, MeanBurst, all_series,
+    burst_range, highest_rate, kept_up, trials_of_bursts,
+};
+use capbench_judge::finding::sweep::livelock::LivelockFound;
+use capbench_judge::finding::sweep::{SweepFinding, between_methods, of_each_method};
+use capbench_judge::finding::{Finding as Fact, Found};
 use capbench_judge::sweep::effects::effects;
-use capbench_judge::sweep::outcome::{Swept, numbers};
-use capbench_judge::sweep::{Analysis, Reading, Series, SweepOutcome};
+use capbench_judge::sweep::outcome::{SweepScene, Swept};
+use capbench_judge::sweep::{Analysis, SweepOutcome};
 use capbench_model::figures::grouped;
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_results::{Finding, Results};
 
-use super::{first_of, sentence};
-use crate::model::Sentence;
+use super::{first_of, said, sentence};
+use crate::figures::number;
+use crate::model::{Sentence, Unit};
 use crate::naming::{self, many};
-
-pub(crate) use buffers::bursts_of;
 
 /// Most series that are listed one by one.
 const MOST: usize = 3;
-/// A drop of the delivered rate by less than this share of the higher rate does not count.
-const FALLS: f64 = 0.05;
 
 /// Up to which point each method keeps up, or how it scales; then the most that is delivered.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let sweeps = &results.sweeps;
+    let highest = highest_rate(sweeps).map(highest_words);
     if let Some(scaling) = members::answer(results) {
-        return [Some(scaling), most(sweeps)].into_iter().flatten().collect();
+        return [Some(scaling), highest].into_iter().flatten().collect();
     }
-    [kept_up(sweeps, &results.trials), bursts(sweeps), most(sweeps)].into_iter().flatten().collect()
+    let kept_up = kept_up(sweeps, &results.trials).and_then(|kept| kept_up_words(&kept));
+    [kept_up, bursts(sweeps), highest].into_iter().flatten().collect()
 }
 
-fn all(sweeps: &[SweepOutcome]) -> impl Iterator<Item = (&SweepOutcome, &Series)> {
-    sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)))
-}
-
-/// Whether bursts were searched for at its points.
-pub(crate) fn is_of_bursts(series: &Series) -> bool {
-    series.readings.iter().any(|reading| reading.back_to_back.is_some())
-}
-
-/// Series whose points are loads, those that keep up at most points first.
-pub(crate) fn ranked(sweeps: &[SweepOutcome]) -> Vec<(&SweepOutcome, &Series)> {
-    let mut ranked: Vec<_> = all(sweeps).filter(|(_, series)| !is_of_bursts(series)).collect();
-    let kept = |series: &Series| series.readings.iter().filter(|reading| !reading.falls_short()).count();
-    ranked.sort_by_key(|(_, series)| std::cmp::Reverse(kept(series)));
-    ranked
-}
-
-/// Up to which point each series keeps up. What all share is said once.
-fn kept_up(sweeps: &[SweepOutcome], run: &[TrialResult]) -> Option<Sentence> {
-    let ranked = ranked(sweeps);
-    let scene = ranked.first()?.1.scene();
-    let is_shared = ranked.iter().all(|(_, series)| series.scene() == scene);
-    let words = ranked.iter().map(|(sweep, series)| {
-        let name = if is_shared { series.method.to_string() } else { series.name() };
-        let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
-        let points = keeps_up(&Swept::new(sweep, run), series);
-        (format!("{name} keeps up {}", points.strip_prefix("up ").unwrap_or(&points)), trials)
-    });
-    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), MOST)?;
-    let scene = scene.filter(|_| is_shared).map_or_else(String::new, |scene| format!("With {scene}: "));
+/// Up to which point each method keeps up. What all share is said once.
+fn kept_up_words(kept: &KeptUp) -> Option<Sentence> {
+    let mut words = Vec::new();
+    for one in &kept.methods {
+        let name = match kept.shared_scene {
+            Some(_) => one.method.to_string(),
+            None => name(&one.method, &one.scene),
+        };
+        let points = keeps_up(&one.keeps_up);
+        let points = points.strip_prefix("up ").unwrap_or(&points);
+        words.push((format!("{name} keeps up {points}"), one.trials.clone()));
+    }
+    let Sentence { text, trials } = first_of(&words, MOST)?;
+    let scene = kept.shared_scene.as_ref().and_then(SweepScene::words);
+    let scene = scene.map_or_else(String::new, |scene| format!("With {scene}: "));
     Some(Sentence { text: format!("{scene}{text}"), trials })
 }
 
-/// Whether the generator sent the intended load in most trials of a point, within 5 %.
-fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
-    let sent =
-        swept.of(reading).filter(|trial| trial.intended.saturating_sub(trial.sent) * 20 <= trial.intended);
-    2 * sent.count() >= reading.trials.len()
+/// A method with its placement and load.
+fn name(method: &SavedMethod, scene: &SweepScene) -> String {
+    match scene.words() {
+        Some(scene) => format!("{method}, {scene}"),
+        None => method.to_string(),
+    }
 }
 
 /// The points of a series at which it neither loses frames nor only buffers them.
-pub(crate) fn keeps_up(swept: &Swept<'_>, series: &Series) -> String {
-    let (sweep, readings) = (swept.outcome, &series.readings);
-    let keeps = |reading: &Reading| !reading.falls_short() && is_sent(swept, reading);
-    let kept: Vec<&Reading> = readings.iter().filter(|reading| keeps(reading)).collect();
-    let first_short = readings.iter().position(|reading| !keeps(reading)).unwrap_or(readings.len());
-    let unsent = readings.iter().filter(|reading| !reading.falls_short() && !keeps(reading)).count();
-    let points = kept_points(sweep, readings, &kept, first_short);
-    match unsent {
+pub(crate) fn keeps_up(kept: &KeepsUp) -> String {
+    let points = match &kept.points {
+        KeptPoints::Nowhere => "at no point".into(),
+        KeptPoints::Everywhere => "at every point".into(),
+        KeptPoints::UpTo(last) => format!("up to {}", last.label),
+        KeptPoints::From(first) => format!("from {} on", first.label),
+        KeptPoints::Only(points) => {
+            let labels: Vec<&str> = points.iter().take(MOST).map(|point| point.label.as_str()).collect();
+            let more = if points.len() > MOST { ", …" } else { "" };
+            format!("only at {}{more}", labels.join(", "))
+        }
+    };
+    match kept.unsent_points {
         0 => points,
-        _ => format!(
+        unsent => format!(
             "{points} (the generator did not send the load at {})",
             many(unsent as u64, "point", "points")
         ),
     }
 }
 
-fn kept_points(sweep: &SweepOutcome, readings: &[Reading], kept: &[&Reading], first_short: usize) -> String {
-    match kept {
-        [] => "at no point".into(),
-        all if all.len() == readings.len() => "at every point".into(),
-        [.., last] if sweep.unit.is_some() && kept.len() == first_short => {
-            format!("up to {}", sweep.label(last))
-        }
-        [first, ..] if sweep.unit.is_some() && first.point + kept.len() == sweep.points.len() => {
-            format!("from {} on", sweep.label(first))
-        }
-        some => {
-            let labels: Vec<&str> = some.iter().take(MOST).map(|reading| sweep.label(reading)).collect();
-            let more = if some.len() > MOST { ", …" } else { "" };
-            format!("only at {}{more}", labels.join(", "))
-        }
-    }
-}
-
-/// The point at which a series reads most frames per second, and this rate. Frames that were only in buffers do not count.
-pub(crate) fn reads_most(series: &Series) -> Option<(f64, &Reading)> {
-    let readings = series.readings.iter().filter(|reading| reading.back_to_back.is_none());
-    let rates = readings.map(|reading| (reading.taken_pps.median, reading));
-    rates.max_by(|(a, _), (b, _)| a.total_cmp(b))
-}
-
 /// The method and point with the highest rate, and its loss.
-fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let series = all(sweeps).filter_map(|(sweep, series)| Some((sweep, series, reads_most(series)?)));
-    let (sweep, series, (pps, reading)) = series.max_by(|(.., (a, _)), (.., (b, _))| a.total_cmp(b))?;
-    let lost = if reading.loses() {
-        format!(", and lost {} of what was sent", naming::percent(reading.sent_loss_ratio.median))
-    } else if reading.is_saturated() {
-        ", while its buffers filled".into()
-    } else if reading.is_clean() {
-        ", and lost nothing".into()
-    } else {
-        ", and lost nothing in most visits".into()
+fn highest_words(highest: HighestRate) -> Sentence {
+    let lost = match highest.loss {
+        LossAtHighestRate::Lost { loss_ratio } => {
+            format!(", and lost {} of what was sent", naming::percent(loss_ratio))
+        }
+        LossAtHighestRate::BuffersFilled => ", while its buffers filled".into(),
+        LossAtHighestRate::Nothing => ", and lost nothing".into(),
+        LossAtHighestRate::NothingInMostVisits => ", and lost nothing in most visits".into(),
     };
-    let is_shared = all(sweeps).all(|(_, other)| other.scene() == series.scene());
-    let name = if is_shared { series.method.to_string() } else { series.name() };
+    let name = match &highest.scene {
+        Some(scene) => name(&highest.method, scene),
+        None => highest.method.to_string(),
+    };
     let text = format!(
         "{name} read most: {} at {}{lost} (medians of {}).",
-        naming::rate(pps),
-        sweep.label(reading),
-        many(reading.delivered_pps.repeats.into(), "visit", "visits")
+        naming::rate(highest.read_pps),
+        highest.point.label,
+        many(highest.visits.into(), "visit", "visits")
     );
-    Some(sentence(text, reading.trials.clone()))
+    sentence(text, highest.trials)
 }
 
 /// The longest bursts without loss, if they were searched for.
 fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let found: Vec<(String, &Series)> = all(sweeps)
-        .filter_map(|(sweep, series)| {
-            Some((format!("{} {}", series.name(), bursts_of(sweep, series)?), series))
-        })
-        .take(MOST)
-        .collect();
-    let words: Vec<&str> = found.iter().map(|(words, _)| words.as_str()).collect();
-    let readings = found.iter().flat_map(|(_, series)| &series.readings);
-    let bursts = readings.filter_map(|reading| reading.back_to_back.as_ref());
-    let trials = bursts.flat_map(|bursts| bursts.searches.iter().flat_map(|search| search.trials.clone()));
-    let text = format!("Longest bursts without loss: {}.", words.join("; "));
-    (!found.is_empty()).then(|| sentence(text, trials))
+    let mut words = Vec::new();
+    let mut trials = Vec::new();
+    for of_sweep in all_series(sweeps) {
+        let Some(range) = burst_range(of_sweep.sweep, of_sweep.series) else { continue };
+        if words.len() < MOST {
+            words.push(format!("{} {}", of_sweep.series.name(), bursts_of(&range)));
+            trials.extend(trials_of_bursts(of_sweep.series));
+        }
+    }
+    if words.is_empty() {
+        return None;
+    }
+    Some(sentence(format!("Longest bursts without loss: {}.", words.join("; ")), trials))
+}
+
+/// The shortest and the longest burst without loss of a method over the axis.
+pub(crate) fn bursts_of(range: &BurstRange) -> String {
+    let others = match range.points_without as u64 {
+        0 => String::new(),
+        others => format!(", and none was found at {}", many(others, "other point", "other points")),
+    };
+    let shortest = mean_burst(&range.shortest);
+    match &range.longest {
+        None => format!("takes {shortest}{others}"),
+        Some(longest) => format!("takes {shortest} to {}{others}", mean_burst(longest)),
+    }
+}
+
+fn mean_burst(burst: &MeanBurst) -> String {
+    let lasts = burst.lasts_s.map_or_else(String::new, |seconds| format!(" ({})", naming::time(seconds)));
+    format!("{} frames{lasts} at {}", number(burst.frames, Unit::Count), burst.point.label)
 }
 
 /// All findings of a sweep beyond those of its single trials.
 pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
-    let swept = Swept::new(outcome, trials);
-    let mut findings = Vec::new();
-    for series in &outcome.series {
-        if is_of_bursts(series) {
-            findings.push(buffers::of(&swept, series));
-            continue;
-        }
-        if outcome.axis.shows(Analysis::Scaling) {
-            findings.extend(members::of_series(&swept, series));
-            continue;
-        }
-        findings.extend(onset::of(&swept, series));
-        match outcome.axis.facts().shows {
-            Some(Analysis::CostRegimes) => findings.extend(regimes::of(&swept, series)),
-            Some(Analysis::Livelock) => findings.extend(livelock(&swept, series)),
-            Some(Analysis::LineRates | Analysis::Buffers | Analysis::Scaling) | None => {}
-        }
-    }
+    let mut findings: Vec<Finding> = of_each_method(outcome, trials).into_iter().map(said_of_scene).collect();
     if outcome.axis.shows(Analysis::CostRegimes) {
-        let found = effects(&swept).into_iter();
-        findings.extend(found.map(|(series, effect)| about(series, effect.text, effect.trials)));
+        for (series, effect) in effects(&Swept::new(outcome, trials)) {
+            let text = format!("{}: {}", series.method, effect.text);
+            findings.push(Finding { scene: series.scene(), text, fact: None, trials: effect.trials });
+        }
     }
-    crossings::find(&swept, &mut findings);
-    cheapest::find(&swept, &mut findings);
+    findings.extend(between_methods(outcome, trials).into_iter().map(said_of_scene));
     findings
 }
 
-fn about(series: &Series, text: String, trials: Vec<u32>) -> Finding {
-    Finding { scene: series.scene(), text: format!("{}: {text}", series.method), fact: None, trials }
+/// A fact of a sweep with its words: its scene is a placement and a load.
+fn said_of_scene(found: Found) -> Finding {
+    let scene = match &found.fact {
+        Fact::Sweep(fact) => fact.scene().words(),
+        _ => None,
+    };
+    Finding { scene, ..said(found) }
+}
+
+/// The sentences of a fact.
+pub(super) fn words(fact: &SweepFinding) -> String {
+    match fact {
+        SweepFinding::LossBegins(fact) => onset::loss_begins(fact),
+        SweepFinding::LossAtNamedPoints(fact) => onset::loss_at_named_points(fact),
+        SweepFinding::HardlyAnyLoss(fact) => onset::hardly_any_loss(fact),
+        SweepFinding::LimitedByKernel(fact) => cost::limited_by_kernel(fact),
+        SweepFinding::PacketCost(fact) => cost::packet_cost(fact),
+        SweepFinding::NoCost(fact) => cost::no_cost(fact),
+        SweepFinding::Livelock(fact) => livelock(fact),
+        SweepFinding::LongestBursts(fact) => buffers::longest_bursts(fact),
+        SweepFinding::MembersGrowth(fact) => members::growth(fact),
+        SweepFinding::MembersNeeded(fact) => members::needed(fact),
+        SweepFinding::MembersLaw(fact) => members::law(fact),
+        SweepFinding::Crossing(fact) => crossing::crossing(fact),
+        SweepFinding::CheapestAtPoints(fact) => cheapest::at_points(fact),
+        SweepFinding::CheapestRing(fact) => cheapest::ring(fact),
+    }
 }
 
 /// Where more load delivers fewer packets.
-fn livelock(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
-    // A value that falls with the load rises with its sign reversed.
-    let found = Rises::of(swept, &series.readings, |trial| -trial.delivered_pps);
-    let rate = |reading: &&Reading| reading.delivered_pps.median;
-    let fall = found
-        .largest(|rise| rise.gain > FALLS * rise.low.iter().map(|low| rate(&low)).fold(0.0, f64::max))?;
-    let peak = fall.low.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-    let least = fall.high.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-    let text = format!(
-        "livelock: {} packets/s are delivered at {} and only {} at {} ({}).",
-        grouped(rate(&peak)),
-        swept.label(peak),
-        grouped(rate(&least)),
-        swept.label(least),
-        fall.evidence
-    );
-    Some(about(series, text, numbers(fall.low.iter().chain(fall.high))))
+fn livelock(fact: &LivelockFound) -> String {
+    format!(
+        "{}: livelock: {} packets/s are delivered at {} and only {} at {} ({}).",
+        fact.series.method,
+        grouped(fact.peak_pps),
+        fact.peak.label,
+        grouped(fact.lowest_pps),
+        fact.lowest.label,
+        fact.evidence
+    )
 }

@@ -1,12 +1,14 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
+use capbench_judge::finding::sweep::answer::{
+    SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
+};
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_judge::rfc2544::{Found, Tested};
 use capbench_judge::search::{Bound, GoalResult, Status};
 use capbench_judge::soak::record::Interval;
-use capbench_judge::sweep::outcome::Swept;
-use capbench_judge::sweep::{Series, SweepOutcome};
+use capbench_judge::sweep::outcome::{Swept, numbers};
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 use capbench_results::Kind;
@@ -21,7 +23,6 @@ use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{self, Numbered, Scene};
 use crate::sentences;
 use crate::sentences::search::goals as of_goals;
-use crate::sentences::sweep::{is_of_bursts, reads_most};
 
 /// The table of a run; `None` without data.
 pub(crate) fn table(results: &Results) -> Option<Table> {
@@ -229,33 +230,34 @@ fn bounds(goal: &GoalResult) -> (Option<&Bound>, Option<&Bound>) {
 }
 
 fn sweep(results: &Results) -> Option<Table> {
-    type OfSeries<'r> = (&'r SweepOutcome, &'r Series);
     let columns = Columns::new()
-        .words("axis", "sweep", |(sweep, _): &OfSeries<'_>| sweep.axis.to_string())
-        .words("method", "method", |(_, series)| series.method.to_string())
-        .words("placement", "placement", |(_, series)| series.placement.as_ref().map(ToString::to_string))
-        .words("load", "load", |(_, series)| series.load.as_deref())
-        .words("keeps_up", "keeps up", |(sweep, series)| match is_of_bursts(series) {
-            true => sentences::sweep::bursts_of(sweep, series),
-            false => Some(sentences::sweep::keeps_up(&Swept::new(sweep, &results.trials), series)),
-        })
-        .words("lost_where", "then lost in", |(_, series)| {
-            let lossy = series.readings.iter().find(|reading| reading.loses())?;
+        .words("axis", "sweep", |one: &SeriesOfSweep<'_>| one.sweep.axis.to_string())
+        .words("method", "method", |one| one.series.method.to_string())
+        .words("placement", "placement", |one| one.series.placement.as_ref().map(ToString::to_string))
+        .words("load", "load", |one| one.series.load.as_deref())
+        .words("keeps_up", "keeps up", |one| where_it_keeps_up(results, one))
+        .words("lost_where", "then lost in", |one| {
+            let lossy = one.series.readings.iter().find(|reading| reading.loses())?;
             Some(lossy.lost.first()?.place.key())
         })
-        .named("read_pps", "read most", |(_, series)| {
-            Cell::where_known(reads_most(series).map(|(pps, _)| pps.floor()))
+        .named("read_pps", "read most", |one| {
+            Cell::where_known(reads_most(one.series).map(|reading| reading.taken_pps.median.floor()))
         })
-        .words("read_at", "at", |(sweep, series)| Some(sweep.label(reads_most(series)?.1).to_string()));
-    let bursts =
-        results.sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)));
-    let bursts = bursts.filter(|(_, series)| is_of_bursts(series));
-    let all = sentences::sweep::ranked(&results.sweeps).into_iter().chain(bursts);
-    let trials =
-        |(_, series): &OfSeries<'_>| series.readings.iter().flat_map(|one| one.trials.clone()).collect();
+        .words("read_at", "at", |one| Some(one.sweep.label(reads_most(one.series)?).to_string()));
+    let mut all = ranked(&results.sweeps);
+    all.extend(all_series(&results.sweeps).into_iter().filter(|one| searches_bursts(one.series)));
+    let trials = |one: &SeriesOfSweep<'_>| numbers(&one.series.readings);
     let table =
         columns.table("summary", "Where each method keeps up, and the most that it reads", all, trials)?;
     Some(table.without_empty_columns())
+}
+
+fn where_it_keeps_up(results: &Results, one: &SeriesOfSweep<'_>) -> Option<String> {
+    if searches_bursts(one.series) {
+        return burst_range(one.sweep, one.series).map(|range| sentences::sweep::bursts_of(&range));
+    }
+    let swept = Swept::new(one.sweep, &results.trials);
+    Some(sentences::sweep::keeps_up(&keeps_up(&swept, one.series)))
 }
 
 fn tests(results: &Results) -> Option<Table> {

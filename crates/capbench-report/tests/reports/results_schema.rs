@@ -29,6 +29,7 @@ use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
+use capbench_report::sentences;
 use capbench_results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
@@ -187,6 +188,8 @@ fn swept(plan: &SweepPlan, path: SimulatedLaboratory) -> Value {
     let mut results = results(kept, &path);
     livelock::mark(&mut results.trials);
     results.sweeps = vec![run.outcome];
+    results.findings = sentences::find(&results);
+    assert!(results.findings.iter().any(|finding| finding.fact.is_some()));
     check(&results)
 }
 

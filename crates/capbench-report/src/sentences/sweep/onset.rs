@@ -1,179 +1,217 @@
-//! Where loss starts, or would start in longer trials; where it is counted, and the limit.
-use capbench_judge::limit::Limit;
-use capbench_judge::sweep::outcome::{Reading, Series, Swept, numbers};
-use capbench_model::figures::grouped;
-use capbench_model::trial::{TrialResult, Verdict};
-use capbench_results::Finding;
+//! The words of facts about loss over the axis: where it begins and ends, where it is counted, and the limit.
 
-use super::about;
+use capbench_judge::finding::sweep::loss::{BufferedAtPoint, HiddenByBuffers, LimitFrom, LossAtPoint};
+use capbench_judge::finding::sweep::onset::{
+    GeneratorLimits, HardlyAnyLoss, LastPoint, LossAtNamedPoints, LossBegins, LossEnds,
+};
+use capbench_judge::limit::Limit;
+use capbench_model::figures::grouped;
+
 use crate::sentences::percent;
 
-pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
-    let readings = &series.readings;
-    let last = readings.last()?;
-    let Some(first_lossy) = readings.iter().position(Reading::loses) else {
-        return Some(sometimes(swept, series));
+/// Loss that begins at a point.
+pub(super) fn loss_begins(fact: &LossBegins) -> String {
+    let first_loss = &fact.first_loss.point.label;
+    let begins = match (&fact.first_buffered, &fact.keeps_up_to) {
+        (Some(buffered), Some(kept)) => format!(
+            "it keeps up with the load up to {}. At {} {}",
+            kept.label,
+            buffered.point.label,
+            before_loss(buffered, first_loss)
+        ),
+        (Some(buffered), None) => format!(
+            "at {} it does not keep up. There {}",
+            buffered.point.label,
+            before_loss(buffered, first_loss)
+        ),
+        (None, Some(kept)) => format!("loss begins between {} and {first_loss}", kept.label),
+        (None, None) => format!("frames are lost from the first point on, {first_loss}"),
     };
-    if swept.outcome.unit.is_none() {
-        return Some(named(swept, series));
-    }
-    let lossy = &readings[first_lossy];
-    let first_short = readings.iter().position(Reading::falls_short).unwrap_or(first_lossy);
-    let clean = readings[..first_short].iter().rev().find(|reading| reading.is_clean());
-    let begins = match clean {
-        _ if first_short < first_lossy => before_loss(swept, clean, &readings[first_short], lossy),
-        Some(clean) => {
-            format!("loss begins between {} and {}", swept.label(clean), swept.label(lossy))
-        }
-        None => format!("frames are lost from the first point on, {}", swept.label(lossy)),
-    };
-    let end = match last.point == lossy.point {
-        true => String::new(),
-        false if last.loses() => format!(" At {} it loses {}.", swept.label(last), places(last)),
-        false if last.falls_short() => format!(" At {} {}.", swept.label(last), read(last)),
-        false => format!(" At {} no frame is lost.", swept.label(last)),
-    };
-    let text = format!(
-        "{begins}: {}.{end}{}{}",
-        places(lossy),
-        ends(swept, &readings[first_lossy..]),
-        limits(swept, &readings[first_short..])
-    );
-    Some(about(series, text, numbers(clean.into_iter().chain(&readings[first_short..]))))
-}
-
-/// Loss at points without an order.
-fn named(swept: &Swept<'_>, series: &Series) -> Finding {
-    let readings = &series.readings;
-    let lossy = readings.iter().filter(|reading| reading.loses());
-    let list: Vec<_> =
-        lossy.map(|reading| format!("{} ({})", swept.label(reading), places(reading))).collect();
-    let text = format!("frames are lost at {}.{}", list.join("; "), hidden(swept, readings));
-    about(series, text, numbers(readings.iter().filter(|reading| reading.falls_short())))
-}
-
-/// Where the method does not keep up although it has not yet lost frames.
-fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, lossy: &Reading) -> String {
-    let up_to = match clean {
-        Some(clean) => {
-            format!("it keeps up with the load up to {}. At {}", swept.label(clean), swept.label(short))
-        }
-        None => format!("at {} it does not keep up. There", swept.label(short)),
-    };
-    format!("{up_to} {}. Longer trials lose frames there. Loss begins at {}", read(short), swept.label(lossy))
-}
-
-/// The share of arriving frames that the application read.
-fn read(reading: &Reading) -> String {
     format!(
-        "it reads {} of {} frames per second, and buffers hold the rest",
-        grouped(reading.taken_pps.median),
-        grouped(reading.offered_pps.median)
+        "{}: {begins}: {}.{}{}{}",
+        fact.series.method,
+        loss(&fact.first_loss),
+        fact.last.as_ref().map_or_else(String::new, last_point),
+        fact.ends.as_ref().map_or_else(String::new, loss_ends),
+        limits(&fact.limits)
     )
 }
 
-/// Where loss ends again, as it does when frames grow, and whether the method keeps up there.
-fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
-    let from =
-        |is_so: fn(&Reading) -> bool| readings.iter().rev().take_while(|reading| is_so(reading)).last();
-    let Some(clean) = from(Reading::is_clean) else { return String::new() };
-    let kept = from(|reading| reading.is_clean() && !reading.falls_short());
-    let end = format!(" Loss ends at {}", swept.label(clean));
-    if kept.is_some_and(|kept| kept.point == clean.point) {
-        return format!("{end}.");
-    }
-    let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
-    format!("{end} only because of its buffers: {}. Longer trials lose frames there.{kept}", read(clean))
+/// A method that does not keep up although it has not yet lost frames.
+fn before_loss(buffered: &BufferedAtPoint, first_loss: &str) -> String {
+    format!("{}. Longer trials lose frames there. Loss begins at {first_loss}", reads(buffered))
 }
 
-/// The limit from the first point on at which the method does not keep up. It may change over the axis.
-fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
-    let mut limits: Vec<(Limit, &Reading)> = Vec::new();
-    for reading in readings.iter().filter(|reading| reading.falls_short()) {
-        let Some(limit) = swept.limit(reading) else { continue };
-        if limits.last().is_none_or(|(known, _)| *known != limit) {
-            limits.push((limit, reading));
+fn last_point(last: &LastPoint) -> String {
+    match last {
+        LastPoint::Loses(there) => format!(" At {} it loses {}.", there.point.label, loss(there)),
+        LastPoint::Buffers(there) => format!(" At {} {}.", there.point.label, reads(there)),
+        LastPoint::Lossless(point) => format!(" At {} no frame is lost.", point.label),
+    }
+}
+
+fn loss_ends(ends: &LossEnds) -> String {
+    let end = format!(" Loss ends at {}", ends.from.label);
+    let Some(buffered) = &ends.only_by_buffers else { return format!("{end}.") };
+    let kept = match &ends.keeps_up_from {
+        Some(kept) => format!(" It keeps up from {} on.", kept.label),
+        None => String::new(),
+    };
+    format!("{end} only because of its buffers: {}. Longer trials lose frames there.{kept}", reads(buffered))
+}
+
+/// Loss at points without an order.
+pub(super) fn loss_at_named_points(fact: &LossAtNamedPoints) -> String {
+    let list: Vec<String> =
+        fact.lossy.iter().map(|there| format!("{} ({})", there.point.label, loss(there))).collect();
+    format!("{}: frames are lost at {}.{}", fact.series.method, list.join("; "), hidden(&fact.hidden))
+}
+
+/// No loss at most points, or only in some visits.
+pub(super) fn hardly_any_loss(fact: &HardlyAnyLoss) -> String {
+    let generator = match fact.generator_limits {
+        None => String::new(),
+        Some(GeneratorLimits::Everywhere) => format!(" The limit is {}.", Limit::Generator.words()),
+        Some(GeneratorLimits::WhereItKeepsUp) => {
+            format!(" Where it keeps up, the limit is {}.", Limit::Generator.words())
         }
-    }
-    // Other points decide if one point is inconclusive.
-    if limits.iter().any(|(limit, _)| *limit != Limit::RingOrApplication) {
-        limits.retain(|(limit, _)| *limit != Limit::RingOrApplication);
-        limits.dedup_by_key(|(limit, _)| *limit);
-    }
-    match limits.as_slice() {
+    };
+    let lost = if fact.lossy.is_empty() {
+        "no frame is lost at any point.".to_string()
+    } else {
+        let labels: Vec<&str> = fact.lossy.iter().map(|point| point.label.as_str()).collect();
+        format!("frames are lost in some trials and not in most, at {}.", labels.join(", "))
+    };
+    format!("{}: {lost}{generator}{}{}", fact.series.method, hidden(&fact.hidden), limits(&fact.limits))
+}
+
+/// Points without loss where buffers hide, for the length of a trial, that frames arrive faster than they are read.
+fn hidden(hidden: &Option<HiddenByBuffers>) -> String {
+    let Some(HiddenByBuffers { points, reaches_end, first }) = hidden else { return String::new() };
+    let at = if *reaches_end {
+        format!("From {} on", first.point.label)
+    } else {
+        let labels: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
+        format!("At {}", labels.join(", "))
+    };
+    let there = if points.len() > 1 { format!("; at {} ", first.point.label) } else { ": ".into() };
+    format!(
+        " {at} that is due to its buffers{there}{}. Longer trials or a smaller --ring show where loss begins.",
+        reads(first)
+    )
+}
+
+fn limits(limits: &[LimitFrom]) -> String {
+    match limits {
         [] => String::new(),
-        [(limit, _)] => format!(" The limit is {}.", limit.words()),
+        [one] => format!(" The limit is {}.", one.limit.words()),
         several => {
-            let list: Vec<_> = several
+            let list: Vec<String> = several
                 .iter()
-                .map(|(limit, from)| format!("from {} on {}", swept.label(from), limit.words()))
+                .map(|one| format!("from {} on {}", one.from.label, one.limit.words()))
                 .collect();
             format!(" The limits: {}.", list.join("; "))
         }
     }
 }
 
-/// No loss at most points, or only in some visits.
-fn sometimes(swept: &Swept<'_>, series: &Series) -> Finding {
-    let readings = &series.readings;
-    let stained: Vec<_> = readings.iter().filter(|reading| !reading.is_clean()).collect();
-    let (short, kept): (Vec<&Reading>, Vec<&Reading>) =
-        readings.iter().partition(|reading| reading.is_saturated());
-    let is_limited = |trial: &TrialResult| {
-        trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !trial.sustained_load()
-    };
-    let mut limits = match kept.iter().any(|reading| swept.of(reading).any(is_limited)) {
-        false => String::new(),
-        true if short.is_empty() => format!(" The limit is {}.", Limit::Generator.words()),
-        true => format!(" Where it keeps up, the limit is {}.", Limit::Generator.words()),
-    };
-    limits.push_str(&hidden(swept, readings));
-    limits.push_str(&self::limits(swept, readings));
-    if stained.is_empty() {
-        return about(series, format!("no frame is lost at any point.{limits}"), numbers(readings));
-    }
-    let labels: Vec<_> = stained.iter().map(|reading| swept.label(reading)).collect();
-    let text = format!("frames are lost in some trials and not in most, at {}.{limits}", labels.join(", "));
-    about(series, text, numbers(stained))
-}
-
-/// Whether a point has no loss only because buffers absorb the backlog.
-fn is_hidden(reading: &&Reading) -> bool {
-    reading.is_saturated() && !reading.loses()
-}
-
-/// Points without loss where buffers hide, for the length of a trial, that frames arrive faster than they are read.
-fn hidden(swept: &Swept<'_>, readings: &[Reading]) -> String {
-    let all: Vec<_> = readings.iter().filter(is_hidden).collect();
-    let Some(first) = all.first() else { return String::new() };
-    // To the end without a gap.
-    let reaches_end = readings.iter().rev().take_while(is_hidden).count() == all.len();
-    let at = if swept.outcome.unit.is_some() && reaches_end {
-        format!("From {} on", swept.label(first))
-    } else {
-        let labels: Vec<_> = all.iter().map(|reading| swept.label(reading)).collect();
-        format!("At {}", labels.join(", "))
-    };
-    let there = if all.len() > 1 { format!("; at {} ", swept.label(first)) } else { ": ".into() };
+/// The share of arriving frames that the application read.
+fn reads(there: &BufferedAtPoint) -> String {
     format!(
-        " {at} that is due to its buffers{there}{}. Longer trials or a smaller --ring show where loss begins.",
-        read(first)
+        "it reads {} of {} frames per second, and buffers hold the rest",
+        grouped(there.read_pps),
+        grouped(there.offered_pps)
     )
 }
 
 /// The loss at a point, by place.
-fn places(reading: &Reading) -> String {
-    let all: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
-    let ratio = reading.sent_loss_ratio.median;
-    let list: Vec<_> = reading
-        .lost
-        .iter()
-        .map(|lost| match reading.lost.len() {
-            1 => lost.place.words().to_string(),
-            _ => format!("{} of it {}", percent(lost.frames as f64 / all as f64), lost.place.words()),
-        })
-        .collect();
-    let places =
-        if list.is_empty() { "at a place that no counter here reports".into() } else { list.join(", ") };
-    format!("{} of the frames, {places}", percent(ratio))
+fn loss(there: &LossAtPoint) -> String {
+    let places = match there.places.as_slice() {
+        [] => "at a place that no counter here reports".into(),
+        [only] => only.place.words().to_string(),
+        several => {
+            let list: Vec<String> = several
+                .iter()
+                .map(|part| format!("{} of it {}", percent(part.share), part.place.words()))
+                .collect();
+            list.join(", ")
+        }
+    };
+    format!("{} of the frames, {places}", percent(there.loss_ratio))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_judge::finding::sweep::point::{SweepPoint, SweepSeries};
+    use capbench_judge::sweep::outcome::SweepScene;
+
+    fn point(index: usize) -> SweepPoint {
+        SweepPoint { index, at: None, label: format!("p{index}") }
+    }
+
+    fn buffered(index: usize) -> BufferedAtPoint {
+        BufferedAtPoint { point: point(index), read_pps: 900.0, offered_pps: 1000.0 }
+    }
+
+    fn series() -> SweepSeries {
+        SweepSeries { method: "recv".into(), scene: SweepScene { placement: None, load: None } }
+    }
+
+    /// Loss from the second point on.
+    fn begins() -> LossBegins {
+        LossBegins {
+            series: series(),
+            keeps_up_to: Some(point(0)),
+            first_buffered: None,
+            first_loss: LossAtPoint { point: point(1), loss_ratio: 0.25, places: Vec::new() },
+            last: None,
+            ends: None,
+            limits: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn loss_begins_at_a_point_or_is_hidden_before_it() {
+        let loss = "25 % of the frames, at a place that no counter here reports.";
+        assert_eq!(loss_begins(&begins()), format!("recv: loss begins between p0 and p1: {loss}"));
+        let at_once = LossBegins { keeps_up_to: None, ..begins() };
+        let first = format!("recv: frames are lost from the first point on, p1: {loss}");
+        assert_eq!(loss_begins(&at_once), first);
+        let hidden = LossBegins { first_buffered: Some(buffered(1)), ..begins() };
+        let reads = "it reads 900 of 1,000 frames per second, and buffers hold the rest. Longer trials lose frames there. Loss begins \
+                     at p1";
+        let kept = format!("recv: it keeps up with the load up to p0. At p1 {reads}: {loss}");
+        assert_eq!(loss_begins(&hidden), kept);
+        let never_kept = LossBegins { keeps_up_to: None, ..hidden };
+        let never = format!("recv: at p1 it does not keep up. There {reads}: {loss}");
+        assert_eq!(loss_begins(&never_kept), never);
+    }
+
+    #[test]
+    fn loss_ends_or_is_hidden_after_it() {
+        let ends = LossEnds { from: point(2), only_by_buffers: None, keeps_up_from: Some(point(2)) };
+        assert_eq!(loss_ends(&ends), " Loss ends at p2.");
+        let hidden = LossEnds { only_by_buffers: Some(buffered(2)), keeps_up_from: Some(point(3)), ..ends };
+        assert_eq!(
+            loss_ends(&hidden),
+            " Loss ends at p2 only because of its buffers: it reads 900 of 1,000 frames per second, and buffers hold the rest. \
+             Longer trials lose frames there. It keeps up from p3 on."
+        );
+    }
+
+    #[test]
+    fn the_generator_is_the_limit_where_a_method_keeps_up() {
+        let fact = HardlyAnyLoss {
+            series: series(),
+            lossy: vec![point(0), point(2)],
+            generator_limits: Some(GeneratorLimits::WhereItKeepsUp),
+            hidden: None,
+            limits: Vec::new(),
+        };
+        assert_eq!(
+            hardly_any_loss(&fact),
+            "recv: frames are lost in some trials and not in most, at p0, p2. Where it keeps up, the limit is the generator."
+        );
+    }
 }

@@ -1,6 +1,11 @@
-//! What is said of sweeps of members, on paths with a known limit.
+//! What sweeps of members show, on paths with a known limit.
 
 use capbench_frames::layout::{Flows, FrameLayout};
+use capbench_judge::finding::Finding as Fact;
+use capbench_judge::finding::sweep::SweepFinding;
+use capbench_judge::finding::sweep::members_answer::{Scales, members_answers};
+use capbench_judge::finding::sweep::members_stop::StopFigures;
+use capbench_judge::sweep::scaling::{Cause, Needed};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::statistics::scalability::Law;
@@ -37,13 +42,48 @@ fn results(plan: &SweepPlan, mut path: SimulatedLaboratory) -> Results {
     Results { sweeps: vec![run.outcome], ..run_of(run.trials) }
 }
 
+/// The facts of the only series.
+fn facts(results: &Results) -> Vec<SweepFinding> {
+    let mut facts = Vec::new();
+    for finding in sentences::find(results) {
+        if let Some(Fact::Sweep(fact)) = finding.fact {
+            facts.push(*fact);
+        }
+    }
+    facts
+}
+
+/// What the only series needs for its load, by its findings.
+fn needed(results: &Results) -> Needed {
+    let facts = facts(results);
+    let found = facts.iter().find_map(|fact| match fact {
+        SweepFinding::MembersNeeded(fact) => Some(fact.needed),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("{facts:?}"))
+}
+
+/// What stops the members of the only series, by its findings.
+fn stop(results: &Results) -> StopFigures {
+    let facts = facts(results);
+    let found = facts.iter().find_map(|fact| match fact {
+        SweepFinding::MembersGrowth(fact) => Some(fact.stop.clone()?.cause),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("{facts:?}"))
+}
+
+/// How the only series scales, as the verdict has it.
+fn scales(results: &Results) -> Scales {
+    members_answers(&results.sweeps, &results.trials).remove(0).scales
+}
+
 /// The verdict, and what the sweep shows.
-fn said(plan: &SweepPlan, path: SimulatedLaboratory) -> String {
-    let results = results(plan, path);
-    let found = sentences::find(&results).into_iter();
+fn said(results: &Results) -> String {
+    let found = sentences::find(results).into_iter();
     let of_series = found
         .filter(|finding| finding.text.starts_with(&format!("{}: ", results.sweeps[0].series[0].method)));
-    let lines = [sentences::answers(&results)[0].text.clone()]
+    let lines = [sentences::answers(results)[0].text.clone()]
         .into_iter()
         .chain(of_series.map(|finding| finding.text));
     lines.collect::<Vec<_>>().join("\n")
@@ -55,33 +95,52 @@ fn each_limit_is_named_and_no_other() {
     let uneven = SweepPlan { base: Setup { layout, ..setup(64) }, ..plan("packet-v3", 5, Load::Maximum) };
     let contended = Law { lambda: 1e6, sigma: 0.3, kappa: 0.0005 };
     let maximum = |most| plan(METHOD, most, Load::Maximum);
-    let texts = [
-        ("the generator", said(&maximum(7), path(4.5e6, METHOD, FREE, 100))),
-        ("the kernel's receive work", said(&maximum(7), path(1e7, METHOD, FREE, 250).backlog(4e6))),
-        ("the sharing of the frames", said(&uneven, path(1e7, "packet-v3", FREE, 50))),
-        ("contention", said(&maximum(12), path(1e8, METHOD, contended, 5))),
-        ("coherence", said(&maximum(12), path(1e8, METHOD, COHERENT, 5))),
+    let runs = [
+        ("the generator", results(&maximum(7), path(4.5e6, METHOD, FREE, 100))),
+        ("the kernel's receive work", results(&maximum(7), path(1e7, METHOD, FREE, 250).backlog(4e6))),
+        ("the sharing of the frames", results(&uneven, path(1e7, "packet-v3", FREE, 50))),
+        ("contention", results(&maximum(12), path(1e8, METHOD, contended, 5))),
+        ("coherence", results(&maximum(12), path(1e8, METHOD, COHERENT, 5))),
     ];
-    for (planted, text) in &texts {
-        let verdict = text.lines().next().unwrap();
-        for (cause, _) in &texts {
-            assert_eq!(verdict.contains(&format!("the limit is {cause}")), cause == planted, "{verdict}");
+    let causes = [Cause::Generator, Cause::Kernel, Cause::Sharing, Cause::Contention, Cause::Coherence];
+    for ((_, results), cause) in runs.iter().zip(causes) {
+        let found = match stop(results) {
+            StopFigures::Generator { .. } => Cause::Generator,
+            StopFigures::Kernel { .. } => Cause::Kernel,
+            StopFigures::Sharing { .. } => Cause::Sharing,
+            StopFigures::Contention { .. } => Cause::Contention,
+            StopFigures::Coherence { .. } => Cause::Coherence,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, cause);
+        match scales(results) {
+            Scales::UpTo { limit, .. } | Scales::NotAtAll { limit, .. } => assert_eq!(limit, cause),
+            other => panic!("{other:?}"),
         }
     }
-    insta::assert_snapshot!(texts.map(|(planted, text)| format!("# {planted}\n{text}")).join("\n"));
+    let texts: Vec<String> =
+        runs.iter().map(|(planted, results)| format!("# {planted}\n{}", said(results))).collect();
+    insta::assert_snapshot!(texts.join("\n"));
 }
 
 #[test]
 fn the_members_that_a_load_needs_are_named() {
     let of_rate = |most, rate| plan(METHOD, most, at(rate));
-    let texts = [
-        said(&of_rate(4, 2.5e6), path(1e8, METHOD, FREE, 5)),
-        said(&of_rate(4, 7.5e6), path(1e8, METHOD, FREE, 5)),
-        said(&of_rate(8, 7.5e6), path(1e8, METHOD, COHERENT, 5)),
-        said(&of_rate(3, 7.5e6), path(1e8, METHOD, FREE, 5)),
-        said(&plan(METHOD, 4, Load::Maximum), path(1e8, METHOD, FREE, 5)),
-        said(&of_rate(1, 7.5e6), path(1e8, METHOD, FREE, 5)),
+    let runs = [
+        results(&of_rate(4, 2.5e6), path(1e8, METHOD, FREE, 5)),
+        results(&of_rate(4, 7.5e6), path(1e8, METHOD, FREE, 5)),
+        results(&of_rate(8, 7.5e6), path(1e8, METHOD, COHERENT, 5)),
+        results(&of_rate(3, 7.5e6), path(1e8, METHOD, FREE, 5)),
+        results(&plan(METHOD, 4, Load::Maximum), path(1e8, METHOD, FREE, 5)),
+        results(&of_rate(1, 7.5e6), path(1e8, METHOD, FREE, 5)),
     ];
+    assert_eq!(needed(&runs[0]), Needed::Measured { members: 3 });
+    assert_eq!(scales(&runs[0]), Scales::Needs { members: 3 });
+    assert!(matches!(scales(&runs[1]), Scales::NeedsByLaw { other_limit: None, .. }));
+    assert!(matches!(scales(&runs[2]), Scales::NoNumberIsEnough { limit: Some(Cause::Coherence) }));
+    assert!(matches!(scales(&runs[4]), Scales::UpToLast { .. }));
+    assert!(matches!(scales(&runs[5]), Scales::LessThanLoad { limit: None, .. }));
+    let texts: Vec<String> = runs.iter().map(said).collect();
     insta::assert_snapshot!(texts.join("\n\n"));
 }
 

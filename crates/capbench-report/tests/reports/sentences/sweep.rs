@@ -1,8 +1,13 @@
-//! What is said of sweeps.
+//! What sweeps show, as facts, and the sentence of each fact once.
 
 use std::time::Duration;
 
 use capbench_judge::bursts::BurstEnd;
+use capbench_judge::finding::Finding as Fact;
+use capbench_judge::finding::sweep::SweepFinding;
+use capbench_judge::finding::sweep::buffers::{BufferGrowth, LongestBursts, Resource};
+use capbench_judge::finding::sweep::cheapest::{CheapestAtPoints, CheapestRing};
+use capbench_judge::finding::sweep::onset::HardlyAnyLoss;
 use capbench_judge::limit::Limit;
 use capbench_model::ledger::LostAt;
 use capbench_model::loss_pattern::{LossPattern, Spread, Window};
@@ -45,6 +50,35 @@ pub(crate) fn find(run: &SweepRun) -> Vec<Finding> {
     let mut found = sentences::find(&Results { sweeps: vec![run.outcome.clone()], ..results });
     found.truncate(found.len() - of_trials);
     found
+}
+
+/// The facts that the sweep shows, as they are read from its results file.
+fn facts(run: &SweepRun) -> Vec<SweepFinding> {
+    let mut facts = Vec::new();
+    for finding in find(run) {
+        let saved = serde_json::to_string(&finding).unwrap();
+        let read: Finding = serde_json::from_str(&saved).unwrap();
+        assert_eq!(read, finding);
+        if let Some(Fact::Sweep(fact)) = read.fact {
+            facts.push(*fact);
+        }
+    }
+    facts
+}
+
+/// The only fact of a kind.
+macro_rules! only {
+    ($facts:expr, $kind:ident) => {{
+        let facts: Vec<SweepFinding> = $facts;
+        let mut found = Vec::new();
+        for fact in &facts {
+            if let SweepFinding::$kind(fact) = fact {
+                found.push(fact.clone());
+            }
+        }
+        assert_eq!(found.len(), 1, "{facts:?}");
+        found.remove(0)
+    }};
 }
 
 fn texts(run: &SweepRun) -> String {
@@ -119,63 +153,114 @@ fn what_chance_can_explain_is_not_the_cheapest() {
         || vec![SimulatedMethod::new("recv", 2e5).cost(900, 900), SimulatedMethod::new("packet-v2", 2e5)];
     let loads = loads([40_000.0, 80_000.0], &["recv", "packet-v2"]);
     let rings = plan(Axis::rings(512, 4096, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
-    let said = |plan: &SweepPlan, repeats: u32| {
+    let repeated = |plan: &SweepPlan, repeats: u32| {
         let plan = SweepPlan { repeats, ..plan.clone() };
-        texts(&run(&plan, &mut SimulatedLaboratory::new(1e6, methods())))
+        run(&plan, &mut SimulatedLaboratory::new(1e6, methods()))
     };
-    let one = said(&loads, 1);
+
+    let once = repeated(&loads, 1);
+    let fact: CheapestAtPoints = only!(facts(&once), CheapestAtPoints);
+    let costs: Vec<_> =
+        fact.cheapest.iter().map(|one| (one.method.to_string(), one.most_ns_per_packet)).collect();
+    assert_eq!(costs, [("recv".into(), 1800.0), ("packet-v2".into(), 600.0)]);
+    assert_eq!((fact.from.at, fact.to.at), (Some(40_000.0), Some(80_000.0)));
+    assert_eq!((fact.evidence, fact.is_only_one), (None, false));
     let doubt = "40,000 packets/s to 80,000 packets/s: of the methods that keep up without loss, the cheapest by CPU time per \
                  packet cannot be distinguished from each other: recv (1.80 µs), packet-v2 (600 ns).";
-    assert!(one.contains(doubt), "{one}");
-    let one = said(&rings, 1);
-    assert!(one.contains("packet-v2 with ring 1MiB, one block costs least, 600 ns of CPU time per packet, from which recv cannot be distinguished; of those"), "{one}");
-    let several = said(&rings, 6);
-    assert!(several.contains("costs least, 600 ns of CPU time per packet (p < 0.0001 by ranks"), "{several}");
+    assert!(texts(&once).contains(doubt), "{}", texts(&once));
+
+    let once = repeated(&rings, 1);
+    let fact: CheapestRing = only!(facts(&once), CheapestRing);
+    assert_eq!((fact.cheapest.method.to_string(), fact.cheapest.ns_per_packet), ("packet-v2".into(), 600.0));
+    let names: Vec<_> = fact.not_distinguished.iter().map(ToString::to_string).collect();
+    assert_eq!((names, fact.evidence), (vec!["recv".to_string()], None));
+    let doubt = "packet-v2 with ring 1MiB, one block costs least, 600 ns of CPU time per packet, from which recv cannot be \
+                 distinguished; of those";
+    assert!(texts(&once).contains(doubt), "{}", texts(&once));
+
+    let several: CheapestRing = only!(facts(&repeated(&rings, 6)), CheapestRing);
+    assert_eq!(several.cheapest.method.to_string(), "packet-v2");
+    assert!(
+        several.not_distinguished.is_empty() && several.evidence.unwrap().by_chance < 1e-4,
+        "{several:?}"
+    );
+}
+
+/// What limits at the points with loss; the generator where none is lost because of it.
+fn limit(run: &SweepRun) -> Limit {
+    let facts = facts(run);
+    for fact in &facts {
+        let limits = match fact {
+            SweepFinding::HardlyAnyLoss(fact) if fact.generator_limits.is_some() => return Limit::Generator,
+            SweepFinding::LossBegins(fact) => &fact.limits,
+            SweepFinding::HardlyAnyLoss(fact) => &fact.limits,
+            _ => continue,
+        };
+        assert_eq!(limits.len(), 1, "{fact:?}");
+        return limits[0].limit;
+    }
+    panic!("{facts:?}");
 }
 
 #[test]
 fn what_limits_is_told_by_where_frames_are_lost() {
-    let limit =
-        |path: SimulatedLaboratory, pps: f64| texts(&run(&loads([1000.0, pps], &["recv"]), &mut { path }));
     let recv = || vec![SimulatedMethod::new("recv", 5e5)];
     let cases = [
         (SimulatedLaboratory::new(1e6, recv()), 9e5, Limit::Application),
         (SimulatedLaboratory::new(1e6, recv()).backlog(3e5), 4e5, Limit::Backlog),
         (SimulatedLaboratory::new(2e5, recv()), 4e5, Limit::Generator),
     ];
-    for (path, pps, limits) in cases {
-        let text = limit(path, pps);
+    for (mut path, pps, limits) in cases {
+        let run = run(&loads([1000.0, pps], &["recv"]), &mut path);
+        assert_eq!(limit(&run), limits);
+        let text = texts(&run);
         assert!(text.contains(&format!("The limit is {}.", limits.words())), "{limits:?}: {text}");
     }
 }
 
 /// What limits at the higher of two loads, of which all that is lost is lost in one tenth of a second.
-fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) -> String {
+fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) -> Limit {
     let plan = SweepPlan { repeats: 3, ..loads([1000.0, pps], &["recv"]) };
     let mut run = run(&plan, &mut { path });
     for trial in run.trials.iter_mut().filter(|trial| trial.lost() > 0) {
         trial.loss_pattern = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
     }
-    let text = texts(&run);
-    text.split_once("The limit is ").unwrap_or_else(|| panic!("{text}")).1.into()
+    limit(&run)
+}
+
+#[test]
+fn limits_have_words() {
+    let words = [
+        (Limit::Ring, "the ring: it is too small for the moments in which nobody reads it"),
+        (Limit::RingOrApplication, "the ring or the application: too few losses to decide which"),
+        (
+            Limit::Application,
+            "the application: it reads frames more slowly than they arrive, so the ring fills",
+        ),
+    ];
+    for (limit, words) in words {
+        assert_eq!(limit.words(), words);
+    }
 }
 
 #[test]
 fn a_ring_is_too_small_where_frames_are_lost_in_moments_only() {
     let recv = || vec![SimulatedMethod::new("recv", 5e5)];
     let path = || SimulatedLaboratory::new(1e6, recv()).bursts(1, LossBursts { per_second: 1.0, frames: 5 });
-    let ring = "the ring: it is too small for the moments in which nobody reads it.";
-    assert_eq!(limits_at_once(path(), 4e5, Some(false)), ring);
-    let doubt = "the ring or the application: too few losses to decide which.";
-    assert_eq!(limits_at_once(path(), 4e5, None), doubt, "where nobody saw when they were lost");
+    assert_eq!(limits_at_once(path(), 4e5, Some(false)), Limit::Ring);
+    assert_eq!(
+        limits_at_once(path(), 4e5, None),
+        Limit::RingOrApplication,
+        "where nobody saw when they were lost"
+    );
 }
 
 #[test]
 fn a_ring_that_fills_late_is_not_too_small() {
     // 2000 frames a second are too many, so that it is full after 0.8 s, and 400 are lost in the end.
     let methods = vec![SimulatedMethod::new("recv", 100_000.0).room(Room::Frames(1600))];
-    let application = "the application: it reads frames more slowly than they arrive, so the ring fills.";
-    assert_eq!(limits_at_once(SimulatedLaboratory::new(1e6, methods), 102_000.0, Some(true)), application);
+    let path = SimulatedLaboratory::new(1e6, methods);
+    assert_eq!(limits_at_once(path, 102_000.0, Some(true)), Limit::Application);
 }
 
 #[test]
@@ -194,11 +279,15 @@ fn what_the_kernel_refuses_is_no_limit_of_the_application() {
         !most.is_before_application(),
         "most is lost in the backlog, and the ring overflows all the same"
     );
+    let fact = only!(facts(&run), LimitedByKernel);
+    assert_eq!((fact.points, fact.first.at, fact.last.at), (3, Some(0.0), Some(10_000.0)));
+    assert_eq!(fact.place, Some(Place::Backlog));
     let text = texts(&run);
     let told = "recv: kernel-limited at 3 points, from work ns:0 to work ns:10000: up to 50 % of the frames are lost in the \
                 softirq backlog, and the application reads those that are left, 50,000 packets/s. Its receive work takes \
                 2.00 µs for every frame that it lets through, 10 % of a CPU.";
     assert!(text.contains(told), "{text}");
+    assert_eq!(only!(facts(&run), NoCost).points, 2);
     assert!(text.contains("the application is the limit at 2 points"), "{text}");
 }
 
@@ -213,38 +302,56 @@ fn nothing_measured_nothing_found() {
 fn what_only_a_buffer_holds_is_said() {
     let plan = SweepPlan { repeats: 6, ..up_to(33_000, 12, 45_000.0, &["recv"]) };
     let recv = SimulatedMethod::new("recv", 1e9 / 2000.0).cost(2000, 0).room(Room::Frames(1_000_000));
-    let text = texts(&run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv])));
+    let run = run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv]));
+    let fact: HardlyAnyLoss = only!(facts(&run), HardlyAnyLoss);
+    assert!(fact.lossy.is_empty(), "{fact:?}");
+    let hidden = fact.hidden.unwrap();
+    assert_eq!((hidden.reaches_end, hidden.first.point.at), (true, Some(21_000.0)));
+    assert_eq!(hidden.points.len(), 5);
+    assert!(!facts(&run).iter().any(|fact| matches!(fact, SweepFinding::Crossing(_))));
+    let text = texts(&run);
     assert!(
         text.contains(
             "recv: no frame is lost at any point. From work ns:21000 on that is due to its buffers"
         ),
         "{text}"
     );
-    assert!(!text.contains("keeps up with more"), "{text}");
 }
 
 #[test]
 fn a_load_sweep_says_where_livelock_is() {
     let once = loads([50_000.0, 100_000.0, 150_000.0, 200_000.0], &["recv"]);
-    let said = |plan: &SweepPlan| {
+    let repeated = |repeats: u32| {
         let method = SimulatedMethod::new("recv", 100_000.0).livelock(0.5);
-        texts(&run(plan, &mut SimulatedLaboratory::new(1e6, vec![method])))
+        run(&SweepPlan { repeats, ..once.clone() }, &mut SimulatedLaboratory::new(1e6, vec![method]))
     };
-    let single = said(&once);
-    assert!(!single.contains("livelock"), "one repeat shows nothing: {single}");
+    let single = facts(&repeated(1));
+    assert!(
+        !single.iter().any(|fact| matches!(fact, SweepFinding::Livelock(_))),
+        "one repeat shows nothing: {single:?}"
+    );
+    let several = repeated(6);
+    let fact = only!(facts(&several), Livelock);
+    assert_eq!((fact.peak.at, fact.lowest.at), (Some(100_000.0), Some(200_000.0)));
+    assert!((fact.lowest_pps / fact.peak_pps - 0.5).abs() < 0.001 && fact.evidence.is_told(), "{fact:?}");
     let text = "recv: livelock: 100,000 packets/s are delivered at 100,000 packets/s and only 50,000 at 200,000 packets/s (p = 0.0";
-    let several = said(&SweepPlan { repeats: 6, ..once });
-    assert!(several.contains(text), "{several}");
+    assert!(texts(&several).contains(text), "{}", texts(&several));
 }
 
 #[test]
 fn loss_at_points_without_an_order_is_listed() {
     let works = ["none", "parse", "ns:30000"].map(|model| Point::Work(model.parse().unwrap()));
     let recv = || vec![SimulatedMethod::new("recv", 1e5)];
-    let text = texts(&run(
-        &plan(Axis::new(works.to_vec()).unwrap(), &["recv"]),
-        &mut SimulatedLaboratory::new(1e6, recv()),
-    ));
+    let run =
+        run(&plan(Axis::new(works.to_vec()).unwrap(), &["recv"]), &mut SimulatedLaboratory::new(1e6, recv()));
+    let fact = only!(facts(&run), LossAtNamedPoints);
+    let places: Vec<_> = fact
+        .lossy
+        .iter()
+        .map(|there| (there.point.index, there.places.iter().map(|part| part.place).collect::<Vec<_>>()))
+        .collect();
+    assert_eq!(places, [(1, vec![Place::Ring]), (2, vec![Place::Ring])]);
+    let text = texts(&run);
     let expected = "recv: frames are lost at work parse (0.2 % of the frames, in the ring or socket queue); work ns:30000 (75 % \
                     of the frames, in the ring or socket queue).";
     assert!(text.contains(expected), "{text}");
@@ -277,7 +384,12 @@ fn rings(from: u32, to: u32, pps: f64) -> SweepPlan {
 fn a_buffer_that_grows_with_the_ring_is_said_to() {
     let recv = SimulatedMethod::new("recv", 750_000.0).room(Room::Slots(ByteCount(2048)));
     let plan = SweepPlan { repeats: 2, ..rings(8, 4096, 1e6) };
-    let text = texts(&run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv])));
+    let run = run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv]));
+    let fact: LongestBursts = only!(facts(&run), LongestBursts);
+    assert_eq!(fact.growth, Some(BufferGrowth::AtEveryStep));
+    let (first, last) = (fact.first.unwrap(), fact.last.unwrap());
+    assert!(last.mean_frames > 100.0 * first.mean_frames, "{first:?} {last:?}");
+    let text = texts(&run);
     assert!(text.contains("It grows with the ring at every step."), "{text}");
 }
 
@@ -288,6 +400,9 @@ fn a_search_for_bursts_that_ends_early_says_why() {
     let mut text = |end, because: Option<&str>| {
         let test = run.outcome.series[0].readings[0].back_to_back.as_mut().unwrap();
         (test.searches[0].end, test.searches[0].because) = (end, because.map(Into::into));
+        let fact: LongestBursts = only!(facts(&run), LongestBursts);
+        let ended: Vec<_> = fact.without_burst.iter().map(|one| (one.end, one.because.as_deref())).collect();
+        assert_eq!(ended, [(end, because)]);
         find(&run).remove(0).text
     };
     let invalid = text(BurstEnd::Invalid, Some("trial 4: it was tampered with"));
@@ -303,18 +418,19 @@ fn a_buffer_that_another_place_limits_is_said_to_stop_growing() {
     let mut path = SimulatedLaboratory::new(1e6, methods);
     let mut text = |repeats| {
         let run = run(&SweepPlan { repeats, ..rings(8, 4096, 1e6) }, &mut path);
-        find(&run).remove(0).text
+        let fact: LongestBursts = only!(facts(&run), LongestBursts);
+        (fact.growth, find(&run).remove(0).text)
     };
-    let told = text(2);
+    let (growth, told) = text(2);
+    let Some(BufferGrowth::Stops { from, full: Some(full) }) = growth else { panic!("{growth:?}") };
+    assert_eq!(from.at, Some(1_048_576.0));
+    assert_eq!((full.resource, full.place, full.share), (Resource::RoomInRing, Place::Ring, 1.0));
     assert!(told.contains("From ring 1MiB, one block on it does not grow"), "{told}");
     let why = "the limit is the room that the ring has for frames, which grows less than its memory; of what longer bursts \
                lose, 100 % is lost in the ring";
     assert!(told.contains(why), "{told}");
-    let once = text(1);
-    assert!(
-        !once.contains("grow with the ring") && !once.contains("at every step"),
-        "one repeat shows nothing: {once}"
-    );
+    let (growth, once) = text(1);
+    assert_eq!(growth, None, "one repeat shows nothing: {once}");
 }
 
 #[test]
@@ -329,18 +445,23 @@ fn what_ends_the_growth_is_told_by_the_bursts_that_lost() {
         for search in tests.flat_map(|test| &mut test.searches) {
             search.lost = vec![LostAt { place, frames: 3 }, LostAt { place: Place::Ring, frames: 1 }];
         }
-        find(&run).remove(0).text
+        let fact: LongestBursts = only!(facts(&run), LongestBursts);
+        let Some(BufferGrowth::Stops { full: Some(full), .. }) = fact.growth else { panic!("{fact:?}") };
+        assert_eq!((full.place, full.share), (place, 0.75));
+        (full.resource, find(&run).remove(0).text)
     };
-    for (place, words) in [
+    for (place, full, words) in [
         (
             Place::Backlog,
+            Resource::KernelReceiveWork,
             "the kernel's receive work, which is behind before the ring is full; of what longer bursts lose, 75 %",
         ),
-        (Place::Link, "the link, the NIC or its driver"),
-        (Place::ApplicationQueue, "the application's queue"),
-        (Place::Xdp, "no sweep explains"),
+        (Place::Link, Resource::Link, "the link, the NIC or its driver"),
+        (Place::ApplicationQueue, Resource::ApplicationQueue, "the application's queue"),
+        (Place::Xdp, Resource::Unexplained, "no sweep explains"),
     ] {
-        let told = text(place);
+        let (resource, told) = text(place);
+        assert_eq!(resource, full);
         assert!(told.contains(words), "{place:?}: {told}");
     }
 }

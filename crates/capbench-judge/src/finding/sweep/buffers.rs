@@ -1,0 +1,230 @@
+//! Facts about the longest bursts without loss, by ring size, and what limits their growth.
+
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
+use serde::{Deserialize, Serialize};
+
+use super::point::{SweepPoint, SweepSeries};
+use super::{SweepFinding, found};
+use crate::bursts::BurstEnd;
+use crate::finding::Found;
+use crate::sweep::Analysis;
+use crate::sweep::back_to_back::BackToBack;
+use crate::sweep::outcome::{Reading, Series, Swept};
+
+/// A buffer that grows by less than this share of the ring's growth has another limit.
+const KEEPS_UP: f64 = 0.5;
+
+/// The longest bursts without loss over the axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LongestBursts {
+    /// The method.
+    pub series: SweepSeries,
+    /// At the first point at which a burst was found; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<BurstAtPoint>,
+    /// At the last such point; absent if it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<BurstAtPoint>,
+    /// Whether they grow with the ring; absent if the points are no rings, or do not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<BufferGrowth>,
+    /// Searches that ended without a longest burst.
+    pub without_burst: Vec<EndedSearches>,
+}
+
+/// The longest burst without loss at a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct BurstAtPoint {
+    /// The point.
+    pub point: SweepPoint,
+    /// Its mean length over the searches, in frames.
+    pub mean_frames: f64,
+    /// The standard deviation, in frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deviation_frames: Option<f64>,
+    /// How long the buffer lasts, less what was delivered meanwhile, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_corrected_buffer_s: Option<f64>,
+}
+
+/// Whether the buffer grows with the ring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum BufferGrowth {
+    /// At every step.
+    AtEveryStep,
+    /// From a ring on it does not, in all repeats.
+    Stops {
+        /// The ring.
+        from: SweepPoint,
+        /// What is full; absent if no counter reports it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        full: Option<FullResource>,
+    },
+}
+
+/// What is full before the ring is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FullResource {
+    /// The resource.
+    pub resource: Resource,
+    /// Where the shortest lossy bursts lost most frames.
+    pub place: Place,
+    /// Share of the lost frames that was lost there.
+    pub share: f64,
+}
+
+/// A resource that limits bursts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    /// The link, the NIC or its driver.
+    Link,
+    /// The kernel's receive work.
+    KernelReceiveWork,
+    /// The application's queue.
+    ApplicationQueue,
+    /// The room for frames in the ring, which grows less than its memory.
+    RoomInRing,
+    /// A place that no sweep explains.
+    Unexplained,
+}
+
+/// Searches for a burst with the same end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct EndedSearches {
+    /// How they ended.
+    pub end: BurstEnd,
+    /// The points with such a search.
+    pub points: Vec<SweepPoint>,
+    /// Why the first of them ended so, if it saved a reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// The searches of a method at one point.
+#[derive(Clone, Copy)]
+struct Measured<'r> {
+    reading: &'r Reading,
+    test: &'r BackToBack,
+}
+
+/// The longest bursts without loss of a method.
+pub(super) fn longest_bursts(swept: &Swept<'_>, series: &Series) -> Found {
+    let mut measured = Vec::new();
+    let mut with_burst = Vec::new();
+    for reading in &series.readings {
+        let Some(test) = &reading.back_to_back else { continue };
+        measured.push(Measured { reading, test });
+        if test.mean_frames.is_some() {
+            with_burst.push(Measured { reading, test });
+        }
+    }
+    let last = with_burst.last().filter(|_| with_burst.len() > 1);
+    let fact = LongestBursts {
+        series: SweepSeries::new(series),
+        first: with_burst.first().map(|first| burst_at_point(swept, first)),
+        last: last.map(|last| burst_at_point(swept, last)),
+        growth: growth(swept, &with_burst),
+        without_burst: without_burst(swept, &measured),
+    };
+    let searches = measured.iter().flat_map(|measured| &measured.test.searches);
+    let trials = searches.flat_map(|search| search.trials.iter().copied()).collect();
+    found(SweepFinding::LongestBursts(fact), trials)
+}
+
+fn burst_at_point(swept: &Swept<'_>, measured: &Measured<'_>) -> BurstAtPoint {
+    BurstAtPoint {
+        point: SweepPoint::of_reading(swept.outcome, measured.reading),
+        mean_frames: measured.test.mean_frames.unwrap_or_default(),
+        deviation_frames: measured.test.deviation_frames,
+        drain_corrected_buffer_s: measured.test.drain_corrected_buffer_s,
+    }
+}
+
+/// Searches without a longest burst, by their ends.
+fn without_burst(swept: &Swept<'_>, measured: &[Measured<'_>]) -> Vec<EndedSearches> {
+    let mut all = Vec::new();
+    for end in [
+        BurstEnd::NoneHeld,
+        BurstEnd::NeverFills,
+        BurstEnd::AtLimit,
+        BurstEnd::GeneratorLimited,
+        BurstEnd::Invalid,
+        BurstEnd::NotRun,
+    ] {
+        let mut points = Vec::new();
+        let mut because = None;
+        for Measured { reading, test } in measured {
+            let mut ended = test.searches.iter().filter(|search| search.end == end).peekable();
+            if ended.peek().is_none() {
+                continue;
+            }
+            points.push(SweepPoint::of_reading(swept.outcome, reading));
+            because = because.or_else(|| ended.find_map(|search| search.because.clone()));
+        }
+        if !points.is_empty() {
+            all.push(EndedSearches { end, points, because });
+        }
+    }
+    all
+}
+
+/// Up to which ring size the buffer grows with the ring, and what is full beyond.
+fn growth(swept: &Swept<'_>, with_burst: &[Measured<'_>]) -> Option<BufferGrowth> {
+    if !swept.outcome.axis.shows(Analysis::Buffers) {
+        return None;
+    }
+    let mut grows = true;
+    for step in with_burst.windows(2) {
+        let [before, after] = step else { continue };
+        let smaller_ring = ring_size(swept, before)?;
+        let larger_ring = ring_size(swept, after)?;
+        let least_growth = 1.0 + KEEPS_UP * (larger_ring / smaller_ring - 1.0);
+        let frames_before = before.test.mean_frames.unwrap_or_default();
+        let frames_after = after.test.mean_frames.unwrap_or_default();
+        if frames_after >= frames_before * least_growth {
+            continue;
+        }
+        grows = false;
+        if all_repeats_agree(before.test, after.test, least_growth) {
+            let from = SweepPoint::of_reading(swept.outcome, after.reading);
+            return Some(BufferGrowth::Stops { from, full: full_resource(after.test) });
+        }
+    }
+    (grows && with_burst.len() > 1).then_some(BufferGrowth::AtEveryStep)
+}
+
+fn ring_size(swept: &Swept<'_>, measured: &Measured<'_>) -> Option<f64> {
+    swept.outcome.points.get(measured.reading.point)?.at
+}
+
+/// The full resource if a larger ring allows no longer burst: where the shortest lossy bursts lost their frames.
+fn full_resource(test: &BackToBack) -> Option<FullResource> {
+    let losses = test.searches.iter().flat_map(|search| &search.lost);
+    let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
+    let most = lost.first()?;
+    let resource = match most.place {
+        Place::Transmit | Place::Path | Place::Link | Place::Driver => Resource::Link,
+        Place::LinkQueue | Place::Backlog => Resource::KernelReceiveWork,
+        Place::ApplicationQueue => Resource::ApplicationQueue,
+        place if place.is_before_application() => Resource::RoomInRing,
+        _ => Resource::Unexplained,
+    };
+    let all: u64 = lost.iter().map(|lost| lost.frames).sum();
+    Some(FullResource { resource, place: most.place, share: most.frames as f64 / all as f64 })
+}
+
+/// Whether all repeats agree that it did not grow: the longest burst after the step is shorter than the shortest before it
+/// times the expected growth.
+fn all_repeats_agree(before: &BackToBack, after: &BackToBack, growth: f64) -> bool {
+    let Some(least_before) = before.least_frames else { return false };
+    let Some(most_after) = after.most_frames else { return false };
+    let is_shorter = (most_after as f64) < least_before as f64 * growth;
+    is_shorter && repeats(before) > 1 && repeats(after) > 1
+}
+
+fn repeats(test: &BackToBack) -> usize {
+    test.searches.iter().filter(|search| search.frames.is_some()).count()
+}

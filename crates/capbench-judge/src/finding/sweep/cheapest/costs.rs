@@ -1,0 +1,92 @@
+//! The costs of methods that keep up, and which of them are proven to be lower.
+
+use std::ptr;
+
+use crate::sweep::contrasts::{Evidence, Lead};
+use crate::sweep::outcome::{Reading, Series, SweepScene, Swept};
+
+/// Costs that differ by less than this share are equal: the kernel's clock is coarser.
+pub(super) const SAME: f64 = 0.05;
+
+/// A method that keeps up at a point, with its cost there.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate<'r> {
+    pub(super) series: &'r Series,
+    pub(super) reading: &'r Reading,
+    pub(super) ns_per_packet: f64,
+}
+
+/// Methods of a scene, and which of them are proven cheaper than others.
+pub(super) struct Costs<'s, 'r> {
+    pub(super) swept: &'s Swept<'r>,
+    pub(super) scene: &'s [&'r Series],
+    pub(super) leads: &'s [Lead<'r>],
+}
+
+/// The cost per packet in each trial of a method that keeps up; `None` if it does not, or a trial does not know its cost.
+pub(super) fn ns_per_packet(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<f64>> {
+    if !keeps_up(swept, reading) {
+        return None;
+    }
+    swept.of(reading).map(|trial| trial.total_ns_per_packet()).collect()
+}
+
+pub(super) fn keeps_up(swept: &Swept<'_>, reading: &Reading) -> bool {
+    reading.back_to_back.is_none() && swept.keeps_up(reading)
+}
+
+impl<'r> Costs<'_, 'r> {
+    /// Placement and load of the methods.
+    pub(super) fn placement_and_load(&self) -> SweepScene {
+        match self.scene.first() {
+            Some(series) => series.placement_and_load(),
+            None => SweepScene { placement: None, load: None },
+        }
+    }
+
+    /// Methods that keep up with known costs at the selected points, cheapest first.
+    pub(super) fn candidates(&self, is_selected: impl Fn(&Reading) -> bool) -> Vec<Candidate<'r>> {
+        let mut candidates = Vec::new();
+        for &series in self.scene {
+            for reading in series.readings.iter().filter(|reading| is_selected(reading)) {
+                let Some(cost) = reading.total_ns_per_packet else { continue };
+                if ns_per_packet(self.swept, reading).is_some() {
+                    candidates.push(Candidate { series, reading, ns_per_packet: cost.median });
+                }
+            }
+        }
+        candidates.sort_by(|a, b| a.ns_per_packet.total_cmp(&b.ns_per_packet));
+        candidates
+    }
+
+    /// The best evidence that one method is notably cheaper than another at the former's point.
+    pub(super) fn cheaper_at_point(
+        &self,
+        cheaper: &Candidate<'r>,
+        dearer: &Candidate<'r>,
+    ) -> Option<Evidence> {
+        self.cheaper_by(cheaper, dearer, |lead| {
+            lead.points.iter().any(|(one, _)| one.point == cheaper.reading.point)
+        })
+    }
+
+    /// The best evidence that one method is notably cheaper than another at any points.
+    pub(super) fn cheaper(&self, cheaper: &Candidate<'r>, dearer: &Candidate<'r>) -> Option<Evidence> {
+        self.cheaper_by(cheaper, dearer, |_| true)
+    }
+
+    fn cheaper_by(
+        &self,
+        cheaper: &Candidate<'r>,
+        dearer: &Candidate<'r>,
+        counts: impl Fn(&Lead<'r>) -> bool,
+    ) -> Option<Evidence> {
+        if dearer.ns_per_packet - cheaper.ns_per_packet <= SAME * dearer.ns_per_packet {
+            return None;
+        }
+        let leads = self.leads.iter().filter(|lead| {
+            ptr::eq(lead.ahead, cheaper.series) && ptr::eq(lead.behind, dearer.series) && counts(lead)
+        });
+        leads.map(|lead| lead.evidence).min_by(|a, b| a.by_chance.total_cmp(&b.by_chance))
+    }
+}

@@ -1,0 +1,118 @@
+//! The cheapest method at each point; neighbouring points with the same result share a fact.
+
+use std::ptr;
+
+use capbench_model::saved::SavedMethod;
+
+use super::costs::{Candidate, Costs, keeps_up};
+use super::{CheapestAtPoints, MethodCost};
+use crate::finding::Found;
+use crate::finding::sweep::point::SweepPoint;
+use crate::finding::sweep::{SweepFinding, found};
+use crate::sweep::contrasts::Evidence;
+use crate::sweep::outcome::{Reading, numbers};
+
+/// The result at one point.
+#[derive(PartialEq)]
+struct Cheapest<'r> {
+    /// Methods that are not proven more expensive than another one, in the order of the scene.
+    methods: Vec<&'r SavedMethod>,
+    /// Whether no other method keeps up.
+    is_only_one: bool,
+}
+
+/// Points in a row with the same result.
+struct Run<'r> {
+    cheapest: Cheapest<'r>,
+    first: usize,
+    last: usize,
+    candidates: Vec<Candidate<'r>>,
+}
+
+pub(super) fn cheapest_at_points(costs: &Costs<'_, '_>) -> Vec<Found> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    for point in 0..costs.swept.outcome.points.len() {
+        let candidates = costs.candidates(|reading| reading.point == point);
+        let Some(cheapest) = cheapest_at(costs, &candidates, point) else { continue };
+        match runs.last_mut().filter(|run| run.cheapest == cheapest) {
+            Some(run) => {
+                run.last = point;
+                run.candidates.extend(candidates);
+            }
+            None => runs.push(Run { cheapest, first: point, last: point, candidates }),
+        }
+    }
+    runs.iter().map(|run| fact(costs, run)).collect()
+}
+
+/// The result at one point; `None` if too few costs are known.
+fn cheapest_at<'r>(
+    costs: &Costs<'_, 'r>,
+    candidates: &[Candidate<'r>],
+    point: usize,
+) -> Option<Cheapest<'r>> {
+    let first = candidates.first()?;
+    if candidates.len() == 1 {
+        let is_only_one = methods_that_keep_up(costs, point) == 1;
+        return is_only_one.then(|| Cheapest { methods: vec![&first.series.method], is_only_one });
+    }
+    let mut methods = Vec::new();
+    for &series in costs.scene {
+        let mut own = candidates.iter().filter(|candidate| ptr::eq(candidate.series, series));
+        if own.any(|candidate| costs.cheaper_at_point(first, candidate).is_none()) {
+            methods.push(&series.method);
+        }
+    }
+    Some(Cheapest { methods, is_only_one: false })
+}
+
+fn methods_that_keep_up(costs: &Costs<'_, '_>, point: usize) -> usize {
+    let readings = costs.scene.iter().flat_map(|series| &series.readings);
+    readings.filter(|reading| reading.point == point && keeps_up(costs.swept, reading)).count()
+}
+
+fn fact(costs: &Costs<'_, '_>, run: &Run<'_>) -> Found {
+    let evidence = match run.cheapest.methods.as_slice() {
+        [cheapest] if !run.cheapest.is_only_one => weakest_evidence(costs, &run.candidates, cheapest),
+        _ => None,
+    };
+    let outcome = costs.swept.outcome;
+    let cheapest = run.cheapest.methods.iter().map(|method| method_cost(&run.candidates, method));
+    let fact = CheapestAtPoints {
+        scene: costs.placement_and_load(),
+        from: SweepPoint::with_index(outcome, run.first),
+        to: SweepPoint::with_index(outcome, run.last),
+        cheapest: cheapest.collect(),
+        is_only_one: run.cheapest.is_only_one,
+        evidence,
+    };
+    let readings = run.candidates.iter().map(|candidate| -> &Reading { candidate.reading });
+    found(SweepFinding::CheapestAtPoints(fact), numbers(readings))
+}
+
+/// The weakest evidence that a method is cheaper than the others.
+fn weakest_evidence(
+    costs: &Costs<'_, '_>,
+    candidates: &[Candidate<'_>],
+    cheapest: &SavedMethod,
+) -> Option<Evidence> {
+    let mut weakest: Option<Evidence> = None;
+    for one in candidates.iter().filter(|candidate| candidate.series.method == *cheapest) {
+        for other in candidates.iter().filter(|other| other.reading.point == one.reading.point) {
+            let Some(evidence) = costs.cheaper_at_point(one, other) else { continue };
+            weakest = Some(weakest.map_or(evidence, |known| known.weaker(evidence)));
+        }
+    }
+    weakest
+}
+
+/// The cost range of a method at these points.
+fn method_cost(candidates: &[Candidate<'_>], method: &SavedMethod) -> MethodCost {
+    let mut cost =
+        MethodCost { method: method.clone(), least_ns_per_packet: f64::INFINITY, most_ns_per_packet: 0.0 };
+    for candidate in candidates.iter().filter(|candidate| candidate.series.method == *method) {
+        cost.least_ns_per_packet = cost.least_ns_per_packet.min(candidate.ns_per_packet);
+        cost.most_ns_per_packet = cost.most_ns_per_packet.max(candidate.ns_per_packet);
+    }
+    cost
+}

@@ -1,0 +1,142 @@
+//! Facts about methods of which one overtakes another, and the costs that explain it.
+
+use std::ptr;
+
+use capbench_model::saved::SavedMethod;
+use serde::{Deserialize, Serialize};
+
+use super::point::{SweepPoint, SweepSeries};
+use super::{SweepFinding, found};
+use crate::finding::Found;
+use crate::sweep::contrasts::{Evidence, Lead, Leads};
+use crate::sweep::outcome::{Reading, Series, Swept, numbers};
+
+/// A method that keeps up with more than another one, and further on with less.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Crossing {
+    /// The method that is ahead first.
+    pub series: SweepSeries,
+    /// The other one.
+    pub other: SavedMethod,
+    /// Up to this point the first one is ahead.
+    pub ahead_up_to: SweepPoint,
+    /// Whether chance explains that.
+    pub ahead_evidence: Evidence,
+    /// From this point on the other one is ahead.
+    pub behind_from: SweepPoint,
+    /// Whether chance explains that.
+    pub behind_evidence: Evidence,
+    /// The larger share of sent frames that one of them lost at this point.
+    pub loss_ratio: f64,
+    /// The costs of both at this point; absent if one is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<CrossingCosts>,
+}
+
+/// The costs of two methods at the point at which one overtakes the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CrossingCosts {
+    /// Of the method that was ahead first.
+    pub first: CostParts,
+    /// Of the other one.
+    pub other: CostParts,
+    /// Whether they explain the crossing: the first one costs the application less and the kernel more, and the kernel pays for
+    /// lost frames, too.
+    pub kernel_pays_for_lost: bool,
+}
+
+/// The two deciding costs: the kernel's, for every frame that arrives, and the application's, only for delivered frames. A ring
+/// reduces the latter and can raise the former.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CostParts {
+    /// The kernel's time for a frame that arrives, nanoseconds.
+    pub kernel_ns_per_packet: f64,
+    /// The application's time for a delivered frame, work included, nanoseconds.
+    pub app_ns_per_packet: f64,
+}
+
+/// Where one method of a sweep overtakes another one.
+pub(super) fn crossings(swept: &Swept<'_>) -> Vec<Found> {
+    let mut all = Vec::new();
+    if swept.outcome.unit.is_none() {
+        return all;
+    }
+    for scene in swept.scenes() {
+        let leads = Leads::of(swept, &scene).told;
+        for (nth, one) in scene.iter().enumerate() {
+            for other in &scene[nth + 1..] {
+                let of_both: Vec<&Lead<'_>> =
+                    leads.iter().filter(|lead| lead.is_notable() && is_of_both(lead, one, other)).collect();
+                all.extend(crossings_of_two(swept, &of_both));
+            }
+        }
+    }
+    all
+}
+
+fn is_of_both(lead: &Lead<'_>, one: &Series, other: &Series) -> bool {
+    ptr::eq(lead.ahead, one) && ptr::eq(lead.behind, other)
+        || ptr::eq(lead.ahead, other) && ptr::eq(lead.behind, one)
+}
+
+/// Whether all points of a lead are before those of a later one.
+fn is_before(before: &Lead<'_>, after: &Lead<'_>) -> bool {
+    before.points[before.points.len() - 1].0.point < after.points[0].0.point
+}
+
+/// Changes of the leader, by the leads of two methods in the order of the points.
+fn crossings_of_two(swept: &Swept<'_>, leads: &[&Lead<'_>]) -> Vec<Found> {
+    let mut all = Vec::new();
+    let mut last: Option<&Lead<'_>> = None;
+    for &after in leads {
+        let Some(before) = last else {
+            last = Some(after);
+            continue;
+        };
+        let has_same_leader = ptr::eq(before.ahead, after.ahead);
+        if !has_same_leader && is_before(before, after) {
+            all.push(crossing(swept, before, after));
+        }
+        if has_same_leader || is_before(before, after) {
+            last = Some(after);
+        }
+    }
+    all
+}
+
+fn crossing(swept: &Swept<'_>, before: &Lead<'_>, after: &Lead<'_>) -> Found {
+    let (last_ahead, _) = before.points[before.points.len() - 1];
+    // After the crossing the other method leads.
+    let (other, first) = after.points[0];
+    let fact = Crossing {
+        series: SweepSeries::new(before.ahead),
+        other: before.behind.method.clone(),
+        ahead_up_to: SweepPoint::of_reading(swept.outcome, last_ahead),
+        ahead_evidence: before.evidence,
+        behind_from: SweepPoint::of_reading(swept.outcome, first),
+        behind_evidence: after.evidence,
+        loss_ratio: first.sent_loss_ratio.median.max(other.sent_loss_ratio.median),
+        costs: crossing_costs(swept, first, other),
+    };
+    let mut readings = Vec::new();
+    for (ahead, behind) in before.points.iter().chain(&after.points) {
+        readings.extend([*ahead, *behind]);
+    }
+    found(SweepFinding::Crossing(fact), numbers(readings))
+}
+
+fn crossing_costs(swept: &Swept<'_>, first: &Reading, other: &Reading) -> Option<CrossingCosts> {
+    let first = cost_parts(swept, first)?;
+    let other = cost_parts(swept, other)?;
+    let kernel_pays_for_lost = first.kernel_ns_per_packet > other.kernel_ns_per_packet
+        && first.app_ns_per_packet < other.app_ns_per_packet;
+    Some(CrossingCosts { first, other, kernel_pays_for_lost })
+}
+
+fn cost_parts(swept: &Swept<'_>, reading: &Reading) -> Option<CostParts> {
+    Some(CostParts {
+        kernel_ns_per_packet: swept.median(reading, |trial| trial.cpu.kernel_ns_per_packet)?,
+        app_ns_per_packet: swept
+            .median(reading, |trial| trial.cpu.app_ns_per_packet.filter(|_| !trial.cpu.split_is_sampled))?,
+    })
+}

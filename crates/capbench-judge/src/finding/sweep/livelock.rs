@@ -1,0 +1,55 @@
+//! The fact that more load delivers fewer packets.
+
+use serde::{Deserialize, Serialize};
+
+use super::point::{SweepPoint, SweepSeries};
+use super::{SweepFinding, found};
+use crate::finding::Found;
+use crate::sweep::contrasts::{Evidence, Rises};
+use crate::sweep::outcome::{Reading, Series, Swept, numbers};
+
+/// A drop of the delivered rate by less than this share of the higher rate does not count.
+const FALLS: f64 = 0.05;
+
+/// A higher load at which fewer packets are delivered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LivelockFound {
+    /// The method.
+    pub series: SweepSeries,
+    /// The point with the highest delivered rate.
+    pub peak: SweepPoint,
+    /// The delivered rate there, in packets per second.
+    pub peak_pps: f64,
+    /// The later point with the lowest delivered rate.
+    pub lowest: SweepPoint,
+    /// The delivered rate there, in packets per second.
+    pub lowest_pps: f64,
+    /// Whether chance explains the difference.
+    pub evidence: Evidence,
+}
+
+/// Where more load delivers fewer packets.
+pub(super) fn livelock(swept: &Swept<'_>, series: &Series) -> Option<Found> {
+    // A value that falls with the load rises with its sign reversed.
+    let rises = Rises::of(swept, &series.readings, |trial| -trial.delivered_pps);
+    let fall = rises.largest(|rise| rise.gain > FALLS * highest_pps(rise.low))?;
+    let peak = fall.low.iter().max_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
+    let lowest = fall.high.iter().min_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
+    let fact = LivelockFound {
+        series: SweepSeries::new(series),
+        peak: SweepPoint::of_reading(swept.outcome, peak),
+        peak_pps: delivered_pps(peak),
+        lowest: SweepPoint::of_reading(swept.outcome, lowest),
+        lowest_pps: delivered_pps(lowest),
+        evidence: fall.evidence,
+    };
+    Some(found(SweepFinding::Livelock(fact), numbers(fall.low.iter().chain(fall.high))))
+}
+
+fn delivered_pps(reading: &Reading) -> f64 {
+    reading.delivered_pps.median
+}
+
+fn highest_pps(readings: &[Reading]) -> f64 {
+    readings.iter().map(delivered_pps).fold(0.0, f64::max)
+}

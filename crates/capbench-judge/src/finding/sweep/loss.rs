@@ -1,0 +1,117 @@
+//! Facts about the loss, the buffered frames and the limit at points of a sweep.
+
+use capbench_model::places::Place;
+use serde::{Deserialize, Serialize};
+
+use super::point::{SweepPoint, points_of};
+use crate::limit::Limit;
+use crate::sweep::outcome::{Reading, Swept};
+
+/// The loss at a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LossAtPoint {
+    /// The point.
+    pub point: SweepPoint,
+    /// Share of the sent frames that was lost: the median of the visits.
+    pub loss_ratio: f64,
+    /// Where they were lost, most first; empty if no counter reports it.
+    pub places: Vec<PlaceShare>,
+}
+
+/// The part of a loss at one place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlaceShare {
+    /// The place.
+    pub place: Place,
+    /// Its share of all lost frames.
+    pub share: f64,
+}
+
+impl LossAtPoint {
+    pub(super) fn of_reading(swept: &Swept<'_>, reading: &Reading) -> Self {
+        let all: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
+        let mut places = Vec::new();
+        for lost in &reading.lost {
+            places.push(PlaceShare { place: lost.place, share: lost.frames as f64 / all as f64 });
+        }
+        Self {
+            point: SweepPoint::of_reading(swept.outcome, reading),
+            loss_ratio: reading.sent_loss_ratio.median,
+            places,
+        }
+    }
+}
+
+/// A point at which the application reads frames more slowly than they arrive, and buffers hold the rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct BufferedAtPoint {
+    /// The point.
+    pub point: SweepPoint,
+    /// The rate at which the application reads, in frames per second.
+    pub read_pps: f64,
+    /// The offered load, in frames per second.
+    pub offered_pps: f64,
+}
+
+impl BufferedAtPoint {
+    pub(super) fn of_reading(swept: &Swept<'_>, reading: &Reading) -> Self {
+        Self {
+            point: SweepPoint::of_reading(swept.outcome, reading),
+            read_pps: reading.taken_pps.median,
+            offered_pps: reading.offered_pps.median,
+        }
+    }
+}
+
+/// Points without loss where buffers hide, for the length of a trial, that frames arrive faster than they are read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HiddenByBuffers {
+    /// The points.
+    pub points: Vec<SweepPoint>,
+    /// Whether they are all points from the first of them on.
+    pub reaches_end: bool,
+    /// The first of them.
+    pub first: BufferedAtPoint,
+}
+
+/// The points of these readings where only buffers prevent loss.
+pub(super) fn hidden_by_buffers(swept: &Swept<'_>, readings: &[Reading]) -> Option<HiddenByBuffers> {
+    let hidden: Vec<&Reading> = readings.iter().filter(|reading| is_hidden(reading)).collect();
+    let first = hidden.first()?;
+    let at_the_end = readings.iter().rev().take_while(|reading| is_hidden(reading)).count();
+    Some(HiddenByBuffers {
+        points: points_of(swept.outcome, hidden.iter().copied()),
+        reaches_end: swept.outcome.unit.is_some() && at_the_end == hidden.len(),
+        first: BufferedAtPoint::of_reading(swept, first),
+    })
+}
+
+fn is_hidden(reading: &Reading) -> bool {
+    reading.is_saturated() && !reading.loses()
+}
+
+/// A limit, and the point from which on it is the limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LimitFrom {
+    /// The point.
+    pub from: SweepPoint,
+    /// The limit.
+    pub limit: Limit,
+}
+
+/// The limits at the points at which the method does not keep up. They may change over the axis.
+pub(super) fn limits(swept: &Swept<'_>, readings: &[Reading]) -> Vec<LimitFrom> {
+    let mut limits: Vec<LimitFrom> = Vec::new();
+    for reading in readings.iter().filter(|reading| reading.falls_short()) {
+        let Some(limit) = swept.limit(reading) else { continue };
+        if limits.last().is_none_or(|known| known.limit != limit) {
+            limits.push(LimitFrom { from: SweepPoint::of_reading(swept.outcome, reading), limit });
+        }
+    }
+    // Other points decide if one point is inconclusive.
+    if limits.iter().any(|known| known.limit != Limit::RingOrApplication) {
+        limits.retain(|known| known.limit != Limit::RingOrApplication);
+        limits.dedup_by_key(|known| known.limit);
+    }
+    limits
+}

@@ -1,0 +1,111 @@
+//! What a report of a sweep of members says first.
+
+use capbench_model::saved::SavedMethod;
+use capbench_model::trial::TrialResult;
+
+use super::answer::{SeriesOfSweep, all_series};
+use super::members::{MembersRate, other_limit, reading_with};
+use crate::sweep::outcome::{Series, SweepOutcome, Swept, numbers};
+use crate::sweep::scaling::{Cause, Needed, Scaling};
+
+/// How a method scales, or how many members its load needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MembersAnswer {
+    /// The method.
+    pub method: SavedMethod,
+    /// The load, in packets per second.
+    pub load_pps: f64,
+    /// The answer.
+    pub scales: Scales,
+    /// Numbers of its trials.
+    pub trials: Vec<u32>,
+}
+
+/// How a method scales. The first four are answers about a requested load.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scales {
+    /// This many members read the load.
+    Needs {
+        /// Their number.
+        members: u32,
+    },
+    /// This many members would read the load by the law.
+    NeedsByLaw {
+        /// Their number.
+        members: u32,
+        /// A limit besides the members.
+        other_limit: Option<Cause>,
+    },
+    /// No number of members reads the load.
+    NoNumberIsEnough {
+        /// What stops them.
+        limit: Option<Cause>,
+    },
+    /// No measured number reads the load.
+    LessThanLoad {
+        /// What the last number reads.
+        last: MembersRate,
+        /// What stops them.
+        limit: Option<Cause>,
+    },
+    /// More than one member bring nothing.
+    NotAtAll {
+        /// What one reads.
+        one: MembersRate,
+        /// What the next number reads.
+        next: MembersRate,
+        /// What stops them.
+        limit: Cause,
+    },
+    /// The rate grows up to a number.
+    UpTo {
+        /// What that number reads.
+        best: MembersRate,
+        /// What stops more of them.
+        limit: Cause,
+    },
+    /// The rate grows up to the last number.
+    UpToLast {
+        /// What that number reads.
+        last: MembersRate,
+    },
+}
+
+/// How each method scales. Empty without sweeps of members.
+pub fn members_answers(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Vec<MembersAnswer> {
+    let mut answers = Vec::new();
+    for SeriesOfSweep { sweep, series } in all_series(sweeps) {
+        let Some(scaling) = &series.scaling else { continue };
+        let Some(scales) = scales(&Swept::new(sweep, trials), series, scaling) else { continue };
+        answers.push(MembersAnswer {
+            method: series.method.clone(),
+            load_pps: scaling.load_pps,
+            scales,
+            trials: numbers(&series.readings),
+        });
+    }
+    answers
+}
+
+fn scales(swept: &Swept<'_>, series: &Series, scaling: &Scaling) -> Option<Scales> {
+    let last = series.readings.last()?;
+    let is_of_rate = !swept.of(last).any(|trial| trial.intended_pps.is_none());
+    let limit = scaling.stop.map(|stop| stop.cause);
+    if is_of_rate {
+        return Some(match scaling.needed {
+            Needed::Measured { members } => Scales::Needs { members },
+            Needed::ByLaw { members } => Scales::NeedsByLaw { members, other_limit: other_limit(scaling) },
+            Needed::NoNumber { .. } => Scales::NoNumberIsEnough { limit },
+            Needed::Unknown => Scales::LessThanLoad { last: MembersRate::of_reading(swept, last), limit },
+        });
+    }
+    let Some(stop) = scaling.stop else {
+        return Some(Scales::UpToLast { last: MembersRate::of_reading(swept, last) });
+    };
+    let best = MembersRate::of_reading(swept, reading_with(swept, series, stop.after)?);
+    let next = MembersRate::of_reading(swept, reading_with(swept, series, stop.next)?);
+    Some(match stop.after {
+        1 => Scales::NotAtAll { one: best, next, limit: stop.cause },
+        _ => Scales::UpTo { best, limit: stop.cause },
+    })
+}

@@ -1,0 +1,128 @@
+//! What a sweep shows beyond its single trials: where each method starts to lose, what a packet costs, which method overtakes
+//! another, and which is the cheapest.
+//!
+//! | file | about |
+//! |---|---|
+//! | [`onset`], [`loss`] | where loss begins and ends, where buffers hide it, and the limit |
+//! | [`cost`] | what a packet costs besides the work |
+//! | [`livelock`] | more load that delivers fewer packets |
+//! | [`buffers`] | the longest bursts without loss, and what limits them |
+//! | [`members`], [`members_stop`] | how the rate grows with members, and what stops it |
+//! | [`crossing`], [`cheapest`] | methods next to each other |
+//! | [`answer`], [`members_answer`] | the first sentences of a report: up to where methods keep up, the most that they read |
+//! | [`point`] | how facts name points and methods |
+
+pub mod answer;
+pub mod buffers;
+pub mod cheapest;
+pub mod cost;
+pub mod crossing;
+pub mod livelock;
+pub mod loss;
+pub mod members;
+pub mod members_answer;
+pub mod members_stop;
+pub mod onset;
+pub mod point;
+
+use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Found};
+use crate::sweep::Analysis;
+use crate::sweep::outcome::{Series, SweepOutcome, SweepScene, Swept};
+
+/// A fact about a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum SweepFinding {
+    /// Loss begins at a point.
+    LossBegins(onset::LossBegins),
+    /// Frames are lost at points without an order.
+    LossAtNamedPoints(onset::LossAtNamedPoints),
+    /// No frame is lost, or only in a minority of the visits.
+    HardlyAnyLoss(onset::HardlyAnyLoss),
+    /// The kernel's receive work is the limit.
+    LimitedByKernel(cost::LimitedByKernel),
+    /// What a packet costs besides the work.
+    PacketCost(cost::PacketCost),
+    /// The points do not show what a packet costs.
+    NoCost(cost::NoCost),
+    /// More load delivers fewer packets.
+    Livelock(livelock::LivelockFound),
+    /// The longest bursts without loss.
+    LongestBursts(buffers::LongestBursts),
+    /// How the rate grows with members.
+    MembersGrowth(members::MembersGrowth),
+    /// How many members the load needs.
+    MembersNeeded(members::MembersNeeded),
+    /// The law of the members' rates.
+    MembersLaw(members::MembersLaw),
+    /// One method overtakes another.
+    Crossing(crossing::Crossing),
+    /// The cheapest method at points.
+    CheapestAtPoints(cheapest::CheapestAtPoints),
+    /// The cheapest pair of method and ring.
+    CheapestRing(cheapest::CheapestRing),
+}
+
+impl SweepFinding {
+    /// Placement and load of its methods.
+    pub fn scene(&self) -> &SweepScene {
+        match self {
+            Self::LossBegins(fact) => &fact.series.scene,
+            Self::LossAtNamedPoints(fact) => &fact.series.scene,
+            Self::HardlyAnyLoss(fact) => &fact.series.scene,
+            Self::LimitedByKernel(fact) => &fact.series.scene,
+            Self::PacketCost(fact) => &fact.series.scene,
+            Self::NoCost(fact) => &fact.series.scene,
+            Self::Livelock(fact) => &fact.series.scene,
+            Self::LongestBursts(fact) => &fact.series.scene,
+            Self::MembersGrowth(fact) => &fact.series.scene,
+            Self::MembersNeeded(fact) => &fact.series.scene,
+            Self::MembersLaw(fact) => &fact.series.scene,
+            Self::Crossing(fact) => &fact.series.scene,
+            Self::CheapestAtPoints(fact) => &fact.scene,
+            Self::CheapestRing(fact) => &fact.scene,
+        }
+    }
+}
+
+/// What each method of a sweep shows, one after the other.
+pub fn of_each_method(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
+    let swept = Swept::new(outcome, trials);
+    outcome.series.iter().flat_map(|series| of_method(&swept, series)).collect()
+}
+
+fn of_method(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
+    if answer::searches_bursts(series) {
+        return vec![buffers::longest_bursts(swept, series)];
+    }
+    let shows = swept.outcome.axis.facts().shows;
+    if shows == Some(Analysis::Scaling) {
+        return members::members(swept, series);
+    }
+    let mut all = Vec::new();
+    all.extend(onset::onset(swept, series));
+    match shows {
+        Some(Analysis::CostRegimes) => {
+            all.extend(cost::limited_by_kernel(swept, series));
+            all.extend(cost::packet_cost(swept, series));
+        }
+        Some(Analysis::Livelock) => all.extend(livelock::livelock(swept, series)),
+        Some(Analysis::LineRates | Analysis::Buffers | Analysis::Scaling) | None => {}
+    }
+    all
+}
+
+/// What the methods of a sweep show next to each other.
+pub fn between_methods(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
+    let swept = Swept::new(outcome, trials);
+    let mut all = crossing::crossings(&swept);
+    all.extend(cheapest::cheapest(&swept));
+    all
+}
+
+fn found(fact: SweepFinding, trials: Vec<u32>) -> Found {
+    Found::new(Finding::Sweep(Box::new(fact)), trials)
+}

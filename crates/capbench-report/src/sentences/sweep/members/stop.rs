@@ -1,0 +1,106 @@
+//! The words of the figures that show why more members bring no more, and what to do about it.
+
+use capbench_judge::finding::sweep::members_stop::{MembersBusy, StopFigures};
+use capbench_model::statistics::scalability::LEAST_NUMBERS;
+
+use super::percent;
+use crate::naming::{self, many};
+
+/// The figures of a cause.
+pub(super) fn figures(cause: &StopFigures) -> String {
+    match cause {
+        StopFigures::Load => "They read the whole load, so no more are needed.".into(),
+        StopFigures::Generator { offered_pps, busiest_ratio } => format!(
+            "The generator is the limit: it sends {}, of which they read all, and the busiest of them is busy for {} of the time.",
+            naming::rate(*offered_pps),
+            share(*busiest_ratio)
+        ),
+        StopFigures::Kernel { cpu, kernel_ratio, members } => format!(
+            "The kernel's receive work is the limit: {} does it for {} of the time, while members are busy for {}. More receive \
+             queues, or RPS to more CPUs, share that work.",
+            cpu.map_or_else(|| "one CPU".into(), |cpu| format!("CPU {cpu}")),
+            share(*kernel_ratio),
+            busy(members)
+        ),
+        StopFigures::Sharing { excess_ratio, idlest_ratio } => format!(
+            "The sharing of the frames is the limit: one member gets {} more than an equal share and loses some, while another is \
+             busy for {} of the time. More flows share more evenly; --fanout lb does so with any, and splits them.",
+            share(*excess_ratio),
+            share(*idlest_ratio)
+        ),
+        StopFigures::SharedCpus { cpus } => format!(
+            "The CPUs are the limit: these members share {}, all of whose time they use.",
+            many(*cpus as u64, "CPU", "CPUs")
+        ),
+        StopFigures::Contention { of_one_alone } => format!(
+            "All members are busy, and each reads {} of what one alone reads: contention, such as the lock of the fanout group or \
+             the bandwidth of memory, is the larger part.",
+            share(*of_one_alone)
+        ),
+        StopFigures::Coherence { of_one_alone } => format!(
+            "All members are busy, and each reads {} of what one alone reads: coherence is the larger part: they slow each other, \
+             as with shared cache lines.",
+            share(*of_one_alone)
+        ),
+        StopFigures::Members => format!(
+            "All members are busy, and each reads less than before: they share something. At least {LEAST_NUMBERS} numbers of \
+             members show whether it is contention or coherence."
+        ),
+        StopFigures::Unknown { members, loss_ratio, place } => format!(
+            "The figures do not show why: members are busy for {} of the time, and {} of the frames are lost{}. The table of \
+             members has the figures of each.",
+            busy(members),
+            percent(*loss_ratio),
+            place.map_or_else(String::new, |place| format!(", most {}", place.words()))
+        ),
+    }
+}
+
+fn share(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "an unknown share".into(), percent)
+}
+
+/// For which part of the time members are busy.
+fn busy(members: &MembersBusy) -> String {
+    let idlest = share(members.idlest_ratio);
+    let busiest = share(members.busiest_ratio);
+    if idlest == busiest {
+        return busiest;
+    }
+    format!("{idlest} to {busiest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_model::places::Place;
+
+    #[test]
+    fn causes_that_are_no_part_of_the_law_have_their_figures() {
+        let members = MembersBusy { idlest_ratio: Some(0.25), busiest_ratio: Some(0.5) };
+        assert_eq!(figures(&StopFigures::Load), "They read the whole load, so no more are needed.");
+        assert_eq!(
+            figures(&StopFigures::SharedCpus { cpus: 2 }),
+            "The CPUs are the limit: these members share 2 CPUs, all of whose time they use."
+        );
+        assert_eq!(
+            figures(&StopFigures::Members),
+            "All members are busy, and each reads less than before: they share something. At least 4 numbers of members show \
+             whether it is contention or coherence."
+        );
+        let unknown = StopFigures::Unknown { members, loss_ratio: 0.125, place: Some(Place::Backlog) };
+        assert_eq!(
+            figures(&unknown),
+            "The figures do not show why: members are busy for 25 % to 50 % of the time, and 12.5 % of the frames are lost, most in \
+             the softirq backlog. The table of members has the figures of each."
+        );
+    }
+
+    #[test]
+    fn a_figure_that_a_trial_does_not_know_is_unknown() {
+        let unknown = MembersBusy { idlest_ratio: None, busiest_ratio: None };
+        assert_eq!(busy(&unknown), "an unknown share");
+        let text = figures(&StopFigures::Kernel { cpu: None, kernel_ratio: None, members: unknown });
+        assert!(text.contains("one CPU does it for an unknown share of the time"), "{text}");
+    }
+}
