@@ -86,10 +86,10 @@ fn strict(schema: &mut Value, definitions: &Value, is_part: bool) {
         Value::Object(object) => {
             let is_object =
                 object.get("properties").is_some_and(Value::is_object) && object.contains_key("type");
-            let has_parts = is_object && object.contains_key("oneOf");
             if is_object {
                 note_members(object, definitions);
             }
+            let has_parts = is_object && object.contains_key("oneOf");
             if is_object && !is_part {
                 let closed = if has_parts { "unevaluatedProperties" } else { "additionalProperties" };
                 object.insert(closed.into(), false.into());
@@ -114,8 +114,16 @@ fn note_members(object: &mut Map<String, Value>, definitions: &Value) {
     let inlined = object.get("$ref").and_then(Value::as_str).map(|path| path.rsplit('/').next().unwrap());
     if let Some(inner) = inlined.map(|name| definitions[name].clone()) {
         object.remove("$ref");
-        members(object).extend(inner["properties"].as_object().unwrap().clone());
-        required(object).extend(inner["required"].as_array().into_iter().flatten().cloned());
+        match inner.get("oneOf") {
+            // The variants of an enum become parts of this object.
+            Some(variants) => {
+                object.insert("oneOf".into(), variants.clone());
+            }
+            None => {
+                members(object).extend(inner["properties"].as_object().unwrap().clone());
+                required(object).extend(inner["required"].as_array().into_iter().flatten().cloned());
+            }
+        }
     }
     let always = required(object).clone();
     let mut sometimes = Vec::new();
