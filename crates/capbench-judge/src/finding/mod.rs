@@ -3,8 +3,16 @@
 //! | file | about |
 //! |---|---|
 //! | `loss_pattern` | when, and in which flows, trials lost frames |
+//! | `search` | what searches found: bounds, limits, doubts, the order of methods |
+//! | `rfc2544` | throughput, and the results of the tests relative to it |
+//! | `soak` | whether a load was sustained, and when frames were lost |
+//! | `reproduction` | the answers to claims of publications |
 
 pub mod loss_pattern;
+pub mod reproduction;
+pub mod rfc2544;
+pub mod search;
+pub mod soak;
 
 use capbench_model::saved::SavedPlacement;
 use capbench_model::trial::SizeLabel;
@@ -16,6 +24,12 @@ use serde::{Deserialize, Serialize};
 pub enum Finding {
     /// When, or in which flows, a trial lost frames.
     LossPattern(loss_pattern::LossPatternFinding),
+    /// What a search found, or several.
+    Search(search::SearchFinding),
+    /// What a soak shows.
+    Soak(soak::SoakFinding),
+    /// The answer to a claim of a publication.
+    Reproduction(reproduction::ReproductionFinding),
 }
 
 /// The frames and the placement that a fact concerns.

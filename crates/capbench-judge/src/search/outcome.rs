@@ -16,7 +16,6 @@ use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use crate::limit::Limit;
-use capbench_model::figures::grouped;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::SizeLabel;
 
@@ -302,40 +301,5 @@ impl fmt::Display for Reason {
             Self::LeastLoadNotHeld => f.write_str("the lowest load of the search is not sustained"),
             Self::Ended { end } => end.fmt(f),
         }
-    }
-}
-
-impl fmt::Display for GoalResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = |bound: &Option<Bound>, rate: fn(&Bound) -> f64| {
-            bound.as_ref().map_or_else(|| "none".into(), |bound| grouped(rate(bound).floor()))
-        };
-        let lower = bound(&self.lower, |bound| bound.achieved_pps);
-        let upper = bound(&self.upper, |bound| bound.intended_pps);
-        write!(f, "{}: ", self.goal.name)?;
-        match (self.status, &self.reason) {
-            (Status::AtLeast, Some(reason)) => write!(f, "at least {lower} packets/s: {reason}"),
-            (_, None) => write!(f, "lower bound {lower}, upper bound {upper} packets/s"),
-            (_, Some(reason)) => {
-                write!(f, "irregular, lower bound {lower}, upper bound {upper} packets/s: {reason}")
-            }
-        }?;
-        match &self.so_far {
-            Some(so_far) => write!(f, "; {so_far}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for SoFar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "with {:.1} s per load, lower bound {}, upper bound {} packets/s, {:.1} % apart",
-            self.duration_sum.as_secs_f64(),
-            grouped(self.lower.achieved_pps.floor()),
-            grouped(self.upper.intended_pps.floor()),
-            self.relative_width * 100.0
-        )
     }
 }

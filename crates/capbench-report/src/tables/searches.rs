@@ -3,7 +3,7 @@
 use std::fmt;
 
 use capbench_judge::limit::Limit;
-use capbench_judge::search::ranking::{self, Repeated};
+use capbench_judge::search::ranking::{self, Repeated, goals as of_goals};
 use capbench_judge::search::{
     Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
@@ -15,7 +15,7 @@ use super::shape::Columns;
 use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
-use crate::sentences::{search::goals as of_goals, sorted};
+use crate::sentences::sorted;
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
     let tables = [goals, bounds, numbers, repeats, buffered, conduct];
@@ -227,7 +227,7 @@ fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
         .named("lower_pps", "lower bound, median", |repeat| &repeat.lower_pps)
         .named("least_pps", "least", |repeat| repeat.least_pps)
         .named("most_pps", "most", |repeat| repeat.most_pps)
-        .with(spread, |repeat| (repeat.most_pps - repeat.least_pps) / repeat.lower_pps.median)
+        .with(spread, |repeat| repeat.spread_ratio())
         .count("regular", "regular", |repeat| repeat.regular)
         .count("at_least", "at least", |repeat| repeat.at_least)
         .count("coarser", "by a coarser target", |repeat| repeat.coarser)
