@@ -122,3 +122,76 @@ pub(super) fn words(fact: &ReproductionFinding) -> String {
     let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
     format!("{}: {claim} {evidence}", answer_words(*answer))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(answer: ReproductionAnswer) -> String {
+        answer_sentence(answer).unwrap().text
+    }
+
+    fn summary(counts: [usize; 4]) -> String {
+        let [hold, changed, undecided, not_testable] = counts;
+        text(ReproductionAnswer::Summary {
+            publications: vec!["dain-2004".into(), "fosdem-2008".into()],
+            claims: counts.iter().sum(),
+            hold,
+            changed,
+            undecided,
+            not_testable,
+            trials: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn claims_are_summed_up_in_one_sentence() {
+        assert_eq!(
+            summary([3, 2, 2, 1]),
+            "3 of 8 claims of dain-2004 and fosdem-2008 hold here, 2 do not, 2 are undecided, 1 cannot be tested here."
+        );
+        assert_eq!(
+            summary([1, 1, 1, 0]),
+            "1 of 3 claims of dain-2004 and fosdem-2008 holds here, 1 does not, 1 is undecided."
+        );
+    }
+
+    #[test]
+    fn more_visits_are_named_with_their_time() {
+        let more = |visits, seconds| {
+            text(ReproductionAnswer::MoreVisits { visits, needed: 6, seconds, trials: Vec::new() })
+        };
+        assert_eq!(
+            more(1, 89.2),
+            "1 visit of each point cannot exclude chance: `--visits 6` can, and takes about 90 seconds."
+        );
+        assert_eq!(
+            more(3, 90.5),
+            "3 visits of each point cannot exclude chance: `--visits 6` can, and takes about 2 minutes."
+        );
+    }
+
+    #[test]
+    fn claims_are_listed_by_their_answer() {
+        let listed = |answer, number: u32| {
+            let claim = |nth| SupportedClaim { claim: format!("Claim {nth}."), trials: vec![nth] };
+            text(ReproductionAnswer::Claims { answer, claims: (1..=number).map(claim).collect() })
+        };
+        assert_eq!(listed(Answer::Changed, 1), "Does not hold here: Claim 1.");
+        assert_eq!(listed(Answer::Holds, 4), "Holds here: Claim 1; Claim 2; Claim 3; 1 more in the table.");
+        assert_eq!(listed(Answer::Inconclusive, 2), "Undecided: Claim 1; 1 more in the table.");
+        assert_eq!(listed(Answer::NotTestable, 1), "Cannot be tested here: Claim 1.");
+        let keys = vec!["dain-2004".to_string()];
+        assert_eq!(
+            text(ReproductionAnswer::Unfinished { publications: keys }),
+            "Not all trials of dain-2004 were run."
+        );
+        let claim = ReproductionFinding::Claim {
+            publication: "dain-2004".into(),
+            claim: "Claim 1.".into(),
+            answer: Answer::NotTestable,
+            evidence: "No card.".into(),
+        };
+        assert_eq!(words(&claim), "Not testable here: Claim 1. No card.");
+    }
+}

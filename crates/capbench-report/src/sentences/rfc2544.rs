@@ -160,3 +160,118 @@ fn signed_time(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     format!("{sign}{}", time(ns.unsigned_abs() as f64 / 1e9))
 }
+
+#[cfg(test)]
+mod tests {
+    use capbench_judge::finding::rfc2544::LossAtLoad;
+    use capbench_judge::finding::search::SetUp;
+    use capbench_judge::search::{MaximumSource, Reason};
+
+    use super::*;
+
+    #[test]
+    fn each_result_of_a_test_has_its_clause() {
+        let latency = |way, lossy_trials| TestFact::Latency {
+            way,
+            typical_ns: 20_000,
+            worst_ns: -1000,
+            rate_pps: 1000.0,
+            lossy_trials,
+            trials: 20,
+        };
+        let none = |worst| TestFact::NoneLost { at_percent: 100.0, maximum_pps: 1e6, worst };
+        let at = |load_percent, loss_ratio| LossAtLoad { load_percent, loss_ratio };
+        let some = |lossless_percent| TestFact::SomeLost {
+            highest: at(100.0, 0.5),
+            maximum_pps: 1e6,
+            lossless_percent,
+        };
+        let bursts = |invalid_because: Option<&str>| TestFact::Bursts {
+            average_frames: 511.7,
+            buffer_s: 0.002,
+            invalid_because: invalid_because.map(Into::into),
+        };
+        let clauses = [
+            (
+                latency(Way::Whole, 0),
+                "frames take 20 µs (median) and -1 µs at worst (99.9 %) at 1,000 packets/s",
+            ),
+            (
+                latency(Way::LessFastest, 3),
+                "frames take 20 µs (median) and -1 µs at worst (99.9 %) longer than the fastest frame at 1,000 packets/s (3 of \
+                 20 trials lost frames: buffers were full)",
+            ),
+            (
+                latency(Way::KernelToApplication, 0),
+                "frames take 20 µs (median) and -1 µs at worst (99.9 %) from the kernel's timestamp to the application at 1,000 \
+                 packets/s",
+            ),
+            (none(None), "no frame is lost at 100 % of 1,000,000 packets/s"),
+            (
+                none(Some(at(80.0, 0.25))),
+                "no frame is lost at 100 % of 1,000,000 packets/s, but 25 % at 80 %",
+            ),
+            (
+                some(None),
+                "50 % of the frames are lost at 100 % of 1,000,000 packets/s, and some at every load tried",
+            ),
+            (
+                some(Some(70.0)),
+                "50 % of the frames are lost at 100 % of 1,000,000 packets/s, and none at 70 %",
+            ),
+            (
+                bursts(None),
+                "bursts of up to 512 frames lose nothing (average of the longest): buffers for 2 ms",
+            ),
+            (
+                bursts(Some("no burst")),
+                "bursts of up to 512 frames lose nothing (average of the longest): buffers for 2 ms (not valid: no burst)",
+            ),
+            (
+                TestFact::RecoversAfter { overload_pps: 1100.0, average_s: 0.5 },
+                "after an overload of 1,100 packets/s the last frame is lost 500 ms later",
+            ),
+            (TestFact::RecoveryUnknown { overloads: 2 }, "whether it recovers is unknown for 2 overloads"),
+            (
+                TestFact::RecoveredFrom { recovered: 1, overloads: 3, unknown: 1 },
+                "it recovered from 1 of 3 overloads; 1 are unknown",
+            ),
+            (
+                TestFact::RecoveredFrom { recovered: 1, overloads: 3, unknown: 0 },
+                "it recovered from 1 of 3 overloads",
+            ),
+        ];
+        for (fact, clause) in clauses {
+            assert_eq!(test_words(&fact), clause);
+        }
+    }
+
+    #[test]
+    fn a_throughput_is_named_with_its_quality() {
+        let set_up =
+            SetUp { method: Some("recv".into()), frame_size: None, placement: None, work: None, nth: None };
+        let reason = Some(Reason::MaximumLoad { limit: MaximumSource::Generator });
+        let found = [
+            (FoundThroughput::Nothing, "Recv sustained no load."),
+            (FoundThroughput::Regular { pps: 1000.0 }, "The throughput of recv is 1,000 packets/s."),
+            (
+                FoundThroughput::AtLeast { pps: 1000.0, reason },
+                "The throughput of recv is at least 1,000 packets/s: the generator sends no more.",
+            ),
+            (
+                FoundThroughput::NotSettled { pps: 1000.0 },
+                "The throughput of recv is not settled; 1,000 packets/s was sustained.",
+            ),
+        ];
+        for (found, sentence) in found {
+            let throughput = Throughput { set_up: set_up.clone(), found, trials: Vec::new() };
+            assert_eq!(throughputs(&[throughput]).unwrap().text, sentence);
+        }
+        let contradiction =
+            Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: Vec::new() };
+        assert_eq!(
+            contradiction_words(&contradiction),
+            "1,000 packets/s, but 50 % of the frames were lost at 900 packets/s in the same run"
+        );
+    }
+}

@@ -132,3 +132,130 @@ pub(super) fn words(fact: &SoakFinding) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_model::trial::SizeLabel;
+
+    #[test]
+    fn the_verdict_says_what_was_lost_of_what_was_sent() {
+        let set_up = SoakSetUp {
+            method: "recv".into(),
+            frame_size: SizeLabel::Octets(64),
+            placement: "same".into(),
+            work: "none".into(),
+        };
+        let answer = |lost, set_up, cut_from_s| SoakAnswer::Loss {
+            set_up,
+            lost,
+            sent: 2000,
+            loss_ratio: 0.5,
+            intended_pps: 1000.0,
+            sending_s: 2.0,
+            cut_from_s,
+        };
+        assert_eq!(
+            answer_words(&answer(0, Some(set_up), None)),
+            "recv (64-byte frames, placement same) lost nothing of 2,000 frames sent at 1,000 packets/s for 2 s."
+        );
+        assert_eq!(
+            answer_words(&answer(1000, None, Some(10.0))),
+            "the method lost 1,000 frames (50 %) of 2,000 frames sent at 1,000 packets/s for 2 s, where 10 s were planned."
+        );
+    }
+
+    #[test]
+    fn when_frames_were_lost_is_one_sentence() {
+        let largest = LossEvent { at_s: 12.0, unix_s: 0.0, length_s: 0.1, frames: 7 };
+        let answer = |bursts, places, largest| SoakAnswer::WhenLost {
+            lossy_segments: 2,
+            segments: 10,
+            bursts,
+            places,
+            largest,
+        };
+        let places = vec![(Place::Ring, 9), (Place::Backlog, 1)];
+        assert_eq!(
+            answer_words(&answer(Some(3), places, Some(largest))),
+            "They were lost in 2 of 10 segments and in 3 bursts: ring 9 and backlog 1, the largest of 7 frames after 12 s."
+        );
+        assert_eq!(answer_words(&answer(None, Vec::new(), None)), "They were lost in 2 of 10 segments.");
+    }
+
+    #[test]
+    fn doubts_are_one_sentence() {
+        let all = SoakAnswer::Doubts {
+            unsent_ratio: Some(0.5),
+            buffered_ratio: Some(0.25),
+            unexplained: Some(-3),
+            invalid_segments: 2,
+        };
+        assert_eq!(
+            answer_words(&all),
+            "The generator did not send 50 % of the load, 25 % of the frames were delivered only because the generator pauses \
+             after each segment, -3 frames are unexplained and 2 segments are invalid."
+        );
+    }
+
+    #[test]
+    fn each_fact_has_its_sentence() {
+        let worst = |worst_100ms_lost| SoakFinding::WorstSegment {
+            from_s: 20.0,
+            lost: 1000,
+            sent: 5000,
+            worst_100ms_lost,
+        };
+        let odd =
+            SoakFinding::OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        let buffered = SoakFinding::Buffered {
+            buffered_segments: 2,
+            segments: 10,
+            behind_s: 1.5,
+            frames: 300,
+            sent: 1000,
+            ratio: 0.3,
+        };
+        let sentences = [
+            (
+                worst(Some(70)),
+                "The worst segment began after 20 s and lost 1,000 of 5,000 frames, up to 70 of them within 100 ms.",
+            ),
+            (
+                worst(None),
+                "The worst segment began after 20 s and lost 1,000 of 5,000 frames, up to an unknown number of them within \
+                 100 ms.",
+            ),
+            (
+                SoakFinding::StoredBursts { bursts: 1000, stored: 256 },
+                "Of 1,000 bursts of loss, 256 are stored with their time.",
+            ),
+            (
+                buffered,
+                "At the end of 2 of 10 segments frames were in buffers, up to 1.500 s of work: 300 of 1000 (3.000e-1) were \
+                 delivered only because the generator paused, and without pauses they would have added up until some were lost.",
+            ),
+            (
+                SoakFinding::FewUnsent { unsent: 5, intended: 10_000 },
+                "The generator did not send 5 of 10,000 intended frames.",
+            ),
+            (SoakFinding::AllExplained, "Every packet is accounted for: unexplained is 0 in the sum."),
+            (
+                SoakFinding::Unexplained { packets: 3, invalid_segments: 2 },
+                "3 packets are not explained by any counter; the account of 2 segments contradicts itself.",
+            ),
+            (odd, "1 foreign, 2 duplicate, 3 reordered, 4 cut short and 5 damaged frames arrived."),
+            (
+                SoakFinding::Noisy { reason: "a CPU was slow".into(), segments: 2 },
+                "Noisy: 2 segments: a CPU was slow.",
+            ),
+            (
+                SoakFinding::FurtherNoise { reports: 37, stored_reasons: 64 },
+                "Further reasons of noise came up 37 times; the first 64 are stored.",
+            ),
+        ];
+        for (fact, sentence) in sentences {
+            assert_eq!(words(&fact), sentence);
+        }
+    }
+}
