@@ -12,7 +12,7 @@ use crate::bench::{BenchPlan, Searching};
 use crate::simulated::{Interrupts, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use crate::sweep::{Axis, Probe, SweepPlan};
 use capbench_judge::reproduction::{LeftOut, Reproduction};
-use capbench_judge::rfc2544::Tested;
+use capbench_judge::rfc2544::{NotTested, Tested, Untested};
 use capbench_judge::search::{Ratio, SearchOutcome};
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
@@ -50,7 +50,9 @@ pub struct Collected {
     pub swept: Vec<SweepOutcome>,
     /// The completed tests of RFC 2544.
     pub tested: Vec<Tested>,
-    /// Tests that make no sense, and methods that are not available.
+    /// Tests of RFC 2544 that make no sense.
+    pub untested: Vec<Untested>,
+    /// Methods that are not available.
     pub not_measured: Vec<NotMeasured>,
     /// The state of publications after each step.
     pub reproduced: Vec<Reproduction>,
@@ -114,15 +116,10 @@ impl Observer for Collected {
         Ok(())
     }
 
-    fn passes_over(&mut self, setup: &Setup, test: &'static str, why: String) {
-        self.not_measured.push(NotMeasured {
-            method: Saved::Known(setup.method.clone()),
-            test: Some(test.into()),
-            placement: None,
-            frame_size: None,
-            reason: why,
-        });
+    fn passes_over(&mut self, setup: &Setup, test: &'static str, because: NotTested) {
+        self.untested.push(Untested { method: Saved::Known(setup.method.clone()), test, because });
     }
+
     fn leaves_out(&mut self, left: &LeftOut) {
         self.not_measured.push(NotMeasured {
             method: Saved::Known(left.method.clone()),

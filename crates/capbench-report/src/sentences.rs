@@ -34,6 +34,7 @@ use capbench_results::{Finding, Results};
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, many};
 pub(crate) use bench::{at_overload, trials_of};
+pub use rfc2544::{not_measured, not_tested_words};
 
 /// All findings of a run, as they are saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {

@@ -1,7 +1,6 @@
 //! The saved outcome of a search. For each goal: its attributes, its bounds and their quality (reporting rules of RFC 9971
 //! section 4.8). All rates are frames per second of one interface.
 
-use std::fmt;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -263,43 +262,4 @@ fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
     }
     let own = upper.trials.iter().filter_map(|&number| trials.get(number));
     Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Complete => f.write_str("the search is complete"),
-            Self::Stopped => f.write_str("the search was stopped before its end"),
-            Self::TimeUp => f.write_str("the time allowed was used up"),
-            Self::TrafficUp => f.write_str("the traffic allowed was used up"),
-            Self::Invalid { trials, because } => write!(f, "trial {trials:?} is invalid: {because}"),
-            Self::AboveLineRate { trial } => {
-                write!(f, "trial {trial} counted more than the link can carry: counts or clock are wrong")
-            }
-            Self::Failed { reason } => f.write_str(reason),
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MaximumLoad { limit: MaximumSource::Generator } => {
-                f.write_str("the generator sends no more")
-            }
-            Self::MaximumLoad { limit: MaximumSource::GeneratorAndReceiver } => {
-                f.write_str("generator and receiver together reach no more")
-            }
-            Self::MaximumLoad { limit: MaximumSource::LineRate } => f.write_str("the line rate is the limit"),
-            Self::MaximumLoad { limit: MaximumSource::Given } => {
-                f.write_str("the search was not allowed to go higher")
-            }
-            Self::GeneratorFellShort => f.write_str("the generator left frames unsent at the next load"),
-            Self::GeneratorAndReceiverFellShort => {
-                f.write_str("generator and receiver together left frames unsent at the next load")
-            }
-            Self::LeastLoadNotHeld => f.write_str("the lowest load of the search is not sustained"),
-            Self::Ended { end } => end.fmt(f),
-        }
-    }
 }

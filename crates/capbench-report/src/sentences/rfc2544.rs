@@ -3,9 +3,12 @@
 use capbench_judge::finding::rfc2544::{
     self, Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
 };
+use capbench_judge::rfc2544::{NotTested, Untested};
+use capbench_model::figures::grouped;
+use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
-use super::search::after_colon;
+use super::search::{after_colon, reason_words};
 use super::{capital, first_of, sentence};
 use crate::groups::search_words;
 use crate::model::Sentence;
@@ -152,6 +155,34 @@ pub(crate) fn test_words(fact: &TestFact) -> String {
     }
 }
 
+/// Why a test is meaningless and was not run, in one line.
+pub fn not_tested_words(because: &NotTested) -> String {
+    match because {
+        NotTested::NoThroughput => "no throughput was found that it could refer to".into(),
+        NotTested::NoOverloadKnown { sustained_pps, reason } => format!(
+            "at least {} packets/s are sustained ({}) and the throughput is unknown, so no load is known to be an overload",
+            grouped(*sustained_pps),
+            reason_words(reason)
+        ),
+        NotTested::Unsupported { reason } => reason.clone(),
+    }
+}
+
+/// Tests that were not run, as results have them.
+pub fn not_measured(untested: &[Untested]) -> Vec<NotMeasured> {
+    let mut all = Vec::new();
+    for one in untested {
+        all.push(NotMeasured {
+            method: one.method.clone(),
+            test: Some(one.test.into()),
+            placement: None,
+            frame_size: None,
+            reason: not_tested_words(&one.because),
+        });
+    }
+    all
+}
+
 fn overload_words(overloads: usize) -> String {
     many(overloads as u64, "overload", "overloads")
 }
@@ -243,6 +274,25 @@ mod tests {
         ];
         for (fact, clause) in clauses {
             assert_eq!(test_words(&fact), clause);
+        }
+    }
+
+    #[test]
+    fn a_test_that_was_not_run_has_its_reason() {
+        let reason = Reason::MaximumLoad { limit: MaximumSource::Generator };
+        let untested = [
+            (NotTested::NoThroughput, "no throughput was found that it could refer to"),
+            (
+                NotTested::NoOverloadKnown { sustained_pps: 8e5, reason },
+                "at least 800,000 packets/s are sustained (the generator sends no more) and the throughput is unknown, so no \
+                 load is known to be an overload",
+            ),
+            (NotTested::Unsupported { reason: "no ring".into() }, "no ring"),
+        ];
+        for (because, expected) in untested {
+            let one = Untested { method: "recv".into(), test: "recovery", because };
+            let saved = not_measured(&[one]);
+            assert_eq!((saved[0].test.as_deref(), saved[0].reason.as_str()), (Some("recovery"), expected));
         }
     }
 

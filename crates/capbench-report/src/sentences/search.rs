@@ -3,18 +3,19 @@
 //! | file | about |
 //! |---|---|
 //! | `findings` | facts about searches, a sentence each |
+//! | `reasons` | how a search ended; why a result is not regular |
 //! | `goals`, `numbers` | clauses of these sentences: a goal's limit and doubts; NDR, PDR and loss events |
 
 mod findings;
 mod goals;
 mod numbers;
+mod reasons;
 #[cfg(test)]
 mod tests;
 
 use capbench_judge::finding::search::{
     self, FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
 };
-use capbench_judge::search::Reason;
 use capbench_judge::search::ranking::Repeated;
 use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
@@ -25,6 +26,7 @@ use crate::model::Sentence;
 use crate::naming::{list, many, percent, rate, whole};
 
 pub(super) use findings::words;
+pub(crate) use reasons::{after_colon, end_words, reason_words};
 
 /// Most methods that are listed one by one.
 const NAMED: usize = 4;
@@ -51,11 +53,6 @@ pub(crate) fn goal_words(loss_ratio: f64) -> String {
         0.0 => "without loss".into(),
         ratio => format!("with up to {} loss", percent(ratio)),
     }
-}
-
-/// `: the generator sends no more`; empty without a reason.
-pub(crate) fn after_colon(reason: Option<&Reason>) -> String {
-    reason.map_or_else(String::new, |reason| format!(": {reason}"))
 }
 
 /// NDR and PDR are written in capitals.

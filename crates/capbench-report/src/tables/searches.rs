@@ -15,6 +15,7 @@ use super::shape::Columns;
 use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
+use crate::sentences::search::{end_words, reason_words};
 use crate::sentences::sorted;
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
@@ -91,7 +92,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
             Cell::where_known(goal.conditional_throughput_pps.map(f64::floor))
         })
         .words("limit", "what limits", |(_, goal)| goal.limit.map(Limit::words))
-        .words("reason", "why not regular", |(_, goal)| goal.reason.as_ref().map(ToString::to_string))
+        .words("reason", "why not regular", |(_, goal)| goal.reason.as_ref().map(reason_words))
         .words("so_far", "known so far, by a coarser target", move |(_, goal)| {
             goal.so_far.as_ref().map(so_far)
         })
@@ -269,7 +270,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
         .count("trials", "trials", |search| search.trials.len())
         .named("sending_s", "traffic", |search| search.sending_s)
         .named("spent_s", "in all", |search| search.spent_s)
-        .words("ended", "how it ended", |search| search.ended.to_string())
+        .words("ended", "how it ended", |search| end_words(&search.ended))
         .words("warnings", "notes", |search| {
             (!search.warnings.is_empty()).then(|| search.warnings.join("; "))
         });

@@ -29,6 +29,7 @@ use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
+use capbench_report::sentences;
 use capbench_results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
@@ -70,7 +71,7 @@ fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
     Results {
         environment,
         statements: laboratory.statements(),
-        not_measured: kept.not_measured,
+        not_measured: [kept.not_measured, sentences::not_measured(&kept.untested)].concat(),
         searches: kept.searches,
         rfc2544: kept.tested,
         ..capbench_results::for_tests::results(kept.trials)

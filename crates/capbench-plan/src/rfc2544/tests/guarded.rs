@@ -77,7 +77,7 @@ fn undisturbed() -> (Collected, Guarding) {
 fn what_guards_repeat_or_wait_for_changes_nothing_that_is_found() {
     assert_guards_change_nothing(path, 4, 11, |path| {
         let kept = kept(path);
-        assert_eq!((kept.tested.len(), kept.not_measured.len()), (4, 0));
+        assert_eq!((kept.tested.len(), kept.untested.len()), (4, 0));
         let essence = essence(&kept).join("\n");
         (kept.trials, essence)
     });

@@ -6,6 +6,7 @@ use capbench_judge::search::{Buffered, MaximumSource, Reason, Status};
 use capbench_model::figures::grouped;
 use capbench_model::saved::SavedMethod;
 
+use super::reasons::{end_words, reason_words};
 use super::{goals, numbers};
 use crate::naming::list;
 
@@ -44,7 +45,7 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             format!("{}, goal {goal}: {bounds}{so_far}{forwarded}.", subject(method.as_ref()))
         }
         SearchFinding::NoBounds { method, goal, reason } => {
-            format!("{}, goal {goal}: no bound is known: {reason}.", subject(method.as_ref()))
+            format!("{}, goal {goal}: no bound is known: {}.", subject(method.as_ref()), reason_words(reason))
         }
         SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps } => {
             let limit = match source {
@@ -62,7 +63,7 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             format!("{}: {}.", subject(method.as_ref()), in_buffers(buffered))
         }
         SearchFinding::Incomplete { method, end } => {
-            format!("{}: the search is incomplete: {end}.", subject(method.as_ref()))
+            format!("{}: the search is incomplete: {}.", subject(method.as_ref()), end_words(end))
         }
     }
 }
@@ -142,9 +143,10 @@ fn bounds(status: Status, lower_pps: Option<f64>, upper_pps: Option<f64>, reason
     let lower = bound(lower_pps);
     let upper = bound(upper_pps);
     match (status, reason) {
-        (Status::AtLeast, Some(reason)) => format!("at least {lower} packets/s: {reason}"),
+        (Status::AtLeast, Some(reason)) => format!("at least {lower} packets/s: {}", reason_words(reason)),
         (_, None) => format!("lower bound {lower}, upper bound {upper} packets/s"),
         (_, Some(reason)) => {
+            let reason = reason_words(reason);
             format!("irregular, lower bound {lower}, upper bound {upper} packets/s: {reason}")
         }
     }
