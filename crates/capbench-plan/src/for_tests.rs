@@ -13,7 +13,7 @@ use crate::simulated::{Interrupts, SimulatedLaboratory, SimulatedMethod, TwoRegi
 use crate::sweep::{Axis, Probe, SweepPlan};
 use capbench_judge::reproduction::{LeftOut, Reproduction};
 use capbench_judge::rfc2544::{NotTested, Tested, Untested};
-use capbench_judge::search::{Ratio, SearchOutcome};
+use capbench_judge::search::{GoalResult, Ratio, SearchOutcome};
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
 use capbench_judge::sweep::SweepOutcome;
@@ -68,6 +68,14 @@ impl Collected {
     pub fn expecting_skips() -> Self {
         Self { expects_skips: true, ..Self::default() }
     }
+}
+
+/// What a search concluded for a goal, without the numbers of trials and without parts of a frame per second.
+pub fn conclusion(goal: &GoalResult) -> String {
+    let lower = goal.lower.as_ref().map(|lower| lower.achieved_pps.floor());
+    let upper = goal.upper.as_ref().map(|upper| upper.intended_pps.floor());
+    let coarser = goal.so_far.as_ref().map(|so_far| so_far.relative_width);
+    format!("{} {:?} {lower:?} {upper:?} {coarser:?} {:?}", goal.goal.name, goal.status, goal.reason)
 }
 
 impl Observer for Collected {

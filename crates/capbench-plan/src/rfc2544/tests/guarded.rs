@@ -3,7 +3,7 @@
 
 use super::setup;
 use super::suite::{ALL, passed_over, suite};
-use crate::for_tests::Collected;
+use crate::for_tests::{Collected, conclusion};
 use crate::guards::Guarded;
 use crate::rfc2544::{Extent, Test};
 use crate::simulated::tampered::{
@@ -41,7 +41,7 @@ fn run<F: FnMut(u32, &mut TrialResult)>(
 
 /// What the tests found, without the numbers of trials.
 fn essence(kept: &Collected) -> Vec<String> {
-    let goals = kept.searches.iter().flat_map(|search| &search.goals).map(ToString::to_string);
+    let goals = kept.searches.iter().flat_map(|search| &search.goals).map(conclusion);
     let tests = kept.tested.iter().map(|tested| match &tested.found {
         Found::Latency(latency) => {
             format!(

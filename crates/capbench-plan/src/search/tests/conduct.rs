@@ -111,11 +111,9 @@ fn the_line_rate_is_the_limit_where_the_generator_reaches_it() {
     let finished = run(&plan, &Path { generator: 1_000_100.0, line_rate, ..Path::new(2e6) });
     assert_eq!(finished.outcome.plan.line_rate_pps, line_rate, "what the trial says is saved");
     assert_eq!(finished.outcome.maximum.as_ref().unwrap().source, MaximumSource::LineRate);
-    assert!(
-        finished.outcome.goals[0]
-            .to_string()
-            .ends_with("at least 1,000,000 packets/s: the line rate is the limit")
-    );
+    let goal = &finished.outcome.goals[0];
+    assert_eq!((goal.status, goal.lower.as_ref().unwrap().achieved_pps), (Status::AtLeast, 1e6));
+    assert_eq!(goal.reason, Some(Reason::MaximumLoad { limit: MaximumSource::LineRate }));
     // 0.1 % above it no clock explains.
     let finished = run(&plan, &Path { generator: 1_001_000.0, line_rate, ..Path::new(2e6) });
     assert_eq!(finished.outcome.ended, End::AboveLineRate { trial: 1 });

@@ -2,7 +2,7 @@
 //! attempt is accounted for.
 
 use super::paths::{bounds, plan};
-use crate::for_tests::Collected;
+use crate::for_tests::{Collected, conclusion};
 use crate::guards::Guarded;
 use crate::search;
 use crate::search::{Finished, Stored};
@@ -47,7 +47,7 @@ fn search<F: FnMut(u32, &mut TrialResult)>(
 /// What a search asked for and what it concluded, without the numbers of trials.
 fn essence(finished: &Finished) -> (Vec<(Option<f64>, f64)>, Vec<String>) {
     let asked = finished.trials.iter().map(|trial| (trial.intended_pps, trial.duration_s)).collect();
-    (asked, finished.outcome.goals.iter().map(ToString::to_string).collect())
+    (asked, finished.outcome.goals.iter().map(conclusion).collect())
 }
 
 fn undisturbed() -> (Finished, Guarding) {
