@@ -12,8 +12,8 @@ use crate::bench::{BenchPlan, Searching};
 use crate::simulated::{Interrupts, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use crate::sweep::{Axis, Probe, SweepPlan};
 use capbench_judge::reproduction::{LeftOut, Reproduction};
-use capbench_judge::rfc2544::Tested;
-use capbench_judge::search::{Ratio, SearchOutcome};
+use capbench_judge::rfc2544::{NotTested, Tested, Untested};
+use capbench_judge::search::{GoalResult, Ratio, SearchOutcome};
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
 use capbench_judge::sweep::SweepOutcome;
@@ -50,7 +50,9 @@ pub struct Collected {
     pub swept: Vec<SweepOutcome>,
     /// The completed tests of RFC 2544.
     pub tested: Vec<Tested>,
-    /// Tests that make no sense, and methods that are not available.
+    /// Tests of RFC 2544 that make no sense.
+    pub untested: Vec<Untested>,
+    /// Methods that are not available.
     pub not_measured: Vec<NotMeasured>,
     /// The state of publications after each step.
     pub reproduced: Vec<Reproduction>,
@@ -66,6 +68,14 @@ impl Collected {
     pub fn expecting_skips() -> Self {
         Self { expects_skips: true, ..Self::default() }
     }
+}
+
+/// What a search concluded for a goal, without the numbers of trials and without parts of a frame per second.
+pub fn conclusion(goal: &GoalResult) -> String {
+    let lower = goal.lower.as_ref().map(|lower| lower.achieved_pps.floor());
+    let upper = goal.upper.as_ref().map(|upper| upper.intended_pps.floor());
+    let coarser = goal.so_far.as_ref().map(|so_far| so_far.relative_width);
+    format!("{} {:?} {lower:?} {upper:?} {coarser:?} {:?}", goal.goal.name, goal.status, goal.reason)
 }
 
 impl Observer for Collected {
@@ -114,15 +124,10 @@ impl Observer for Collected {
         Ok(())
     }
 
-    fn passes_over(&mut self, setup: &Setup, test: &'static str, why: String) {
-        self.not_measured.push(NotMeasured {
-            method: Saved::Known(setup.method.clone()),
-            test: Some(test.into()),
-            placement: None,
-            frame_size: None,
-            reason: why,
-        });
+    fn passes_over(&mut self, setup: &Setup, test: &'static str, because: NotTested) {
+        self.untested.push(Untested { method: Saved::Known(setup.method.clone()), test, because });
     }
+
     fn leaves_out(&mut self, left: &LeftOut) {
         self.not_measured.push(NotMeasured {
             method: Saved::Known(left.method.clone()),

@@ -1,7 +1,7 @@
 //! What follows a run while it measures.
 
 use capbench_judge::reproduction::{LeftOut, Reproduction};
-use capbench_judge::rfc2544::Tested;
+use capbench_judge::rfc2544::{NotTested, Tested};
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
@@ -47,7 +47,7 @@ pub trait Observer {
         Ok(())
     }
     /// A test of RFC 2544, by its name in results, is meaningless here, and is skipped.
-    fn passes_over(&mut self, _setup: &Setup, _test: &'static str, _why: String) {}
+    fn passes_over(&mut self, _setup: &Setup, _test: &'static str, _because: NotTested) {}
     /// A method of a reproduction is unavailable here; the others continue.
     fn leaves_out(&mut self, _left: &LeftOut) {}
     /// The outcome of a reproduction so far. It replaces the previous outcome of this publication.

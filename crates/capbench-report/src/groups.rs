@@ -1,6 +1,7 @@
 //! Groups of trials: the same set-up at the same load for the same purpose.
 
-use capbench_judge::search::SearchOutcome;
+use capbench_judge::finding::search::SetUp;
+use capbench_model::saved::SavedMethod;
 pub(crate) use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::work::Work;
@@ -91,21 +92,24 @@ fn of_searches(results: &Results) -> Vec<Group<'_>> {
     groups
 }
 
-/// The frames, placement and work of a search, as far as known; no work is not mentioned.
-pub(crate) fn set_up(search: &SearchOutcome) -> Vec<String> {
-    let work = search.work.as_ref().filter(|work| **work != Work::NONE).map(|work| format!("work {work}"));
-    let placement = search.placement.as_ref().map(|placement| format!("placement {placement}"));
-    [search.frame_size.as_ref().map(naming::frames), placement, work].into_iter().flatten().collect()
+/// The frames, placement and work of a set-up, as far as known; no work is not mentioned.
+pub(crate) fn set_up_words(set_up: &SetUp) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(set_up.frame_size.as_ref().map(naming::frames));
+    words.extend(set_up.placement.as_ref().map(|placement| format!("placement {placement}")));
+    words.extend(set_up.work.as_ref().filter(|work| **work != Work::NONE).map(|work| format!("work {work}")));
+    words
 }
 
 /// The method of a search in words.
-pub(crate) fn name_of(search: &SearchOutcome) -> String {
-    search.method.as_ref().map_or("a method that did not run".into(), ToString::to_string)
+pub(crate) fn method_name(method: Option<&SavedMethod>) -> String {
+    method.map_or_else(|| "a method that did not run".into(), ToString::to_string)
 }
 
-pub(crate) fn of_search(search: &SearchOutcome) -> String {
-    let method = name_of(search);
-    let mut parts = set_up(search);
-    parts.extend(search.nth.map(|nth| format!("search {nth}")));
+/// A search in words: its method, its set-up, and its number if there are several.
+pub(crate) fn search_words(set_up: &SetUp) -> String {
+    let method = method_name(set_up.method.as_ref());
+    let mut parts = set_up_words(set_up);
+    parts.extend(set_up.nth.map(|nth| format!("search {nth}")));
     if parts.is_empty() { method } else { format!("{method} ({})", parts.join(", ")) }
 }

@@ -19,13 +19,13 @@ mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
 mod queues;
-mod reproduction;
+pub(crate) mod reproduction;
 pub(crate) mod rfc2544;
 pub(crate) mod search;
 mod soak;
 pub(crate) mod sweep;
 pub(crate) mod trials;
-use capbench_judge::finding::{Finding as Fact, Found};
+use capbench_judge::finding::{self, Finding as Fact, Found};
 use capbench_model::figures::percent;
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_results::Kind;
@@ -34,13 +34,14 @@ use capbench_results::{Finding, Results};
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, many};
 pub(crate) use bench::{at_overload, trials_of};
+pub use rfc2544::{not_measured, not_tested_words};
 
 /// All findings of a run, as they are saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {
     if results.kind() == Kind::Reproduce {
         return reproduction::find(results);
     }
-    let searched = search::find(&results.searches);
+    let searched = judged(finding::search::find(&results.searches));
     let settings = queues::find(&results.environment);
     if results.kind() == Kind::Bench {
         // Its searches only serve the recommendation.
@@ -51,7 +52,7 @@ pub fn find(results: &Results) -> Vec<Finding> {
     let mut found = searched;
     found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
     found.extend(match &results.soak {
-        Some(record) => [soak::find(record), settings].concat(),
+        Some(record) => [judged(finding::soak::find(record)), settings].concat(),
         None => trials::find(&results.trials, settings),
     });
     found
@@ -145,6 +146,11 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Facts with their words, as they are saved.
+fn judged(found: Vec<Found>) -> Vec<Finding> {
+    found.into_iter().map(said).collect()
+}
+
 /// A fact with its words, as it is saved.
 fn said(found: Found) -> Finding {
     let Found { scene, fact, trials } = found;
@@ -157,6 +163,9 @@ fn words(fact: &Fact) -> String {
     match fact {
         Fact::LossPattern(fact) => trials::loss::words(fact),
         Fact::Sweep(fact) => sweep::words(fact),
+        Fact::Search(fact) => search::words(fact),
+        Fact::Soak(fact) => soak::words(fact),
+        Fact::Reproduction(fact) => reproduction::words(fact),
     }
 }
 

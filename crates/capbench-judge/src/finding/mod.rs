@@ -4,8 +4,16 @@
 //! |---|---|
 //! | `loss_pattern` | when, and in which flows, trials lost frames |
 //! | `sweep` | where methods of a sweep lose frames, their costs, and how they compare |
+//! | `search` | what searches found: bounds, limits, doubts, the order of methods |
+//! | `rfc2544` | throughput, and the results of the tests relative to it |
+//! | `soak` | whether a load was sustained, and when frames were lost |
+//! | `reproduction` | the answers to claims of publications |
 
 pub mod loss_pattern;
+pub mod reproduction;
+pub mod rfc2544;
+pub mod search;
+pub mod soak;
 pub mod sweep;
 
 use capbench_model::saved::SavedPlacement;
@@ -20,6 +28,12 @@ pub enum Finding {
     LossPattern(loss_pattern::LossPatternFinding),
     /// What a sweep shows.
     Sweep(Box<sweep::SweepFinding>),
+    /// What a search found, or several.
+    Search(search::SearchFinding),
+    /// What a soak shows.
+    Soak(soak::SoakFinding),
+    /// The answer to a claim of a publication.
+    Reproduction(reproduction::ReproductionFinding),
 }
 
 /// The frames and the placement that a fact concerns.

@@ -1,7 +1,6 @@
 //! The saved outcome of a reproduction: its tables, with published cells next to measured ones, and the answers to its claims.
 
 use capbench_model::figures::{grouped, shortest};
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -164,17 +163,6 @@ pub enum Answer {
 impl Answer {
     /// All answers, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Holds, Self::Changed, Self::Inconclusive, Self::NotTestable];
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Holds => "Holds here",
-            Self::Changed => "Does not hold here",
-            Self::Inconclusive => "Undecided",
-            Self::NotTestable => "Not testable here",
-        })
-    }
 }
 
 /// A claim of the publication, and its answer.

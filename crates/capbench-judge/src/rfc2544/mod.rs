@@ -19,7 +19,7 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use crate::bursts::Percent;
-use crate::search::{MaximumLoad, MaximumSource, Status};
+use crate::search::{MaximumLoad, MaximumSource, Reason, Status};
 use back_to_back::BackToBackOutcome;
 use capbench_model::figures::grouped;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
@@ -94,6 +94,36 @@ impl Found {
             Self::Recovery(outcome) => &outcome.ended,
         }
     }
+}
+
+/// A test that is meaningless in a set-up and was not run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Untested {
+    /// The method.
+    pub method: SavedMethod,
+    /// The test, as results name it.
+    pub test: &'static str,
+    /// Why it is meaningless.
+    pub because: NotTested,
+}
+
+/// Why a test is meaningless.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NotTested {
+    /// No throughput was found that it could refer to.
+    NoThroughput,
+    /// The throughput is unknown, so no load is known to be an overload.
+    NoOverloadKnown {
+        /// The load that is sustained, frames per second.
+        sustained_pps: f64,
+        /// Why the throughput is unknown.
+        reason: Reason,
+    },
+    /// The laboratory cannot run it.
+    Unsupported {
+        /// Why, in one line.
+        reason: String,
+    },
 }
 
 /// The highest rate of a test: the line rate (RFC 2544 appendix B), or the generator's maximum on a link without a rate.

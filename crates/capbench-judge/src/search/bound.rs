@@ -11,13 +11,11 @@
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::criteria::Criteria;
 use super::database::{Bounds, Database, Observation};
-use capbench_model::figures::grouped;
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
@@ -272,27 +270,6 @@ impl Buffered {
             behind_s: behind.fold(0.0, f64::max),
             trials: numbers,
         })
-    }
-}
-
-impl fmt::Display for Buffered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let loads = if self.trials.len() == 1 {
-            format!("at {} packets/s a trial", grouped(self.from_pps.floor()))
-        } else {
-            format!(
-                "from {} to {} packets/s trials",
-                grouped(self.from_pps.floor()),
-                grouped(self.to_pps.floor())
-            )
-        };
-        write!(
-            f,
-            "{loads} lost nothing only because buffers had room: the application read up to {} packets/s, and needed up to \
-             {:.3} s more after sending had ended. Frames in buffers count as lost, because a longer trial loses them",
-            grouped(self.taken_pps.floor()),
-            self.behind_s
-        )
     }
 }
 

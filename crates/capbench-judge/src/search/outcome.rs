@@ -1,7 +1,6 @@
 //! The saved outcome of a search. For each goal: its attributes, its bounds and their quality (reporting rules of RFC 9971
 //! section 4.8). All rates are frames per second of one interface.
 
-use std::fmt;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -16,7 +15,6 @@ use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use crate::limit::Limit;
-use capbench_model::figures::grouped;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::SizeLabel;
 
@@ -264,78 +262,4 @@ fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
     }
     let own = upper.trials.iter().filter_map(|&number| trials.get(number));
     Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Complete => f.write_str("the search is complete"),
-            Self::Stopped => f.write_str("the search was stopped before its end"),
-            Self::TimeUp => f.write_str("the time allowed was used up"),
-            Self::TrafficUp => f.write_str("the traffic allowed was used up"),
-            Self::Invalid { trials, because } => write!(f, "trial {trials:?} is invalid: {because}"),
-            Self::AboveLineRate { trial } => {
-                write!(f, "trial {trial} counted more than the link can carry: counts or clock are wrong")
-            }
-            Self::Failed { reason } => f.write_str(reason),
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MaximumLoad { limit: MaximumSource::Generator } => {
-                f.write_str("the generator sends no more")
-            }
-            Self::MaximumLoad { limit: MaximumSource::GeneratorAndReceiver } => {
-                f.write_str("generator and receiver together reach no more")
-            }
-            Self::MaximumLoad { limit: MaximumSource::LineRate } => f.write_str("the line rate is the limit"),
-            Self::MaximumLoad { limit: MaximumSource::Given } => {
-                f.write_str("the search was not allowed to go higher")
-            }
-            Self::GeneratorFellShort => f.write_str("the generator left frames unsent at the next load"),
-            Self::GeneratorAndReceiverFellShort => {
-                f.write_str("generator and receiver together left frames unsent at the next load")
-            }
-            Self::LeastLoadNotHeld => f.write_str("the lowest load of the search is not sustained"),
-            Self::Ended { end } => end.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for GoalResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = |bound: &Option<Bound>, rate: fn(&Bound) -> f64| {
-            bound.as_ref().map_or_else(|| "none".into(), |bound| grouped(rate(bound).floor()))
-        };
-        let lower = bound(&self.lower, |bound| bound.achieved_pps);
-        let upper = bound(&self.upper, |bound| bound.intended_pps);
-        write!(f, "{}: ", self.goal.name)?;
-        match (self.status, &self.reason) {
-            (Status::AtLeast, Some(reason)) => write!(f, "at least {lower} packets/s: {reason}"),
-            (_, None) => write!(f, "lower bound {lower}, upper bound {upper} packets/s"),
-            (_, Some(reason)) => {
-                write!(f, "irregular, lower bound {lower}, upper bound {upper} packets/s: {reason}")
-            }
-        }?;
-        match &self.so_far {
-            Some(so_far) => write!(f, "; {so_far}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for SoFar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "with {:.1} s per load, lower bound {}, upper bound {} packets/s, {:.1} % apart",
-            self.duration_sum.as_secs_f64(),
-            grouped(self.lower.achieved_pps.floor()),
-            grouped(self.upper.intended_pps.floor()),
-            self.relative_width * 100.0
-        )
-    }
 }

@@ -4,6 +4,8 @@
 //! tenths of a per cent, often with bounds that do not overlap. So one search per method proves no order. Several searches do:
 //! by their ranks, corrected for all comparisons of the run.
 
+use serde::{Deserialize, Serialize};
+
 use super::outcome::{GoalResult, SearchOutcome, Status};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
@@ -19,8 +21,10 @@ const FEWEST: usize = 4;
 pub struct Ranking {
     /// The goal's name.
     pub goal: String,
-    /// Frame size and placement, in words.
-    pub scene: Option<String>,
+    /// The frame size of its scene; absent if no trial was run.
+    pub frame_size: Option<SizeLabel>,
+    /// The placement of its scene; absent if no trial was run.
+    pub placement: Option<SavedPlacement>,
     /// Highest median first.
     pub methods: Vec<Ranked>,
     /// For each method but the last: the corrected probability that chance puts it this far above the next one.
@@ -54,8 +58,31 @@ impl Ranked {
     }
 }
 
+/// The goals of all searches.
+pub fn goals(searches: &[SearchOutcome]) -> impl Iterator<Item = (&SearchOutcome, &GoalResult)> {
+    searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
+}
+
+/// The goals of searches, grouped by set-up and goal in the order in which they come, the highest rate of a group first.
+pub fn ranked_goals(searches: &[SearchOutcome]) -> Vec<(&SearchOutcome, &GoalResult)> {
+    let mut groups = by_key(goals(searches), |(search, goal)| {
+        (Scene::of_search(search).without_method(), goal.goal.name.as_str())
+    });
+    let mut ranked = Vec::new();
+    for (_, group) in &mut groups {
+        group.sort_by(|(_, a), (_, b)| sustained_pps(b).total_cmp(&sustained_pps(a)));
+        ranked.append(group);
+    }
+    ranked
+}
+
+/// The lower bound of a goal, or of a coarser target; 0 without one.
+fn sustained_pps(goal: &GoalResult) -> f64 {
+    lower(goal).map_or(0.0, |(pps, _)| pps)
+}
+
 /// For each goal of several methods in one scene, the ranked methods.
-pub fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
+pub fn rankings(searches: &[SearchOutcome]) -> Vec<Ranking> {
     let scenes = by_key(searches.iter().filter(|search| search.method.is_some()), |search| {
         Scene::of_search(search).without_method()
     });
@@ -66,12 +93,11 @@ pub fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
 
 fn of_scene(group: &[&SearchOutcome]) -> Vec<Ranking> {
     let Some(first) = group.first() else { return Vec::new() };
-    let scene = first.frame_size.as_ref().zip(first.placement.as_ref());
-    let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
     let goals = first.goals.iter().map(|result| &result.goal.name);
     let rankings = goals.map(|goal| Ranking {
         goal: goal.clone(),
-        scene: scene.clone(),
+        frame_size: first.frame_size.clone(),
+        placement: first.placement.clone(),
         methods: methods(group, goal),
         by_chance: Vec::new(),
         needed: 0,
@@ -159,7 +185,7 @@ impl Ranking {
 }
 
 /// The results of a set-up's searches for one goal.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Repeated {
     /// The goal's name.
     pub goal: String,
@@ -198,7 +224,7 @@ pub fn repeated(searches: &[SearchOutcome]) -> Vec<Repeated> {
         .iter()
         .filter(|(_, group)| group.len() > 1)
         .flat_map(|(_, group)| {
-            group[0].goals.iter().filter_map(|first| Repeated::of(&first.goal.name, group))
+            group[0].goals.iter().filter_map(|first| Repeated::new(&first.goal.name, group))
         })
         .collect()
 }
@@ -234,7 +260,23 @@ fn lower(result: &GoalResult) -> Option<(f64, &[u32])> {
 }
 
 impl Repeated {
-    fn of(goal: &str, group: &[&SearchOutcome]) -> Option<Self> {
+    /// Searches with a lower bound.
+    pub fn with_bound(&self) -> u32 {
+        self.searches.saturating_sub(self.without)
+    }
+
+    /// Searches with another irregular result.
+    pub fn irregular(&self) -> u32 {
+        let known = self.regular + self.at_least + self.coarser + self.without;
+        self.searches.saturating_sub(known)
+    }
+
+    /// From the lowest to the highest lower bound, as a share of the median.
+    pub fn spread_ratio(&self) -> f64 {
+        (self.most_pps - self.least_pps) / self.lower_pps.median
+    }
+
+    fn new(goal: &str, group: &[&SearchOutcome]) -> Option<Self> {
         let first = group.first()?;
         let results: Vec<&GoalResult> = group
             .iter()

@@ -67,8 +67,8 @@ fn root_lengthy_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
     let finished =
         search::run(&plan, "the bed", &mut *trial, Stored::default(), &mut Collected::default()).unwrap();
     let goal = &finished.outcome.goals[0];
-    assert!(goal.lower.as_ref().is_none_or(|lower| lower.intended_pps < 21_000.0), "{goal}");
-    assert_ne!(goal.status, Status::AtLeast, "{goal}");
+    assert!(goal.lower.as_ref().is_none_or(|lower| lower.intended_pps < 21_000.0), "{goal:?}");
+    assert_ne!(goal.status, Status::AtLeast, "{goal:?}");
     let above = finished.trials.iter().filter(|trial| trial.lost() == 0 && trial.offered_pps > 25_000.0);
     let shown = finished.outcome.buffered.as_ref().map_or(&[][..], |buffered| &buffered.trials);
     assert!(above.map(|trial| trial.number).all(|number| shown.contains(&number)), "{shown:?}");

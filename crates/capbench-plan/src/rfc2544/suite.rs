@@ -13,10 +13,9 @@ use crate::Observer;
 use crate::search::{self, Stored};
 use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
-use capbench_judge::rfc2544::{Ended, Found, MaximumRate, Tested};
+use capbench_judge::rfc2544::{Ended, Found, MaximumRate, NotTested, Tested};
 use capbench_judge::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status};
 use capbench_model::TrialError;
-use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Load;
 
@@ -174,15 +173,14 @@ impl Suite {
             }
         };
         for &test in &self.tests {
-            let unknown = "no throughput was found that it could refer to";
-            let rates = rates.as_ref().ok_or_else(|| unknown.into());
-            let rates = match rates.and_then(|rates| rates.refuse(test).map_or(Ok(rates), Err)) {
-                Ok(rates) => rates,
-                Err(why) => {
-                    observer.passes_over(setup, test.key(), why);
-                    continue;
-                }
+            let Some(rates) = &rates else {
+                observer.passes_over(setup, test.key(), NotTested::NoThroughput);
+                continue;
             };
+            if let Some(because) = rates.refuse(test) {
+                observer.passes_over(setup, test.key(), because);
+                continue;
+            }
             match test.run(&self.extent, rates, setup, laboratory, &mut *observer) {
                 Ok(tested) => {
                     let stopped = *tested.found.ended() == Ended::Stopped;
@@ -192,7 +190,7 @@ impl Suite {
                     }
                 }
                 Err(PlanError::Trial(TrialError::Unsupported { reason, .. })) => {
-                    observer.passes_over(setup, test.key(), reason)
+                    observer.passes_over(setup, test.key(), NotTested::Unsupported { reason })
                 }
                 Err(error) => return Err(error),
             }
@@ -221,14 +219,12 @@ impl Rates {
     }
 
     /// Why a test is meaningless with these rates.
-    fn refuse(&self, test: Test) -> Option<String> {
-        let reason = self.reason.as_ref().filter(|_| self.status == Some(Status::AtLeast))?;
-        test.overloads().then(|| {
-            format!(
-                "at least {} packets/s are sustained ({reason}) and the throughput is unknown, so no load is known to be an overload",
-                grouped(self.throughput.get())
-            )
-        })
+    fn refuse(&self, test: Test) -> Option<NotTested> {
+        if !test.overloads() || self.status != Some(Status::AtLeast) {
+            return None;
+        }
+        let reason = self.reason.clone()?;
+        Some(NotTested::NoOverloadKnown { sustained_pps: self.throughput.get(), reason })
     }
 }
 

@@ -1,13 +1,15 @@
 //! The picture of a ranking: sustained rates, and CPU time next to them, row by row.
 
+use capbench_judge::finding::search::SetUp;
 use capbench_judge::recommendation::{Cost, NEARLY, Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_judge::search::ranking::ranked_goals;
 use capbench_judge::search::{GoalResult, SearchOutcome};
 
 use super::parts::{chart, grouped, linear, names, point, series};
-use crate::groups::set_up;
+use crate::groups::set_up_words;
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
 use crate::naming::{self, Scene};
-use crate::sentences::search::{goal_words, ranked, said};
+use crate::sentences::search::{goal_name, goal_words};
 use capbench_results::Kind as Purpose;
 use capbench_results::Results;
 
@@ -86,8 +88,8 @@ fn costs(ranking: &Ranking) -> Chart {
 
 /// What the methods of the first set-up of a search sustain, by goal.
 fn searched(searches: &[SearchOutcome]) -> Chart {
-    let all = ranked(searches);
-    let scene = |search: &SearchOutcome| set_up(search).join(", ");
+    let all = ranked_goals(searches);
+    let scene = |search: &SearchOutcome| set_up_words(&SetUp::of_search(search)).join(", ");
     let first = all.first().map(|(search, _)| scene(search)).unwrap_or_default();
     let own: Vec<&(&SearchOutcome, &GoalResult)> =
         all.iter().filter(|(search, _)| scene(search) == first).collect();
@@ -111,7 +113,7 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
         };
         let role = if is_first(name) { Role::Delivered } else { Role::Account };
         series(
-            format!("{} ({})", goal_words(results[0].1), said(name)),
+            format!("{} ({})", goal_words(results[0].1.goal.loss_ratio.get()), goal_name(name)),
             role,
             methods.iter().enumerate().filter_map(at).collect(),
         )

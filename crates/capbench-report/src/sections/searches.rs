@@ -1,6 +1,7 @@
 //! Searches: their trials (load against loss) with the resulting bounds, and the spread of bounds over searches and set-ups.
 
 use crate::tables::BOUNDS;
+use capbench_judge::finding::search::SetUp;
 use capbench_judge::search::{SearchOutcome, Status};
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
@@ -10,7 +11,7 @@ use super::parts::{
     self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,
 };
 use crate::figures;
-use crate::groups::{of_search, set_up};
+use crate::groups::{search_words, set_up_words};
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, intended_or_offered};
 const BARS: &str = "A bar reaches from a lower bound, a load that was sustained, to the upper bound of the same search, one that was not. Loads between them were not tried, or not for long enough. Searches of one set-up that differ by more than their bars show how repeatable a result is on this host.";
@@ -54,7 +55,7 @@ fn buffered<'s>(searches: impl IntoIterator<Item = &'s SearchOutcome>) -> Trials
 
 /// The set-up of a search without its method.
 fn scene(search: &SearchOutcome) -> String {
-    set_up(search).join(", ")
+    set_up_words(&SetUp::of_search(search)).join(", ")
 }
 
 /// Bounds of every search for a goal: by set-up, one point per search.
@@ -64,7 +65,7 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
         grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
     let by_method = grouped(known, |search| search.method.as_ref());
     let at_least = by_method.iter().flat_map(|(_, own)| own).filter(|search| is_at_least(search, goal));
-    let mut at_least: Vec<String> = at_least.map(|search| of_search(search)).collect();
+    let mut at_least: Vec<String> = at_least.map(|search| search_words(&SetUp::of_search(search))).collect();
     let place = |search: &SearchOutcome| {
         let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0);
         bounds(x as f64, goal, &[search])

@@ -1,7 +1,8 @@
-//! Answers to the claims of publications.
-use capbench_judge::durations::time_again;
-use capbench_judge::reproduction::Reproduction;
-use capbench_judge::reproduction::{Answer, Judgement};
+//! The words of reproductions: the answers to the claims of publications.
+
+use capbench_judge::finding::reproduction::{self, ReproductionAnswer, ReproductionFinding, SupportedClaim};
+use capbench_judge::finding::{Finding as Fact, Found};
+use capbench_judge::reproduction::Answer;
 use capbench_results::{Finding, Results};
 
 use super::{first_of, sentence, trials};
@@ -14,102 +15,183 @@ const NAMED_OPEN: usize = 1;
 
 /// How many claims hold here, and which do not; then the answers one by one.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let all = results.reproductions.iter();
-    let claims: Vec<&Judgement> = all.flat_map(|one| &one.findings).collect();
-    if claims.is_empty() {
-        return Vec::new();
+    let mut sentences = Vec::new();
+    for answer in reproduction::answers(&results.reproductions, &results.trials) {
+        sentences.extend(answer_sentence(answer));
     }
-    let rest = [
-        ("Does not hold here", Answer::Changed, NAMED),
-        ("Holds here", Answer::Holds, NAMED),
-        ("Undecided", Answer::Inconclusive, NAMED_OPEN),
-        ("Cannot be tested here", Answer::NotTestable, NAMED_OPEN),
-    ];
-    let with = |answer| claims.iter().copied().filter(|claim| claim.answer == answer).collect::<Vec<_>>();
-    let rest = rest.into_iter().filter_map(|(head, answer, most)| named(head, &with(answer), most));
-    let first = [summed(results, &claims)].into_iter().chain(more_visits(results, &claims));
-    first.chain(rest).chain(unfinished(results)).collect()
+    sentences
 }
 
-/// `3 of 8 claims of dain-2004 hold here, 2 do not, 2 are undecided, 1 cannot be tested here.`
-fn summed(results: &Results, claims: &[&Judgement]) -> Sentence {
-    let count = |answer| claims.iter().filter(|claim| claim.answer == answer).count();
-    let (holds, changed) = (count(Answer::Holds), count(Answer::Changed));
-    let (undecided, untested) = (count(Answer::Inconclusive), count(Answer::NotTestable));
-    let verb = if holds == 1 { "holds" } else { "hold" };
-    let keys: Vec<&str> = results.reproductions.iter().map(|one| one.key.as_str()).collect();
-    let all = many(claims.len() as u64, "claim", "claims");
-    let mut words = vec![format!("{holds} of {all} of {} {verb} here", list(&keys))];
-    if changed > 0 {
-        words.push(format!("{changed} {}", if changed == 1 { "does not" } else { "do not" }));
+fn answer_sentence(answer: ReproductionAnswer) -> Option<Sentence> {
+    match answer {
+        ReproductionAnswer::Summary {
+            publications,
+            claims,
+            hold,
+            changed,
+            undecided,
+            not_testable,
+            trials,
+        } => {
+            let all = many(claims as u64, "claim", "claims");
+            let verb = if hold == 1 { "holds" } else { "hold" };
+            let mut words = vec![format!("{hold} of {all} of {} {verb} here", list(&publications))];
+            if changed > 0 {
+                words.push(format!("{changed} {}", if changed == 1 { "does not" } else { "do not" }));
+            }
+            if undecided > 0 {
+                words.push(format!("{undecided} {} undecided", if undecided == 1 { "is" } else { "are" }));
+            }
+            if not_testable > 0 {
+                words.push(format!("{not_testable} cannot be tested here"));
+            }
+            Some(sentence(format!("{}.", words.join(", ")), trials))
+        }
+        ReproductionAnswer::MoreVisits { visits, needed, seconds, trials } => {
+            let text = format!(
+                "{} cannot exclude chance: `--visits {needed}` can, and takes about {}.",
+                many(visits.into(), "visit of each point", "visits of each point"),
+                time_words(seconds)
+            );
+            Some(sentence(text, trials))
+        }
+        ReproductionAnswer::Claims { answer, claims } => named(answer, &claims),
+        ReproductionAnswer::Unfinished { publications } => {
+            Some(sentence(format!("Not all trials of {} were run.", list(&publications)), []))
+        }
     }
-    if undecided > 0 {
-        words.push(format!("{undecided} {} undecided", if undecided == 1 { "is" } else { "are" }));
-    }
-    if untested > 0 {
-        words.push(format!("{untested} cannot be tested here"));
-    }
-    let mut trials: Vec<u32> = claims.iter().flat_map(|claim| claim.trials.iter().copied()).collect();
-    if trials.is_empty() {
-        trials.extend(results.reproductions.iter().flat_map(|one| one.trials.iter().copied()));
-    }
-    sentence(format!("{}.", words.join(", ")), trials)
 }
 
-/// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
-const DECIDING: u32 = 6;
-
-/// What decides the claims that these visits leave open, and how long it takes.
-fn more_visits(results: &Results, claims: &[&Judgement]) -> Option<Sentence> {
-    let open = claims.iter().filter(|claim| claim.answer == Answer::Inconclusive);
-    let visits = open.clone().filter_map(|claim| claim.visits).max().filter(|visits| *visits < DECIDING)?;
-    let text = format!(
-        "{} cannot exclude chance: `--visits {DECIDING}` can, and takes about {}.",
-        many(visits.into(), "visit of each point", "visits of each point"),
-        with_visits(results)
-    );
-    Some(sentence(text, open.flat_map(|claim| claim.trials.clone())))
-}
-
-/// The time of the same run with enough visits, by the trials of this one.
-fn with_visits(results: &Results) -> String {
-    let seconds = results.reproductions.iter().map(|one| {
-        let time = time_again(results.trials.iter().filter(|trial| one.trials.contains(&trial.number)));
-        let visits = one.findings.iter().filter_map(|claim| claim.visits).max().unwrap_or(1);
-        time.as_secs_f64() * f64::from(DECIDING) / f64::from(visits.max(1))
-    });
-    match seconds.sum::<f64>() {
+/// A time in whole seconds or minutes, rounded up.
+fn time_words(seconds: f64) -> String {
+    match seconds {
         short @ ..90.0 => many(short.ceil() as u64, "second", "seconds"),
         long => many((long / 60.0).ceil() as u64, "minute", "minutes"),
     }
 }
 
-/// The first claims with an answer; `None` if no claim has it.
-fn named(head: &str, claims: &[&Judgement], most: usize) -> Option<Sentence> {
-    let words =
-        claims.iter().map(|claim| (claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
-    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), most)?;
+/// The first claims with an answer.
+fn named(answer: Answer, claims: &[SupportedClaim]) -> Option<Sentence> {
+    let most = match answer {
+        Answer::Holds | Answer::Changed => NAMED,
+        Answer::Inconclusive | Answer::NotTestable => NAMED_OPEN,
+    };
+    let head = match answer {
+        Answer::NotTestable => "Cannot be tested here",
+        answer => answer_words(answer),
+    };
+    let mut words = Vec::new();
+    for claim in claims {
+        words.push((claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
+    }
+    let Sentence { text, trials } = first_of(&words, most)?;
     Some(Sentence { text: format!("{head}: {text}"), trials })
 }
 
-fn unfinished(results: &Results) -> Option<Sentence> {
-    let unfinished = results.reproductions.iter().filter(|one| !one.complete).map(|one| one.key.as_str());
-    let keys: Vec<&str> = unfinished.collect();
-    (!keys.is_empty()).then(|| sentence(format!("Not all trials of {} were run.", list(&keys)), []))
+/// An answer to a claim, in words.
+pub(crate) fn answer_words(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Holds => "Holds here",
+        Answer::Changed => "Does not hold here",
+        Answer::Inconclusive => "Undecided",
+        Answer::NotTestable => "Not testable here",
+    }
 }
 
 /// The answers to the claims of each publication, then findings about all trials.
 pub(super) fn find(results: &Results) -> Vec<Finding> {
-    let of_all =
-        trials::find(&results.trials, Vec::new()).into_iter().filter(|finding| finding.scene.is_none());
-    results.reproductions.iter().flat_map(claims).chain(of_all).collect()
+    let mut findings: Vec<Finding> =
+        reproduction::find(&results.reproductions).into_iter().map(in_publication).collect();
+    findings.extend(
+        trials::find(&results.trials, Vec::new()).into_iter().filter(|finding| finding.scene.is_none()),
+    );
+    findings
 }
 
-fn claims(reproduction: &Reproduction) -> impl Iterator<Item = Finding> {
-    reproduction.findings.iter().map(|judgement| Finding {
-        scene: Some(reproduction.key.clone()),
-        text: format!("{}: {} {}", judgement.answer, judgement.claim, judgement.text),
-        fact: None,
-        trials: judgement.trials.clone(),
-    })
+/// A fact with its words. It concerns its publication.
+fn in_publication(found: Found) -> Finding {
+    let scene = match &found.fact {
+        Fact::Reproduction(ReproductionFinding::Claim { publication, .. }) => Some(publication.clone()),
+        _ => None,
+    };
+    Finding { scene, ..super::said(found) }
+}
+
+/// The sentence of a fact.
+pub(super) fn words(fact: &ReproductionFinding) -> String {
+    let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
+    format!("{}: {claim} {evidence}", answer_words(*answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(answer: ReproductionAnswer) -> String {
+        answer_sentence(answer).unwrap().text
+    }
+
+    fn summary(counts: [usize; 4]) -> String {
+        let [hold, changed, undecided, not_testable] = counts;
+        text(ReproductionAnswer::Summary {
+            publications: vec!["dain-2004".into(), "fosdem-2008".into()],
+            claims: counts.iter().sum(),
+            hold,
+            changed,
+            undecided,
+            not_testable,
+            trials: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn claims_are_summed_up_in_one_sentence() {
+        assert_eq!(
+            summary([3, 2, 2, 1]),
+            "3 of 8 claims of dain-2004 and fosdem-2008 hold here, 2 do not, 2 are undecided, 1 cannot be tested here."
+        );
+        assert_eq!(
+            summary([1, 1, 1, 0]),
+            "1 of 3 claims of dain-2004 and fosdem-2008 holds here, 1 does not, 1 is undecided."
+        );
+    }
+
+    #[test]
+    fn more_visits_are_named_with_their_time() {
+        let more = |visits, seconds| {
+            text(ReproductionAnswer::MoreVisits { visits, needed: 6, seconds, trials: Vec::new() })
+        };
+        assert_eq!(
+            more(1, 89.2),
+            "1 visit of each point cannot exclude chance: `--visits 6` can, and takes about 90 seconds."
+        );
+        assert_eq!(
+            more(3, 90.5),
+            "3 visits of each point cannot exclude chance: `--visits 6` can, and takes about 2 minutes."
+        );
+    }
+
+    #[test]
+    fn claims_are_listed_by_their_answer() {
+        let listed = |answer, number: u32| {
+            let claim = |nth| SupportedClaim { claim: format!("Claim {nth}."), trials: vec![nth] };
+            text(ReproductionAnswer::Claims { answer, claims: (1..=number).map(claim).collect() })
+        };
+        assert_eq!(listed(Answer::Changed, 1), "Does not hold here: Claim 1.");
+        assert_eq!(listed(Answer::Holds, 4), "Holds here: Claim 1; Claim 2; Claim 3; 1 more in the table.");
+        assert_eq!(listed(Answer::Inconclusive, 2), "Undecided: Claim 1; 1 more in the table.");
+        assert_eq!(listed(Answer::NotTestable, 1), "Cannot be tested here: Claim 1.");
+        let keys = vec!["dain-2004".to_string()];
+        assert_eq!(
+            text(ReproductionAnswer::Unfinished { publications: keys }),
+            "Not all trials of dain-2004 were run."
+        );
+        let claim = ReproductionFinding::Claim {
+            publication: "dain-2004".into(),
+            claim: "Claim 1.".into(),
+            answer: Answer::NotTestable,
+            evidence: "No card.".into(),
+        };
+        assert_eq!(words(&claim), "Not testable here: Claim 1. No card.");
+    }
 }

@@ -1,195 +1,327 @@
-//! Throughput, and the results of the tests relative to it.
-use capbench_judge::rfc2544::frame_loss::LossPoint;
-use capbench_judge::rfc2544::recovery::Recovery;
-use capbench_judge::rfc2544::{Found, Tested};
-use capbench_judge::search::{GoalResult, SearchOutcome, Status};
-use capbench_model::trial::{Phase, TrialResult};
+//! The words of RFC 2544: throughput, and the results of the tests relative to it.
+
+use capbench_judge::finding::rfc2544::{
+    self, Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
+};
+use capbench_judge::rfc2544::{NotTested, Untested};
+use capbench_model::figures::grouped;
+use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
+use super::search::{after_colon, reason_words};
 use super::{capital, first_of, sentence};
-use crate::groups::of_search;
+use crate::groups::search_words;
 use crate::model::Sentence;
-use crate::naming::{frames, is_sound, many, percent, rate, time};
+use crate::naming::{frames, many, percent, rate, time};
 
 /// Most set-ups that are listed one by one.
 const NAMED: usize = 3;
 
+/// The throughput, or what contradicts it, then the results of the tests.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let throughput = contradicted(results).or_else(|| throughput(results));
-    let sentences = [
-        throughput,
-        tests(results, |found| matches!(found, Found::FrameLoss(_) | Found::BackToBack(_))),
-        tests(results, |found| matches!(found, Found::Latency(_) | Found::Recovery(_))),
-    ];
-    sentences.into_iter().flatten().collect()
-}
-
-/// A throughput at or below which other trials of the run lost frames.
-fn contradicted(results: &Results) -> Option<Sentence> {
-    results.searches.iter().find_map(|search| {
-        let goal = search.goals.first()?;
-        let (words, trials) = not_repeatable(search, goal, &results.trials)?;
-        let text = format!(
-            "Not repeatable: the search found a throughput for {} of {words}; run it again with longer trials or on a quiet host.",
-            of_search(search)
-        );
-        Some(sentence(text, trials))
-    })
-}
-
-/// What contradicts a throughput, and the trials of both.
-pub(crate) fn not_repeatable(
-    search: &SearchOutcome,
-    goal: &GoalResult,
-    trials: &[TrialResult],
-) -> Option<(String, Vec<u32>)> {
-    let lower = goal.lower.as_ref()?;
-    let trial = contradiction(search, lower.achieved_pps, trials)?;
-    let words = format!(
-        "{}, but {} of the frames were lost at {} in the same run",
-        rate(lower.achieved_pps),
-        percent(trial.sent_loss_ratio()),
-        rate(trial.offered_pps)
-    );
-    Some((words, lower.trials.iter().copied().chain([trial.number]).collect()))
-}
-
-/// The trial of another test that lost the largest share at a load that the search found to be lossless.
-fn contradiction<'t>(search: &SearchOutcome, pps: f64, trials: &'t [TrialResult]) -> Option<&'t TrialResult> {
-    let is_own = |trial: &&TrialResult| {
-        search.method.as_ref() == Some(&trial.profile.method)
-            && search.frame_size.as_ref() == Some(&trial.profile.frame_size)
-            && search.placement.as_ref() == Some(&trial.profile.placement)
-    };
-    // Loads of one rate differ by less than one frame.
-    let is_below = |trial: &&TrialResult| trial.offered_pps <= pps * 1.001;
-    let is_other = |trial: &&TrialResult| matches!(trial.phase, Phase::FrameLoss | Phase::Latency);
-    let own = trials.iter().filter(is_own).filter(is_other).filter(is_below);
-    let lossy = own.filter(|trial| is_sound(trial) && trial.lost() > 0);
-    lossy.max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio()))
-}
-
-fn throughput(results: &Results) -> Option<Sentence> {
-    let of = |search: &SearchOutcome| {
-        let goal = search.goals.first()?;
-        let of = of_search(search);
-        let Some(lower) = &goal.lower else { return Some((format!("{of} sustained no load"), Vec::new())) };
-        let pps = rate(lower.achieved_pps);
-        let words = match goal.status {
-            Status::Regular => format!("the throughput of {of} is {pps}"),
-            Status::AtLeast => {
-                let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-                format!("the throughput of {of} is at least {pps}{reason}")
+    let mut sentences = Vec::new();
+    for answer in rfc2544::answers(&results.searches, &results.rfc2544, &results.trials) {
+        sentences.extend(match &answer {
+            Rfc2544Answer::NotRepeatable { set_up, contradiction } => {
+                let text = format!(
+                    "Not repeatable: the search found a throughput for {} of {}; run it again with longer trials or on a quiet \
+                     host.",
+                    search_words(set_up),
+                    contradiction_words(contradiction)
+                );
+                Some(sentence(text, contradiction.trials.iter().copied()))
             }
-            Status::Irregular => format!("the throughput of {of} is not settled; {pps} was sustained"),
+            Rfc2544Answer::Throughput(all) => throughputs(all),
+            Rfc2544Answer::Loss(results) | Rfc2544Answer::Time(results) => tests(results),
+        });
+    }
+    sentences
+}
+
+/// What contradicts a throughput, in a clause.
+pub(crate) fn contradiction_words(found: &Contradiction) -> String {
+    format!(
+        "{}, but {} of the frames were lost at {} in the same run",
+        rate(found.throughput_pps),
+        percent(found.loss_ratio),
+        rate(found.at_pps)
+    )
+}
+
+fn throughputs(all: &[Throughput]) -> Option<Sentence> {
+    let mut words = Vec::new();
+    for throughput in all {
+        let set_up = search_words(&throughput.set_up);
+        let text = match &throughput.found {
+            FoundThroughput::Nothing => format!("{set_up} sustained no load"),
+            FoundThroughput::Regular { pps } => format!("the throughput of {set_up} is {}", rate(*pps)),
+            FoundThroughput::AtLeast { pps, reason } => {
+                let reason = after_colon(reason.as_ref());
+                format!("the throughput of {set_up} is at least {}{reason}", rate(*pps))
+            }
+            FoundThroughput::NotSettled { pps } => {
+                format!("the throughput of {set_up} is not settled; {} was sustained", rate(*pps))
+            }
         };
-        Some((words, lower.trials.clone()))
-    };
-    let found: Vec<_> = results.searches.iter().filter_map(of).collect();
-    let Sentence { text, trials } = first_of(&found, NAMED)?;
+        words.push((text, throughput.trials.clone()));
+    }
+    let Sentence { text, trials } = first_of(&words, NAMED)?;
     Some(Sentence { text: capital(&text), trials })
 }
 
-fn tests(results: &Results, is_such: fn(&Found) -> bool) -> Option<Sentence> {
-    let such: Vec<&Tested> = results.rfc2544.iter().filter(|tested| is_such(&tested.found)).collect();
-    let has_several = results.rfc2544.iter().any(|tested| scene(tested) != scene(&results.rfc2544[0]));
-    let found = such.iter().filter_map(|tested| {
-        let words = outcome(&tested.found)?;
-        let words = if has_several { format!("{}: {words}", scene(tested)) } else { words };
-        Some((words, tested.trials.clone()))
-    });
-    let Sentence { text, trials } = first_of(&found.take(NAMED).collect::<Vec<_>>(), NAMED)?;
+fn tests(results: &[TestResult]) -> Option<Sentence> {
+    let mut words = Vec::new();
+    for result in results.iter().take(NAMED) {
+        let clause = test_words(&result.fact);
+        let text = match &result.set_up {
+            Some(set_up) => format!("{}: {clause}", set_up_words(set_up)),
+            None => clause,
+        };
+        words.push((text, result.trials.clone()));
+    }
+    let Sentence { text, trials } = first_of(&words, NAMED)?;
     Some(Sentence { text: capital(&text), trials })
 }
 
-fn scene(tested: &Tested) -> String {
-    format!("{} ({}, placement {})", tested.method, frames(&tested.frame_size), tested.placement)
+fn set_up_words(set_up: &TestSetUp) -> String {
+    format!("{} ({}, placement {})", set_up.method, frames(&set_up.frame_size), set_up.placement)
 }
 
-/// The result of a test in a clause; `None` if it found nothing.
-pub(crate) fn outcome(found: &Found) -> Option<String> {
-    let text = match found {
-        Found::Latency(latency) => {
-            let (leg, way) = match (&latency.total, &latency.relative_total, &latency.to_application) {
-                (Some(total), ..) => (total, ""),
-                (None, Some(relative), _) => (relative, " longer than the fastest frame"),
-                (None, None, Some(part)) => (part, " from the kernel's timestamp to the application"),
-                (None, None, None) => return None,
+/// The result of a test, in a clause.
+pub(crate) fn test_words(fact: &TestFact) -> String {
+    match fact {
+        TestFact::Latency { way, typical_ns, worst_ns, rate_pps, lossy_trials, trials } => {
+            let way = match way {
+                Way::Whole => "",
+                Way::LessFastest => " longer than the fastest frame",
+                Way::KernelToApplication => " from the kernel's timestamp to the application",
             };
-            let signed = |ns: i64| {
-                format!("{}{}", if ns < 0 { "-" } else { "" }, time(ns.unsigned_abs() as f64 / 1e9))
-            };
-            let lossy = match latency.lossy.len() {
+            let lossy = match lossy_trials {
                 0 => String::new(),
                 lossy => {
-                    let trials = many(latency.repetitions.into(), "trial", "trials");
+                    let trials = many((*trials).into(), "trial", "trials");
                     format!(" ({lossy} of {trials} lost frames: buffers were full)")
                 }
             };
             format!(
                 "frames take {} (median) and {} at worst (99.9 %){way} at {}{lossy}",
-                signed(leg.typical.median_ns),
-                signed(leg.worst.median_ns),
-                rate(latency.rate_pps.get())
+                signed_time(*typical_ns),
+                signed_time(*worst_ns),
+                rate(*rate_pps)
             )
         }
-        Found::FrameLoss(loss) => {
-            let first = loss.points.first()?;
-            let load = format!("{} % of {}", first.load_percent, rate(loss.maximum.pps.get()));
-            let lost = |point: &LossPoint| percent(point.loss_percent / 100.0);
-            if first.loss_percent == 0.0 {
-                let lossy = loss
-                    .points
-                    .iter()
-                    .max_by(|a, b| a.loss_percent.total_cmp(&b.loss_percent))
-                    .filter(|point| point.loss_percent > 0.0);
-                let lossy = lossy.map_or_else(String::new, |point| {
-                    format!(", but {} at {} %", lost(point), point.load_percent)
-                });
-                return Some(format!("no frame is lost at {load}{lossy}"));
-            }
-            let clean =
-                loss.points.iter().find(|point| point.loss_percent == 0.0 && !point.generator_limited);
-            let clean = clean.map_or_else(
-                || ", and some at every load tried".into(),
-                |point| format!(", and none at {} %", point.load_percent),
-            );
-            format!("{} of the frames are lost at {load}{clean}", lost(first))
+        TestFact::NoneLost { at_percent, maximum_pps, worst } => {
+            let lossy = worst.map_or_else(String::new, |worst| {
+                format!(", but {} at {} %", percent(worst.loss_ratio), worst.load_percent)
+            });
+            format!("no frame is lost at {at_percent} % of {}{lossy}", rate(*maximum_pps))
         }
-        Found::BackToBack(bursts) => {
-            let benchmark = bursts.benchmark.as_ref()?;
-            let valid = match &bursts.invalid_because {
-                Some(why) => format!(" (not valid: {why})"),
+        TestFact::SomeLost { highest, maximum_pps, lossless_percent } => {
+            let lossless = match lossless_percent {
+                Some(load) => format!(", and none at {load} %"),
+                None => ", and some at every load tried".into(),
+            };
+            format!(
+                "{} of the frames are lost at {} % of {}{lossless}",
+                percent(highest.loss_ratio),
+                highest.load_percent,
+                rate(*maximum_pps)
+            )
+        }
+        TestFact::Bursts { average_frames, buffer_s, invalid_because } => {
+            let valid = match invalid_because {
+                Some(reason) => format!(" (not valid: {reason})"),
                 None => String::new(),
             };
             format!(
-                "bursts of up to {:.0} frames lose nothing (average of the longest): buffers for {}{valid}",
-                benchmark.average_frames,
-                time(benchmark.corrected_buffer_s)
+                "bursts of up to {average_frames:.0} frames lose nothing (average of the longest): buffers for {}{valid}",
+                time(*buffer_s)
             )
         }
-        Found::Recovery(recovery) => {
-            let count = |is_such: fn(&Recovery) -> bool| {
-                recovery.repetitions.iter().filter(|repetition| is_such(&repetition.recovery)).count()
-            };
-            let recovered = count(|recovery| matches!(recovery, Recovery::Recovered { .. }));
-            let unknown = count(|recovery| matches!(recovery, Recovery::Unknown { .. }));
-            let all = recovery.repetitions.len();
-            let overloads = many(all as u64, "overload", "overloads");
-            match recovery.average_s {
-                Some(average) => format!(
-                    "after an overload of {} the last frame is lost {} later",
-                    rate(recovery.overload_pps.get()),
-                    time(average)
-                ),
-                None if all == 0 => return None,
-                None if unknown == all => format!("whether it recovers is unknown for {overloads}"),
-                None if unknown > 0 => {
-                    format!("it recovered from {recovered} of {overloads}; {unknown} are unknown")
-                }
-                None => format!("it recovered from {recovered} of {overloads}"),
-            }
+        TestFact::RecoversAfter { overload_pps, average_s } => format!(
+            "after an overload of {} the last frame is lost {} later",
+            rate(*overload_pps),
+            time(*average_s)
+        ),
+        TestFact::RecoveryUnknown { overloads } => {
+            format!("whether it recovers is unknown for {}", overload_words(*overloads))
         }
-    };
-    Some(text)
+        TestFact::RecoveredFrom { recovered, overloads, unknown: 0 } => {
+            format!("it recovered from {recovered} of {}", overload_words(*overloads))
+        }
+        TestFact::RecoveredFrom { recovered, overloads, unknown } => {
+            format!("it recovered from {recovered} of {}; {unknown} are unknown", overload_words(*overloads))
+        }
+    }
+}
+
+/// Why a test is meaningless and was not run, in one line.
+pub fn not_tested_words(because: &NotTested) -> String {
+    match because {
+        NotTested::NoThroughput => "no throughput was found that it could refer to".into(),
+        NotTested::NoOverloadKnown { sustained_pps, reason } => format!(
+            "at least {} packets/s are sustained ({}) and the throughput is unknown, so no load is known to be an overload",
+            grouped(*sustained_pps),
+            reason_words(reason)
+        ),
+        NotTested::Unsupported { reason } => reason.clone(),
+    }
+}
+
+/// Tests that were not run, as results have them.
+pub fn not_measured(untested: &[Untested]) -> Vec<NotMeasured> {
+    let mut all = Vec::new();
+    for one in untested {
+        all.push(NotMeasured {
+            method: one.method.clone(),
+            test: Some(one.test.into()),
+            placement: None,
+            frame_size: None,
+            reason: not_tested_words(&one.because),
+        });
+    }
+    all
+}
+
+fn overload_words(overloads: usize) -> String {
+    many(overloads as u64, "overload", "overloads")
+}
+
+fn signed_time(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", time(ns.unsigned_abs() as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_judge::finding::rfc2544::LossAtLoad;
+    use capbench_judge::finding::search::SetUp;
+    use capbench_judge::search::{MaximumSource, Reason};
+
+    use super::*;
+
+    #[test]
+    fn each_result_of_a_test_has_its_clause() {
+        let latency = |way, lossy_trials| TestFact::Latency {
+            way,
+            typical_ns: 20_000,
+            worst_ns: -1000,
+            rate_pps: 1000.0,
+            lossy_trials,
+            trials: 20,
+        };
+        let none = |worst| TestFact::NoneLost { at_percent: 100.0, maximum_pps: 1e6, worst };
+        let at = |load_percent, loss_ratio| LossAtLoad { load_percent, loss_ratio };
+        let some = |lossless_percent| TestFact::SomeLost {
+            highest: at(100.0, 0.5),
+            maximum_pps: 1e6,
+            lossless_percent,
+        };
+        let bursts = |invalid_because: Option<&str>| TestFact::Bursts {
+            average_frames: 511.7,
+            buffer_s: 0.002,
+            invalid_because: invalid_because.map(Into::into),
+        };
+        let clauses = [
+            (
+                latency(Way::Whole, 0),
+                "frames take 20 µs (median) and -1 µs at worst (99.9 %) at 1,000 packets/s",
+            ),
+            (
+                latency(Way::LessFastest, 3),
+                "frames take 20 µs (median) and -1 µs at worst (99.9 %) longer than the fastest frame at 1,000 packets/s (3 of \
+                 20 trials lost frames: buffers were full)",
+            ),
+            (
+                latency(Way::KernelToApplication, 0),
+                "frames take 20 µs (median) and -1 µs at worst (99.9 %) from the kernel's timestamp to the application at 1,000 \
+                 packets/s",
+            ),
+            (none(None), "no frame is lost at 100 % of 1,000,000 packets/s"),
+            (
+                none(Some(at(80.0, 0.25))),
+                "no frame is lost at 100 % of 1,000,000 packets/s, but 25 % at 80 %",
+            ),
+            (
+                some(None),
+                "50 % of the frames are lost at 100 % of 1,000,000 packets/s, and some at every load tried",
+            ),
+            (
+                some(Some(70.0)),
+                "50 % of the frames are lost at 100 % of 1,000,000 packets/s, and none at 70 %",
+            ),
+            (
+                bursts(None),
+                "bursts of up to 512 frames lose nothing (average of the longest): buffers for 2 ms",
+            ),
+            (
+                bursts(Some("no burst")),
+                "bursts of up to 512 frames lose nothing (average of the longest): buffers for 2 ms (not valid: no burst)",
+            ),
+            (
+                TestFact::RecoversAfter { overload_pps: 1100.0, average_s: 0.5 },
+                "after an overload of 1,100 packets/s the last frame is lost 500 ms later",
+            ),
+            (TestFact::RecoveryUnknown { overloads: 2 }, "whether it recovers is unknown for 2 overloads"),
+            (
+                TestFact::RecoveredFrom { recovered: 1, overloads: 3, unknown: 1 },
+                "it recovered from 1 of 3 overloads; 1 are unknown",
+            ),
+            (
+                TestFact::RecoveredFrom { recovered: 1, overloads: 3, unknown: 0 },
+                "it recovered from 1 of 3 overloads",
+            ),
+        ];
+        for (fact, clause) in clauses {
+            assert_eq!(test_words(&fact), clause);
+        }
+    }
+
+    #[test]
+    fn a_test_that_was_not_run_has_its_reason() {
+        let reason = Reason::MaximumLoad { limit: MaximumSource::Generator };
+        let untested = [
+            (NotTested::NoThroughput, "no throughput was found that it could refer to"),
+            (
+                NotTested::NoOverloadKnown { sustained_pps: 8e5, reason },
+                "at least 800,000 packets/s are sustained (the generator sends no more) and the throughput is unknown, so no \
+                 load is known to be an overload",
+            ),
+            (NotTested::Unsupported { reason: "no ring".into() }, "no ring"),
+        ];
+        for (because, expected) in untested {
+            let one = Untested { method: "recv".into(), test: "recovery", because };
+            let saved = not_measured(&[one]);
+            assert_eq!((saved[0].test.as_deref(), saved[0].reason.as_str()), (Some("recovery"), expected));
+        }
+    }
+
+    #[test]
+    fn a_throughput_is_named_with_its_quality() {
+        let set_up =
+            SetUp { method: Some("recv".into()), frame_size: None, placement: None, work: None, nth: None };
+        let reason = Some(Reason::MaximumLoad { limit: MaximumSource::Generator });
+        let found = [
+            (FoundThroughput::Nothing, "Recv sustained no load."),
+            (FoundThroughput::Regular { pps: 1000.0 }, "The throughput of recv is 1,000 packets/s."),
+            (
+                FoundThroughput::AtLeast { pps: 1000.0, reason },
+                "The throughput of recv is at least 1,000 packets/s: the generator sends no more.",
+            ),
+            (
+                FoundThroughput::NotSettled { pps: 1000.0 },
+                "The throughput of recv is not settled; 1,000 packets/s was sustained.",
+            ),
+        ];
+        for (found, sentence) in found {
+            let throughput = Throughput { set_up: set_up.clone(), found, trials: Vec::new() };
+            assert_eq!(throughputs(&[throughput]).unwrap().text, sentence);
+        }
+        let contradiction =
+            Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: Vec::new() };
+        assert_eq!(
+            contradiction_words(&contradiction),
+            "1,000 packets/s, but 50 % of the frames were lost at 900 packets/s in the same run"
+        );
+    }
 }

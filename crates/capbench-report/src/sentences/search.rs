@@ -1,16 +1,32 @@
-//! What each method sustains; the limit; unsettled goals; repeated searches.
+//! The words of searches: what each method sustains; the limit; unsettled goals; repeated searches.
+//!
+//! | file | about |
+//! |---|---|
+//! | `findings` | facts about searches, a sentence each |
+//! | `reasons` | how a search ended; why a result is not regular |
+//! | `goals`, `numbers` | clauses of these sentences: a goal's limit and doubts; NDR, PDR and loss events |
 
 mod findings;
-use capbench_judge::search::{Bound, GoalResult, SearchOutcome, Status, ranking};
-use capbench_model::saved::{SavedPlacement, SavedWork};
+mod goals;
+mod numbers;
+mod reasons;
+#[cfg(test)]
+mod tests;
+
+use capbench_judge::finding::search::{
+    self, FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
+};
+use capbench_judge::search::ranking::Repeated;
+use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
 
 use super::{first_of, sentence};
-use crate::groups::{self, grouped, of_search};
+use crate::groups;
 use crate::model::Sentence;
 use crate::naming::{list, many, percent, rate, whole};
 
-pub(super) use findings::find;
+pub(super) use findings::words;
+pub(crate) use reasons::{after_colon, end_words, reason_words};
 
 /// Most methods that are listed one by one.
 const NAMED: usize = 4;
@@ -19,169 +35,146 @@ const NAMED_UNSETTLED: usize = 2;
 
 /// What each method sustains, best first; then the limit, unsettled goals and the spread of repeated searches.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let searches = &results.searches;
-    let repeated = repeated(searches);
-    [sustained(searches), limits(searches), unsettled(searches), repeated].into_iter().flatten().collect()
-}
-
-pub(crate) fn goals(searches: &[SearchOutcome]) -> impl Iterator<Item = (&SearchOutcome, &GoalResult)> {
-    searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
-}
-
-/// The goals of searches in the order of a ranking: by set-up and goal, the highest rate first.
-pub(crate) fn ranked(searches: &[SearchOutcome]) -> Vec<(&SearchOutcome, &GoalResult)> {
-    let key = |(search, goal): &(&SearchOutcome, &GoalResult)| (set_up(search), goal.goal.name.clone());
-    let mut groups = grouped(goals(searches), key);
-    let pps = |goal: &GoalResult| goal.best_bounds().map_or(0.0, |(lower, _)| lower.achieved_pps);
-    let pps = |goal: &GoalResult| goal.lower.as_ref().map_or(pps(goal), |lower| lower.achieved_pps);
-    for (_, group) in &mut groups {
-        group.sort_by(|a, b| pps(b.1).total_cmp(&pps(a.1)));
+    let mut sentences = Vec::new();
+    for answer in search::answers(&results.searches) {
+        sentences.extend(match &answer {
+            SearchAnswer::Sustained(loads) => sustained(loads),
+            SearchAnswer::Limits(found) => Some(limits(found)),
+            SearchAnswer::Unsettled(goals) => unsettled(goals),
+            SearchAnswer::Repeated(all) => Some(repeated(all)),
+        });
     }
-    groups.into_iter().flat_map(|(_, group)| group).collect()
+    sentences
 }
 
 /// What a goal allows: `without loss`.
-pub(crate) fn goal_words(goal: &GoalResult) -> String {
-    match goal.goal.loss_ratio.get() {
+pub(crate) fn goal_words(loss_ratio: f64) -> String {
+    match loss_ratio {
         0.0 => "without loss".into(),
         ratio => format!("with up to {} loss", percent(ratio)),
     }
 }
 
-fn set_up(search: &SearchOutcome) -> (Option<String>, Option<SavedPlacement>, Option<SavedWork>) {
-    let size = search.frame_size.as_ref().map(ToString::to_string);
-    (size, search.placement.clone(), search.work.clone())
+/// NDR and PDR are written in capitals.
+pub(crate) fn goal_name(goal: &str) -> String {
+    if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
 }
 
 /// What the methods of the first set-up sustain by the first goal.
-fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
-    let ranked = ranked(searches);
-    let (first, goal) = *ranked.first()?;
-    let is_same = |(search, own): &&(&SearchOutcome, &GoalResult)| {
-        set_up(search) == set_up(first) && own.goal.name == goal.goal.name
-    };
-    let by = [vec![goal_words(goal)], groups::set_up(first)].concat();
-    let mut known: Vec<String> = Vec::new();
-    let mut words: Vec<(String, Vec<u32>)> = Vec::new();
-    for (search, own) in ranked.iter().filter(is_same) {
-        let method = groups::name_of(search);
-        if known.contains(&method) {
-            continue;
-        }
-        known.push(method.clone());
-        let is_below = own.lower.is_none() && own.so_far.is_none() && own.upper.is_some();
-        let is_first = words.is_empty();
-        let what = match (is_first, is_below, &own.upper, found(own)) {
-            (true, true, Some(upper), _) => format!("{method} does not sustain {}", rate(upper.intended_pps)),
-            (true, .., Some(found)) => format!("{method} sustains {found}"),
-            (true, .., None) => format!("It is not decided what {method} sustains"),
-            (false, .., Some(found)) => format!("{method} {found}"),
-            (false, .., None) => format!("{method} is not decided"),
+fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
+    let mut words = Vec::new();
+    for (nth, found) in loads.methods.iter().enumerate() {
+        let method = groups::method_name(found.method.as_ref());
+        let text = match nth {
+            0 => first_method(&method, &found.load, loads),
+            _ => match load_words(&found.load) {
+                Some(load) => format!("{method} {load}"),
+                None => format!("{method} is not decided"),
+            },
         };
-        let scene = if is_first { format!(" ({})", by.join(", ")) } else { String::new() };
-        let reason = own.reason.as_ref().filter(|_| is_first && found(own).is_none());
-        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-        words.push((format!("{what}{scene}{reason}"), own.trials()));
+        words.push((text, found.trials.clone()));
     }
-    let others = grouped(ranked.iter(), |(search, _)| set_up(search)).len() - 1;
-    let others = match others {
+    let further = match loads.other_set_ups {
         0 => String::new(),
         others => format!("; {} in the table", many(others as u64, "other set-up is", "other set-ups are")),
     };
     let Sentence { text, trials } = first_of(&words, NAMED)?;
-    Some(Sentence { text: format!("{}{others}.", text.trim_end_matches('.')), trials })
+    Some(Sentence { text: format!("{}{further}.", text.trim_end_matches('.')), trials })
 }
 
-/// The spread of results of a set-up that was searched several times.
-fn repeated(searches: &[SearchOutcome]) -> Option<Sentence> {
-    let repeats = ranking::repeated(searches);
-    let first = || repeats.iter().take(NAMED);
-    let words: Vec<String> = first()
-        .map(|repeat| {
-            let found = repeat.searches.saturating_sub(repeat.without);
-            let care = [
-                (repeat.coarser, "with fewer trials than the goal asks for"),
-                (repeat.at_least, "a lower bound only"),
-            ];
-            let care = care.iter().filter(|(count, _)| *count > 0);
-            let care: Vec<String> = care.map(|(count, words)| format!("{count} {words}")).collect();
-            let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
-            let spread = match found {
-                1 => format!("in 1 of {} searches", repeat.searches),
-                _ => format!(
-                    "in the median of {found} of {} searches, from {} to {}",
-                    repeat.searches,
-                    whole(repeat.least_pps),
-                    whole(repeat.most_pps)
-                ),
-            };
-            let pps = rate(repeat.lower_pps.median);
-            format!("{} of {} is {pps} {spread}{care}", said(&repeat.goal), repeat.method)
-        })
-        .collect();
-    let trials = first().flat_map(|repeat| repeat.trials.clone());
-    (!words.is_empty()).then(|| sentence(format!("{}.", words.join("; ")), trials))
+/// The first method's clause, with the goal and the set-up of all of them.
+fn first_method(method: &str, load: &FoundLoad, loads: &SustainedLoads) -> String {
+    let mut scene = vec![goal_words(loads.loss_ratio)];
+    scene.extend(groups::set_up_words(&loads.set_up));
+    let scene = scene.join(", ");
+    if let FoundLoad::Below { pps } = load {
+        return format!("{method} does not sustain {} ({scene})", rate(*pps));
+    }
+    if let FoundLoad::Undecided { reason } = load {
+        return format!("It is not decided what {method} sustains ({scene}){}", after_colon(reason.as_ref()));
+    }
+    format!("{method} sustains {} ({scene})", load_words(load).unwrap_or_default())
 }
 
-/// NDR and PDR are written in capitals.
-pub(crate) fn said(goal: &str) -> String {
-    if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
-}
-
-/// The bounds of a goal in words; `None` without a bound.
-fn found(result: &GoalResult) -> Option<String> {
-    let bounds = |lower: &Bound, upper: &Bound| {
-        format!("between {} and {}", whole(lower.achieved_pps), rate(upper.intended_pps))
-    };
-    Some(match (result.status, &result.lower, &result.upper) {
-        (Status::Regular, Some(lower), _) => rate(lower.achieved_pps),
-        (Status::AtLeast, Some(lower), _) => format!("at least {}", rate(lower.achieved_pps)),
-        (_, Some(lower), Some(upper)) => bounds(lower, upper),
-        (_, lower, upper) => match (&result.so_far, lower, upper) {
-            (Some(so_far), ..) => {
-                format!("{}, with fewer trials than the goal asks for", bounds(&so_far.lower, &so_far.upper))
-            }
-            (None, Some(lower), _) => format!("at least {}", rate(lower.achieved_pps)),
-            (None, None, Some(upper)) => format!("below {}", rate(upper.intended_pps)),
-            (None, None, None) => return None,
-        },
+/// What a search found, in words; `None` without a bound.
+fn load_words(load: &FoundLoad) -> Option<String> {
+    Some(match load {
+        FoundLoad::Regular { pps } => rate(*pps),
+        FoundLoad::AtLeast { pps } => format!("at least {}", rate(*pps)),
+        FoundLoad::Between { lower_pps, upper_pps } => between(*lower_pps, *upper_pps),
+        FoundLoad::BetweenByFewTrials { lower_pps, upper_pps } => {
+            format!("{}, with fewer trials than the goal asks for", between(*lower_pps, *upper_pps))
+        }
+        FoundLoad::Below { pps } => format!("below {}", rate(*pps)),
+        FoundLoad::Undecided { .. } => return None,
     })
 }
 
-/// The limit, from where the next load lost frames.
-fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
-    let limited = goals(searches).filter_map(|(search, goal)| {
-        Some((
-            goal.limit?.words(),
-            search.method.as_ref().map(ToString::to_string).unwrap_or_default(),
-            goal.upper.as_ref()?,
-        ))
-    });
-    let limits = grouped(limited, |(words, ..)| words.clone());
-    let of = |(words, group): &(String, Vec<(String, String, &Bound)>)| {
-        let methods = grouped(group, |(_, method, _)| method.as_str());
-        let methods: Vec<&str> = methods.into_iter().map(|(method, _)| method).collect();
-        format!("{words} ({})", list(&methods))
-    };
-    let words: Vec<String> = limits.iter().map(of).collect();
-    let bounds = limits.iter().flat_map(|(_, group)| group.iter().map(|(.., bound)| bound));
-    let trials = bounds.flat_map(|bound| bound.trials.iter().copied());
-    let text = format!("Limited by {}.", words.join("; "));
-    (!limits.is_empty()).then(|| sentence(text, trials))
+fn between(lower_pps: f64, upper_pps: f64) -> String {
+    format!("between {} and {}", whole(lower_pps), rate(upper_pps))
 }
 
-fn unsettled(searches: &[SearchOutcome]) -> Option<Sentence> {
-    // The verdict is about goals without a bound.
-    let has_bound = |goal: &GoalResult| goal.status != Status::Regular && found(goal).is_some();
-    let unsettled = goals(searches).filter(|(_, goal)| has_bound(goal));
-    let words = unsettled.map(|(search, goal)| {
-        let is = match (goal.status, &goal.lower) {
-            (Status::AtLeast, Some(lower)) => format!("at least {}", rate(lower.achieved_pps)),
-            _ => "not settled".into(),
+/// The spread of results of a set-up that was searched several times.
+fn repeated(all: &[Repeated]) -> Sentence {
+    let mut words = Vec::new();
+    let mut trials = Vec::new();
+    for repeated in all.iter().take(NAMED) {
+        words.push(spread(repeated));
+        trials.extend(repeated.trials.iter().copied());
+    }
+    sentence(format!("{}.", words.join("; ")), trials)
+}
+
+fn spread(repeated: &Repeated) -> String {
+    let searches = match repeated.with_bound() {
+        1 => format!("in 1 of {} searches", repeated.searches),
+        found => format!(
+            "in the median of {found} of {} searches, from {} to {}",
+            repeated.searches,
+            whole(repeated.least_pps),
+            whole(repeated.most_pps)
+        ),
+    };
+    let mut care = Vec::new();
+    if repeated.coarser > 0 {
+        care.push(format!("{} with fewer trials than the goal asks for", repeated.coarser));
+    }
+    if repeated.at_least > 0 {
+        care.push(format!("{} a lower bound only", repeated.at_least));
+    }
+    let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
+    let pps = rate(repeated.lower_pps.median);
+    format!("{} of {} is {pps} {searches}{care}", goal_name(&repeated.goal), repeated.method)
+}
+
+/// The limits, from where the next load lost frames.
+fn limits(limits: &[LimitOfMethods]) -> Sentence {
+    let mut words = Vec::new();
+    let mut trials = Vec::new();
+    for found in limits {
+        let methods: Vec<String> = found.methods.iter().map(known_name).collect();
+        words.push(format!("{} ({})", found.limit.words(), list(&methods)));
+        trials.extend(found.trials.iter().copied());
+    }
+    sentence(format!("Limited by {}.", words.join("; ")), trials)
+}
+
+/// The method; empty for a search without a trial.
+fn known_name(method: &Option<SavedMethod>) -> String {
+    method.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+fn unsettled(goals: &[UnsettledGoal]) -> Option<Sentence> {
+    let mut words = Vec::new();
+    for goal in goals {
+        let load = match goal.at_least_pps {
+            Some(pps) => format!("at least {}", rate(pps)),
+            None => "not settled".into(),
         };
-        let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-        let trials = goal.lower.iter().flat_map(|bound| bound.trials.clone()).collect();
-        (format!("{} of {} is {is}{reason}", said(&goal.goal.name), of_search(search)), trials)
-    });
-    first_of(&words.collect::<Vec<_>>(), NAMED_UNSETTLED)
+        let reason = after_colon(goal.reason.as_ref());
+        let text =
+            format!("{} of {} is {load}{reason}", goal_name(&goal.goal), groups::search_words(&goal.set_up));
+        words.push((text, goal.trials.clone()));
+    }
+    first_of(&words, NAMED_UNSETTLED)
 }

@@ -1,154 +1,261 @@
-//! Whether the load of a soak was sustained, and when frames were lost.
-use std::cmp::Reverse;
+//! The words of soaks: whether the load was sustained, and when frames were lost.
 
-use capbench_judge::soak::record::{Interval, SoakRecord};
+use capbench_judge::finding::soak::{self, SoakAnswer, SoakFinding, SoakSetUp};
+use capbench_judge::soak::record::LossEvent;
 use capbench_model::places::Place;
-use capbench_results::{Finding, Results};
+use capbench_results::Results;
 
-use super::{capital, finding, odd_frames, sentence};
+use super::{capital, odd_frames, sentence};
 use crate::figures::count;
 use crate::model::Sentence;
 use crate::naming::{self, Scene, list, many, percent, time};
 
-/// Share of the frames from which on unsent or buffered frames get a sentence.
-const NOTED: f64 = 1e-3;
-
 /// Whether the load was sustained, and when frames were lost.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let Some(record) = &results.soak else { return Vec::new() };
-    let Some(whole) = &record.whole else { return Vec::new() };
-    let kept = || record.kept.iter().map(|trial| trial.number);
-    let texts = [Some(sustained(record, whole)), lost(record, whole), doubts(record, whole)];
-    texts.into_iter().flatten().map(|text| sentence(text, kept())).collect()
+    let mut sentences = Vec::new();
+    for answer in soak::answers(record) {
+        sentences.push(sentence(answer_words(&answer), soak::kept_trials(record)));
+    }
+    sentences
 }
 
-fn sustained(record: &SoakRecord, whole: &Interval) -> String {
-    let method = record.kept.first().map_or_else(
-        || "the method".into(),
-        |trial| format!("{} ({})", trial.profile.method, Scene::of(trial).words()),
-    );
-    let asked = naming::rate(record.intended_pps);
-    let lost = match whole.lost() {
-        0 => "lost nothing".into(),
-        lost => {
-            let share = percent(lost as f64 / whole.counts.sent.max(1) as f64);
-            format!("lost {} ({share})", many(lost, "frame", "frames"))
+fn answer_words(answer: &SoakAnswer) -> String {
+    match answer {
+        SoakAnswer::Loss { set_up, lost, sent, loss_ratio, intended_pps, sending_s, cut_from_s } => {
+            let method = set_up.as_ref().map_or_else(|| "the method".into(), set_up_words);
+            let lost = match lost {
+                0 => "lost nothing".into(),
+                lost => format!("lost {} ({})", many(*lost, "frame", "frames"), percent(*loss_ratio)),
+            };
+            let cut = match cut_from_s {
+                Some(planned_s) => format!(", where {} were planned", time(*planned_s)),
+                None => String::new(),
+            };
+            format!(
+                "{method} {lost} of {} sent at {} for {}{cut}.",
+                many(*sent, "frame", "frames"),
+                naming::rate(*intended_pps),
+                time(*sending_s)
+            )
         }
-    };
-    let cut = match whole.sending_s < record.planned_s * (1.0 - NOTED) {
-        true => format!(", where {} were planned", time(record.planned_s)),
-        false => String::new(),
-    };
-    format!(
-        "{method} {lost} of {} sent at {asked} for {}{cut}.",
-        many(whole.counts.sent, "frame", "frames"),
-        time(whole.sending_s)
-    )
+        SoakAnswer::WhenLost { lossy_segments, segments, bursts, places, largest } => {
+            let bursts = bursts
+                .map_or_else(String::new, |bursts| format!(" and in {}", many(bursts, "burst", "bursts")));
+            format!(
+                "They were lost in {} of {}{bursts}{}{}.",
+                count(*lossy_segments),
+                many(*segments, "segment", "segments"),
+                at_places(places),
+                largest.as_ref().map_or_else(String::new, largest_burst)
+            )
+        }
+        SoakAnswer::Doubts { unsent_ratio, buffered_ratio, unexplained, invalid_segments } => {
+            let mut words = Vec::new();
+            if let Some(ratio) = unsent_ratio {
+                words.push(format!("the generator did not send {} of the load", percent(*ratio)));
+            }
+            if let Some(ratio) = buffered_ratio {
+                words.push(format!(
+                    "{} of the frames were delivered only because the generator pauses after each segment",
+                    percent(*ratio)
+                ));
+            }
+            if let Some(frames) = unexplained {
+                words.push(format!("{frames} frames are unexplained"));
+            }
+            if *invalid_segments > 0 {
+                words.push(format!("{} are invalid", many(*invalid_segments, "segment", "segments")));
+            }
+            capital(&format!("{}.", list(&words)))
+        }
+    }
 }
 
-fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
-    if whole.lost() == 0 {
-        return None;
+fn set_up_words(set_up: &SoakSetUp) -> String {
+    let scene = Scene {
+        frame_size: set_up.frame_size.clone(),
+        placement: set_up.placement.clone(),
+        work: set_up.work.clone(),
+    };
+    format!("{} ({})", set_up.method, scene.words())
+}
+
+fn at_places(places: &[(Place, u64)]) -> String {
+    if places.is_empty() {
+        return String::new();
     }
-    let mut places: Vec<(&Place, &u64)> = whole.lost.iter().filter(|(_, frames)| **frames > 0).collect();
-    places.sort_by_key(|(_, frames)| Reverse(**frames));
     let places: Vec<String> =
-        places.iter().map(|(place, frames)| format!("{} {}", place.key(), count(**frames))).collect();
-    let at = if places.is_empty() { String::new() } else { format!(": {}", list(&places)) };
-    // Without a look at each frame bursts are unknown.
-    let bursts = match record.bursts {
-        0 => String::new(),
-        bursts => format!(" and in {}", many(bursts, "burst", "bursts")),
-    };
-    let largest = record.events.iter().max_by_key(|event| event.frames);
-    let largest = largest.map_or_else(String::new, |event| {
-        format!(", the largest of {} after {}", many(event.frames, "frame", "frames"), time(event.at_s))
-    });
-    Some(format!(
-        "They were lost in {} of {}{bursts}{at}{largest}.",
-        count(whole.lossy),
-        many(whole.segments, "segment", "segments"),
-    ))
+        places.iter().map(|(place, frames)| format!("{} {}", place.key(), count(*frames))).collect();
+    format!(": {}", list(&places))
 }
 
-/// Why the result does not show a sustained load.
-fn doubts(record: &SoakRecord, whole: &Interval) -> Option<String> {
-    let mut words = Vec::new();
-    if record.unsent_ratio() > NOTED {
-        words.push(format!("the generator did not send {} of the load", percent(record.unsent_ratio())));
-    }
-    if record.untaken_ratio() > NOTED {
-        words.push(format!(
-            "{} of the frames were delivered only because the generator pauses after each segment",
-            percent(record.untaken_ratio())
-        ));
-    }
-    if whole.counts.unexplained != 0 {
-        words.push(format!("{} frames are unexplained", whole.counts.unexplained));
-    }
-    if whole.invalid > 0 {
-        words.push(format!("{} are invalid", many(whole.invalid, "segment", "segments")));
-    }
-    (!words.is_empty()).then(|| capital(&format!("{}.", list(&words))))
+fn largest_burst(event: &LossEvent) -> String {
+    format!(", the largest of {} after {}", many(event.frames, "frame", "frames"), time(event.at_s))
 }
 
-pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
-    let Some(whole) = &record.whole else { return Vec::new() };
-    let kept = || record.kept.iter().map(|trial| trial.number);
-    let mut texts = Vec::new();
-    if let Some(worst) = &record.worst {
-        texts.push(format!(
-            "The worst segment began after {:.0} s and lost {} of {} frames, up to {} of them within 100 ms.",
-            worst.from_s,
-            count(worst.lost()),
-            count(worst.counts.sent),
-            worst.worst_100ms_lost.map_or("an unknown number".into(), count)
-        ));
-    }
-    if !record.events.is_empty() {
-        let stored = count(record.events.len() as u64);
-        texts.push(format!(
-            "Of {} of loss, {stored} are stored with their time.",
-            many(record.bursts, "burst", "bursts")
-        ));
-    }
-    if whole.buffered > 0 {
-        texts.push(format!(
-            "At the end of {} of {} segments frames were in buffers, up to {:.3} s of work: {} of {} ({:.3e}) were delivered only \
-             because the generator paused, and without pauses they would have added up until some were lost.",
-            whole.buffered,
-            whole.segments,
-            whole.behind_s,
-            whole.untaken,
-            whole.counts.sent,
-            record.untaken_ratio()
-        ));
-    }
-    let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
-    if unsent > 0 && record.unsent_ratio() <= NOTED {
-        let intended = count(whole.counts.intended);
-        texts.push(format!("The generator did not send {} of {intended} intended frames.", count(unsent)));
-    }
-    texts.push(match whole.counts.unexplained {
-        0 if whole.invalid == 0 => "Every packet is accounted for: unexplained is 0 in the sum.".into(),
-        unexplained => format!(
-            "{unexplained} packets are not explained by any counter; the account of {} segments contradicts itself.",
-            whole.invalid
+/// The sentence of a fact.
+pub(super) fn words(fact: &SoakFinding) -> String {
+    match fact {
+        SoakFinding::WorstSegment { from_s, lost, sent, worst_100ms_lost } => format!(
+            "The worst segment began after {from_s:.0} s and lost {} of {} frames, up to {} of them within 100 ms.",
+            count(*lost),
+            count(*sent),
+            worst_100ms_lost.map_or("an unknown number".into(), count)
         ),
-    });
-    let counts = &whole.counts;
-    let odd = [counts.foreign, counts.duplicates, counts.reordered, counts.truncated, counts.corrupt];
-    if odd.iter().any(|frames| *frames > 0) {
-        texts.push(odd_frames(odd));
-    }
-    texts.extend(
-        record.noise.iter().map(|(reason, segments)| {
+        SoakFinding::StoredBursts { bursts, stored } => format!(
+            "Of {} of loss, {} are stored with their time.",
+            many(*bursts, "burst", "bursts"),
+            count(*stored)
+        ),
+        SoakFinding::Buffered { buffered_segments, segments, behind_s, frames, sent, ratio } => format!(
+            "At the end of {buffered_segments} of {segments} segments frames were in buffers, up to {behind_s:.3} s of work: \
+             {frames} of {sent} ({ratio:.3e}) were delivered only because the generator paused, and without pauses they would \
+             have added up until some were lost."
+        ),
+        SoakFinding::FewUnsent { unsent, intended } => {
+            format!("The generator did not send {} of {} intended frames.", count(*unsent), count(*intended))
+        }
+        SoakFinding::AllExplained => "Every packet is accounted for: unexplained is 0 in the sum.".into(),
+        SoakFinding::Unexplained { packets, invalid_segments } => format!(
+            "{packets} packets are not explained by any counter; the account of {invalid_segments} segments contradicts itself."
+        ),
+        SoakFinding::OddFrames { foreign, duplicates, reordered, truncated, corrupt } => {
+            odd_frames([*foreign, *duplicates, *reordered, *truncated, *corrupt])
+        }
+        SoakFinding::Noisy { reason, segments } => {
             format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
-        }),
-    );
-    if record.further_noise > 0 {
-        let (times, stored) = (many(record.further_noise, "time", "times"), record.noise.len());
-        texts.push(format!("Further reasons of noise came up {times}; the first {stored} are stored."));
+        }
+        SoakFinding::FurtherNoise { reports, stored_reasons } => format!(
+            "Further reasons of noise came up {}; the first {stored_reasons} are stored.",
+            many(*reports, "time", "times")
+        ),
     }
-    texts.into_iter().map(|text| finding(text, kept())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_model::trial::SizeLabel;
+
+    #[test]
+    fn the_verdict_says_what_was_lost_of_what_was_sent() {
+        let set_up = SoakSetUp {
+            method: "recv".into(),
+            frame_size: SizeLabel::Octets(64),
+            placement: "same".into(),
+            work: "none".into(),
+        };
+        let answer = |lost, set_up, cut_from_s| SoakAnswer::Loss {
+            set_up,
+            lost,
+            sent: 2000,
+            loss_ratio: 0.5,
+            intended_pps: 1000.0,
+            sending_s: 2.0,
+            cut_from_s,
+        };
+        assert_eq!(
+            answer_words(&answer(0, Some(set_up), None)),
+            "recv (64-byte frames, placement same) lost nothing of 2,000 frames sent at 1,000 packets/s for 2 s."
+        );
+        assert_eq!(
+            answer_words(&answer(1000, None, Some(10.0))),
+            "the method lost 1,000 frames (50 %) of 2,000 frames sent at 1,000 packets/s for 2 s, where 10 s were planned."
+        );
+    }
+
+    #[test]
+    fn when_frames_were_lost_is_one_sentence() {
+        let largest = LossEvent { at_s: 12.0, unix_s: 0.0, length_s: 0.1, frames: 7 };
+        let answer = |bursts, places, largest| SoakAnswer::WhenLost {
+            lossy_segments: 2,
+            segments: 10,
+            bursts,
+            places,
+            largest,
+        };
+        let places = vec![(Place::Ring, 9), (Place::Backlog, 1)];
+        assert_eq!(
+            answer_words(&answer(Some(3), places, Some(largest))),
+            "They were lost in 2 of 10 segments and in 3 bursts: ring 9 and backlog 1, the largest of 7 frames after 12 s."
+        );
+        assert_eq!(answer_words(&answer(None, Vec::new(), None)), "They were lost in 2 of 10 segments.");
+    }
+
+    #[test]
+    fn doubts_are_one_sentence() {
+        let all = SoakAnswer::Doubts {
+            unsent_ratio: Some(0.5),
+            buffered_ratio: Some(0.25),
+            unexplained: Some(-3),
+            invalid_segments: 2,
+        };
+        assert_eq!(
+            answer_words(&all),
+            "The generator did not send 50 % of the load, 25 % of the frames were delivered only because the generator pauses \
+             after each segment, -3 frames are unexplained and 2 segments are invalid."
+        );
+    }
+
+    #[test]
+    fn each_fact_has_its_sentence() {
+        let worst = |worst_100ms_lost| SoakFinding::WorstSegment {
+            from_s: 20.0,
+            lost: 1000,
+            sent: 5000,
+            worst_100ms_lost,
+        };
+        let odd =
+            SoakFinding::OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        let buffered = SoakFinding::Buffered {
+            buffered_segments: 2,
+            segments: 10,
+            behind_s: 1.5,
+            frames: 300,
+            sent: 1000,
+            ratio: 0.3,
+        };
+        let sentences = [
+            (
+                worst(Some(70)),
+                "The worst segment began after 20 s and lost 1,000 of 5,000 frames, up to 70 of them within 100 ms.",
+            ),
+            (
+                worst(None),
+                "The worst segment began after 20 s and lost 1,000 of 5,000 frames, up to an unknown number of them within \
+                 100 ms.",
+            ),
+            (
+                SoakFinding::StoredBursts { bursts: 1000, stored: 256 },
+                "Of 1,000 bursts of loss, 256 are stored with their time.",
+            ),
+            (
+                buffered,
+                "At the end of 2 of 10 segments frames were in buffers, up to 1.500 s of work: 300 of 1000 (3.000e-1) were \
+                 delivered only because the generator paused, and without pauses they would have added up until some were lost.",
+            ),
+            (
+                SoakFinding::FewUnsent { unsent: 5, intended: 10_000 },
+                "The generator did not send 5 of 10,000 intended frames.",
+            ),
+            (SoakFinding::AllExplained, "Every packet is accounted for: unexplained is 0 in the sum."),
+            (
+                SoakFinding::Unexplained { packets: 3, invalid_segments: 2 },
+                "3 packets are not explained by any counter; the account of 2 segments contradicts itself.",
+            ),
+            (odd, "1 foreign, 2 duplicate, 3 reordered, 4 cut short and 5 damaged frames arrived."),
+            (
+                SoakFinding::Noisy { reason: "a CPU was slow".into(), segments: 2 },
+                "Noisy: 2 segments: a CPU was slow.",
+            ),
+            (
+                SoakFinding::FurtherNoise { reports: 37, stored_reasons: 64 },
+                "Further reasons of noise came up 37 times; the first 64 are stored.",
+            ),
+        ];
+        for (fact, sentence) in sentences {
+            assert_eq!(words(&fact), sentence);
+        }
+    }
 }

@@ -13,6 +13,7 @@ use crate::figures::number;
 use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
 use crate::sentences::comparison::trials;
+use crate::sentences::reproduction::answer_words;
 
 /// Judgements of contrasts by importance: name for links, and heading.
 pub(crate) const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
@@ -201,7 +202,7 @@ pub(super) fn claims(results: &Results) -> Option<Table> {
             publication.key.as_str()
         })
         .words("claim", "claim", |(_, judged)| judged.claim.as_str())
-        .words("answer", "answer", |(_, judged)| judged.answer.to_string())
+        .words("answer", "answer", |(_, judged)| answer_words(judged.answer))
         .count("trials", "trials", |(_, judged)| judged.trials.len());
     // Files of older versions do not have them.
     if rows.iter().any(|(_, judged)| judged.visits.is_some()) {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use capbench_judge::limit::Limit;
-use capbench_judge::search::ranking::{self, Repeated};
+use capbench_judge::search::ranking::{self, Repeated, goals as of_goals};
 use capbench_judge::search::{
     Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
@@ -15,7 +15,8 @@ use super::shape::Columns;
 use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
-use crate::sentences::{search::goals as of_goals, sorted};
+use crate::sentences::search::{end_words, reason_words};
+use crate::sentences::sorted;
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
     let tables = [goals, bounds, numbers, repeats, buffered, conduct];
@@ -91,7 +92,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
             Cell::where_known(goal.conditional_throughput_pps.map(f64::floor))
         })
         .words("limit", "what limits", |(_, goal)| goal.limit.map(Limit::words))
-        .words("reason", "why not regular", |(_, goal)| goal.reason.as_ref().map(ToString::to_string))
+        .words("reason", "why not regular", |(_, goal)| goal.reason.as_ref().map(reason_words))
         .words("so_far", "known so far, by a coarser target", move |(_, goal)| {
             goal.so_far.as_ref().map(so_far)
         })
@@ -227,7 +228,7 @@ fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
         .named("lower_pps", "lower bound, median", |repeat| &repeat.lower_pps)
         .named("least_pps", "least", |repeat| repeat.least_pps)
         .named("most_pps", "most", |repeat| repeat.most_pps)
-        .with(spread, |repeat| (repeat.most_pps - repeat.least_pps) / repeat.lower_pps.median)
+        .with(spread, |repeat| repeat.spread_ratio())
         .count("regular", "regular", |repeat| repeat.regular)
         .count("at_least", "at least", |repeat| repeat.at_least)
         .count("coarser", "by a coarser target", |repeat| repeat.coarser)
@@ -269,7 +270,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
         .count("trials", "trials", |search| search.trials.len())
         .named("sending_s", "traffic", |search| search.sending_s)
         .named("spent_s", "in all", |search| search.spent_s)
-        .words("ended", "how it ended", |search| search.ended.to_string())
+        .words("ended", "how it ended", |search| end_words(&search.ended))
         .words("warnings", "notes", |search| {
             (!search.warnings.is_empty()).then(|| search.warnings.join("; "))
         });

@@ -1,11 +1,13 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
+use capbench_judge::finding::rfc2544::{Contradiction, TestFact};
 use capbench_judge::finding::sweep::answer::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
 };
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_judge::rfc2544::{Found, Tested};
+use capbench_judge::search::ranking::{goals as of_goals, ranked_goals};
 use capbench_judge::search::{Bound, GoalResult, Status};
 use capbench_judge::soak::record::Interval;
 use capbench_judge::sweep::outcome::{Swept, numbers};
@@ -22,7 +24,7 @@ use crate::groups::grouped;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{self, Numbered, Scene};
 use crate::sentences;
-use crate::sentences::search::goals as of_goals;
+use crate::sentences::search::after_colon;
 
 /// The table of a run; `None` without data.
 pub(crate) fn table(results: &Results) -> Option<Table> {
@@ -214,7 +216,7 @@ fn search(results: &Results) -> Option<Table> {
         });
     let trials = |(_, goal): &OfGoal<'_>| sentences::sorted(goal.trials());
     let caption = "The highest load that was sustained, and the lowest that was not";
-    let table = columns.table("summary", caption, sentences::search::ranked(&results.searches), trials)?;
+    let table = columns.table("summary", caption, ranked_goals(&results.searches), trials)?;
     let is_so_far = of_goals(&results.searches).any(|(_, goal)| goal.so_far.is_some());
     let note =
         is_so_far.then(|| "* by fewer trials than the goal asks for: the search ended before.".to_string());
@@ -265,11 +267,11 @@ fn tests(results: &Results) -> Option<Table> {
         .part(searches::set_up(), |(search, _): &OfGoal<'_>| *search)
         .words("test", "test", |(_, goal)| format!("throughput ({})", goal.goal.name))
         .words("outcome", "outcome", |(search, goal)| match (&goal.lower, goal.status) {
-            _ if let Some((words, _)) = sentences::rfc2544::not_repeatable(search, goal, &results.trials) => {
-                format!("not repeatable: {words}")
+            _ if let Some(contradiction) = Contradiction::find(search, goal, &results.trials) => {
+                format!("not repeatable: {}", sentences::rfc2544::contradiction_words(&contradiction))
             }
             (Some(lower), Status::AtLeast) => {
-                let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+                let reason = after_colon(goal.reason.as_ref());
                 format!("at least {}{reason}", naming::rate(lower.achieved_pps))
             }
             (Some(lower), status) => {
@@ -281,7 +283,8 @@ fn tests(results: &Results) -> Option<Table> {
         .part(rfc2544::set_up(), |tested: &&Tested| *tested)
         .words("test", "test", |tested| rfc2544::name(&tested.found))
         .words("outcome", "outcome", |tested| {
-            let outcome = sentences::rfc2544::outcome(&tested.found);
+            let outcome = TestFact::of_outcome(&tested.found);
+            let outcome = outcome.map(|fact| sentences::rfc2544::test_words(&fact));
             outcome.or_else(|| rfc2544::unfinished(&tested.found)).unwrap_or_else(|| match &tested.found {
                 Found::Latency(_) => "no latency was recorded".into(),
                 _ => "nothing was found".into(),

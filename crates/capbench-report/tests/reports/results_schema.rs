@@ -71,7 +71,7 @@ fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
     Results {
         environment,
         statements: laboratory.statements(),
-        not_measured: kept.not_measured,
+        not_measured: [kept.not_measured, sentences::not_measured(&kept.untested)].concat(),
         searches: kept.searches,
         rfc2544: kept.tested,
         ..capbench_results::for_tests::results(kept.trials)

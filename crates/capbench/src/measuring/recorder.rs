@@ -2,7 +2,7 @@
 
 use capbench_judge::reproduction::LeftOut;
 use capbench_judge::reproduction::Reproduction;
-use capbench_judge::rfc2544::Tested;
+use capbench_judge::rfc2544::{NotTested, Tested};
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
@@ -16,7 +16,7 @@ use capbench_model::trial::{Load, TrialResult};
 use capbench_plan::Observer;
 use capbench_plan::{PlanError, Result};
 use capbench_report::ReportError;
-use capbench_report::printable;
+use capbench_report::{printable, sentences};
 use capbench_results::{Results, RunDirectory};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -172,9 +172,10 @@ impl Observer for Recorder {
     }
 
     /// A test without meaning here is no failure: the report says why.
-    fn passes_over(&mut self, setup: &Setup, test: &'static str, why: String) {
+    fn passes_over(&mut self, setup: &Setup, test: &'static str, because: NotTested) {
         let (test, frame_size) = (Some(test.into()), Some(setup.label()));
-        let missing = missing(Saved::Known(setup.method.clone()), Some(setup.placement), why);
+        let reason = sentences::not_tested_words(&because);
+        let missing = missing(Saved::Known(setup.method.clone()), Some(setup.placement), reason);
         self.results.not_measured.push(NotMeasured { test, frame_size, ..missing });
     }
 

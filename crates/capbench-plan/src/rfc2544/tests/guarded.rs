@@ -3,7 +3,7 @@
 
 use super::setup;
 use super::suite::{ALL, passed_over, suite};
-use crate::for_tests::Collected;
+use crate::for_tests::{Collected, conclusion};
 use crate::guards::Guarded;
 use crate::rfc2544::{Extent, Test};
 use crate::simulated::tampered::{
@@ -41,7 +41,7 @@ fn run<F: FnMut(u32, &mut TrialResult)>(
 
 /// What the tests found, without the numbers of trials.
 fn essence(kept: &Collected) -> Vec<String> {
-    let goals = kept.searches.iter().flat_map(|search| &search.goals).map(ToString::to_string);
+    let goals = kept.searches.iter().flat_map(|search| &search.goals).map(conclusion);
     let tests = kept.tested.iter().map(|tested| match &tested.found {
         Found::Latency(latency) => {
             format!(
@@ -77,7 +77,7 @@ fn undisturbed() -> (Collected, Guarding) {
 fn what_guards_repeat_or_wait_for_changes_nothing_that_is_found() {
     assert_guards_change_nothing(path, 4, 11, |path| {
         let kept = kept(path);
-        assert_eq!((kept.tested.len(), kept.not_measured.len()), (4, 0));
+        assert_eq!((kept.tested.len(), kept.untested.len()), (4, 0));
         let essence = essence(&kept).join("\n");
         (kept.trials, essence)
     });

@@ -12,8 +12,8 @@ use crate::rfc2544::{Extent, Suite, Test, Throughput};
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_judge::durations::OVERHEAD;
-use capbench_judge::rfc2544::Found;
-use capbench_judge::search::{Goal, SearchPlan, Status, parse};
+use capbench_judge::rfc2544::{Found, NotTested};
+use capbench_judge::search::{Goal, MaximumSource, Reason, SearchPlan, Status, parse};
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::TrialResult;
 
@@ -21,8 +21,8 @@ pub(super) const ALL: [Test; 4] = [Test::Latency, Test::FrameLoss, Test::BackToB
 const QUIET: Duration = Duration::from_millis(500);
 
 /// Tests that had no meaning, and why.
-pub(super) fn passed_over(kept: &Collected) -> Vec<(&str, &str)> {
-    kept.not_measured.iter().map(|one| (one.test.as_deref().unwrap(), one.reason.as_str())).collect()
+pub(super) fn passed_over(kept: &Collected) -> Vec<(&'static str, &NotTested)> {
+    kept.untested.iter().map(|one| (one.test, &one.because)).collect()
 }
 
 /// These tests after a search for the throughput.
@@ -83,7 +83,7 @@ fn each_test_takes_what_was_estimated_to_within_a_factor_of_two() {
                     let (kept, idle) = run(&suite, path(1e6, capacity, room));
                     // The search goes first, and only the tests beside it are left idle for.
                     let (of_search, of_test) = kept.trials.split_at(kept.searches[0].trials.len());
-                    assert_eq!((kept.tested.len(), &kept.not_measured), (test.iter().count(), &Vec::new()));
+                    assert_eq!((kept.tested.len(), &kept.untested), (test.iter().count(), &Vec::new()));
                     let what = format!("{test:?}, {capacity} packets/s, {room:?}: {:?}", estimate.tests);
                     let search = took(of_search, Duration::ZERO);
                     assert!(is_in(estimate.throughput.unwrap(), search), "{search} s of search; {what}");
@@ -131,9 +131,9 @@ fn what_is_held_at_the_generators_limit_is_no_throughput() {
     let (kept, idle) = run(&suite, path(8e5, 2e6, Room::Frames(1000)));
     let goal = &kept.searches[0].goals[0];
     assert_eq!((goal.status, goal.lower.as_ref().unwrap().achieved_pps), (Status::AtLeast, 8e5));
-    let why = "at least 800,000 packets/s are sustained (the generator sends no more) and the throughput is unknown, so no load \
-               is known to be an overload";
-    assert_eq!(passed_over(&kept), [("back-to-back", why), ("recovery", why)]);
+    let reason = Reason::MaximumLoad { limit: MaximumSource::Generator };
+    let because = NotTested::NoOverloadKnown { sustained_pps: 8e5, reason };
+    assert_eq!(passed_over(&kept), [("back-to-back", &because), ("recovery", &because)]);
     assert_eq!(kept.tested.len(), 2);
     assert!(kept.tested.iter().all(|tested| tested.throughput_status == Some(Status::AtLeast)));
     let Found::Latency(latency) = &kept.tested[0].found else { panic!("{:?}", kept.tested) };
@@ -150,8 +150,8 @@ fn what_is_held_at_the_generators_limit_is_no_throughput() {
 #[test]
 fn where_nothing_is_held_every_test_says_why_it_was_not_run() {
     let (kept, _) = run(&suite(&ALL, Extent::quick()), path(1e6, 100.0, Room::None));
-    assert_eq!((kept.tested.len(), kept.not_measured.len()), (0, 4));
-    assert!(passed_over(&kept).iter().all(|(_, why)| why.starts_with("no throughput was found")));
+    assert_eq!((kept.tested.len(), kept.untested.len()), (0, 4));
+    assert!(passed_over(&kept).iter().all(|(_, because)| **because == NotTested::NoThroughput));
 }
 
 #[test]

@@ -55,9 +55,6 @@ fn what_lies_in_the_ring_is_no_throughput() {
         let by_count =
             |number: &u32| finished.trials.iter().any(|trial| trial.number == *number && trial.lost() == 0);
         assert!(buffered.trials.len() > 2 && buffered.trials.iter().all(by_count), "{buffered:?}");
-        let said = buffered.to_string();
-        let parts = ["only because buffers had room", "read up to 200,000 packets/s"];
-        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     }
 }
 

@@ -35,13 +35,12 @@ fn a_search_that_ends_early_says_what_coarser_targets_decided() {
         for goal in &finished.outcome.goals {
             let has_both = goal.lower.is_some() && goal.upper.is_some();
             let Some(so_far) = &goal.so_far else { continue };
-            assert!(!has_both && goal.status == Status::Irregular, "{goal}");
+            assert!(!has_both && goal.status == Status::Irregular, "{goal:?}");
             let (low, high) = (so_far.lower.intended_pps, so_far.upper.intended_pps);
             let forwarded = 1.0 - goal.goal.loss_ratio.get();
             assert!(low * forwarded < 1_000_001.0 && high * forwarded > 1e6, "{low} {high}");
             assert!((so_far.relative_width - (high - low) / high).abs() < 1e-12);
             assert!(so_far.duration_sum < goal.goal.duration_sum);
-            assert!(goal.to_string().contains(" s per load, lower bound "), "{goal}");
             coarser += 1;
         }
     }
@@ -83,8 +82,8 @@ fn what_is_held_far_below_what_the_generator_could_not_send_is_no_result_that_sa
         let goal = &finished.outcome.goals[0];
         let (is_over, width) = (finished.outcome.ended == End::Complete, goal.relative_width);
         let is_near = width.is_some_and(|width| width <= 0.005 + 1e-9);
-        assert_eq!(goal.status == Status::AtLeast, is_over || is_near, "{goal}");
-        assert_eq!(goal.reason == Some(Reason::GeneratorFellShort), is_over || is_near, "{goal}");
+        assert_eq!(goal.status == Status::AtLeast, is_over || is_near, "{goal:?}");
+        assert_eq!(goal.reason == Some(Reason::GeneratorFellShort), is_over || is_near, "{goal:?}");
         assert!(goal.status == Status::AtLeast || !finished.outcome.numbers.pdr.at_least);
         assert!(goal.conditional_throughput_pps.is_none() || goal.status != Status::AtLeast);
         early += u32::from(width.is_some() && !is_near);

@@ -81,7 +81,7 @@ proptest! {
             }
             if outcome.ended == End::Complete {
                 let is_open = matches!(goal.reason, Some(Reason::Ended { .. }));
-                prop_assert!(!is_open, "{goal} {:?}", finished.trials.iter().map(|trial| (trial.intended_pps, trial.duration_s, trial.loss_ratio)).collect::<Vec<_>>());
+                prop_assert!(!is_open, "{goal:?} {:?}", finished.trials.iter().map(|trial| (trial.intended_pps, trial.duration_s, trial.loss_ratio)).collect::<Vec<_>>());
             }
         }
     }

@@ -21,7 +21,7 @@ fn searches(method: &str, capacity: f64, searches: u32, seed: u64) -> Vec<Search
 }
 
 fn ranked(outcomes: &[SearchOutcome]) -> Ranking {
-    let mut all = ranking::of(outcomes);
+    let mut all = ranking::rankings(outcomes);
     assert_eq!(all.len(), 1, "{all:?}");
     let ranking = all.remove(0);
     assert!(ranking.methods.iter().all(|ranked| !ranked.trials.is_empty()));
@@ -39,7 +39,7 @@ fn one_search_of_each_method_says_no_order_however_far_they_lie_apart() {
     let methods: Vec<String> = ranking.methods.iter().map(|ranked| ranked.method.to_string()).collect();
     assert_eq!((&*methods[0], &*methods[3], ranking.methods[0].upper[0]), ("af-xdp", "recv", f64::INFINITY));
     assert_eq!((ranking.fewest(), ranking.needed, ranking.is_above_next(0)), (1, 5, None));
-    assert!(ranking::of(&outcomes[..1]).is_empty());
+    assert!(ranking::rankings(&outcomes[..1]).is_empty());
     // As often as it takes for six comparisons.
     let often: Vec<_> = (1..=5)
         .flat_map(|nth| outcomes.iter().map(move |one| SearchOutcome { nth: Some(nth), ..one.clone() }))

@@ -1,7 +1,7 @@
 //! Searches that go on from the trials of an earlier run.
 
 use super::paths::{Path, plan, run, stopped};
-use crate::for_tests::Collected;
+use crate::for_tests::{Collected, conclusion};
 use crate::search;
 use crate::search::{Finished, Stored};
 use capbench_judge::search::{End, SearchPlan};
@@ -57,9 +57,8 @@ fn a_search_that_a_trial_ended_goes_on_without_it() {
     let mut path = Path { trials: 7, ..path };
     let second = search::run(&plan, "a path", &mut path, stored(&first.trials), &mut record).unwrap();
     assert_eq!(second.outcome.ended, End::Complete);
-    let bounds = |finished: &Finished| -> Vec<String> {
-        finished.outcome.goals.iter().map(ToString::to_string).collect()
-    };
+    let bounds =
+        |finished: &Finished| -> Vec<String> { finished.outcome.goals.iter().map(conclusion).collect() };
     assert_eq!(bounds(&second), bounds(&whole));
     assert_eq!(second.outcome.trials[..7], [1, 2, 3, 4, 5, 6, 8]);
     assert_eq!(record.trials.len(), whole.trials.len() - 6);

@@ -3,6 +3,7 @@
 mod bench;
 mod false_alarms;
 mod members;
+mod rfc2544;
 mod search;
 mod soak;
 mod sweep;

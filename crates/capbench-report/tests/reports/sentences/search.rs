@@ -1,6 +1,12 @@
-//! What is said of searches.
+//! What searches of simulated paths show.
 
-use capbench_judge::search::{SearchOutcome, SearchPlan, parse};
+use capbench_judge::finding::Finding as Fact;
+use capbench_judge::finding::search::{
+    DisturbedTrials, GoalFact, GoalLosses, RankedMethod, SearchFinding, TooFewSearches,
+};
+use capbench_judge::limit::Limit;
+use capbench_judge::search::ranking::Repeated;
+use capbench_judge::search::{LossNumbers, SearchOutcome, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::units::ByteCount;
@@ -35,8 +41,26 @@ fn found(searches: Vec<SearchOutcome>) -> Vec<Finding> {
     sentences::find(&Results { searches, ..run_of(Vec::new()) })
 }
 
-fn said(searches: Vec<SearchOutcome>) -> String {
-    found(searches).into_iter().map(|finding| finding.text).collect::<Vec<_>>().join("\n")
+/// The facts that the findings say.
+fn facts(searches: Vec<SearchOutcome>) -> Vec<SearchFinding> {
+    let mut facts = Vec::new();
+    for finding in found(searches) {
+        if let Some(Fact::Search(fact)) = finding.fact {
+            facts.push(fact);
+        }
+    }
+    facts
+}
+
+/// What goals of these searches have in common.
+fn of_goals(searches: Vec<SearchOutcome>) -> Vec<GoalFact> {
+    let mut shown = Vec::new();
+    for fact in facts(searches) {
+        if let SearchFinding::Goals { shows, .. } = fact {
+            shown.push(shows);
+        }
+    }
+    shown
 }
 
 #[test]
@@ -55,87 +79,113 @@ fn what_was_found_is_said_with_its_trials() {
     insta::assert_snapshot!(text.join("\n"));
 }
 
-#[test]
-fn the_numbers_are_said_together_even_where_nothing_is_held() {
-    let numbers = |goals: &str, capacity: f64| -> String {
-        let text = said(vec![search(goals, &mut path(2e6, capacity))]);
-        let lines: Vec<&str> = text.lines().filter(|line| line.contains("; NDR ")).collect();
-        assert_eq!(lines.len(), 1, "{text}");
-        lines[0].into()
-    };
-    let text = numbers("ndr", 400.0);
-    for part in [
-        "no trial sent and delivered every frame, not even at 1,000 packets/s; NDR below 1,000 packets/s; PDR ",
-        "is unknown",
-    ] {
-        assert!(text.contains(part), "{part} in {text}");
+/// The numbers of a search for these goals on a path of this capacity.
+fn numbers(goals: &str, capacity: f64) -> LossNumbers {
+    let mut all = Vec::new();
+    for fact in facts(vec![search(goals, &mut path(2e6, capacity))]) {
+        if let SearchFinding::Numbers { strict_lossless, ndr, pdr, loss_events, .. } = fact {
+            all.push(LossNumbers { strict_lossless, ndr, pdr, loss_events });
+        }
     }
-    let text = numbers("mine:from=ndr,width=1%", 1e6);
-    assert!(text.contains("s of trials, goal mine); PDR ") && text.contains("; up to "), "{text}");
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0)
 }
 
 #[test]
-fn what_the_host_disturbed_is_said() {
+fn the_numbers_are_known_together_even_where_nothing_is_held() {
+    let none = numbers("ndr", 400.0);
+    for held in [&none.strict_lossless, &none.ndr] {
+        assert_eq!((held.pps, held.upper_pps), (None, Some(1000.0)), "{held:?}");
+    }
+    assert_eq!(none.loss_events, None);
+    let other = numbers("mine:from=ndr,width=1%", 1e6);
+    assert_eq!((other.ndr.by.as_str(), other.pdr.by.as_str()), ("mine", "pdr"));
+    assert!(other.ndr.pps.is_some() && other.loss_events.is_some(), "{other:?}");
+}
+
+#[test]
+fn trials_that_the_host_disturbed_put_bounds_in_doubt() {
     let mut outcome = search("ndr", &mut path(2e6, 4e5));
+    assert!(!of_goals(vec![outcome.clone()]).iter().any(|fact| matches!(fact, GoalFact::Doubts { .. })));
     let lower = outcome.goals[0].lower.as_mut().unwrap();
     lower.disturbed.clone_from(&lower.trials);
-    let (disturbed, all) =
-        (lower.trials.len(), lower.trials.len() + outcome.goals[0].upper.as_ref().unwrap().trials.len());
-    let events = outcome.numbers.loss_events.as_mut().unwrap();
-    (events.set_aside, events.set_aside_lossy) = (2, 1);
-    let text = said(vec![outcome]);
-    for part in [
-        format!("goal ndr: the host disturbed {disturbed} of the {all} trials that decide the bounds."),
-        "the host disturbed 2 of these trials, which the search repeated (1 of them lost frames)".into(),
-    ] {
-        assert!(text.contains(&part), "{part} in {text}");
-    }
+    let disturbed = lower.trials.len();
+    let trials = disturbed + outcome.goals[0].upper.as_ref().unwrap().trials.len();
+    let doubts = GoalFact::Doubts { by_chance: None, disturbed: Some(DisturbedTrials { disturbed, trials }) };
+    assert!(of_goals(vec![outcome]).contains(&doubts));
 }
 
 #[test]
-fn what_lies_in_the_ring_is_said_to_be_no_throughput() {
+fn frames_in_the_ring_are_no_throughput() {
     let method = SimulatedMethod::new("packet-v3", 2e5).room(Room::Slots(ByteCount(128)));
-    let text = said(vec![search("ndr", &mut SimulatedLaboratory::new(1e6, vec![method]))]);
-    for part in [
-        "were in buffers when sending ended",
-        "the limit is the application",
-        "only because buffers had room",
-    ] {
-        assert!(text.contains(part), "{part} in {text}");
-    }
+    let outcome = search("ndr", &mut SimulatedLaboratory::new(1e6, vec![method]));
+    let facts = facts(vec![outcome.clone()]);
+    assert!(facts.iter().any(|fact| matches!(fact, SearchFinding::Buffered { .. })), "{facts:?}");
+    let limits: Vec<GoalLosses> = of_goals(vec![outcome])
+        .into_iter()
+        .filter_map(|fact| match fact {
+            GoalFact::Losses(losses) => Some(losses),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(limits.len(), 1);
+    assert_eq!(limits[0].limit, Some(Limit::Application));
+    assert!(limits[0].backlogged.is_some_and(|backlogged| backlogged.decides()), "{limits:?}");
 }
 
 #[test]
-fn moments_of_loss_are_told_from_too_high_a_load() {
+fn moments_of_loss_are_distinguished_from_too_high_a_load() {
     let often = LossBursts { per_second: 0.9, frames: 300 };
-    let stalling = said(vec![search("ndr", &mut path(1.4e6, 1e6).bursts(3, often).showing_moments())]);
-    assert!(stalling.contains("the host stalls now and then"), "{stalling}");
-    let steady = said(vec![search("ndr", &mut path(1.4e6, 1e6).showing_moments())]);
-    assert!(!steady.contains("stalls"), "{steady}");
+    let stalls = |fact: &GoalFact| matches!(fact, GoalFact::Stalls { .. });
+    let stalling = of_goals(vec![search("ndr", &mut path(1.4e6, 1e6).bursts(3, often).showing_moments())]);
+    assert!(stalling.iter().any(stalls), "{stalling:?}");
+    let steady = of_goals(vec![search("ndr", &mut path(1.4e6, 1e6).showing_moments())]);
+    assert!(!steady.iter().any(stalls), "{steady:?}");
+}
+
+/// The ranking of methods.
+fn ranking(searches: Vec<SearchOutcome>) -> (Vec<RankedMethod>, Option<TooFewSearches>) {
+    for fact in facts(searches) {
+        if let SearchFinding::Ranking { goal, methods, too_few_searches } = fact {
+            assert_eq!(goal, "ndr");
+            return (methods, too_few_searches);
+        }
+    }
+    panic!("no ranking");
 }
 
 #[test]
-fn searches_of_a_set_up_are_said_together_and_methods_in_their_order() {
+fn searches_of_a_set_up_are_one_fact_and_methods_are_in_their_order() {
     let noise = Noise { per_trial: 0.01, ..Noise::default() };
     let methods = [("recv", 2e5), ("packet-v3", 1e6), ("packet-v2", 1e6)];
-    let own = methods.map(|(method, capacity)| SimulatedMethod::new(method, capacity));
-    let mut path = SimulatedLaboratory::new(1.4e6, own.to_vec()).noise(3, noise);
-    let all: Vec<SearchOutcome> = (1..=5)
-        .flat_map(|which| methods.map(|(method, _)| (which, method)))
-        .map(|(which, method)| nth(Some(which), method, "ndr", &mut path))
+    let simulated = methods.map(|(method, capacity)| SimulatedMethod::new(method, capacity));
+    let mut path = SimulatedLaboratory::new(1.4e6, simulated.to_vec()).noise(3, noise);
+    let mut all: Vec<SearchOutcome> = Vec::new();
+    for which in 1..=5 {
+        for (method, _) in methods {
+            all.push(nth(Some(which), method, "ndr", &mut path));
+        }
+    }
+    let mut once = all[..3].to_vec();
+    once.iter_mut().for_each(|search| search.nth = None);
+    let (order, too_few) = ranking(once);
+    assert_eq!(too_few, Some(TooFewSearches { searches: 1, needed: 5 }));
+    assert!(order.iter().all(|method| method.above_next.is_none()), "{order:?}");
+    assert!(order[0].method != "recv" && order[2].method == "recv", "{order:?}");
+    let (order, too_few) = ranking(all.clone());
+    assert_eq!(too_few, None);
+    let above: Vec<Option<bool>> = order.iter().map(|method| method.above_next).collect();
+    assert_eq!(above, [Some(false), Some(true), None]);
+    assert_eq!(order[2].method, "recv");
+    let repeated: Vec<Repeated> = facts(all)
+        .into_iter()
+        .filter_map(|fact| match fact {
+            SearchFinding::Repeated(repeated) => Some(repeated),
+            _ => None,
+        })
         .collect();
-    let once: Vec<SearchOutcome> =
-        all[..3].iter().map(|search| SearchOutcome { nth: None, ..search.clone() }).collect();
-    let text = said(once);
-    let order = text.lines().find(|line| line.starts_with("ndr by method")).unwrap();
-    assert!(order.starts_with("ndr by method, highest first, packets/s: packet-v"), "{order}");
-    let end = "; one search each: the order may be chance; 5 searches of each decide it.";
-    assert!(order.ends_with(end) && !order.contains("then"), "{order}");
-    let text = said(all);
-    assert!(
-        text.contains("recv, goal ndr, lower bounds: median ") && text.contains("5 searches: 5 regular."),
-        "{text}"
-    );
-    let order = text.lines().find(|line| line.starts_with("ndr by method")).unwrap();
-    assert!(order.contains(", not distinguished from packet-v") && order.contains(", then recv "), "{order}");
+    assert_eq!(repeated.len(), 3);
+    for repeated in repeated {
+        assert_eq!((repeated.searches, repeated.regular, repeated.irregular()), (5, 5, 0), "{repeated:?}");
+    }
 }

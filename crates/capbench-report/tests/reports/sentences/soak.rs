@@ -1,8 +1,10 @@
-//! What is said of soaks.
+//! What soaks show.
 
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
+use capbench_judge::finding::Finding as Fact;
+use capbench_judge::finding::soak::SoakFinding;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::soak::segment::Segment;
 use capbench_model::for_tests::setup;
@@ -15,9 +17,14 @@ use capbench_results::Results;
 
 use super::{run_of, trial};
 
-fn said(record: SoakRecord) -> String {
-    let found = sentences::find(&Results { soak: Some(record), ..run_of(Vec::new()) });
-    found.into_iter().map(|finding| finding.text).collect::<Vec<_>>().join("\n")
+fn facts(record: SoakRecord) -> Vec<SoakFinding> {
+    let mut facts = Vec::new();
+    for finding in sentences::find(&Results { soak: Some(record), ..run_of(Vec::new()) }) {
+        if let Some(Fact::Soak(fact)) = finding.fact {
+            facts.push(fact);
+        }
+    }
+    facts
 }
 
 #[test]
@@ -31,8 +38,9 @@ fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost(
         interval: Duration::from_secs(10),
     };
     let mut path = SimulatedLaboratory::new(1e6, vec![method]);
-    let text = said(plan.run(&mut path, &mut Collected::default()).unwrap().record);
-    assert!(text.contains("At the end of 10 of 10 segments"), "{text}");
+    let facts = facts(plan.run(&mut path, &mut Collected::default()).unwrap().record);
+    let buffered = |fact: &SoakFinding| matches!(fact, SoakFinding::Buffered { buffered_segments: 10, segments: 10, ratio, .. } if *ratio > 0.01);
+    assert!(facts.iter().any(buffered), "{facts:?}");
 }
 
 #[test]
@@ -45,6 +53,7 @@ fn reasons_for_care_beyond_those_stored_are_counted() {
         let trial = TrialResult { noise, ..one.clone() };
         record.add(Segment { number: number + 1, began_unix_s: 0.0, resident_bytes: None, trial });
     }
-    let text = said(record);
-    assert!(text.contains("Further reasons of noise came up 37 times"), "{text}");
+    let facts = facts(record);
+    let further = SoakFinding::FurtherNoise { reports: 37, stored_reasons: 64 };
+    assert!(facts.contains(&further), "{facts:?}");
 }

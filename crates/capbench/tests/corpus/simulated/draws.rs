@@ -21,7 +21,7 @@ use capbench_plan::sweep::{Axis, MemberCount, Point, SweepPlan};
 
 use super::Definition;
 use super::plans::{concluded, of_bench, of_soak, swept};
-use crate::imports::Results;
+use crate::imports::{Results, sentences};
 
 const METHODS: [&str; 3] = ["recv", "packet-v2", "packet-v3"];
 
@@ -215,7 +215,7 @@ fn rfc2544(draws: &mut Draws) -> Results {
     suite.run(&Setup { method, ..setup(64) }, &mut draws.host(methods), &mut collected).unwrap();
     let mut run = crate::runs::results(&["rfc2544", "--quick"], collected.trials);
     run.rfc2544 = collected.tested;
-    run.not_measured = collected.not_measured;
+    run.not_measured = sentences::not_measured(&collected.untested);
     concluded(run)
 }
 

@@ -209,7 +209,7 @@ fn rfc2544(path: &mut dyn Laboratory, _: u64) -> Results {
     let mut run = crate::runs::results(&["rfc2544", "--quick"], collected.trials);
     run.searches = collected.searches;
     run.rfc2544 = collected.tested;
-    run.not_measured = collected.not_measured;
+    run.not_measured = sentences::not_measured(&collected.untested);
     concluded(run)
 }
 

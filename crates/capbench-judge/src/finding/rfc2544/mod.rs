@@ -1,0 +1,209 @@
+//! Facts about tests of RFC 2544: the throughput, whether other tests contradict it, and the results of the tests.
+//!
+//! | file | about |
+//! |---|---|
+//! | `test_fact` | the result of a test |
+
+mod test_fact;
+
+pub use test_fact::{LossAtLoad, TestFact, Way};
+
+use capbench_model::saved::{SavedMethod, SavedPlacement};
+use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
+
+use super::search::SetUp;
+use crate::rfc2544::{Found, Tested};
+use crate::search::{GoalResult, Reason, SearchOutcome, Status};
+
+/// Loads of one rate differ by less than one frame: by up to this share.
+const SAME_LOAD: f64 = 1e-3;
+
+/// A throughput, and a trial of another test that lost frames at or below it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contradiction {
+    /// The throughput, frames per second.
+    pub throughput_pps: f64,
+    /// The share of frames that the trial lost.
+    pub loss_ratio: f64,
+    /// Its load, frames per second.
+    pub at_pps: f64,
+    /// The trials of both.
+    pub trials: Vec<u32>,
+}
+
+impl Contradiction {
+    /// The trial that lost the largest share at a load that the search found to be lossless.
+    pub fn find(search: &SearchOutcome, goal: &GoalResult, trials: &[TrialResult]) -> Option<Self> {
+        let lower = goal.lower.as_ref()?;
+        let mut worst: Option<&TrialResult> = None;
+        for trial in trials {
+            let is_lossy = trial.verdict != Verdict::Invalid && trial.lost() > 0;
+            let is_below = trial.offered_pps <= lower.achieved_pps * (1.0 + SAME_LOAD);
+            if !is_lossy || !is_below || !is_of_other_test(trial, search) {
+                continue;
+            }
+            if worst.is_none_or(|worst| worst.sent_loss_ratio() <= trial.sent_loss_ratio()) {
+                worst = Some(trial);
+            }
+        }
+        let worst = worst?;
+        let mut trials = lower.trials.clone();
+        trials.push(worst.number);
+        Some(Self {
+            throughput_pps: lower.achieved_pps,
+            loss_ratio: worst.sent_loss_ratio(),
+            at_pps: worst.offered_pps,
+            trials,
+        })
+    }
+}
+
+/// Whether a trial tested frame loss or latency in the set-up of a search.
+fn is_of_other_test(trial: &TrialResult, search: &SearchOutcome) -> bool {
+    let profile = &trial.profile;
+    matches!(trial.phase, Phase::FrameLoss | Phase::Latency)
+        && search.method.as_ref() == Some(&profile.method)
+        && search.frame_size.as_ref() == Some(&profile.frame_size)
+        && search.placement.as_ref() == Some(&profile.placement)
+}
+
+/// The throughput of a set-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Throughput {
+    /// The set-up.
+    pub set_up: SetUp,
+    /// What the search found.
+    pub found: FoundThroughput,
+    /// The trials of the lower bound.
+    pub trials: Vec<u32>,
+}
+
+/// What a search for the throughput found, frames per second.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FoundThroughput {
+    /// No load was sustained.
+    Nothing,
+    /// A regular result.
+    Regular {
+        /// The throughput.
+        pps: f64,
+    },
+    /// The throughput may be higher.
+    AtLeast {
+        /// The load that was sustained.
+        pps: f64,
+        /// Why no more is known.
+        reason: Option<Reason>,
+    },
+    /// The search did not settle it.
+    NotSettled {
+        /// The load that was sustained.
+        pps: f64,
+    },
+}
+
+/// The result of a test, and what it tested.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestResult {
+    /// What it tested, if the tests of the run have several set-ups.
+    pub set_up: Option<TestSetUp>,
+    /// The result.
+    pub fact: TestFact,
+    /// Its trials.
+    pub trials: Vec<u32>,
+}
+
+/// What a test tested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestSetUp {
+    /// The method.
+    pub method: SavedMethod,
+    /// The frame size.
+    pub frame_size: SizeLabel,
+    /// The placement.
+    pub placement: SavedPlacement,
+}
+
+impl TestSetUp {
+    fn of_test(tested: &Tested) -> Self {
+        Self {
+            method: tested.method.clone(),
+            frame_size: tested.frame_size.clone(),
+            placement: tested.placement.clone(),
+        }
+    }
+}
+
+/// An answer to the question of a run of RFC 2544.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rfc2544Answer {
+    /// A throughput at or below which other trials of the run lost frames.
+    NotRepeatable {
+        /// The set-up.
+        set_up: SetUp,
+        /// The throughput, and the trial.
+        contradiction: Contradiction,
+    },
+    /// The throughput of each set-up.
+    Throughput(Vec<Throughput>),
+    /// Frame loss rate and back-to-back frames.
+    Loss(Vec<TestResult>),
+    /// Latency and system recovery.
+    Time(Vec<TestResult>),
+}
+
+/// The answers, the verdict first.
+pub fn answers(searches: &[SearchOutcome], tests: &[Tested], trials: &[TrialResult]) -> Vec<Rfc2544Answer> {
+    let mut answers = Vec::new();
+    answers.extend(not_repeatable(searches, trials).or_else(|| throughput(searches)));
+    let mut loss = Vec::new();
+    let mut time = Vec::new();
+    let has_several = tests.iter().any(|tested| TestSetUp::of_test(tested) != TestSetUp::of_test(&tests[0]));
+    for tested in tests {
+        let Some(fact) = TestFact::of_outcome(&tested.found) else { continue };
+        let set_up = has_several.then(|| TestSetUp::of_test(tested));
+        let result = TestResult { set_up, fact, trials: tested.trials.clone() };
+        match tested.found {
+            Found::FrameLoss(_) | Found::BackToBack(_) => loss.push(result),
+            Found::Latency(_) | Found::Recovery(_) => time.push(result),
+        }
+    }
+    if !loss.is_empty() {
+        answers.push(Rfc2544Answer::Loss(loss));
+    }
+    if !time.is_empty() {
+        answers.push(Rfc2544Answer::Time(time));
+    }
+    answers
+}
+
+fn not_repeatable(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<Rfc2544Answer> {
+    for search in searches {
+        let Some(goal) = search.goals.first() else { continue };
+        if let Some(contradiction) = Contradiction::find(search, goal, trials) {
+            return Some(Rfc2544Answer::NotRepeatable { set_up: SetUp::of_search(search), contradiction });
+        }
+    }
+    None
+}
+
+fn throughput(searches: &[SearchOutcome]) -> Option<Rfc2544Answer> {
+    let mut all = Vec::new();
+    for search in searches {
+        let Some(goal) = search.goals.first() else { continue };
+        let found = match &goal.lower {
+            None => FoundThroughput::Nothing,
+            Some(lower) => {
+                let pps = lower.achieved_pps;
+                match goal.status {
+                    Status::Regular => FoundThroughput::Regular { pps },
+                    Status::AtLeast => FoundThroughput::AtLeast { pps, reason: goal.reason.clone() },
+                    Status::Irregular => FoundThroughput::NotSettled { pps },
+                }
+            }
+        };
+        let trials = goal.lower.as_ref().map_or_else(Vec::new, |lower| lower.trials.clone());
+        all.push(Throughput { set_up: SetUp::of_search(search), found, trials });
+    }
+    if all.is_empty() { None } else { Some(Rfc2544Answer::Throughput(all)) }
+}

@@ -1,0 +1,248 @@
+//! Facts about searches.
+//!
+//! | file | about |
+//! |---|---|
+//! | `goals` | the limit of each goal, the doubts about its bounds, and the bounds |
+//! | `answers` | the answers to the question of a run of searches |
+
+mod answers;
+mod goals;
+
+pub use answers::{
+    FoundLoad, LimitOfMethods, MethodLoad, SearchAnswer, SetUp, SustainedLoads, UnsettledGoal, answers,
+};
+pub use goals::{BoundsByChance, CoarserBounds, DisturbedTrials, GoalFact, GoalLosses};
+
+use capbench_model::saved::SavedMethod;
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Found, Scene};
+use crate::search::ranking::{self, Ranking, Repeated};
+use crate::search::{Buffered, End, Held, LossEvents, MaximumSource, Reason, SearchOutcome, Status};
+
+/// A fact about one search, or about several together. Loads are frames per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum SearchFinding {
+    /// The order of several methods by one goal.
+    Ranking {
+        /// The goal's name.
+        goal: String,
+        /// The methods, highest first.
+        methods: Vec<RankedMethod>,
+        /// With too few searches of each method, chance can explain any order: how many there are, and how many decide it.
+        too_few_searches: Option<TooFewSearches>,
+    },
+    /// The results of a set-up that was searched several times.
+    Repeated(Repeated),
+    /// What goals have in common.
+    Goals {
+        /// The method of the search; absent if no trial was run.
+        method: Option<SavedMethod>,
+        /// Names of the goals.
+        goals: Vec<String>,
+        /// What they have in common.
+        shows: GoalFact,
+    },
+    /// The numbers that belong together: without loss, NDR, PDR, and how often frames are lost.
+    Numbers {
+        /// The method of the search; absent if no trial was run.
+        method: Option<SavedMethod>,
+        /// The highest load without a loss.
+        strict_lossless: Held,
+        /// The no-drop rate.
+        ndr: Held,
+        /// The partial-drop rate.
+        pdr: Held,
+        /// How often frames were lost; absent if the trials do not show it.
+        loss_events: Option<LossEvents>,
+    },
+    /// The bounds of a goal.
+    Bounds {
+        /// The method of the search; absent if no trial was run.
+        method: Option<SavedMethod>,
+        /// The goal's name.
+        goal: String,
+        /// The quality of the result.
+        status: Status,
+        /// The load that the lower bound offered; absent without a lower bound.
+        lower_pps: Option<f64>,
+        /// The intended load of the upper bound; absent without an upper bound.
+        upper_pps: Option<f64>,
+        /// Why the result is not regular; absent if it is.
+        reason: Option<Reason>,
+        /// Bounds of a coarser target, if the search ended before the goal had both.
+        so_far: Option<CoarserBounds>,
+        /// The rate forwarded at the lower bound; absent if it is not below the lower bound.
+        conditional_throughput_pps: Option<f64>,
+    },
+    /// A goal without any bound.
+    NoBounds {
+        /// The method of the search; absent if no trial was run.
+        method: Option<SavedMethod>,
+        /// The goal's name.
+        goal: String,
+        /// Why.
+        reason: Reason,
+    },
+    /// The highest load of the search, after a self-test of the generator.
+    MaximumLoad {
+        /// The load.
+        load_pps: f64,
+        /// Its origin.
+        source: MaximumSource,
+        /// Whether the generator sent everything at that load.
+        sustained: bool,
+        /// What it sent without a plan.
+        unpaced_pps: f64,
+    },
+    /// Trials lost nothing only because buffers had room.
+    Buffered {
+        /// The method of the search; absent if no trial was run.
+        method: Option<SavedMethod>,
+        /// The trials.
+        buffered: Buffered,
+    },
+    /// The search is incomplete.
+    Incomplete {
+        /// The method of the search; absent if no trial was run.
+        method: Option<SavedMethod>,
+        /// How it ended.
+        end: End,
+    },
+}
+
+/// A method in a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RankedMethod {
+    /// The method.
+    pub method: SavedMethod,
+    /// The lowest lower bound of its searches.
+    pub least_pps: f64,
+    /// The highest upper bound of its searches; absent if a search found no limit of the method.
+    pub most_pps: Option<f64>,
+    /// Whether it is above the next method by more than chance explains; absent with too few searches, and for the last method.
+    pub above_next: Option<bool>,
+}
+
+/// Searches of each method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TooFewSearches {
+    /// The searches of the method with the fewest.
+    pub searches: usize,
+    /// How many of each method decide the order.
+    pub needed: usize,
+}
+
+/// All facts about the searches of a run: methods against each other, searches of one set-up together, and each search alone.
+pub fn find(searches: &[SearchOutcome]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for ranking in ranking::rankings(searches) {
+        found.push(found_ranking(&ranking));
+    }
+    for repeated in ranking::repeated(searches) {
+        found.push(found_repeated(repeated));
+    }
+    for search in searches {
+        found.extend(of_search(search));
+    }
+    found
+}
+
+fn found_ranking(ranking: &Ranking) -> Found {
+    let mut methods = Vec::new();
+    let mut trials = Vec::new();
+    for (nth, ranked) in ranking.methods.iter().enumerate() {
+        let is_last = nth + 1 == ranking.methods.len();
+        let most_pps = ranked.upper.iter().copied().fold(0.0, f64::max);
+        methods.push(RankedMethod {
+            method: ranked.method.clone(),
+            least_pps: ranked.lower.iter().copied().fold(f64::INFINITY, f64::min),
+            most_pps: most_pps.is_finite().then_some(most_pps),
+            above_next: if is_last { None } else { ranking.is_above_next(nth) },
+        });
+        trials.extend(ranked.trials.iter().copied());
+    }
+    let too_few = TooFewSearches { searches: ranking.fewest(), needed: ranking.needed };
+    let fact = SearchFinding::Ranking {
+        goal: ranking.goal.clone(),
+        methods,
+        too_few_searches: (!ranking.is_told()).then_some(too_few),
+    };
+    let scene = ranking.frame_size.clone().zip(ranking.placement.clone());
+    let scene = scene.map(|(frame_size, placement)| Scene { frame_size, placement });
+    Found { scene, fact: Finding::Search(fact), trials: each_once(trials) }
+}
+
+fn found_repeated(repeated: Repeated) -> Found {
+    let scene = Scene { frame_size: repeated.frame_size.clone(), placement: repeated.placement.clone() };
+    let trials = each_once(repeated.trials.clone());
+    Found { scene: Some(scene), fact: Finding::Search(SearchFinding::Repeated(repeated)), trials }
+}
+
+/// What limits each goal, the related numbers, doubts, the bounds, and the limit of the search.
+fn of_search(search: &SearchOutcome) -> Vec<Found> {
+    let mut found = goals::shared(search, goals::losses);
+    found.push(numbers(search));
+    found.extend(goals::shared(search, goals::doubts));
+    found.extend(goals::shared(search, goals::stalls));
+    for goal in &search.goals {
+        found.push(goals::bounds(search, goal));
+    }
+    found.extend(maximum_load(search));
+    if let Some(buffered) = &search.buffered {
+        let fact = SearchFinding::Buffered { method: search.method.clone(), buffered: buffered.clone() };
+        found.push(in_scene(search, fact, buffered.trials.clone()));
+    }
+    if search.ended != End::Complete {
+        let fact = SearchFinding::Incomplete { method: search.method.clone(), end: search.ended.clone() };
+        found.push(in_scene(search, fact, search.trials.clone()));
+    }
+    found
+}
+
+fn numbers(search: &SearchOutcome) -> Found {
+    let numbers = &search.numbers;
+    let mut trials = Vec::new();
+    for held in [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr] {
+        trials.extend(held.trials.iter().copied());
+    }
+    let mut trials = each_once(trials);
+    if trials.is_empty() {
+        trials.clone_from(&search.trials);
+    }
+    let fact = SearchFinding::Numbers {
+        method: search.method.clone(),
+        strict_lossless: numbers.strict_lossless.clone(),
+        ndr: numbers.ndr.clone(),
+        pdr: numbers.pdr.clone(),
+        loss_events: numbers.loss_events.clone(),
+    };
+    in_scene(search, fact, trials)
+}
+
+fn maximum_load(search: &SearchOutcome) -> Option<Found> {
+    let maximum = search.maximum.as_ref()?;
+    let self_test = maximum.self_test.as_ref()?;
+    let fact = SearchFinding::MaximumLoad {
+        load_pps: maximum.load_pps.get(),
+        source: maximum.source,
+        sustained: self_test.held,
+        unpaced_pps: self_test.unpaced_pps,
+    };
+    Some(in_scene(search, fact, self_test.tries.iter().map(|one| one.trial).collect()))
+}
+
+/// A fact about a search in its scene.
+fn in_scene(search: &SearchOutcome, fact: SearchFinding, trials: Vec<u32>) -> Found {
+    let scene = search.frame_size.clone().zip(search.placement.clone());
+    let scene = scene.map(|(frame_size, placement)| Scene { frame_size, placement });
+    Found { scene, fact: Finding::Search(fact), trials }
+}
+
+/// Numbers of trials in order, each once.
+fn each_once(mut trials: Vec<u32>) -> Vec<u32> {
+    trials.sort_unstable();
+    trials.dedup();
+    trials
+}

@@ -1,0 +1,130 @@
+//! The answers of a soak: whether the load was sustained, when frames were lost, and why the result is in doubt.
+
+use std::cmp::Reverse;
+
+use capbench_model::places::Place;
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
+use capbench_model::trial::{SizeLabel, TrialResult};
+
+use super::NOTED;
+use crate::soak::record::{Interval, LossEvent, SoakRecord};
+
+/// An answer to the question of a soak.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SoakAnswer {
+    /// What was lost of what was sent.
+    Loss {
+        /// What was measured; absent without a trial.
+        set_up: Option<SoakSetUp>,
+        /// Lost frames.
+        lost: u64,
+        /// Sent frames.
+        sent: u64,
+        /// Lost frames as a share of the sent ones.
+        loss_ratio: f64,
+        /// The intended load, frames per second.
+        intended_pps: f64,
+        /// Time of sending, in seconds.
+        sending_s: f64,
+        /// The planned time of sending, in seconds, if the soak was cut short.
+        cut_from_s: Option<f64>,
+    },
+    /// When and where frames were lost.
+    WhenLost {
+        /// Segments with loss.
+        lossy_segments: u64,
+        /// All segments.
+        segments: u64,
+        /// Bursts of loss; absent if frames were not inspected one by one.
+        bursts: Option<u64>,
+        /// The places with their lost frames, most first.
+        places: Vec<(Place, u64)>,
+        /// The largest burst that is stored.
+        largest: Option<LossEvent>,
+    },
+    /// Why the result does not show a sustained load.
+    Doubts {
+        /// Share of the intended frames that was not sent, if it matters.
+        unsent_ratio: Option<f64>,
+        /// Share of the sent frames that was delivered only because the generator pauses, if it matters.
+        buffered_ratio: Option<f64>,
+        /// Frames that no counter explains, unless there are none.
+        unexplained: Option<i64>,
+        /// Segments whose ledger contradicts itself.
+        invalid_segments: u64,
+    },
+}
+
+/// What a soak measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoakSetUp {
+    /// The method.
+    pub method: SavedMethod,
+    /// The frame size.
+    pub frame_size: SizeLabel,
+    /// The placement.
+    pub placement: SavedPlacement,
+    /// The work per packet.
+    pub work: SavedWork,
+}
+
+impl SoakSetUp {
+    fn of_trial(trial: &TrialResult) -> Self {
+        let profile = &trial.profile;
+        Self {
+            method: profile.method.clone(),
+            frame_size: profile.frame_size.clone(),
+            placement: profile.placement.clone(),
+            work: profile.work.clone(),
+        }
+    }
+}
+
+/// The answers, the verdict first.
+pub fn answers(record: &SoakRecord) -> Vec<SoakAnswer> {
+    let Some(whole) = &record.whole else { return Vec::new() };
+    let is_cut = whole.sending_s < record.planned_s * (1.0 - NOTED);
+    let mut answers = vec![SoakAnswer::Loss {
+        set_up: record.kept.first().map(SoakSetUp::of_trial),
+        lost: whole.lost(),
+        sent: whole.counts.sent,
+        loss_ratio: whole.lost() as f64 / whole.counts.sent.max(1) as f64,
+        intended_pps: record.intended_pps,
+        sending_s: whole.sending_s,
+        cut_from_s: is_cut.then_some(record.planned_s),
+    }];
+    if whole.lost() > 0 {
+        answers.push(when_lost(record, whole));
+    }
+    answers.extend(doubts(record, whole));
+    answers
+}
+
+fn when_lost(record: &SoakRecord, whole: &Interval) -> SoakAnswer {
+    let mut places: Vec<(Place, u64)> = Vec::new();
+    for (place, frames) in &whole.lost {
+        if *frames > 0 {
+            places.push((*place, *frames));
+        }
+    }
+    places.sort_by_key(|(_, frames)| Reverse(*frames));
+    SoakAnswer::WhenLost {
+        lossy_segments: whole.lossy,
+        segments: whole.segments,
+        bursts: (record.bursts > 0).then_some(record.bursts),
+        places,
+        largest: record.events.iter().max_by_key(|event| event.frames).copied(),
+    }
+}
+
+fn doubts(record: &SoakRecord, whole: &Interval) -> Option<SoakAnswer> {
+    let unsent_ratio = Some(record.unsent_ratio()).filter(|ratio| *ratio > NOTED);
+    let buffered_ratio = Some(record.untaken_ratio()).filter(|ratio| *ratio > NOTED);
+    let unexplained = Some(whole.counts.unexplained).filter(|packets| *packets != 0);
+    let invalid_segments = whole.invalid;
+    let is_clear = unsent_ratio.is_none() && buffered_ratio.is_none() && unexplained.is_none();
+    if is_clear && invalid_segments == 0 {
+        return None;
+    }
+    Some(SoakAnswer::Doubts { unsent_ratio, buffered_ratio, unexplained, invalid_segments })
+}

@@ -1,0 +1,170 @@
+//! Facts about a soak: what was lost, and whether the account of it is whole.
+//!
+//! | file | about |
+//! |---|---|
+//! | `answers` | whether the load was sustained, and when frames were lost |
+
+mod answers;
+#[cfg(test)]
+mod tests;
+
+pub use answers::{SoakAnswer, SoakSetUp, answers};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Found};
+use crate::soak::record::{Interval, SoakRecord};
+
+/// Share of the frames from which on unsent or buffered frames put the result in doubt, and of the planned time from which on
+/// the soak was cut short.
+const NOTED: f64 = 1e-3;
+
+/// A fact about a soak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum SoakFinding {
+    /// The segment that lost most.
+    WorstSegment {
+        /// Its start, in seconds of sending since the soak began.
+        from_s: f64,
+        /// Its lost frames.
+        lost: u64,
+        /// Its sent frames.
+        sent: u64,
+        /// Most frames that were lost within 100 ms; absent if frames were not inspected one by one.
+        worst_100ms_lost: Option<u64>,
+    },
+    /// Bursts of loss are stored with their time.
+    StoredBursts {
+        /// All bursts.
+        bursts: u64,
+        /// Stored ones.
+        stored: u64,
+    },
+    /// Frames were delivered only because the generator paused between segments.
+    Buffered {
+        /// Segments at whose end frames were in buffers.
+        buffered_segments: u64,
+        /// All segments.
+        segments: u64,
+        /// Longest time that the application was behind, in seconds.
+        behind_s: f64,
+        /// These frames.
+        frames: u64,
+        /// Sent frames.
+        sent: u64,
+        /// Share of the sent frames.
+        ratio: f64,
+    },
+    /// The generator left frames unsent, too few to matter.
+    FewUnsent {
+        /// Unsent frames.
+        unsent: u64,
+        /// Intended frames.
+        intended: u64,
+    },
+    /// Counters explain every packet.
+    AllExplained,
+    /// The account contradicts itself.
+    Unexplained {
+        /// Packets that no counter explains; below 0 if counters show more than was lost.
+        packets: i64,
+        /// Segments whose ledger contradicts itself.
+        invalid_segments: u64,
+    },
+    /// Frames arrived that are not delivered ones, or not in order.
+    OddFrames {
+        /// Frames of other senders.
+        foreign: u64,
+        /// Duplicate frames.
+        duplicates: u64,
+        /// Frames that arrived after a later one.
+        reordered: u64,
+        /// Frames cut short.
+        truncated: u64,
+        /// Frames damaged.
+        corrupt: u64,
+    },
+    /// Segments are noisy.
+    Noisy {
+        /// Why, as their trials say.
+        reason: String,
+        /// How many segments.
+        segments: u64,
+    },
+    /// Noise for reasons that are not stored.
+    FurtherNoise {
+        /// Reports of such reasons.
+        reports: u64,
+        /// Stored reasons.
+        stored_reasons: usize,
+    },
+}
+
+/// All facts about a soak.
+pub fn find(record: &SoakRecord) -> Vec<Found> {
+    let Some(whole) = &record.whole else { return Vec::new() };
+    let mut facts = Vec::new();
+    if let Some(worst) = &record.worst {
+        facts.push(SoakFinding::WorstSegment {
+            from_s: worst.from_s,
+            lost: worst.lost(),
+            sent: worst.counts.sent,
+            worst_100ms_lost: worst.worst_100ms_lost,
+        });
+    }
+    if !record.events.is_empty() {
+        facts.push(SoakFinding::StoredBursts { bursts: record.bursts, stored: record.events.len() as u64 });
+    }
+    if whole.buffered > 0 {
+        facts.push(SoakFinding::Buffered {
+            buffered_segments: whole.buffered,
+            segments: whole.segments,
+            behind_s: whole.behind_s,
+            frames: whole.untaken,
+            sent: whole.counts.sent,
+            ratio: record.untaken_ratio(),
+        });
+    }
+    let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
+    if unsent > 0 && record.unsent_ratio() <= NOTED {
+        facts.push(SoakFinding::FewUnsent { unsent, intended: whole.counts.intended });
+    }
+    facts.push(explained(whole));
+    facts.extend(odd_frames(whole));
+    for (reason, segments) in &record.noise {
+        facts.push(SoakFinding::Noisy { reason: reason.clone(), segments: *segments });
+    }
+    if record.further_noise > 0 {
+        let stored_reasons = record.noise.len();
+        facts.push(SoakFinding::FurtherNoise { reports: record.further_noise, stored_reasons });
+    }
+    let mut found = Vec::new();
+    for fact in facts {
+        found.push(Found::new(Finding::Soak(fact), kept_trials(record)));
+    }
+    found
+}
+
+fn explained(whole: &Interval) -> SoakFinding {
+    let packets = whole.counts.unexplained;
+    if packets == 0 && whole.invalid == 0 {
+        return SoakFinding::AllExplained;
+    }
+    SoakFinding::Unexplained { packets, invalid_segments: whole.invalid }
+}
+
+fn odd_frames(whole: &Interval) -> Option<SoakFinding> {
+    let counts = &whole.counts;
+    let all = [counts.foreign, counts.duplicates, counts.reordered, counts.truncated, counts.corrupt];
+    let [foreign, duplicates, reordered, truncated, corrupt] = all;
+    if all == [0; 5] {
+        return None;
+    }
+    Some(SoakFinding::OddFrames { foreign, duplicates, reordered, truncated, corrupt })
+}
+
+/// Numbers of the trials that a record keeps.
+pub fn kept_trials(record: &SoakRecord) -> Vec<u32> {
+    record.kept.iter().map(|trial| trial.number).collect()
+}

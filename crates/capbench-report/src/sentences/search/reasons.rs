@@ -1,0 +1,82 @@
+//! The words of how a search ended, and of why a goal has no regular result.
+
+use capbench_judge::search::{End, MaximumSource, Reason};
+
+/// How a search ended, in a clause.
+pub(crate) fn end_words(end: &End) -> String {
+    match end {
+        End::Complete => "the search is complete".into(),
+        End::Stopped => "the search was stopped before its end".into(),
+        End::TimeUp => "the time allowed was used up".into(),
+        End::TrafficUp => "the traffic allowed was used up".into(),
+        End::Invalid { trials, because } => format!("trial {trials:?} is invalid: {because}"),
+        End::AboveLineRate { trial } => {
+            format!("trial {trial} counted more than the link can carry: counts or clock are wrong")
+        }
+        End::Failed { reason } => reason.clone(),
+    }
+}
+
+/// Why a result is not regular, in a clause.
+pub(crate) fn reason_words(reason: &Reason) -> String {
+    let words = match reason {
+        Reason::MaximumLoad { limit: MaximumSource::Generator } => "the generator sends no more",
+        Reason::MaximumLoad { limit: MaximumSource::GeneratorAndReceiver } => {
+            "generator and receiver together reach no more"
+        }
+        Reason::MaximumLoad { limit: MaximumSource::LineRate } => "the line rate is the limit",
+        Reason::MaximumLoad { limit: MaximumSource::Given } => "the search was not allowed to go higher",
+        Reason::GeneratorFellShort => "the generator left frames unsent at the next load",
+        Reason::GeneratorAndReceiverFellShort => {
+            "generator and receiver together left frames unsent at the next load"
+        }
+        Reason::LeastLoadNotHeld => "the lowest load of the search is not sustained",
+        Reason::Ended { end } => return end_words(end),
+    };
+    words.into()
+}
+
+/// `: the generator sends no more`; empty without a reason.
+pub(crate) fn after_colon(reason: Option<&Reason>) -> String {
+    reason.map_or_else(String::new, |reason| format!(": {}", reason_words(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_and_each_end_has_its_words() {
+        let at = |limit| Reason::MaximumLoad { limit };
+        let ended = |end| Reason::Ended { end };
+        let because = "the ledger contradicts itself".to_string();
+        let words = [
+            (at(MaximumSource::Generator), "the generator sends no more"),
+            (at(MaximumSource::GeneratorAndReceiver), "generator and receiver together reach no more"),
+            (at(MaximumSource::LineRate), "the line rate is the limit"),
+            (at(MaximumSource::Given), "the search was not allowed to go higher"),
+            (Reason::GeneratorFellShort, "the generator left frames unsent at the next load"),
+            (
+                Reason::GeneratorAndReceiverFellShort,
+                "generator and receiver together left frames unsent at the next load",
+            ),
+            (Reason::LeastLoadNotHeld, "the lowest load of the search is not sustained"),
+            (ended(End::Complete), "the search is complete"),
+            (ended(End::Stopped), "the search was stopped before its end"),
+            (ended(End::TimeUp), "the time allowed was used up"),
+            (ended(End::TrafficUp), "the traffic allowed was used up"),
+            (
+                ended(End::Invalid { trials: vec![1, 2], because }),
+                "trial [1, 2] is invalid: the ledger contradicts itself",
+            ),
+            (
+                ended(End::AboveLineRate { trial: 3 }),
+                "trial 3 counted more than the link can carry: counts or clock are wrong",
+            ),
+            (ended(End::Failed { reason: "no link".into() }), "no link"),
+        ];
+        for (reason, expected) in words {
+            assert_eq!(reason_words(&reason), expected);
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Each sentence about searches, once.
+
+use capbench_judge::finding::search::{
+    BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, RankedMethod,
+    SearchFinding, SetUp, SustainedLoads, TooFewSearches, UnsettledGoal,
+};
+use capbench_judge::limit::Limit;
+use capbench_judge::search::ranking::Repeated;
+use capbench_judge::search::{
+    Backlogged, Buffered, End, Held, HighLoss, LossEvents, Losses, MaximumSource, Moments, Reason, Status,
+};
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
+use capbench_model::statistics::interval::Estimate;
+
+use super::{goals, load_words, numbers, spread, sustained, unsettled, words};
+
+fn reason() -> Reason {
+    Reason::MaximumLoad { limit: MaximumSource::Generator }
+}
+
+fn ranked(method: &str, most_pps: Option<f64>, above_next: Option<bool>) -> RankedMethod {
+    RankedMethod { method: method.into(), least_pps: 1000.5, most_pps, above_next }
+}
+
+fn ranking(above: [Option<bool>; 2], too_few_searches: Option<TooFewSearches>) -> String {
+    let methods = vec![
+        ranked("af-xdp", None, above[0]),
+        ranked("packet-v3", Some(2000.0), above[1]),
+        ranked("recv", Some(1500.0), None),
+    ];
+    words(&SearchFinding::Ranking { goal: "ndr".into(), methods, too_few_searches })
+}
+
+#[test]
+fn methods_are_listed_in_order_with_what_chance_explains() {
+    assert_eq!(
+        ranking([Some(false), Some(true)], None),
+        "ndr by method, highest first, packets/s: af-xdp at least 1,000, not distinguished from packet-v3 1,000 to 2,000, then \
+         recv 1,000 to 1,500."
+    );
+    assert_eq!(
+        ranking([None, None], Some(TooFewSearches { searches: 1, needed: 5 })),
+        "ndr by method, highest first, packets/s: af-xdp at least 1,000, packet-v3 1,000 to 2,000, recv 1,000 to 1,500; one \
+         search each: the order may be chance; 5 searches of each decide it."
+    );
+    let few = ranking([None, None], Some(TooFewSearches { searches: 3, needed: 5 }));
+    assert!(few.contains("; 3 searches each: the order"), "{few}");
+}
+
+fn repeated() -> Repeated {
+    Repeated {
+        goal: "ndr".into(),
+        method: "recv".into(),
+        placement: "same".into(),
+        frame_size: capbench_model::trial::SizeLabel::Octets(64),
+        work: "none".into(),
+        lower_pps: Estimate {
+            median: 1000.0,
+            low: Some(900.0),
+            high: Some(1100.0),
+            level: Some(0.97),
+            repeats: 6,
+        },
+        least_pps: 900.0,
+        most_pps: 1100.0,
+        searches: 10,
+        regular: 3,
+        at_least: 1,
+        coarser: 2,
+        without: 1,
+        trials: Vec::new(),
+    }
+}
+
+#[test]
+fn searches_of_a_set_up_are_listed_by_their_quality() {
+    assert_eq!(
+        words(&SearchFinding::Repeated(repeated())),
+        "recv, goal ndr, lower bounds: median 1,000 packets/s, least 900, most 1,100 (20.0 % of the median); median within 900 to \
+         1,100 at 97 %; 10 searches: 3 regular, 1 at least, 3 irregular, 2 with a coarser target, 1 without a lower bound."
+    );
+    assert_eq!(
+        spread(&repeated()),
+        "NDR of recv is 1,000 packets/s in the median of 9 of 10 searches, from 900 to 1,100 (2 with fewer trials than the goal \
+         asks for, 1 a lower bound only)"
+    );
+    let one = Repeated { without: 9, coarser: 0, at_least: 0, ..repeated() };
+    assert_eq!(spread(&one), "NDR of recv is 1,000 packets/s in 1 of 10 searches");
+}
+
+#[test]
+fn what_goals_have_in_common_names_them() {
+    let shows = GoalFact::Stalls { lossy_windows: 1, windows: 20 };
+    let fact = |goals: &[&str]| SearchFinding::Goals {
+        method: None,
+        goals: goals.iter().map(ToString::to_string).collect(),
+        shows: shows.clone(),
+    };
+    let text = "only 1 of the 20 intervals of 100 ms at that load lost frames: the host stalls now and then; the load itself is \
+                not too high";
+    assert_eq!(words(&fact(&["ndr"])), format!("the search, goal ndr: {text}."));
+    assert_eq!(words(&fact(&["ndr", "pdr"])), format!("the search, goals ndr and pdr: {text}."));
+}
+
+#[test]
+fn the_limit_is_named_with_what_was_lost() {
+    let moments = Moments { windows: 10, lossy_windows: 9, longest_frames: 7, longest_ns: 1_500_000 };
+    let lost = [(Place::Ring, 75), (Place::Backlog, 25)].map(|(place, frames)| LostAt { place, frames });
+    let known = GoalLosses {
+        at_pps: 1000.9,
+        losses: Some(Losses { lost: lost.to_vec(), most_of_a_trial: 0.1, moments: Some(moments) }),
+        backlogged: Some(Backlogged { frames: 5, of: 105 }),
+        limit: Some(Limit::Generator),
+    };
+    assert_eq!(
+        goals::words(&GoalFact::Losses(known.clone())),
+        format!(
+            "at 1,000 packets/s lost {} (75 %), {} (25 %), up to 7 frames or 1.5 ms in a row; 5 of 105 frames that count as lost \
+             were in buffers when sending ended; the limit is the generator",
+            Place::Ring.words(),
+            Place::Backlog.words()
+        )
+    );
+    let nowhere = Losses { lost: Vec::new(), most_of_a_trial: 0.1, moments: None };
+    let unknown = GoalLosses { losses: Some(nowhere), backlogged: None, limit: None, ..known };
+    assert_eq!(
+        goals::words(&GoalFact::Losses(unknown)),
+        "at 1,000 packets/s lost at a place that no counter here reports"
+    );
+}
+
+#[test]
+fn doubts_name_chance_and_the_host() {
+    let share = |trials| HighLoss { trials, of: 20, low: 0.051, high: 0.499 };
+    let bounds = BoundsByChance { lower: share(9), upper: share(11), probability: 0.263, nearest_pps: None };
+    assert_eq!(
+        goals::words(&GoalFact::Doubts {
+            by_chance: Some(BoundsByChance { nearest_pps: Some([900.0, 1100.0]), ..bounds }),
+            disturbed: Some(DisturbedTrials { disturbed: 2, trials: 40 }),
+        }),
+        "9 of 20 trials (5 to 50 %) of full length lost frames at the lower bound, 11 of 20 trials (5 to 50 %) at the upper: the \
+         bounds can differ by chance (p = 0.26); the nearest loads that are distinguished are 900 and 1,100 packets/s; the host \
+         disturbed 2 of the 40 trials that decide the bounds"
+    );
+    let alone = goals::words(&GoalFact::Doubts { by_chance: Some(bounds), disturbed: None });
+    assert!(alone.ends_with("; no loads that were tried around them are distinguished"), "{alone}");
+}
+
+fn held(by: &str, pps: Option<f64>, at_least: bool, upper_pps: Option<f64>) -> Held {
+    Held { by: by.into(), pps, at_least, upper_pps, seconds: 21.0, trials: Vec::new() }
+}
+
+fn events(events: u64, at_least: bool, per_second_limits: Option<[f64; 2]>, set_aside: u32) -> LossEvents {
+    LossEvents {
+        up_to_pps: 500.0,
+        seconds: 40.0,
+        trials: 40,
+        lossy_trials: 0,
+        set_aside,
+        set_aside_lossy: 1,
+        events,
+        at_least,
+        per_second: events as f64 / 40.0,
+        per_second_limits,
+        longest: None,
+    }
+}
+
+#[test]
+fn the_numbers_of_a_search_are_one_sentence() {
+    let none = held("ndr", None, false, None);
+    let below = held("ndr", None, false, Some(1000.0));
+    assert_eq!(
+        numbers::words(&below, &below, &none, None),
+        "no trial sent and delivered every frame, not even at 1,000 packets/s; NDR below 1,000 packets/s; how often frames are \
+         lost is unknown"
+    );
+    let loads = [
+        held("strict", Some(900.0), true, None),
+        held("mine", Some(1000.0), false, Some(1005.0)),
+        held("pdr", Some(1100.0), true, None),
+    ];
+    assert_eq!(
+        numbers::words(&loads[0], &loads[1], &loads[2], Some(&events(2, true, Some([0.01, 0.18]), 2))),
+        "no trial of the search lost frames up to at least 900 packets/s (21 s of trials); NDR 1,000 packets/s (21 s of trials, \
+         goal mine); PDR at least 1,100 packets/s (21 s of trials); up to 500 packets/s frames were lost at least 2 times in 40 s \
+         of trials, 0.050 times per second (0.010 to 0.180); the host disturbed 2 of these trials, which the search repeated (1 \
+         of them lost frames)"
+    );
+    let never = numbers::words(&none, &none, &none, Some(&events(0, false, Some([0.0, 0.075]), 0)));
+    assert_eq!(
+        never,
+        "no load without loss is known; up to 500 packets/s no frame was lost in 40 s of trials, which is below 0.075 times per \
+         second at 95 %"
+    );
+    let once = numbers::words(&none, &none, &none, Some(&events(1, false, None, 0)));
+    assert!(once.ends_with("frames were lost once in 40 s of trials, 0.025 times per second"), "{once}");
+}
+
+fn bounds(status: Status, reason: Option<Reason>) -> SearchFinding {
+    SearchFinding::Bounds {
+        method: Some("recv".into()),
+        goal: "ndr".into(),
+        status,
+        lower_pps: Some(1000.0),
+        upper_pps: None,
+        reason,
+        so_far: None,
+        conditional_throughput_pps: None,
+    }
+}
+
+#[test]
+fn bounds_are_named_with_their_quality() {
+    let mut early = bounds(Status::Irregular, Some(Reason::Ended { end: End::TimeUp }));
+    if let SearchFinding::Bounds { so_far, .. } = &mut early {
+        let bounds = (900.0, 1200.0);
+        *so_far = Some(CoarserBounds {
+            seconds_per_load: 2.5,
+            lower_pps: bounds.0,
+            upper_pps: bounds.1,
+            relative_width: 0.25,
+        });
+    }
+    assert_eq!(
+        words(&early),
+        "recv, goal ndr: irregular, lower bound 1,000, upper bound none packets/s: the time allowed was used up; with 2.5 s per \
+         load, lower bound 900, upper bound 1,200 packets/s, 25.0 % apart."
+    );
+    assert_eq!(
+        words(&bounds(Status::AtLeast, Some(reason()))),
+        "recv, goal ndr: at least 1,000 packets/s: the generator sends no more."
+    );
+    let mut regular = bounds(Status::Regular, None);
+    if let SearchFinding::Bounds { upper_pps, conditional_throughput_pps, .. } = &mut regular {
+        *upper_pps = Some(1005.0);
+        *conditional_throughput_pps = Some(999.5);
+    }
+    assert_eq!(
+        words(&regular),
+        "recv, goal ndr: lower bound 1,000, upper bound 1,005 packets/s, conditional throughput 999 packets/s."
+    );
+    let none = SearchFinding::NoBounds { method: None, goal: "ndr".into(), reason: reason() };
+    assert_eq!(words(&none), "the search, goal ndr: no bound is known: the generator sends no more.");
+}
+
+#[test]
+fn the_limit_of_the_search_is_named_with_the_self_test() {
+    let text = |source, sustained| {
+        words(&SearchFinding::MaximumLoad { load_pps: 1000.0, source, sustained, unpaced_pps: 1200.7 })
+    };
+    let end = "; the generator sent 1,200 without a plan.";
+    let begin = "maximum load of the search: 1,000 packets/s";
+    assert_eq!(text(MaximumSource::LineRate, true), format!("{begin}, the line rate{end}"));
+    assert_eq!(text(MaximumSource::Generator, true), format!("{begin}{end}"));
+    assert_eq!(
+        text(MaximumSource::Generator, false),
+        format!("{begin}, though it kept none of the rates that were tried{end}")
+    );
+}
+
+#[test]
+fn what_buffers_hid_and_how_a_search_ended_are_sentences() {
+    let buffered =
+        Buffered { from_pps: 900.0, to_pps: 1100.0, taken_pps: 800.0, behind_s: 0.25, trials: vec![1, 2] };
+    let end = " lost nothing only because buffers had room: the application read up to 800 packets/s, and needed up to 0.250 s \
+               more after sending had ended. Frames in buffers count as lost, because a longer trial loses them.";
+    let text = |buffered| words(&SearchFinding::Buffered { method: Some("recv".into()), buffered });
+    assert_eq!(text(buffered.clone()), format!("recv: from 900 to 1,100 packets/s trials{end}"));
+    assert_eq!(
+        text(Buffered { trials: vec![1], ..buffered }),
+        format!("recv: at 900 packets/s a trial{end}")
+    );
+    assert_eq!(
+        words(&SearchFinding::Incomplete { method: None, end: End::Stopped }),
+        "the search: the search is incomplete: the search was stopped before its end."
+    );
+}
+
+fn set_up() -> SetUp {
+    SetUp {
+        method: None,
+        frame_size: Some(capbench_model::trial::SizeLabel::Octets(64)),
+        placement: Some("same".into()),
+        work: None,
+        nth: None,
+    }
+}
+
+#[test]
+fn the_verdict_names_what_each_method_sustains() {
+    let method = |name: &str, load: FoundLoad| capbench_judge::finding::search::MethodLoad {
+        method: Some(name.into()),
+        load,
+        trials: vec![1],
+    };
+    let text = |loads: Vec<FoundLoad>, other_set_ups| {
+        let methods = ["af-xdp", "recv"].into_iter().zip(loads).map(|(name, load)| method(name, load));
+        let loads =
+            SustainedLoads { loss_ratio: 0.0, set_up: set_up(), methods: methods.collect(), other_set_ups };
+        sustained(&loads).unwrap().text
+    };
+    let scene = "(without loss, 64-byte frames, placement same)";
+    let undecided = || FoundLoad::Undecided { reason: Some(reason()) };
+    assert_eq!(
+        text(vec![FoundLoad::Regular { pps: 1000.0 }, FoundLoad::Below { pps: 500.0 }], 1),
+        format!(
+            "af-xdp sustains 1,000 packets/s {scene}; recv below 500 packets/s; 1 other set-up is in the table."
+        )
+    );
+    assert_eq!(
+        text(vec![FoundLoad::Below { pps: 1000.0 }, undecided()], 2),
+        format!(
+            "af-xdp does not sustain 1,000 packets/s {scene}; recv is not decided; 2 other set-ups are in the table."
+        )
+    );
+    assert_eq!(
+        text(vec![undecided()], 0),
+        format!("It is not decided what af-xdp sustains {scene}: the generator sends no more.")
+    );
+    let load = |load| load_words(&load).unwrap();
+    assert_eq!(load(FoundLoad::AtLeast { pps: 1000.0 }), "at least 1,000 packets/s");
+    let between = FoundLoad::Between { lower_pps: 900.0, upper_pps: 1000.0 };
+    assert_eq!(load(between), "between 900 and 1,000 packets/s");
+    let few = FoundLoad::BetweenByFewTrials { lower_pps: 900.0, upper_pps: 1000.0 };
+    assert_eq!(load(few), "between 900 and 1,000 packets/s, with fewer trials than the goal asks for");
+}
+
+#[test]
+fn a_goal_that_is_not_settled_is_named_with_the_reason() {
+    let goal = |at_least_pps| UnsettledGoal {
+        goal: "ndr".into(),
+        set_up: SetUp { nth: Some(2), ..set_up() },
+        at_least_pps,
+        reason: Some(reason()),
+        trials: Vec::new(),
+    };
+    let name = "NDR of a method that did not run (64-byte frames, placement same, search 2)";
+    assert_eq!(
+        unsettled(&[goal(Some(1000.0)), goal(None)]).unwrap().text,
+        format!(
+            "{name} is at least 1,000 packets/s: the generator sends no more; {name} is not settled: the generator sends no more."
+        )
+    );
+}
