@@ -6,6 +6,7 @@ use super::super::PUBLICATIONS;
 use super::super::publication::{VENDORS, find};
 use super::super::step::Action;
 use super::*;
+use capbench_judge::reproduction::Answer;
 
 #[test]
 fn plans_are_those_of_the_publications() {
@@ -97,6 +98,12 @@ fn all_of_them_take_less_than_a_quarter_of_an_hour_unless_more_is_asked_for() {
 
 fn claims(text: &mut String, reproduction: &Reproduction) {
     for Judgement { claim, answer, text: said, trials, .. } in &reproduction.findings {
+        let answer = match answer {
+            Answer::Holds => "Holds here",
+            Answer::Changed => "Does not hold here",
+            Answer::Inconclusive => "Undecided",
+            Answer::NotTestable => "Not testable here",
+        };
         let _ = writeln!(text, "{answer} ({} trials): {claim}\n  {said}", trials.len());
     }
 }

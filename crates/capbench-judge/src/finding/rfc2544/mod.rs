@@ -136,6 +136,7 @@ impl TestSetUp {
 
 /// An answer to the question of a run of RFC 2544.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum Rfc2544Answer {
     /// A throughput at or below which other trials of the run lost frames.
     NotRepeatable {
