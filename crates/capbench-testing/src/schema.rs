@@ -21,10 +21,24 @@ pub fn of<T: JsonSchema>(title: &str, description: &str, version: u32) -> Value 
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     let definitions = schema["$defs"].clone();
     strict(&mut schema, &definitions, false);
+    remove_unused(&mut schema);
     schema["title"] = title.into();
     schema["description"] = description.into();
     state_version(&mut schema, version);
     schema
+}
+
+/// Removes definitions that nothing names: their members were added to objects that named them.
+fn remove_unused(schema: &mut Value) {
+    loop {
+        let text = schema.to_string();
+        let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) else { return };
+        let before = definitions.len();
+        definitions.retain(|name, _| text.contains(&format!("\"#/$defs/{name}\"")));
+        if definitions.len() == before {
+            return;
+        }
+    }
 }
 
 /// Says in each object with a `schema_version` which one it is.
@@ -86,10 +100,11 @@ fn strict(schema: &mut Value, definitions: &Value, is_part: bool) {
         Value::Object(object) => {
             let is_object =
                 object.get("properties").is_some_and(Value::is_object) && object.contains_key("type");
-            let has_parts = is_object && object.contains_key("oneOf");
             if is_object {
-                note_members(object, definitions);
+                inline(object, definitions);
+                note_members(object);
             }
+            let has_parts = is_object && object.contains_key("oneOf");
             if is_object && !is_part {
                 let closed = if has_parts { "unevaluatedProperties" } else { "additionalProperties" };
                 object.insert(closed.into(), false.into());
@@ -109,14 +124,21 @@ fn strict(schema: &mut Value, definitions: &Value, is_part: bool) {
     }
 }
 
-/// Adds the members of the type that an object names for some of its own, and notes which of all are always there.
-fn note_members(object: &mut Map<String, Value>, definitions: &Value) {
-    let inlined = object.get("$ref").and_then(Value::as_str).map(|path| path.rsplit('/').next().unwrap());
-    if let Some(inner) = inlined.map(|name| definitions[name].clone()) {
-        object.remove("$ref");
-        members(object).extend(inner["properties"].as_object().unwrap().clone());
-        required(object).extend(inner["required"].as_array().into_iter().flatten().cloned());
+/// Adds the members of the type that an object names for some of its own, or its alternatives.
+fn inline(object: &mut Map<String, Value>, definitions: &Value) {
+    let Some(path) = object.get("$ref").and_then(Value::as_str) else { return };
+    let inner = definitions[path.rsplit('/').next().unwrap()].clone();
+    object.remove("$ref");
+    if let Some(alternatives) = inner.get("oneOf") {
+        object.insert("oneOf".into(), alternatives.clone());
+        return;
     }
+    members(object).extend(inner["properties"].as_object().unwrap().clone());
+    required(object).extend(inner["required"].as_array().into_iter().flatten().cloned());
+}
+
+/// Notes which members are always there.
+fn note_members(object: &mut Map<String, Value>) {
     let always = required(object).clone();
     let mut sometimes = Vec::new();
     for (name, member) in members(object) {
