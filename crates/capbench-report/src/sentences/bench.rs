@@ -1,5 +1,7 @@
 //! The words of the answers of a bench: which method to use, up to which rate, and what the others lack.
 
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use capbench_judge::finding::bench::{

@@ -103,3 +103,79 @@ fn set_up(missing: &NotMeasured) -> String {
     parts.extend(missing.placement.iter().map(|placement| format!("placement {placement}")));
     parts.join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noisy(cause: NoiseCause, noisy_trials: u32, lowers_rates: bool) -> String {
+        words(&Caveat::NoisyTrials { cause, noisy_trials, all_trials: 42, lowers_rates })
+    }
+
+    #[test]
+    fn noise_is_said_with_its_cause() {
+        assert_eq!(
+            noisy(NoiseCause::SlowCpu, 25, true),
+            "25 of 42 trials are noisy: a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can \
+             be higher."
+        );
+        assert_eq!(
+            noisy(NoiseCause::Clock, 1, false),
+            "1 of 42 trials is noisy: the host's clock was changed."
+        );
+        let other = NoiseCause::Other { reason: "the moon".into() };
+        assert_eq!(
+            words(&Caveat::NoisySegments { cause: other, noisy_segments: 2, all_segments: 9 }),
+            "2 of 9 segments are noisy: the moon."
+        );
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_with_the_reason() {
+        let missing = NotMeasured {
+            method: "recv".into(),
+            test: Some("latency".into()),
+            placement: Some("same".into()),
+            frame_size: Some(capbench_model::trial::SizeLabel::Octets(64)),
+            reason: "no driver".into(),
+        };
+        let by_reason = vec![NotMeasuredBecause { reason: "no driver".into(), set_ups: vec![missing] }];
+        assert_eq!(
+            words(&Caveat::NotMeasured { by_reason }),
+            "Not measured: recv test latency 64-byte frames placement same (no driver)."
+        );
+        let parts = vec!["64 B: some of its trials".into(), "512 B: some of its searches".into()];
+        assert_eq!(
+            words(&Caveat::LeftOut { parts }),
+            "Not measured: 64 B: some of its trials; 512 B: some of its searches."
+        );
+    }
+
+    #[test]
+    fn what_is_known_of_one_way_times_is_said() {
+        assert_eq!(
+            words(&Caveat::OneWayAbsolute { error_ns: Some(1500) }),
+            "One-way times have an error of up to ±1.5 µs (clock class absolute)."
+        );
+        let relative = |skew| words(&Caveat::OneWayRelative { skew, reason: Some("no PTP".into()) });
+        assert_eq!(
+            relative(Some(KnownSkew::Removed { ppm: 5.0, error_ppm: 0.5 })),
+            "One-way times are known relative to the fastest frame only (clock class relative, skew 5.0 ± 0.5 ppm removed): no \
+             PTP."
+        );
+        let implausible = relative(Some(KnownSkew::Implausible { ppm: 900.0 }));
+        assert!(implausible.contains(", skew 900.0 ppm not removed: clocks do not differ that much)"));
+        let below = relative(Some(KnownSkew::Below { error_ppm: 0.5 }));
+        assert!(below.contains("relative, skew below 0.5 ppm not removed)"), "{below}");
+        assert!(relative(Some(KnownSkew::Unknown)).contains(", skew unknown)"));
+        assert!(relative(None).contains("(clock class relative): no PTP."));
+        assert_eq!(
+            words(&Caveat::OneWayUnknown { reason: None }),
+            "No one-way time was recorded (clock class none)."
+        );
+        assert_eq!(
+            words(&Caveat::OneWayUnknown { reason: Some("no stamps".into()) }),
+            "One-way times are unknown (clock class none): no stamps."
+        );
+    }
+}

@@ -89,3 +89,65 @@ fn of_counts(counts: &FigureCounts) -> String {
     };
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: FigureCounts = FigureCounts {
+        worse: 0,
+        better: 0,
+        below_threshold: 0,
+        not_worse: 0,
+        may_be_worse: 0,
+        too_few_trials: 0,
+        more_trials_decide: false,
+    };
+
+    #[test]
+    fn figures_are_counted_by_what_is_known_of_them() {
+        assert_eq!(of_counts(&COUNTS), "No regression shown.");
+        let one_each = FigureCounts {
+            better: 1,
+            below_threshold: 1,
+            not_worse: 1,
+            may_be_worse: 1,
+            too_few_trials: 1,
+            ..COUNTS
+        };
+        assert_eq!(
+            of_counts(&one_each),
+            "No regression shown: 1 figure is better; 1 changed by less than the threshold; 1 is not worse; 1 shows no \
+             difference, but may be worse; 1 has too few trials."
+        );
+        let several = FigureCounts {
+            worse: 2,
+            not_worse: 2,
+            may_be_worse: 2,
+            too_few_trials: 2,
+            more_trials_decide: true,
+            ..COUNTS
+        };
+        assert_eq!(
+            of_counts(&several),
+            "2 regressions; 2 figures are not worse; 2 show no difference, but may be worse; 2 have too few trials. More trials \
+             (`--visits 8` in both runs) decide."
+        );
+    }
+
+    #[test]
+    fn methods_and_circumstances_are_said() {
+        let compared = ComparedMethods {
+            then: "recv".into(),
+            now: "packet-v3".into(),
+            outcome: ComparisonOutcome::TooFewTrials,
+        };
+        assert_eq!(
+            words(&ComparisonFinding::OfMethods { compared: vec![compared] }),
+            "packet-v3 against recv: Inconclusive: there are too few trials; measure both runs with `--visits 8`."
+        );
+        let differ = ComparisonFinding::RunsDiffer { difference: "kernel".into() };
+        assert_eq!(words(&differ), "The runs differ: kernel.");
+        assert_eq!(words(&ComparisonFinding::Note { note: "a is slow.".into() }), "A is slow.");
+    }
+}

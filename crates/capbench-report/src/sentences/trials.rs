@@ -3,6 +3,8 @@
 mod generators;
 pub(super) mod loss;
 mod members;
+#[cfg(test)]
+mod tests;
 
 use capbench_judge::finding::Found;
 use capbench_judge::finding::trials::{
