@@ -200,7 +200,7 @@ fn left_out(statements: &[String]) -> Option<Found> {
 }
 
 /// The set-up that a statement begins with.
-fn set_up_of<'s>(part: &'s str) -> &'s str {
+fn set_up_of(part: &str) -> &str {
     part.rsplit_once(": ").map_or(part, |(set_up, _)| set_up)
 }
 
