@@ -124,7 +124,8 @@ mod tests {
     fn the_excess_of_the_busiest_is_known_with_its_cause() {
         let unequal = |busiest_excess_ratio, cause| SharesOfMembers::Unequal { busiest_excess_ratio, cause };
         assert_eq!(shares_of("recv+members=2", &[500, 500], SPLIT), SharesOfMembers::Equal);
-        assert_eq!(shares_of("recv+members=2", &[502, 498], SPLIT), SharesOfMembers::Equal);
+        assert_eq!(shares_of("recv+members=2", &[504, 496], SPLIT), SharesOfMembers::Equal);
+        assert_ne!(shares_of("recv+members=2", &[506, 494], SPLIT), SharesOfMembers::Equal);
         assert_eq!(shares_of("recv+members=2", &[750, 250], WHOLE), unequal(0.5, None));
         assert_eq!(shares_of("recv+members=2", &[1000, 0], WHOLE), unequal(1.0, None));
         let one_flow = FlowSharing { flows: 1, ..WHOLE };

@@ -171,6 +171,19 @@ fn equal_methods_are_named_and_the_cheaper_one_is_used() {
     assert_eq!(equal.len(), 1);
 }
 
+#[test]
+fn a_rate_that_is_known_less_precisely_is_only_a_lower_bound() {
+    for (lower, expected) in [
+        (80_000, SustainedRate::Limit { pps: 80_000.0, precision_ratio: 0.2 }),
+        (70_000, SustainedRate::AtLeast { pps: 70_000.0 }),
+    ] {
+        let trials = [at_cost("recv", lower, 900, 0, None), trial(2, "recv", 100_000, 90_000)];
+        let answers = answers(&trials);
+        let BenchFinding::Use { sustains, .. } = &answers[0] else { panic!("{answers:?}") };
+        assert_eq!(*sustains, expected);
+    }
+}
+
 /// The trial on a CPU that ran at half of its speed.
 fn noisy(trial: TrialResult) -> TrialResult {
     let core_speed = Some(CoreSpeed { before_ns: 1.25, after_ns: 1.25, fastest_ns: 1.0 });
@@ -427,7 +440,7 @@ fn where_the_host_disturbed_each_loss_there_is_no_answer() {
 fn where_no_method_sustains_the_load_the_next_step_is_the_same_command_without_it() {
     let of = |delivered| {
         let mut run = run_of(vec![at_200k("recv", "none", delivered, 500)]);
-        let words = "/bin/capbench bench --rate 200k --tx eth1 --max-loss=0 --quick";
+        let words = "/bin/capbench bench --rate 200k --tx eth1 --max-loss=0 --out here --quick";
         run.command = words.split(' ').map(String::from).collect();
         answers_of(&run)
     };
