@@ -5,8 +5,7 @@ mod tests;
 mod verdict;
 
 use capbench_judge::finding::bench::{
-    self, BenchFinding, BetterElsewhere, ComparedTime, NoAnswerBecause, NsRange, OverloadLoss, PausedMethod,
-    SetUp,
+    self, BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SetUp,
 };
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
@@ -32,23 +31,7 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
 /// The sentence of a fact.
 pub(super) fn words(fact: &BenchFinding) -> String {
     match fact {
-        BenchFinding::EveryTrialInvalid { reason } => {
-            format!("No method can be named: every trial is invalid ({reason}).")
-        }
-        BenchFinding::NoAnswer { because, noisy_trials, trials, place } => {
-            let trials = many((*trials).into(), "trial", "trials");
-            format!(
-                "No answer: {}, and the host disturbed {noisy_trials} of {trials}.{} Stop other work and run it again.",
-                not_shown(because),
-                place.map_or_else(String::new, |place| format!(" Most frames were lost {}.", place.words()))
-            )
-        }
-        BenchFinding::NoTime { .. }
-        | BenchFinding::Use { .. }
-        | BenchFinding::OneOf { .. }
-        | BenchFinding::UseMeanwhile { .. }
-        | BenchFinding::NoneLossless { .. }
-        | BenchFinding::NotSent { .. } => verdict::words(fact),
+        BenchFinding::Verdict(verdict) => verdict::words(verdict),
         BenchFinding::Settle { command, takes_s } => {
             let takes = match takes_s {
                 Some(seconds) => format!(" (about {:.0} min)", (seconds / 60.0).ceil()),
@@ -100,19 +83,6 @@ pub(super) fn words(fact: &BenchFinding) -> String {
             }
             format!("The verdict is for {}; {}.", scene(set_up), parts.join("; "))
         }
-    }
-}
-
-/// What disturbed trials do not show.
-fn not_shown(because: &NoAnswerBecause) -> String {
-    match because {
-        NoAnswerBecause::NotSent { asked_pps, sent_pps } => {
-            format!("the generator sent up to {} of {}", rate(*sent_pps), rate(*asked_pps))
-        }
-        NoAnswerBecause::NotSustained { asked_pps } => {
-            format!("no method sustained {} without loss", rate(*asked_pps))
-        }
-        NoAnswerBecause::NoneSustained => "no method sustained any of the tried loads without loss".into(),
     }
 }
 

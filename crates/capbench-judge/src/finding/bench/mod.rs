@@ -20,7 +20,6 @@ mod ranks;
 mod unanswered;
 mod verdict;
 
-use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
@@ -30,98 +29,17 @@ pub use self::costs::{ComparedTime, NsRange};
 pub use self::elsewhere::BetterElsewhere;
 pub use self::overload::{OverloadLoss, at_overload};
 pub use self::pauses::PausedMethod;
-pub use self::unanswered::{NoAnswerBecause, TimeOfThread};
-pub use self::verdict::{Rivals, SustainedRate};
+pub use self::verdict::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
 use super::{Finding, Found};
-use crate::recommendation::{Certainty, Conclusion, Ranked, Ranking, Recommendation};
+use crate::recommendation::{Conclusion, Ranked, Ranking, Recommendation};
 use crate::run::RunFacts;
 
 /// An answer of a bench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum BenchFinding {
-    /// No method can be named, because trials are invalid.
-    EveryTrialInvalid {
-        /// Why the first one is.
-        reason: String,
-    },
-    /// The host disturbed the trials with losses.
-    NoAnswer {
-        /// What the trials do not show.
-        because: NoAnswerBecause,
-        /// How many trials the host disturbed.
-        noisy_trials: u32,
-        /// Trials that are not invalid.
-        trials: u32,
-        /// Where most frames were lost; absent if none was.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
-    },
-    /// No method sustains the load, because one thread has no time for it.
-    NoTime {
-        /// The load in packets per second.
-        asked_pps: f64,
-        /// What takes the time.
-        time_of: TimeOfThread,
-        /// CPU time per packet.
-        ns_per_packet: f64,
-    },
-    /// Use this method.
-    Use {
-        /// The method.
-        method: SavedMethod,
-        /// How certain it is that none is better. The only method is certain.
-        certainty: Certainty,
-        /// What it sustains.
-        sustains: SustainedRate,
-        /// Whether losses in pauses of the host are not counted.
-        without_pauses: bool,
-        /// Application time per packet; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        app_time: Option<NsRange>,
-        /// Methods that are equal within noise.
-        equal: Vec<SavedMethod>,
-    },
-    /// The trials leave several methods, and show of none what it sustains.
-    OneOf {
-        /// The methods.
-        methods: Vec<SavedMethod>,
-    },
-    /// The trials leave several methods; use this one meanwhile.
-    UseMeanwhile {
-        /// The method.
-        method: SavedMethod,
-        /// What it sustains.
-        sustains: SustainedRate,
-        /// Whether losses in pauses of the host are not counted.
-        without_pauses: bool,
-        /// Application time per packet; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        app_time: Option<NsRange>,
-        /// The others.
-        rivals: Rivals,
-    },
-    /// No method sustains the load, or any.
-    NoneLossless {
-        /// The load in packets per second; absent if any load was asked for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        asked_pps: Option<f64>,
-        /// Whether of some method no trial shows what it sustains.
-        is_some_unknown: bool,
-        /// The method that comes closest; absent if no trial shows one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        closest: Option<SavedMethod>,
-        /// Where it loses most frames.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
-    },
-    /// The generator did not send the load.
-    NotSent {
-        /// The load in packets per second.
-        asked_pps: f64,
-        /// What it sent, in packets per second.
-        sent_pps: f64,
-    },
+    /// Which method to use, or why none can be named.
+    Verdict(BenchVerdict),
     /// A command decides between the methods that the trials leave.
     Settle {
         /// Words of the command, without the program.
@@ -250,7 +168,7 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
     let is_open = no_time.is_none();
     let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused));
     let mut all = Vec::new();
-    all.extend(verdict.map(|fact| found(fact, rests_on(ranking))));
+    all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), rests_on(ranking))));
     all.extend(next::settle(ranking, run));
     all.extend(next::find_highest(ranking, run));
     all.extend(ranks::unknown(ranking).filter(|_| is_open));

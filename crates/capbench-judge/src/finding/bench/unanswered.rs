@@ -2,8 +2,8 @@
 
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::{TrialResult, Verdict};
-use serde::{Deserialize, Serialize};
 
+use super::verdict::{BenchVerdict, NoAnswerBecause, TimeOfThread};
 use super::{BenchFinding, SetUp, found, is_sound};
 use crate::finding::Found;
 use crate::limit::Limit;
@@ -15,42 +15,15 @@ const SENT: f64 = 0.95;
 /// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.
 const CLEARLY: f64 = 1.2;
 
-/// What disturbed trials do not show.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "what", rename_all = "snake_case")]
-pub enum NoAnswerBecause {
-    /// The generator sent less than the load.
-    NotSent {
-        /// The load in packets per second.
-        asked_pps: f64,
-        /// What it sent, in packets per second.
-        sent_pps: f64,
-    },
-    /// No method sustained the load.
-    NotSustained {
-        /// The load in packets per second.
-        asked_pps: f64,
-    },
-    /// No method sustained any of the tried loads.
-    NoneSustained,
-}
-
-/// What takes the time of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeOfThread {
-    /// The work per packet, as asked for.
-    Work,
-    /// The application, as measured: a lower bound.
-    Application,
-}
-
 /// The invalid trials; `None` if there are none.
 pub(super) fn invalid(run: &RunFacts<'_>) -> Option<Found> {
     let invalid: Vec<&TrialResult> =
         run.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
     let reason = invalid.first()?.why_invalid();
-    Some(found(BenchFinding::EveryTrialInvalid { reason }, invalid.iter().map(|trial| trial.number)))
+    Some(found(
+        BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason }),
+        invalid.iter().map(|trial| trial.number),
+    ))
 }
 
 /// What no trial shows because the host disturbed those with losses.
@@ -68,27 +41,27 @@ pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_
         Question::HighestRate => NoAnswerBecause::NoneSustained,
     };
     let lost = LostAt::sum(trials.iter().flat_map(|trial| trial.losses()));
-    let fact = BenchFinding::NoAnswer {
+    let fact = BenchFinding::Verdict(BenchVerdict::NoAnswer {
         because,
         noisy_trials: trials.iter().filter(|trial| !trial.noise.is_empty()).count() as u32,
         trials: trials.len() as u32,
         place: lost.first().map(|lost| lost.place),
-    };
+    });
     Some(found(fact, trials.iter().map(|trial| trial.number)))
 }
 
 /// That no method sustains the load because one thread has no time for it, by the work per packet or by what was measured.
-pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchFinding> {
+pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchVerdict> {
     let Question::CheapestAt { pps } = question else { return None };
     if !matches!(ranking.conclusion, Conclusion::Nothing | Conclusion::NoneLossless { .. }) {
         return None;
     }
     let work_ns = ranking.work.known().and_then(|work| work.nanoseconds());
     if let Some(ns_per_packet) = work_ns.filter(|ns| ns * pps > 1e9) {
-        return Some(BenchFinding::NoTime { asked_pps: pps, time_of: TimeOfThread::Work, ns_per_packet });
+        return Some(BenchVerdict::NoTime { asked_pps: pps, time_of: TimeOfThread::Work, ns_per_packet });
     }
     let ns_per_packet = least_application_ns(ranking, run).filter(|ns| ns * pps > CLEARLY * 1e9)?;
-    Some(BenchFinding::NoTime { asked_pps: pps, time_of: TimeOfThread::Application, ns_per_packet })
+    Some(BenchVerdict::NoTime { asked_pps: pps, time_of: TimeOfThread::Application, ns_per_packet })
 }
 
 /// The least time of the application per packet. `None` if it is unknown of a trial, or if something else limited a method.

@@ -1,7 +1,7 @@
 //! Each sentence once.
 
 use super::*;
-use capbench_judge::finding::bench::{Rivals, SustainedRate, TimeOfThread};
+use capbench_judge::finding::bench::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
 use capbench_judge::recommendation::Certainty;
 
 fn methods<const N: usize>(names: [&str; N]) -> Vec<SavedMethod> {
@@ -14,14 +14,14 @@ const SIXTY_NS: Option<NsRange> = Some(NsRange { low_ns: 60.0, high_ns: 60.0 });
 fn the_method_to_use_is_named_with_rate_and_cost() {
     let verdict = |certainty, sustains, without_pauses, app_time, equal: &[&str]| {
         let equal = equal.iter().map(|method| SavedMethod::from(*method)).collect();
-        words(&BenchFinding::Use {
+        words(&BenchFinding::Verdict(BenchVerdict::Use {
             method: "recv".into(),
             certainty,
             sustains,
             without_pauses,
             app_time,
             equal,
-        })
+        }))
     };
     let at_least = SustainedRate::AtLeast { pps: 1_424_999.0 };
     assert_eq!(
@@ -48,13 +48,13 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
 #[test]
 fn rivals_of_the_method_to_use_meanwhile_are_named() {
     let meanwhile = |sustains, rivals| {
-        words(&BenchFinding::UseMeanwhile {
+        words(&BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
             method: "packet-v3".into(),
             sustains,
             without_pauses: false,
             app_time: SIXTY_NS,
             rivals,
-        })
+        }))
     };
     let may_sustain_more = methods(["recv"]);
     assert_eq!(
@@ -71,7 +71,7 @@ fn rivals_of_the_method_to_use_meanwhile_are_named() {
     assert!(of_cost(&[], &["recv"]).ends_with("per packet; recv may sustain it, too."));
     let both = of_cost(&["recv"], &["libpcap"]);
     assert!(both.ends_with("; recv may cost less, and libpcap may sustain it, too."), "{both}");
-    let one_of = BenchFinding::OneOf { methods: methods(["recv", "libpcap"]) };
+    let one_of = BenchFinding::Verdict(BenchVerdict::OneOf { methods: methods(["recv", "libpcap"]) });
     assert_eq!(words(&one_of), "Not decided: one of recv and libpcap.");
 }
 
@@ -79,7 +79,12 @@ fn rivals_of_the_method_to_use_meanwhile_are_named() {
 fn that_no_method_sustains_the_load_is_said_with_the_reason() {
     let none = |asked_pps, is_some_unknown, closest: Option<&str>, place| {
         let closest = closest.map(SavedMethod::from);
-        words(&BenchFinding::NoneLossless { asked_pps, is_some_unknown, closest, place })
+        words(&BenchFinding::Verdict(BenchVerdict::NoneLossless {
+            asked_pps,
+            is_some_unknown,
+            closest,
+            place,
+        }))
     };
     assert_eq!(
         none(None, false, Some("recv"), Some(Place::Ring)),
@@ -90,8 +95,13 @@ fn that_no_method_sustains_the_load_is_said_with_the_reason() {
         "No method is shown to sustain 1,000 packets/s without loss: most frames are lost in the ring or socket queue."
     );
     assert_eq!(none(Some(1000.0), false, None, None), "No method sustains 1,000 packets/s without loss.");
-    let no_time =
-        |time_of| words(&BenchFinding::NoTime { asked_pps: 200_000.0, time_of, ns_per_packet: 20_000.0 });
+    let no_time = |time_of| {
+        words(&BenchFinding::Verdict(BenchVerdict::NoTime {
+            asked_pps: 200_000.0,
+            time_of,
+            ns_per_packet: 20_000.0,
+        }))
+    };
     assert_eq!(
         no_time(TimeOfThread::Work),
         "No method sustains 200,000 packets/s without loss: the work takes 20 µs of CPU time per packet, so one thread processes \
@@ -100,7 +110,7 @@ fn that_no_method_sustains_the_load_is_said_with_the_reason() {
     let measured = no_time(TimeOfThread::Application);
     assert!(measured.contains("the application needs at least 20 µs of CPU time per packet"), "{measured}");
     assert_eq!(
-        words(&BenchFinding::NotSent { asked_pps: 100_000.0, sent_pps: 22_000.5 }),
+        words(&BenchFinding::Verdict(BenchVerdict::NotSent { asked_pps: 100_000.0, sent_pps: 22_000.5 })),
         "No method was tested at 100,000 packets/s: the generator sent up to 22,000 packets/s."
     );
 }
@@ -109,11 +119,12 @@ fn that_no_method_sustains_the_load_is_said_with_the_reason() {
 fn that_there_is_no_answer_is_said_with_the_reason() {
     let reason = "11 frames were delivered of 10 sent".into();
     assert_eq!(
-        words(&BenchFinding::EveryTrialInvalid { reason }),
+        words(&BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason })),
         "No method can be named: every trial is invalid (11 frames were delivered of 10 sent)."
     );
-    let no_answer =
-        |because, place| words(&BenchFinding::NoAnswer { because, noisy_trials: 2, trials: 3, place });
+    let no_answer = |because, place| {
+        words(&BenchFinding::Verdict(BenchVerdict::NoAnswer { because, noisy_trials: 2, trials: 3, place }))
+    };
     assert_eq!(
         no_answer(NoAnswerBecause::NoneSustained, Some(Place::Backlog)),
         "No answer: no method sustained any of the tried loads without loss, and the host disturbed 2 of 3 trials. Most frames \

@@ -1,17 +1,30 @@
 //! The words of the verdict of a bench.
 
-use capbench_judge::finding::bench::{BenchFinding, NsRange, Rivals, SustainedRate, TimeOfThread};
+use capbench_judge::finding::bench::{
+    BenchVerdict, NoAnswerBecause, NsRange, Rivals, SustainedRate, TimeOfThread,
+};
 use capbench_judge::recommendation::Certainty;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 
 use super::{in_ns, some, verb};
-use crate::naming::{self, rate};
+use crate::naming::{self, many, rate};
 
-/// The sentence of a verdict; empty for other facts.
-pub(super) fn words(fact: &BenchFinding) -> String {
-    match fact {
-        BenchFinding::NoTime { asked_pps, time_of, ns_per_packet } => {
+/// The sentence of a verdict.
+pub(super) fn words(verdict: &BenchVerdict) -> String {
+    match verdict {
+        BenchVerdict::EveryTrialInvalid { reason } => {
+            format!("No method can be named: every trial is invalid ({reason}).")
+        }
+        BenchVerdict::NoAnswer { because, noisy_trials, trials, place } => {
+            let trials = many((*trials).into(), "trial", "trials");
+            format!(
+                "No answer: {}, and the host disturbed {noisy_trials} of {trials}.{} Stop other work and run it again.",
+                not_shown(because),
+                place.map_or_else(String::new, |place| format!(" Most frames were lost {}.", place.words()))
+            )
+        }
+        BenchVerdict::NoTime { asked_pps, time_of, ns_per_packet } => {
             let needs = match time_of {
                 TimeOfThread::Work => "the work takes",
                 TimeOfThread::Application => "the application needs at least",
@@ -23,7 +36,7 @@ pub(super) fn words(fact: &BenchFinding) -> String {
                 three_digits(1e9 / ns_per_packet)
             )
         }
-        BenchFinding::Use { method, certainty, sustains, without_pauses, app_time, equal } => {
+        BenchVerdict::Use { method, certainty, sustains, without_pauses, app_time, equal } => {
             let head = match certainty {
                 Certainty::Certain => "Use",
                 Certainty::Likely => "Probably best is",
@@ -31,24 +44,36 @@ pub(super) fn words(fact: &BenchFinding) -> String {
             let sustains = of_rate(sustains, *without_pauses);
             format!("{head} {method}: {sustains}{}{}.", of_time(*app_time), of_equal(equal))
         }
-        BenchFinding::OneOf { methods } => format!("Not decided: one of {}.", some(methods)),
-        BenchFinding::UseMeanwhile { method, sustains, without_pauses, app_time, rivals } => {
+        BenchVerdict::OneOf { methods } => format!("Not decided: one of {}.", some(methods)),
+        BenchVerdict::UseMeanwhile { method, sustains, without_pauses, app_time, rivals } => {
             let sustains = of_rate(sustains, *without_pauses);
             let rivals = of_rivals(rivals);
             format!("Not decided; use {method} meanwhile: {sustains}{}; {rivals}.", of_time(*app_time))
         }
-        BenchFinding::NoneLossless { asked_pps, is_some_unknown, closest, place } => {
+        BenchVerdict::NoneLossless { asked_pps, is_some_unknown, closest, place } => {
             let sustains = if *is_some_unknown { "is shown to sustain" } else { "sustains" };
             let load = asked_pps.map_or_else(|| "any of the tried loads".into(), rate);
             let lost = of_loss(closest.as_ref(), *place);
             format!("No method {sustains} {load} without loss{lost}.")
         }
-        BenchFinding::NotSent { asked_pps, sent_pps } => format!(
+        BenchVerdict::NotSent { asked_pps, sent_pps } => format!(
             "No method was tested at {}: the generator sent up to {}.",
             rate(*asked_pps),
             rate(sent_pps.floor())
         ),
-        _ => String::new(),
+    }
+}
+
+/// What disturbed trials do not show.
+fn not_shown(because: &NoAnswerBecause) -> String {
+    match because {
+        NoAnswerBecause::NotSent { asked_pps, sent_pps } => {
+            format!("the generator sent up to {} of {}", rate(*sent_pps), rate(*asked_pps))
+        }
+        NoAnswerBecause::NotSustained { asked_pps } => {
+            format!("no method sustained {} without loss", rate(*asked_pps))
+        }
+        NoAnswerBecause::NoneSustained => "no method sustained any of the tried loads without loss".into(),
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use capbench_judge::finding::Finding;
 use capbench_judge::finding::bench::{
-    self, BenchFinding, BetterElsewhere, ComparedTime, NoAnswerBecause, NsRange, OverloadLoss, PausedMethod,
-    Rivals, SetUp, SustainedRate, TimeOfThread,
+    self, BenchFinding, BenchVerdict, BetterElsewhere, ComparedTime, NoAnswerBecause, NsRange, OverloadLoss,
+    PausedMethod, Rivals, SetUp, SustainedRate, TimeOfThread,
 };
 use capbench_judge::recommendation::{Certainty, recommend};
 use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
@@ -36,14 +36,14 @@ fn answers_of(run: &Results) -> Vec<BenchFinding> {
 
 /// The verdict to use a method that certainly sustains this rate.
 fn use_at_least(method: &str, pps: f64, app_ns: Option<f64>) -> BenchFinding {
-    BenchFinding::Use {
+    BenchFinding::Verdict(BenchVerdict::Use {
         method: method.into(),
         certainty: Certainty::Certain,
         sustains: SustainedRate::AtLeast { pps },
         without_pauses: false,
         app_time: app_ns.map(exactly),
         equal: Vec::new(),
-    }
+    })
 }
 
 fn exactly(ns: f64) -> NsRange {
@@ -140,7 +140,8 @@ fn losses_in_pauses_of_the_host_are_part_of_the_answer() {
     };
     let trials = [trial(1, "recv", 1_000_000, 280_000), trial(2, "packet-v3", 1_424_000, 1_424_000), longer];
     let answers = answers(&trials);
-    let BenchFinding::Use { method, sustains, without_pauses, .. } = &answers[0] else {
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, without_pauses, .. }) = &answers[0]
+    else {
         panic!("{answers:?}")
     };
     assert_eq!((method, *sustains), (&"packet-v3".into(), SustainedRate::AtLeast { pps: 1_400_000.0 }));
@@ -161,13 +162,14 @@ fn equal_methods_are_named_and_the_cheaper_one_is_used() {
     };
     let cheaper = answers(&[sustained("libpcap", 900, 90), sustained("packet-v3", 700, 60)].concat());
     let limit = SustainedRate::Limit { pps: 95_000.0, precision_ratio: 0.05 };
-    let BenchFinding::Use { method, sustains, app_time, equal, .. } = &cheaper[0] else {
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, app_time, equal, .. }) = &cheaper[0]
+    else {
         panic!("{cheaper:?}");
     };
     assert_eq!((method, sustains, *app_time), (&"packet-v3".into(), &limit, Some(exactly(60.0))));
     assert!(equal.is_empty());
     let same = answers(&[sustained("libpcap", 700, 60), sustained("packet-v3", 700, 60)].concat());
-    let BenchFinding::Use { equal, .. } = &same[0] else { panic!("{same:?}") };
+    let BenchFinding::Verdict(BenchVerdict::Use { equal, .. }) = &same[0] else { panic!("{same:?}") };
     assert_eq!(equal.len(), 1);
 }
 
@@ -179,7 +181,9 @@ fn a_rate_that_is_known_less_precisely_is_only_a_lower_bound() {
     ] {
         let trials = [at_cost("recv", lower, 900, 0, None), trial(2, "recv", 100_000, 90_000)];
         let answers = answers(&trials);
-        let BenchFinding::Use { sustains, .. } = &answers[0] else { panic!("{answers:?}") };
+        let BenchFinding::Verdict(BenchVerdict::Use { sustains, .. }) = &answers[0] else {
+            panic!("{answers:?}")
+        };
         assert_eq!(*sustains, expected);
     }
 }
@@ -202,13 +206,13 @@ fn where_noise_hides_the_limits_the_cheapest_method_is_named_with_those_that_may
         [at(3, clean, 0), noisy(at(4, lossy, 1000)), top, at_cost(method, 100_000, 900, 0, Some([app, app]))]
     };
     let all = answers(&[of("packet-v3", 500_000, 550_000, 60), of("recv", 520_000, 570_000, 500)].concat());
-    let meanwhile = BenchFinding::UseMeanwhile {
+    let meanwhile = BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
         method: "packet-v3".into(),
         sustains: SustainedRate::AtLeast { pps: 500_000.0 },
         without_pauses: false,
         app_time: Some(exactly(60.0)),
         rivals: Rivals::Rate { may_sustain_more: methods(["recv"]) },
-    };
+    });
     assert_eq!(all[0], meanwhile);
     let BenchFinding::Settle { command, takes_s } = &all[1] else { panic!("{all:?}") };
     let words = "search --goal quick --searches 6 --method recv,packet-v3 --size 64 --placement same";
@@ -248,7 +252,9 @@ fn the_only_method_is_used_whatever_the_noise() {
     assert_eq!(answers(std::slice::from_ref(&only))[0], use_at_least("recv", 100_000.0, None));
     let worse = noisy(trial(2, "packet-v1", 90_000, 20_000));
     let two = answers(&[only, worse]);
-    let BenchFinding::Use { method, certainty, .. } = &two[0] else { panic!("{two:?}") };
+    let BenchFinding::Verdict(BenchVerdict::Use { method, certainty, .. }) = &two[0] else {
+        panic!("{two:?}")
+    };
     assert_eq!((method, *certainty), (&"recv".into(), Certainty::Likely));
 }
 
@@ -259,13 +265,13 @@ fn at_a_named_rate_a_method_whose_cost_is_unknown_may_cost_less() {
         TrialResult { phase: Phase::FixedLoad, ..cost }
     };
     let unknown = TrialResult { cpu: CpuAccount::default(), ..fixed("recv", None) };
-    let meanwhile = BenchFinding::UseMeanwhile {
+    let meanwhile = BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
         method: "packet-v3".into(),
         sustains: SustainedRate::Asked { pps: 100_000.0 },
         without_pauses: false,
         app_time: Some(exactly(60.0)),
         rivals: Rivals::Cost { may_cost_less: methods(["recv"]), may_sustain_it: Vec::new() },
-    };
+    });
     assert_eq!(answers(&[fixed("packet-v3", Some([60, 60])), unknown])[0], meanwhile);
 }
 
@@ -287,7 +293,7 @@ fn a_total_below_its_parts_or_its_error_is_unknown_and_nobody_is_cheapest() {
     let top = |method| trial(2, method, 1_000_000, 1_000_000);
     let all = answers(&[ticks("recv"), ticks("packet-v3"), top("recv"), top("packet-v3")]);
     assert!(!all.iter().any(|fact| matches!(fact, BenchFinding::CostsDiffer { .. })), "{all:?}");
-    let BenchFinding::Use { app_time, .. } = &all[0] else { panic!("{all:?}") };
+    let BenchFinding::Verdict(BenchVerdict::Use { app_time, .. }) = &all[0] else { panic!("{all:?}") };
     assert!(app_time.is_none_or(|time| time.low_ns > 0.0), "{all:?}");
 }
 
@@ -340,7 +346,9 @@ fn only_the_same_set_up_is_compared() {
         large("packet-v3", 900_000, 900_000),
     ];
     let all = answers(&trials);
-    let BenchFinding::Use { method, sustains, .. } = &all[0] else { panic!("{all:?}") };
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, .. }) = &all[0] else {
+        panic!("{all:?}")
+    };
     assert_eq!((method, *sustains), (&"recv".into(), SustainedRate::AtLeast { pps: 300_000.0 }));
     let set_up = |octets| SetUp {
         frame_size: SizeLabel::Octets(octets),
@@ -360,12 +368,12 @@ fn only_the_same_set_up_is_compared() {
 #[test]
 fn without_a_lossless_load_the_limit_and_its_place_are_named() {
     let all = answers(&[trial(1, "recv", 100_000, 80_000), trial(2, "packet-v3", 100_000, 99_000)]);
-    let none = BenchFinding::NoneLossless {
+    let none = BenchFinding::Verdict(BenchVerdict::NoneLossless {
         asked_pps: None,
         is_some_unknown: false,
         closest: None,
         place: Some(Place::Ring),
-    };
+    });
     assert_eq!(all[0], none);
 }
 
@@ -388,11 +396,15 @@ fn at_a_named_rate_the_cheapest_that_sustains_it_is_named() {
         fixed("packet-v3", 700, 100_000),
         fixed("libpcap", 100, 90_000),
     ]);
-    let BenchFinding::Use { method, sustains, app_time, .. } = &all[0] else { panic!("{all:?}") };
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, app_time, .. }) = &all[0] else {
+        panic!("{all:?}")
+    };
     assert_eq!((method, *app_time), (&"packet-v3".into(), Some(exactly(70.0))));
     assert_eq!(*sustains, SustainedRate::Asked { pps: 100_000.0 });
     let none = answers(&[fixed("libpcap", 100, 90_000)]);
-    let BenchFinding::NoneLossless { asked_pps, .. } = none[0] else { panic!("{none:?}") };
+    let BenchFinding::Verdict(BenchVerdict::NoneLossless { asked_pps, .. }) = none[0] else {
+        panic!("{none:?}")
+    };
     assert_eq!(asked_pps, Some(100_000.0));
 }
 
@@ -415,20 +427,27 @@ fn a_load_for_which_one_thread_has_no_time_is_no_matter_of_the_host() {
         let methods = ["recv", "packet-v3"].map(|method| noisy(at_200k(method, work, 45_000, app_ns)));
         answers(&methods)
     };
-    let no_time =
-        |time_of, ns_per_packet| BenchFinding::NoTime { asked_pps: 200_000.0, time_of, ns_per_packet };
+    let no_time = |time_of, ns_per_packet| {
+        BenchFinding::Verdict(BenchVerdict::NoTime { asked_pps: 200_000.0, time_of, ns_per_packet })
+    };
     assert_eq!(of("ns:20000", 22_000)[0], no_time(TimeOfThread::Work, 20_000.0));
     assert_eq!(of("loop:9000", 8000)[0], no_time(TimeOfThread::Application, 8000.0));
     let open = of("loop:9000", 5500);
-    assert!(!matches!(open[0], BenchFinding::NoTime { .. }), "{open:?}");
+    assert!(!matches!(open[0], BenchFinding::Verdict(BenchVerdict::NoTime { .. })), "{open:?}");
 }
 
 #[test]
 fn where_the_host_disturbed_each_loss_there_is_no_answer() {
     let mut disturbed = noisy(at_200k("recv", "none", 199_000, 500));
     disturbed.noise = vec!["one of its CPUs ran slower than its best".into()];
-    let no_answer =
-        |because| BenchFinding::NoAnswer { because, noisy_trials: 1, trials: 1, place: Some(Place::Ring) };
+    let no_answer = |because| {
+        BenchFinding::Verdict(BenchVerdict::NoAnswer {
+            because,
+            noisy_trials: 1,
+            trials: 1,
+            place: Some(Place::Ring),
+        })
+    };
     let not_sustained = NoAnswerBecause::NotSustained { asked_pps: 200_000.0 };
     assert_eq!(answers(std::slice::from_ref(&disturbed)), [no_answer(not_sustained)]);
     let slow = TrialResult { offered_pps: 180_000.0, ..disturbed };
@@ -508,7 +527,7 @@ fn a_rate_that_the_generator_did_not_send_is_sustained_by_nobody() {
         let trial = trial(1, method, 22_000, 22_000);
         TrialResult { phase: Phase::FixedLoad, intended_pps: Some(100_000.0), intended: 100_000, ..trial }
     };
-    let not_sent = BenchFinding::NotSent { asked_pps: 100_000.0, sent_pps: 22_000.0 };
+    let not_sent = BenchFinding::Verdict(BenchVerdict::NotSent { asked_pps: 100_000.0, sent_pps: 22_000.0 });
     assert_eq!(answers(&[at("recv"), at("packet-v3")])[0], not_sent);
 }
 
@@ -520,5 +539,5 @@ fn invalid_trials_name_no_method() {
         ..trial(7, "recv", 10, 10)
     };
     let reason = "11 frames were delivered of 10 sent".into();
-    assert_eq!(answers(&[invalid]), [BenchFinding::EveryTrialInvalid { reason }]);
+    assert_eq!(answers(&[invalid]), [BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason })]);
 }
