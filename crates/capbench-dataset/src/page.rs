@@ -81,6 +81,7 @@ pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
         picture,
         summary: changes.summary(),
         findings: changes.findings(),
+        details: Vec::new(),
         caveats: noisy(&figures).into_iter().collect(),
         sections,
         environment: Vec::new(),

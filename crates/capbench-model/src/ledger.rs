@@ -23,12 +23,12 @@ pub struct LostAt {
 }
 
 impl LostAt {
-    /// Losses of several trials by place, most first.
+    /// Losses of several trials by place, most first. Sums saturate, because a damaged file can have any number.
     pub fn sum(losses: impl IntoIterator<Item = (Place, u64)>) -> Vec<Self> {
         let mut lost: Vec<Self> = Vec::new();
         for (place, frames) in losses {
             match lost.iter_mut().find(|known| known.place == place) {
-                Some(known) => known.frames += frames,
+                Some(known) => known.frames = known.frames.saturating_add(frames),
                 None => lost.push(Self { place, frames }),
             }
         }

@@ -22,6 +22,9 @@ pub struct Report {
     pub summary: Option<Table>,
     /// What else the run found, the most important first.
     pub findings: Vec<Sentence>,
+    /// Which of them, from 0, only give details of a caveat. The short text of a report leaves them out.
+    #[serde(skip)]
+    pub details: Vec<usize>,
     /// One line each: how noisy the trials are, and what could not be measured.
     pub caveats: Vec<Sentence>,
     /// Charts with their tables, in reading order.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
 use capbench_judge::search::SearchOutcome;
+use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedPlacement, SavedWork};
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
@@ -211,17 +212,10 @@ pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
     words.join(", ")
 }
 
-/// Losses of several trials by place, largest first. Sums saturate, because a damaged file can hold any number.
+/// Losses of several trials by place, largest first.
 pub fn losses<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<(Place, u64)> {
-    let mut sums: Vec<(Place, u64)> = Vec::new();
-    for (place, frames) in trials.into_iter().flat_map(TrialResult::losses) {
-        match sums.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, sum)) => *sum = sum.saturating_add(frames),
-            None => sums.push((place, frames)),
-        }
-    }
-    sums.sort_by_key(|(_, frames)| std::cmp::Reverse(*frames));
-    sums
+    let lost = LostAt::sum(trials.into_iter().flat_map(TrialResult::losses));
+    lost.into_iter().map(|lost| (lost.place, lost.frames)).collect()
 }
 
 #[cfg(test)]

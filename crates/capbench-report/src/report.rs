@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use capbench_judge::comparison::Comparison;
+use capbench_judge::finding::comparison;
 use capbench_judge::search::End;
 use capbench_results::{Finding, Results};
 
@@ -47,9 +48,14 @@ pub fn report(run: &Run) -> Report {
         }
         sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     }
-    let findings = answers
-        .chain(found.filter(|finding| !is_claim(finding)).map(|finding| said(finding, &verdict.text)))
-        .collect();
+    let mut findings: Vec<Sentence> = answers.collect();
+    let mut details = Vec::new();
+    for finding in found.filter(|finding| !is_claim(finding)) {
+        if is_detail(&finding) {
+            details.push(findings.len());
+        }
+        findings.push(said(finding, &verdict.text));
+    }
     let mut report = Report {
         title: format!("capbench {}", results.command_word().unwrap_or(results.kind().command())),
         subtitle: subtitle(run),
@@ -58,6 +64,7 @@ pub fn report(run: &Run) -> Report {
         picture,
         summary: tables::summary::table(results),
         findings,
+        details,
         caveats: sentences::caveats::caveats(results),
         sections,
         environment: tables::environment::tables(results),
@@ -88,11 +95,12 @@ pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
     Report {
         title: "capbench compare".into(),
         subtitle,
-        verdict: sentences::comparison::of(comparison),
+        verdict: sentences::answer(comparison::of_runs(comparison)),
         warnings: Vec::new(),
         picture: section.charts.drain(..PICTURES.min(section.charts.len())).collect(),
         summary: tables::comparisons::changes(comparison),
-        findings: sentences::comparison::facts(comparison),
+        findings: comparison::circumstances(comparison).into_iter().map(sentences::answer).collect(),
+        details: Vec::new(),
         caveats: Vec::new(),
         sections: vec![section],
         environment: Vec::new(),
@@ -149,6 +157,17 @@ fn subtitle(run: &Run) -> String {
         naming::many(environment.cpus_online as u64, "CPU", "CPUs"),
         environment.capbench_version
     )
+}
+
+/// How findings of a soak begin that only give details of the caveat on noise.
+const DETAILS_OF_SOAK: [&str; 2] = ["Noisy: ", "Further reasons of noise "];
+
+/// Whether a finding only gives details of the caveat on noise.
+fn is_detail(finding: &Finding) -> bool {
+    match &finding.fact {
+        Some(fact) => fact.is_detail(),
+        None => DETAILS_OF_SOAK.iter().any(|beginning| finding.text.starts_with(beginning)),
+    }
 }
 
 /// A finding with its scene, unless the verdict begins with that.

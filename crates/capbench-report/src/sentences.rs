@@ -11,29 +11,30 @@
 //! | `rfc2544` | throughput, and the results of the tests relative to it |
 //! | `soak` | whether the load was sustained, and when frames were lost |
 //! | `queues` | what of the queues of an interface stood against capture |
+//! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
 //! [`answers`] begins with the run's verdict; [`find`] lists all findings, the most important first.
 
 mod bench;
 pub(crate) mod caveats;
-pub(crate) mod comparison;
+mod comparison;
 mod queues;
 pub(crate) mod reproduction;
 pub(crate) mod rfc2544;
 pub(crate) mod search;
 mod soak;
 pub(crate) mod sweep;
-pub(crate) mod trials;
+mod trials;
+mod unfinished;
+
 use capbench_judge::finding::{self, Finding as Fact, Found};
 use capbench_model::figures::percent;
-use capbench_model::trial::{TrialResult, Verdict};
 use capbench_results::Kind;
 use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
-use crate::naming::{self, many};
-pub(crate) use bench::{at_overload, trials_of};
+use crate::naming::many;
 pub use rfc2544::{not_measured, not_tested_words};
 
 /// All findings of a run, as they are saved: the most important first.
@@ -42,7 +43,7 @@ pub fn find(results: &Results) -> Vec<Finding> {
         return reproduction::find(results);
     }
     let searched = judged(finding::search::find(&results.searches));
-    let settings = queues::find(&results.environment);
+    let settings = finding::queues::find(&results.environment);
     if results.kind() == Kind::Bench {
         // Its searches only serve the recommendation.
         let mut found = trials::find(&results.trials, settings);
@@ -52,7 +53,11 @@ pub fn find(results: &Results) -> Vec<Finding> {
     let mut found = searched;
     found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
     found.extend(match &results.soak {
-        Some(record) => [judged(finding::soak::find(record)), settings].concat(),
+        Some(record) => {
+            let mut found = judged(finding::soak::find(record));
+            found.extend(judged(settings));
+            found
+        }
         None => trials::find(&results.trials, settings),
     });
     found
@@ -69,45 +74,13 @@ pub fn answers(results: &Results) -> Vec<Sentence> {
         Kind::Reproduce => reproduction::answers(results),
     };
     // A requested comparison comes first.
-    if let Some(compared) = comparison::verdict(results) {
-        sentences.insert(0, compared);
+    if let Some(compared) = finding::comparison::of_methods(&results.comparisons) {
+        sentences.insert(0, answer(compared));
     }
     if sentences.is_empty() {
-        sentences.push(unfinished(results));
+        sentences.push(answer(finding::unfinished::unfinished(&results.trials)));
     }
     sentences
-}
-
-/// What the trials show if the run ended before its conclusions.
-fn unfinished(results: &Results) -> Sentence {
-    let valid = || results.trials.iter().filter(|trial| trial.verdict != Verdict::Invalid);
-    let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
-    let said =
-        |trial: &TrialResult| format!("{} ({})", naming::rate(trial.offered_pps), trial.profile.method);
-    let clean = valid()
-        .filter(|trial| trial.lost() == 0 && trial.buffered_frames(1) == 0 && trial.sent > 0)
-        .max_by(by_load);
-    let lossy = valid().filter(|trial| trial.lost() > 0).min_by(by_load);
-    let all = many(results.trials.len() as u64, "trial", "trials");
-    let text = match (clean, lossy) {
-        (None, None) if results.trials.is_empty() => "No trial was finished, so there is no result.".into(),
-        (None, None) => format!("No conclusion: {all} of the run are invalid."),
-        (Some(clean), None) => {
-            format!("No conclusion: of {all} none lost frames, up to {}.", said(clean))
-        }
-        (None, Some(lossy)) => {
-            format!(
-                "No conclusion: no trial of {all} was without loss; the lowest load with loss is {}.",
-                said(lossy)
-            )
-        }
-        (Some(clean), Some(lossy)) => format!(
-            "No conclusion: of {all} the highest load without loss is {}, and the lowest with loss {}.",
-            said(clean),
-            said(lossy)
-        ),
-    };
-    sentence(text, clean.into_iter().chain(lossy).map(|trial| trial.number))
 }
 
 /// A sentence with its trials, each once.
@@ -158,6 +131,11 @@ fn said(found: Found) -> Finding {
     Finding { scene, text: words(&fact), fact: Some(fact), trials }
 }
 
+/// A fact in words, with its trials.
+pub(crate) fn answer(found: Found) -> Sentence {
+    sentence(words(&found.fact), found.trials)
+}
+
 /// The sentence of a fact.
 fn words(fact: &Fact) -> String {
     match fact {
@@ -166,16 +144,13 @@ fn words(fact: &Fact) -> String {
         Fact::Search(fact) => search::words(fact),
         Fact::Soak(fact) => soak::words(fact),
         Fact::Reproduction(fact) => reproduction::words(fact),
+        Fact::Trials(fact) => trials::words(fact),
+        Fact::Queues(fact) => queues::words(fact),
+        Fact::Bench(fact) => bench::words(fact),
+        Fact::Comparison(fact) => comparison::words(fact),
+        Fact::Unfinished(fact) => unfinished::words(fact),
+        Fact::Caveat(fact) => caveats::words(fact),
     }
-}
-
-/// A finding about no single frame size or placement.
-fn finding(text: String, trials: impl IntoIterator<Item = u32>) -> Finding {
-    Finding { scene: None, text, fact: None, trials: trials.into_iter().collect() }
-}
-
-fn numbers(trials: &[&TrialResult]) -> Trials {
-    naming::numbers(trials.iter().copied())
 }
 
 fn time(ns: f64) -> String {

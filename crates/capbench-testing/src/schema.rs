@@ -212,7 +212,8 @@ fn look(path: &str, value: &Value, is_part: bool, faults: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (name, inner) in members {
-                let is_part = name == "oneOf" && value["unevaluatedProperties"] == false;
+                let has_parts = is_part || value["unevaluatedProperties"] == false;
+                let is_part = name == "oneOf" && has_parts;
                 look(&format!("{path}/{name}"), inner, is_part, faults);
             }
         }

@@ -2,19 +2,32 @@
 //!
 //! | file | about |
 //! |---|---|
+//! | `trials` | trials of any run |
 //! | `loss_pattern` | when, and in which flows, trials lost frames |
 //! | `sweep` | where methods of a sweep lose frames, their costs, and how they compare |
 //! | `search` | what searches found: bounds, limits, doubts, the order of methods |
 //! | `rfc2544` | throughput, and the results of the tests relative to it |
 //! | `soak` | whether a load was sustained, and when frames were lost |
 //! | `reproduction` | the answers to claims of publications |
+//! | `queues` | the queues of the interfaces that captured |
+//! | `bench` | the answers of a bench |
+//! | `comparison` | two runs, or methods that took turns |
+//! | `unfinished` | a run without conclusions |
+//! | `caveats`, `noise` | how noisy a run is, and why; what could not be measured |
 
+pub mod bench;
+pub mod caveats;
+pub mod comparison;
 pub mod loss_pattern;
+pub mod noise;
+pub mod queues;
 pub mod reproduction;
 pub mod rfc2544;
 pub mod search;
 pub mod soak;
 pub mod sweep;
+pub mod trials;
+pub mod unfinished;
 
 use capbench_model::saved::SavedPlacement;
 use capbench_model::trial::SizeLabel;
@@ -35,6 +48,28 @@ pub enum Finding {
     Soak(soak::SoakFinding),
     /// The answer to a claim of a publication.
     Reproduction(reproduction::ReproductionFinding),
+    /// Trials of any run.
+    Trials(trials::TrialFinding),
+    /// The queues of an interface that captured.
+    Queues(queues::QueuesAgainstCapture),
+    /// An answer of a bench.
+    Bench(bench::BenchFinding),
+    /// Two runs, or methods that took turns.
+    Comparison(comparison::ComparisonFinding),
+    /// A run without conclusions.
+    Unfinished(unfinished::Unfinished),
+    /// A caveat of a run.
+    Caveat(caveats::Caveat),
+}
+
+impl Finding {
+    /// Whether it only gives details of the caveat on noise. The short text of a run leaves it out.
+    pub fn is_detail(&self) -> bool {
+        match self {
+            Self::Trials(fact) => fact.is_detail(),
+            _ => false,
+        }
+    }
 }
 
 /// The frames and the placement that a fact concerns.

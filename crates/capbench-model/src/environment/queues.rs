@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use capbench_sys::host::affinity::parse_cpu_list;
+use serde::{Deserialize, Serialize};
 
 use super::interface::InterfaceFacts;
 use super::topology::Topology;
@@ -21,7 +22,8 @@ pub struct QueueInterrupt {
 }
 
 /// What is known about the queues of an interface and affects a capture.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
 pub enum QueueFinding {
     /// More queues interrupt one CPU than need to.
     SameCpu {

@@ -8,7 +8,6 @@ use std::path::Path;
 use crate::figures;
 use crate::model::{Cell, Column, Narrow, Report, Section, Sentence, Table, Unit};
 use crate::printable;
-use crate::sentences::trials::is_detail;
 
 /// Width of a line in columns.
 pub const COLUMNS: usize = 80;
@@ -83,8 +82,10 @@ fn lines(text: &str) -> usize {
 /// The findings that have room before so many lines, the most important first.
 fn findings(text: &mut String, report: &Report, extent: Extent, after: usize) {
     let mut shown = 0;
-    let is_shown = |finding: &&Sentence| extent == Extent::Details || !is_detail(&finding.text);
-    for Sentence { text: words, .. } in report.findings.iter().filter(is_shown) {
+    for (place, Sentence { text: words, .. }) in report.findings.iter().enumerate() {
+        if extent == Extent::Answer && report.details.contains(&place) {
+            continue;
+        }
         let mut own = String::new();
         wrapped(&mut own, "- ", "  ", words);
         // Two lines are for a blank one and the number of further findings, one for the blank line before what follows.

@@ -1,11 +1,11 @@
 //! Changes between two runs, or between methods that took turns: forest plots of the largest ones.
 
 use capbench_judge::comparison::{Comparison, Contrast, Field, LEVEL, Scale, Setup};
+use capbench_judge::finding::comparison::trials_of;
 use capbench_model::figures::{many, shortest};
 
 use super::parts::{chart, linear, names, point, series};
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
-use crate::sentences::comparison::trials;
 use crate::tables::comparisons::{self as tables, JUDGEMENTS};
 use capbench_results::Results;
 
@@ -78,7 +78,7 @@ fn lines(comparison: &Comparison, contrasts: &[&Contrast]) -> Vec<Series> {
     let row = |(row, contrast): (usize, &&Contrast)| {
         let change = contrast.change;
         let interval = change.low.zip(change.high).map(|(low, high)| [low, high]);
-        Point { interval, ..point(row as f64, change.middle, trials(comparison, contrast)) }
+        Point { interval, ..point(row as f64, change.middle, trials_of(comparison, contrast)) }
     };
     let line = |(judgement, _, heading): (_, _, &str)| {
         let own = contrasts.iter().enumerate().filter(|(_, contrast)| contrast.judgement == judgement);

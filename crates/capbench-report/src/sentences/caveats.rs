@@ -1,143 +1,181 @@
-//! One line each: how noisy the trials are, and what could not be measured.
+//! The words of caveats: how noisy the trials are, and what could not be measured.
 
-use super::sentence;
-use crate::groups::grouped;
-use crate::model::Sentence;
-use crate::naming::{frames, list, many, time};
-use capbench_model::clocks::ClockClass;
+use capbench_judge::finding::caveats::{self, Caveat, KnownSkew, NotMeasuredBecause};
+use capbench_judge::finding::noise::NoiseCause;
 use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
-/// Noise that makes a method slower.
-const SLOWS: [&str; 4] = [
-    "a CPU ran slower than its best (shared core or lowered clock)",
-    "the hypervisor took CPU time away",
-    "other work ran on their CPUs",
-    "a CPU stalled",
-];
-/// Reasons of noise in a few words, by a part of their text in results files, the first that fits.
-const CAUSES: [(&str, &str); 9] = [
-    ("slower than", SLOWS[0]),
-    (
-        "from the tracer",
-        "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low",
-    ),
-    ("steal", SLOWS[1]),
-    ("foreign load", SLOWS[2]),
-    ("stood still", SLOWS[3]),
-    ("stalled", SLOWS[3]),
-    ("clock", "the host's clock was changed"),
-    ("suspended", "the host was suspended"),
-    ("CPU chosen", "the kernel's receive work ran on another CPU than the chosen one"),
-];
-
-/// How statements of what a bench left out begin.
-const LEFT_OUT: &str = "not measured: ";
+use super::{answer, sentence};
+use crate::model::Sentence;
+use crate::naming::{frames, list, many, time};
 
 /// The caveats of a run.
 pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
-    noise(results)
-        .into_iter()
-        .chain(clocks(results))
-        .chain(not_measured(&results.not_measured))
-        .chain(left_out(results))
-        .collect()
+    caveats::find(&results.facts(), &results.not_measured).into_iter().map(answer).collect()
 }
 
 /// How noisy the trials of two runs are, in one line.
 pub(crate) fn of_both(runs: [(&str, &Results); 2]) -> Option<Sentence> {
-    let words = runs.into_iter().filter_map(|(name, run)| Some(format!("{name}: {}", noise(run)?.text)));
-    let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| sentence(words.join(" "), []))
-}
-
-/// What the clocks of two hosts allowed to be known of one-way times: the class of most trials, and the first reason.
-fn clocks(results: &Results) -> Option<Sentence> {
-    let classified = results.trials.iter().filter_map(|trial| Some((trial, trial.clock_class?)));
-    let (class, trials) =
-        grouped(classified, |(_, class)| *class).into_iter().max_by_key(|(_, trials)| trials.len())?;
-    let reason = trials.iter().find_map(|(trial, _)| trial.latency.as_ref()?.absent_because.as_deref());
-    let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-    let text = match class {
-        ClockClass::Absolute => {
-            let error_ns = trials.iter().filter_map(|(trial, _)| trial.clock_error_ns).max().unwrap_or(0);
-            format!(
-                "One-way times have an error of up to ±{} (clock class absolute).",
-                time(error_ns as f64 / 1e9)
-            )
+    let mut parts = Vec::new();
+    for (name, run) in runs {
+        if let Some(noise) = caveats::noise(&run.facts()) {
+            parts.push(format!("{name}: {}", answer(noise).text));
         }
-        ClockClass::Relative => {
-            let skew =
-                trials.iter().find_map(|(trial, _)| trial.latency.as_ref()?.relative.as_ref()?.skew.first());
-            let skew = skew.map_or_else(String::new, |skew| match skew.error_ppm {
-                Some(error) if skew.removed => format!(", skew {:.1} ± {error:.1} ppm removed", skew.ppm),
-                Some(error) if skew.ppm.abs() > error => {
-                    format!(", skew {:.1} ppm not removed: clocks do not differ that much", skew.ppm)
-                }
-                Some(error) => format!(", skew below {error:.1} ppm not removed"),
-                None => ", skew unknown".into(),
-            });
-            format!(
-                "One-way times are known relative to the fastest frame only (clock class relative{skew}){because}."
-            )
-        }
-        ClockClass::None if reason.is_none() => "No one-way time was recorded (clock class none).".into(),
-        ClockClass::None => format!("One-way times are unknown (clock class none){because}."),
-    };
-    Some(sentence(text, trials.iter().map(|(trial, _)| trial.number)))
-}
-
-/// How many trials are noisy, and the most frequent reason.
-fn noise(results: &Results) -> Option<Sentence> {
-    if let Some(record) = &results.soak {
-        let (reason, segments) = record.noise.iter().max_by_key(|(_, segments)| **segments)?;
-        let all = record.whole.as_ref().map_or(0, |whole| whole.segments);
-        let are = if *segments == 1 { "is" } else { "are" };
-        let all = many(all, "segment", "segments");
-        let text = format!("{segments} of {all} {are} noisy: {}.", cause(reason));
-        return Some(sentence(text, []));
     }
-    let noisy: Vec<_> = results.trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
-    let reasons = grouped(noisy.iter().flat_map(|trial| &trial.noise), |reason| cause(reason));
-    let (reason, _) = reasons.into_iter().max_by_key(|(_, all)| all.len())?;
-    let are = if noisy.len() == 1 { "is" } else { "are" };
-    let all = many(results.trials.len() as u64, "trial", "trials");
-    let advice = if SLOWS.contains(&reason.as_str()) { " On a quiet host, rates can be higher." } else { "" };
-    let text = format!("{} of {all} {are} noisy: {reason}.{advice}", noisy.len());
-    Some(sentence(text, noisy.iter().map(|trial| trial.number)))
+    (!parts.is_empty()).then(|| sentence(parts.join(" "), []))
 }
 
-fn cause(reason: &str) -> String {
-    let known = CAUSES.iter().find(|(part, _)| reason.contains(part));
-    known.map_or_else(|| reason.into(), |(_, words)| (*words).into())
+/// The sentence of a caveat.
+pub(super) fn words(caveat: &Caveat) -> String {
+    match caveat {
+        Caveat::NoisyTrials { cause, noisy_trials, all_trials, lowers_rates } => {
+            let are = if *noisy_trials == 1 { "is" } else { "are" };
+            let trials = many((*all_trials).into(), "trial", "trials");
+            let advice = if *lowers_rates { " On a quiet host, rates can be higher." } else { "" };
+            format!("{noisy_trials} of {trials} {are} noisy: {}.{advice}", of_cause(cause))
+        }
+        Caveat::NoisySegments { cause, noisy_segments, all_segments } => {
+            let are = if *noisy_segments == 1 { "is" } else { "are" };
+            let segments = many(*all_segments, "segment", "segments");
+            format!("{noisy_segments} of {segments} {are} noisy: {}.", of_cause(cause))
+        }
+        Caveat::OneWayAbsolute { error_ns } => format!(
+            "One-way times have an error of up to ±{} (clock class absolute).",
+            time(error_ns.unwrap_or(0) as f64 / 1e9)
+        ),
+        Caveat::OneWayRelative { skew, reason } => format!(
+            "One-way times are known relative to the fastest frame only (clock class relative{}){}.",
+            skew.map_or_else(String::new, of_skew),
+            because(reason.as_deref())
+        ),
+        Caveat::OneWayUnknown { reason: None } => "No one-way time was recorded (clock class none).".into(),
+        Caveat::OneWayUnknown { reason } => {
+            format!("One-way times are unknown (clock class none){}.", because(reason.as_deref()))
+        }
+        Caveat::NotMeasured { by_reason } => {
+            let parts: Vec<String> = by_reason.iter().map(not_measured).collect();
+            format!("Not measured: {}.", parts.join("; "))
+        }
+        Caveat::LeftOut { parts } => format!("Not measured: {}.", parts.join("; ")),
+    }
 }
 
-/// What could not be measured, by the reason.
-fn not_measured(missing: &[NotMeasured]) -> Option<Sentence> {
-    let by_reason = grouped(missing, |one| one.reason.trim_end_matches('.').to_string());
-    let words = by_reason.iter().map(|(reason, own)| {
-        let names: Vec<String> = own.iter().map(|one| what(one)).collect();
-        format!("{} ({reason})", list(&names))
-    });
-    let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| sentence(format!("Not measured: {}.", words.join("; ")), []))
+fn of_cause(cause: &NoiseCause) -> &str {
+    match cause {
+        NoiseCause::SlowCpu => "a CPU ran slower than its best (shared core or lowered clock)",
+        NoiseCause::MissedByTracer => {
+            "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low"
+        }
+        NoiseCause::Steal => "the hypervisor took CPU time away",
+        NoiseCause::ForeignLoad => "other work ran on their CPUs",
+        NoiseCause::Stall => "a CPU stalled",
+        NoiseCause::Clock => "the host's clock was changed",
+        NoiseCause::Suspend => "the host was suspended",
+        NoiseCause::KernelElsewhere => "the kernel's receive work ran on another CPU than the chosen one",
+        NoiseCause::Other { reason } => reason,
+    }
 }
 
-/// What a bench left out to end in time.
-fn left_out(results: &Results) -> Option<Sentence> {
-    let parts = results.statements.iter().filter_map(|statement| statement.strip_prefix(LEFT_OUT));
-    // One reason is enough for a set-up: that which includes the others.
-    let parts = grouped(parts, |part| part.rsplit_once(": ").map_or(*part, |(set_up, _)| set_up)).into_iter();
-    let includes_all = |part: &&str| part.contains("trials, to end");
-    let parts: Vec<&str> =
-        parts.map(|(_, own)| own.iter().copied().find(includes_all).unwrap_or(own[0])).collect();
-    (!parts.is_empty()).then(|| sentence(format!("Not measured: {}.", parts.join("; ")), []))
+fn of_skew(skew: KnownSkew) -> String {
+    match skew {
+        KnownSkew::Removed { ppm, error_ppm } => format!(", skew {ppm:.1} ± {error_ppm:.1} ppm removed"),
+        KnownSkew::Implausible { ppm } => {
+            format!(", skew {ppm:.1} ppm not removed: clocks do not differ that much")
+        }
+        KnownSkew::Below { error_ppm } => format!(", skew below {error_ppm:.1} ppm not removed"),
+        KnownSkew::Unknown => ", skew unknown".into(),
+    }
 }
 
-fn what(missing: &NotMeasured) -> String {
-    let mut what = vec![missing.method.to_string()];
-    what.extend(missing.test.iter().map(|test| format!("test {test}")));
-    what.extend(missing.frame_size.iter().map(frames));
-    what.extend(missing.placement.iter().map(|placement| format!("placement {placement}")));
-    what.join(" ")
+fn because(reason: Option<&str>) -> String {
+    reason.map_or_else(String::new, |reason| format!(": {reason}"))
+}
+
+fn not_measured(missing: &NotMeasuredBecause) -> String {
+    let set_ups: Vec<String> = missing.set_ups.iter().map(set_up).collect();
+    format!("{} ({})", list(&set_ups), missing.reason)
+}
+
+fn set_up(missing: &NotMeasured) -> String {
+    let mut parts = vec![missing.method.to_string()];
+    parts.extend(missing.test.iter().map(|test| format!("test {test}")));
+    parts.extend(missing.frame_size.iter().map(frames));
+    parts.extend(missing.placement.iter().map(|placement| format!("placement {placement}")));
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noisy(cause: NoiseCause, noisy_trials: u32, lowers_rates: bool) -> String {
+        words(&Caveat::NoisyTrials { cause, noisy_trials, all_trials: 42, lowers_rates })
+    }
+
+    #[test]
+    fn noise_is_said_with_its_cause() {
+        assert_eq!(
+            noisy(NoiseCause::SlowCpu, 25, true),
+            "25 of 42 trials are noisy: a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can \
+             be higher."
+        );
+        assert_eq!(
+            noisy(NoiseCause::Clock, 1, false),
+            "1 of 42 trials is noisy: the host's clock was changed."
+        );
+        let other = NoiseCause::Other { reason: "the moon".into() };
+        assert_eq!(
+            words(&Caveat::NoisySegments { cause: other, noisy_segments: 2, all_segments: 9 }),
+            "2 of 9 segments are noisy: the moon."
+        );
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_with_the_reason() {
+        let missing = NotMeasured {
+            method: "recv".into(),
+            test: Some("latency".into()),
+            placement: Some("same".into()),
+            frame_size: Some(capbench_model::trial::SizeLabel::Octets(64)),
+            reason: "no driver".into(),
+        };
+        let by_reason = vec![NotMeasuredBecause { reason: "no driver".into(), set_ups: vec![missing] }];
+        assert_eq!(
+            words(&Caveat::NotMeasured { by_reason }),
+            "Not measured: recv test latency 64-byte frames placement same (no driver)."
+        );
+        let parts = vec!["64 B: some of its trials".into(), "512 B: some of its searches".into()];
+        assert_eq!(
+            words(&Caveat::LeftOut { parts }),
+            "Not measured: 64 B: some of its trials; 512 B: some of its searches."
+        );
+    }
+
+    #[test]
+    fn what_is_known_of_one_way_times_is_said() {
+        assert_eq!(
+            words(&Caveat::OneWayAbsolute { error_ns: Some(1500) }),
+            "One-way times have an error of up to ±1.5 µs (clock class absolute)."
+        );
+        let relative = |skew| words(&Caveat::OneWayRelative { skew, reason: Some("no PTP".into()) });
+        assert_eq!(
+            relative(Some(KnownSkew::Removed { ppm: 5.0, error_ppm: 0.5 })),
+            "One-way times are known relative to the fastest frame only (clock class relative, skew 5.0 ± 0.5 ppm removed): no \
+             PTP."
+        );
+        let implausible = relative(Some(KnownSkew::Implausible { ppm: 900.0 }));
+        assert!(implausible.contains(", skew 900.0 ppm not removed: clocks do not differ that much)"));
+        let below = relative(Some(KnownSkew::Below { error_ppm: 0.5 }));
+        assert!(below.contains("relative, skew below 0.5 ppm not removed)"), "{below}");
+        assert!(relative(Some(KnownSkew::Unknown)).contains(", skew unknown)"));
+        assert!(relative(None).contains("(clock class relative): no PTP."));
+        assert_eq!(
+            words(&Caveat::OneWayUnknown { reason: None }),
+            "No one-way time was recorded (clock class none)."
+        );
+        assert_eq!(
+            words(&Caveat::OneWayUnknown { reason: Some("no stamps".into()) }),
+            "One-way times are unknown (clock class none): no stamps."
+        );
+    }
 }

@@ -1,93 +1,153 @@
-//! Changes for the worse or better between two runs, or between methods that took turns.
-use capbench_judge::comparison::runs::NOISY;
-use capbench_judge::comparison::{Comparison, Contrast, Judgement, Scale};
-use capbench_results::Results;
+//! The words of changes for the worse or better between two runs, or between methods that took turns.
 
-use super::{capital, sentence};
-use crate::model::{Sentence, Trials};
+use capbench_judge::finding::comparison::{
+    ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
+};
+
+use super::capital;
 use crate::naming::many;
 
-pub(super) fn verdict(results: &Results) -> Option<Sentence> {
-    let said = |one: &Comparison| format!("{} against {}: {}", one.now, one.then, conclusion(one));
-    let words: Vec<String> = results.comparisons.iter().map(said).collect();
-    (!words.is_empty()).then(|| sentence(words.join(" "), results.comparisons.iter().flat_map(evidence)))
-}
-
-pub(crate) fn of(comparison: &Comparison) -> Sentence {
-    sentence(conclusion(comparison), evidence(comparison))
-}
-
-/// What the two runs differ in, which could be the reason of a change. Noise is a caveat.
-pub(crate) fn facts(comparison: &Comparison) -> Vec<Sentence> {
-    let differ = comparison.differences.iter().map(|difference| format!("The runs differ: {difference}."));
-    let notes = comparison.notes.iter().filter(|note| !note.ends_with(NOISY));
-    let notes = notes.map(|note| capital(&format!("{}.", note.trim_end_matches('.'))));
-    differ.chain(notes).map(|text| sentence(text, [])).collect()
-}
-
-/// The trials behind a contrast. Of two runs there are none: trials of both have the same numbers.
-pub(crate) fn trials(comparison: &Comparison, contrast: &Contrast) -> Trials {
-    let both = contrast.then.trials.iter().chain(&contrast.now.trials);
-    if comparison.paired { both.copied().collect() } else { Vec::new() }
-}
-
-fn evidence(comparison: &Comparison) -> Vec<u32> {
-    let worse = comparison.judged(Judgement::Regression);
-    let shown = worse.chain(comparison.judged(Judgement::Improvement));
-    shown.flat_map(|contrast| trials(comparison, contrast)).collect()
-}
-
-fn conclusion(comparison: &Comparison) -> String {
-    let count = |judgement| comparison.judged(judgement).count() as u64;
-    if comparison.disturbed {
-        return "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs."
-            .into();
-    }
-    if comparison.damaged {
-        return "Inconclusive: the file of a run was damaged or changed; measure again.".into();
-    }
-    if comparison.is_inconclusive() {
-        return match comparison.hosts {
-            Some(_) => {
-                "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
+/// The sentence of a fact.
+pub(super) fn words(fact: &ComparisonFinding) -> String {
+    match fact {
+        ComparisonFinding::OfRuns { outcome } => of_outcome(outcome),
+        ComparisonFinding::OfMethods { compared } => {
+            let mut sentences = Vec::new();
+            for ComparedMethods { then, now, outcome } in compared {
+                sentences.push(format!("{now} against {then}: {}", of_outcome(outcome)));
             }
-            None => "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into(),
-        };
+            sentences.join(" ")
+        }
+        ComparisonFinding::RunsDiffer { difference } => format!("The runs differ: {difference}."),
+        ComparisonFinding::Note { note } => capital(&format!("{}.", note.trim_end_matches('.'))),
     }
-    let is_excluded = |contrast: &&Contrast| {
-        let threshold = match contrast.measure.scale() {
-            Scale::Ratio => comparison.thresholds.relative,
-            Scale::Difference => comparison.thresholds.loss,
-        };
-        contrast.worst_possible().is_some_and(|worst| worst <= threshold)
-    };
-    let excluded = comparison.judged(Judgement::NotShown).filter(is_excluded).count() as u64;
-    let (head, mark) = match count(Judgement::Regression) {
-        0 => ("No regression shown".into(), ':'),
-        some => (many(some, "regression", "regressions"), ';'),
-    };
-    let few = count(Judgement::TooFewVisits);
-    let is_few = few > 0 && comparison.hosts.is_none();
-    let next = if is_few { " More trials (`--visits 8` in both runs) decide." } else { "" };
-    let counted = [
-        (count(Judgement::Improvement), "is better", "are better"),
-        (
-            count(Judgement::BelowThreshold),
-            "changed by less than the threshold",
-            "changed by less than the threshold",
-        ),
-        (excluded, "is not worse", "are not worse"),
-        (
-            count(Judgement::NotShown) - excluded,
-            "shows no difference, but may be worse",
-            "show no difference, but may be worse",
-        ),
-        (few, "has too few trials", "have too few trials"),
+}
+
+fn of_outcome(outcome: &ComparisonOutcome) -> String {
+    match outcome {
+        ComparisonOutcome::Disturbed => {
+            "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs."
+                .into()
+        }
+        ComparisonOutcome::Damaged => {
+            "Inconclusive: the file of a run was damaged or changed; measure again.".into()
+        }
+        ComparisonOutcome::TooFewRuns => {
+            "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
+        }
+        ComparisonOutcome::TooFewTrials => {
+            "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into()
+        }
+        ComparisonOutcome::Judged(counts) => of_counts(counts),
+    }
+}
+
+/// Figures of one judgement in words.
+struct Counted {
+    figures: u64,
+    /// What is said of one figure.
+    one: &'static str,
+    /// What is said of several.
+    several: &'static str,
+}
+
+fn of_counts(counts: &FigureCounts) -> String {
+    let all = [
+        Counted { figures: counts.better, one: "is better", several: "are better" },
+        Counted {
+            figures: counts.below_threshold,
+            one: "changed by less than the threshold",
+            several: "changed by less than the threshold",
+        },
+        Counted { figures: counts.not_worse, one: "is not worse", several: "are not worse" },
+        Counted {
+            figures: counts.may_be_worse,
+            one: "shows no difference, but may be worse",
+            several: "show no difference, but may be worse",
+        },
+        Counted { figures: counts.too_few_trials, one: "has too few trials", several: "have too few trials" },
     ];
-    let mut words = Vec::new();
-    for (some, one, several) in counted.into_iter().filter(|(some, ..)| *some > 0) {
-        let figures = if words.is_empty() { many(some, "figure", "figures") } else { some.to_string() };
-        words.push(format!("{figures} {}", if some == 1 { one } else { several }));
+    let mut parts = Vec::new();
+    for Counted { figures, one, several } in all.into_iter().filter(|counted| counted.figures > 0) {
+        let subject = match parts.is_empty() {
+            true => many(figures, "figure", "figures"),
+            false => figures.to_string(),
+        };
+        parts.push(format!("{subject} {}", if figures == 1 { one } else { several }));
     }
-    if words.is_empty() { format!("{head}.") } else { format!("{head}{mark} {}.{next}", words.join("; ")) }
+    let head = match counts.worse {
+        0 => "No regression shown".into(),
+        worse => many(worse, "regression", "regressions"),
+    };
+    if parts.is_empty() {
+        return format!("{head}.");
+    }
+    let mark = if counts.worse == 0 { ':' } else { ';' };
+    let next = match counts.more_trials_decide {
+        true => " More trials (`--visits 8` in both runs) decide.",
+        false => "",
+    };
+    format!("{head}{mark} {}.{next}", parts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: FigureCounts = FigureCounts {
+        worse: 0,
+        better: 0,
+        below_threshold: 0,
+        not_worse: 0,
+        may_be_worse: 0,
+        too_few_trials: 0,
+        more_trials_decide: false,
+    };
+
+    #[test]
+    fn figures_are_counted_by_what_is_known_of_them() {
+        assert_eq!(of_counts(&COUNTS), "No regression shown.");
+        let one_each = FigureCounts {
+            better: 1,
+            below_threshold: 1,
+            not_worse: 1,
+            may_be_worse: 1,
+            too_few_trials: 1,
+            ..COUNTS
+        };
+        assert_eq!(
+            of_counts(&one_each),
+            "No regression shown: 1 figure is better; 1 changed by less than the threshold; 1 is not worse; 1 shows no \
+             difference, but may be worse; 1 has too few trials."
+        );
+        let several = FigureCounts {
+            worse: 2,
+            not_worse: 2,
+            may_be_worse: 2,
+            too_few_trials: 2,
+            more_trials_decide: true,
+            ..COUNTS
+        };
+        assert_eq!(
+            of_counts(&several),
+            "2 regressions; 2 figures are not worse; 2 show no difference, but may be worse; 2 have too few trials. More trials \
+             (`--visits 8` in both runs) decide."
+        );
+    }
+
+    #[test]
+    fn methods_and_circumstances_are_said() {
+        let compared = ComparedMethods {
+            then: "recv".into(),
+            now: "packet-v3".into(),
+            outcome: ComparisonOutcome::TooFewTrials,
+        };
+        assert_eq!(
+            words(&ComparisonFinding::OfMethods { compared: vec![compared] }),
+            "packet-v3 against recv: Inconclusive: there are too few trials; measure both runs with `--visits 8`."
+        );
+        let differ = ComparisonFinding::RunsDiffer { difference: "kernel".into() };
+        assert_eq!(words(&differ), "The runs differ: kernel.");
+        assert_eq!(words(&ComparisonFinding::Note { note: "a is slow.".into() }), "A is slow.");
+    }
 }

@@ -2,6 +2,7 @@
 //! of publications.
 
 use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
+use capbench_judge::finding::comparison::trials_of;
 use capbench_judge::reproduction::Judgement as ClaimJudgement;
 use capbench_judge::reproduction::Reproduction;
 use capbench_model::figures::{grouped, shortest};
@@ -12,7 +13,6 @@ use super::shape::Columns;
 use crate::figures::number;
 use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
-use crate::sentences::comparison::trials;
 use crate::sentences::reproduction::answer_words;
 
 /// Judgements of contrasts by importance: name for links, and heading.
@@ -65,7 +65,7 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
         .words("then", "A", |(_, contrast)| figure(contrast.measure, contrast.then.median))
         .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
         .with(Column::named("change_ratio", "by"), |(_, contrast)| change(contrast));
-    let trials = |(_, contrast): &(&str, &Contrast)| trials(comparison, contrast);
+    let trials = |(_, contrast): &(&str, &Contrast)| trials_of(comparison, contrast);
     let table = columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials);
     // Of hosts together there are no figures.
     table.map(|table| if comparison.hosts.is_some() { table.without_empty_columns() } else { table })
@@ -99,7 +99,7 @@ fn judged(
             .with(Column::named("change_ratio", "change (95 %)").whole(), |contrast| change(contrast))
             .with(Column::words("by_chance", "chance").detail(), |one| Cell::where_known(one.by_chance))
             .words("corrected", "p", |contrast| Cell::where_known(contrast.corrected));
-        let trials = |contrast: &&Contrast| trials(comparison, contrast);
+        let trials = |contrast: &&Contrast| trials_of(comparison, contrast);
         Some(columns.table(&id, &caption, own, trials)?.without_empty_columns().main())
     };
     [

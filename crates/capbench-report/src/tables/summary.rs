@@ -1,5 +1,6 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
+use capbench_judge::finding::bench;
 use capbench_judge::finding::rfc2544::{Contradiction, TestFact};
 use capbench_judge::finding::sweep::answer::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
@@ -65,7 +66,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         (SustainedStatus::AtLeast | SustainedStatus::Disturbed, Some(pps)) => Cell::AtLeast(pps.floor()),
         (_, Some(pps)) => Cell::Number(pps.floor()),
     };
-    let overloads = sentences::at_overload(ranking, results);
+    let overloads = bench::at_overload(ranking, &results.trials);
     let trials_by_number = Numbered::of(results);
     let columns = Columns::new()
         .words("method", "method", |row: &&Ranked| row.method.to_string())
@@ -115,7 +116,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
     let trials = |row: &&Ranked| {
         let overload = overloads.iter().filter(|trial| trial.profile.method == row.method);
         let overload = overload.map(|trial| trial.number);
-        sentences::sorted(sentences::trials_of(row).into_iter().chain(overload).collect())
+        sentences::sorted(bench::trials_of(row).into_iter().chain(overload).collect())
     };
     let caption = format!("Sustained rates and CPU time per packet: {}", scene.words());
     let table = columns.table(id, &caption, &ranking.methods, trials)?;

@@ -63,6 +63,7 @@ fn report(name: &str) -> Report {
         subtitle: format!("capbench bench --method {name}"),
         verdict: sentence(format!("{name} captures every packet.")),
         picture: Vec::new(),
+        details: Vec::new(),
         caveats: vec![sentence(format!("{name} is noisy."))],
         warnings: vec![format!("A warning about {name}.")],
         summary: Some(table("summary", name)),
@@ -177,6 +178,7 @@ fn digests_are_those_of_the_standard() {
 #[test]
 fn a_report_with_nothing_in_it_is_a_page() {
     let empty = Report {
+        details: Vec::new(),
         caveats: Vec::new(),
         warnings: Vec::new(),
         summary: None,

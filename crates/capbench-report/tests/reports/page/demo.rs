@@ -62,6 +62,7 @@ pub fn report(trials: u32) -> Report {
         warnings: vec!["The run was interrupted after 97 of 100 trials.".into()],
         picture: vec![ranked()],
         summary: Some(summary()),
+        details: Vec::new(),
         caveats: vec![sentence("3 of 100 trials are noisy: a CPU ran slower than its best.", &[5, 9, 11])],
         sections: vec![rates(), losses(), costs(), repeats()],
         findings: vec![

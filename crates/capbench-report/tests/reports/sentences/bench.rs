@@ -1,19 +1,84 @@
-//! What a bench answers: which method to use, up to which rate, at what cost.
+//! What a bench answers, as facts: which method to use, up to which rate, at what cost. Their words: `sentences/bench/tests.rs`.
 
 use std::path::Path;
 
+use capbench_judge::finding::Finding;
+use capbench_judge::finding::bench::{
+    self, BenchFinding, BenchVerdict, BetterElsewhere, ComparedTime, NoAnswerBecause, NsRange, OverloadLoss,
+    PausedMethod, Rivals, SetUp, SustainedRate, TimeOfThread,
+};
+use capbench_judge::recommendation::{Certainty, recommend};
 use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
 use capbench_model::loss_pattern::{LossPattern, Spread};
-use capbench_model::trial::{CpuAccount, Emptying, Phase, TrialResult, Verdict};
+use capbench_model::places::Place;
+use capbench_model::saved::SavedMethod;
+use capbench_model::trial::{CpuAccount, Emptying, Phase, SizeLabel, TrialResult, Verdict};
 use capbench_report::model::Cell;
 use capbench_report::report::report;
-use capbench_report::sentences;
+use capbench_results::Results;
 use capbench_results::read::Run;
 
 use super::{run_of, trial};
 
-fn answers(trials: &[TrialResult]) -> Vec<String> {
-    sentences::answers(&run_of(trials.to_vec())).into_iter().map(|sentence| sentence.text).collect()
+fn answers(trials: &[TrialResult]) -> Vec<BenchFinding> {
+    answers_of(&run_of(trials.to_vec()))
+}
+
+fn answers_of(run: &Results) -> Vec<BenchFinding> {
+    let recommendation = recommend(&run.trials, &run.searches);
+    let mut facts = Vec::new();
+    for found in bench::answers(recommendation.as_ref(), &run.facts()) {
+        let Finding::Bench(fact) = found.fact else { panic!("{found:?}") };
+        facts.push(fact);
+    }
+    facts
+}
+
+/// The verdict to use a method that certainly sustains this rate.
+fn use_at_least(method: &str, pps: f64, app_ns: Option<f64>) -> BenchFinding {
+    BenchFinding::Verdict(BenchVerdict::Use {
+        method: method.into(),
+        certainty: Certainty::Certain,
+        sustains: SustainedRate::AtLeast { pps },
+        without_pauses: false,
+        app_time: app_ns.map(exactly),
+        equal: Vec::new(),
+    })
+}
+
+fn exactly(ns: f64) -> NsRange {
+    NsRange { low_ns: ns, high_ns: ns }
+}
+
+fn methods<const N: usize>(names: [&str; N]) -> Vec<SavedMethod> {
+    names.map(SavedMethod::from).to_vec()
+}
+
+fn costs(
+    at_pps: f64,
+    time: ComparedTime,
+    cheapest: &[&str],
+    cheapest_time: NsRange,
+    dearest: &str,
+    dearest_ns: f64,
+) -> BenchFinding {
+    BenchFinding::CostsDiffer {
+        time,
+        at_pps: Some(at_pps),
+        cheapest: cheapest.iter().map(|method| SavedMethod::from(*method)).collect(),
+        cheapest_time,
+        dearest: dearest.into(),
+        dearest_time: exactly(dearest_ns),
+    }
+}
+
+fn is_cost(fact: &BenchFinding) -> bool {
+    matches!(fact, BenchFinding::CostsDiffer { .. } | BenchFinding::CostsEqual { .. })
+}
+
+/// What a method loses at maximum load in its ring.
+fn lost_in_ring(method: &str, loss_ratio: f64, offered_pps: f64) -> OverloadLoss {
+    OverloadLoss { method: method.into(), loss_ratio, offered_pps, place: Some(Place::Ring) }
 }
 
 /// A trial at a common load of so many packets per second that costs so many nanoseconds each, by clocks of this resolution.
@@ -50,9 +115,14 @@ fn the_method_with_the_highest_sustained_rate_is_named_with_rate_and_cost() {
     assert_eq!(
         answers(&trials),
         [
-            "Use packet-v3: at least 1.42 million packets/s without loss, 70 ns of application CPU per packet.",
-            "At maximum load packet-v3 loses nothing; recv loses 72 % of 1,000,000 packets/s in the ring or socket queue.",
-            "At 200,000 packets/s packet-v3 needs the least application CPU time, 70 ns per packet; recv needs the most, 500 ns.",
+            use_at_least("packet-v3", 1_424_000.0, Some(70.0)),
+            BenchFinding::Overload {
+                lossless: methods(["packet-v3"]),
+                behind: Vec::new(),
+                least: None,
+                most: lost_in_ring("recv", 0.72, 1e6),
+            },
+            costs(200_000.0, ComparedTime::Application, &["packet-v3"], exactly(70.0), "recv", 500.0),
         ]
     );
 }
@@ -70,13 +140,19 @@ fn losses_in_pauses_of_the_host_are_part_of_the_answer() {
     };
     let trials = [trial(1, "recv", 1_000_000, 280_000), trial(2, "packet-v3", 1_424_000, 1_424_000), longer];
     let answers = answers(&trials);
-    assert_eq!(
-        answers[..2],
-        [
-            "Use packet-v3: at least 1.4 million packets/s without loss (pauses of the host not counted).",
-            "In 1 of 1 trial of packet-v3 (0.3 % of the frames lost) the host stopped the capture thread for a moment. capbench does not count these losses against a method.",
-        ]
-    );
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, without_pauses, .. }) = &answers[0]
+    else {
+        panic!("{answers:?}")
+    };
+    assert_eq!((method, *sustains), (&"packet-v3".into(), SustainedRate::AtLeast { pps: 1_400_000.0 }));
+    assert!(without_pauses);
+    let paused = PausedMethod {
+        method: "packet-v3".into(),
+        trials: 1,
+        lossy_trials: 1,
+        largest_loss_ratio: 4200.0 / 1_400_000.0,
+    };
+    assert_eq!(answers[1], BenchFinding::Paused { methods: vec![paused] });
 }
 
 #[test]
@@ -85,12 +161,31 @@ fn equal_methods_are_named_and_the_cheaper_one_is_used() {
         [at_cost(method, 95_000, ns, 0, Some([app, app])), trial(2, method, 100_000, 90_000)]
     };
     let cheaper = answers(&[sustained("libpcap", 900, 90), sustained("packet-v3", 700, 60)].concat());
-    assert_eq!(
-        cheaper[0],
-        "Use packet-v3: 95,000 packets/s (±5 %) without loss, 60 ns of application CPU per packet."
-    );
+    let limit = SustainedRate::Limit { pps: 95_000.0, precision_ratio: 0.05 };
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, app_time, equal, .. }) = &cheaper[0]
+    else {
+        panic!("{cheaper:?}");
+    };
+    assert_eq!((method, sustains, *app_time), (&"packet-v3".into(), &limit, Some(exactly(60.0))));
+    assert!(equal.is_empty());
     let same = answers(&[sustained("libpcap", 700, 60), sustained("packet-v3", 700, 60)].concat());
-    assert!(same[0].ends_with(" is equal within noise."), "{same:?}");
+    let BenchFinding::Verdict(BenchVerdict::Use { equal, .. }) = &same[0] else { panic!("{same:?}") };
+    assert_eq!(equal.len(), 1);
+}
+
+#[test]
+fn a_rate_that_is_known_less_precisely_is_only_a_lower_bound() {
+    for (lower, expected) in [
+        (80_000, SustainedRate::Limit { pps: 80_000.0, precision_ratio: 0.2 }),
+        (70_000, SustainedRate::AtLeast { pps: 70_000.0 }),
+    ] {
+        let trials = [at_cost("recv", lower, 900, 0, None), trial(2, "recv", 100_000, 90_000)];
+        let answers = answers(&trials);
+        let BenchFinding::Verdict(BenchVerdict::Use { sustains, .. }) = &answers[0] else {
+            panic!("{answers:?}")
+        };
+        assert_eq!(*sustains, expected);
+    }
 }
 
 /// The trial on a CPU that ran at half of its speed.
@@ -111,13 +206,18 @@ fn where_noise_hides_the_limits_the_cheapest_method_is_named_with_those_that_may
         [at(3, clean, 0), noisy(at(4, lossy, 1000)), top, at_cost(method, 100_000, 900, 0, Some([app, app]))]
     };
     let all = answers(&[of("packet-v3", 500_000, 550_000, 60), of("recv", 520_000, 570_000, 500)].concat());
-    assert_eq!(
-        all[..2],
-        [
-            "Not decided; use packet-v3 meanwhile: at least 500,000 packets/s without loss, 60 ns of application CPU per packet; recv may sustain more.",
-            "To decide between them: `capbench search --goal quick --searches 6 --method recv,packet-v3 --size 64 --placement same` (about 5 min).",
-        ]
-    );
+    let meanwhile = BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
+        method: "packet-v3".into(),
+        sustains: SustainedRate::AtLeast { pps: 500_000.0 },
+        without_pauses: false,
+        app_time: Some(exactly(60.0)),
+        rivals: Rivals::Rate { may_sustain_more: methods(["recv"]) },
+    });
+    assert_eq!(all[0], meanwhile);
+    let BenchFinding::Settle { command, takes_s } = &all[1] else { panic!("{all:?}") };
+    let words = "search --goal quick --searches 6 --method recv,packet-v3 --size 64 --placement same";
+    assert_eq!(command.join(" "), words);
+    assert!(takes_s.is_some_and(|seconds| seconds > 240.0 && seconds <= 300.0), "{takes_s:?}");
 }
 
 #[test]
@@ -149,10 +249,13 @@ fn a_table_says_why_a_method_is_above_one_with_a_higher_rate() {
 #[test]
 fn the_only_method_is_used_whatever_the_noise() {
     let only = noisy(trial(1, "recv", 100_000, 100_000));
-    assert_eq!(answers(std::slice::from_ref(&only))[0], "Use recv: at least 100,000 packets/s without loss.");
+    assert_eq!(answers(std::slice::from_ref(&only))[0], use_at_least("recv", 100_000.0, None));
     let worse = noisy(trial(2, "packet-v1", 90_000, 20_000));
     let two = answers(&[only, worse]);
-    assert_eq!(two[0], "Probably best is recv: at least 100,000 packets/s without loss.");
+    let BenchFinding::Verdict(BenchVerdict::Use { method, certainty, .. }) = &two[0] else {
+        panic!("{two:?}")
+    };
+    assert_eq!((method, *certainty), (&"recv".into(), Certainty::Likely));
 }
 
 #[test]
@@ -162,10 +265,14 @@ fn at_a_named_rate_a_method_whose_cost_is_unknown_may_cost_less() {
         TrialResult { phase: Phase::FixedLoad, ..cost }
     };
     let unknown = TrialResult { cpu: CpuAccount::default(), ..fixed("recv", None) };
-    assert_eq!(
-        answers(&[fixed("packet-v3", Some([60, 60])), unknown])[0],
-        "Not decided; use packet-v3 meanwhile: it sustains 100,000 packets/s without loss, 60 ns of application CPU per packet; recv may cost less."
-    );
+    let meanwhile = BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
+        method: "packet-v3".into(),
+        sustains: SustainedRate::Asked { pps: 100_000.0 },
+        without_pauses: false,
+        app_time: Some(exactly(60.0)),
+        rivals: Rivals::Cost { may_cost_less: methods(["recv"]), may_sustain_it: Vec::new() },
+    });
+    assert_eq!(answers(&[fixed("packet-v3", Some([60, 60])), unknown])[0], meanwhile);
 }
 
 #[test]
@@ -185,7 +292,9 @@ fn a_total_below_its_parts_or_its_error_is_unknown_and_nobody_is_cheapest() {
     assert_eq!(fine.total_ns_per_packet(), Some(1010.0));
     let top = |method| trial(2, method, 1_000_000, 1_000_000);
     let all = answers(&[ticks("recv"), ticks("packet-v3"), top("recv"), top("packet-v3")]);
-    assert!(all.iter().all(|text| !text.contains("needs the least") && !text.contains(" 0 ns")), "{all:?}");
+    assert!(!all.iter().any(|fact| matches!(fact, BenchFinding::CostsDiffer { .. })), "{all:?}");
+    let BenchFinding::Verdict(BenchVerdict::Use { app_time, .. }) = &all[0] else { panic!("{all:?}") };
+    assert!(app_time.is_none_or(|time| time.low_ns > 0.0), "{all:?}");
 }
 
 #[test]
@@ -193,9 +302,15 @@ fn a_program_with_its_own_work_is_compared_with_the_methods() {
     let mut own = trial(1, "cmd:./mine", 900_000, 600_000);
     own.profile.work = "its own".into();
     let all = answers(&[trial(2, "packet-v3", 1_000_000, 1_000_000), own]);
-    assert!(all[0].starts_with("Use packet-v3: at least 1 million packets/s"), "{all:?}");
-    assert!(all.iter().any(|one| one.contains("cmd:./mine loses 33 % of 900,000 packets/s")), "{all:?}");
-    assert!(all.iter().all(|text| !text.contains("other set-up")), "{all:?}");
+    assert_eq!(all[0], use_at_least("packet-v3", 1e6, None));
+    let overload = BenchFinding::Overload {
+        lossless: methods(["packet-v3"]),
+        behind: Vec::new(),
+        least: None,
+        most: lost_in_ring("cmd:./mine", 1.0 / 3.0, 900_000.0),
+    };
+    assert!(all.contains(&overload), "{all:?}");
+    assert!(!all.iter().any(|fact| matches!(fact, BenchFinding::OtherSetUps { .. })), "{all:?}");
 }
 
 #[test]
@@ -207,15 +322,20 @@ fn a_method_that_only_buffers_the_maximum_load_falls_behind() {
         trial(3, "packet-v1", 900_000, 600_000),
     ];
     let all = answers(&trials);
-    let text = "At maximum load packet-v3 loses nothing; recv falls behind, with its frames still in buffers; packet-v1 loses";
-    assert!(all.iter().any(|one| one.starts_with(text)), "{all:?}");
+    let overload = BenchFinding::Overload {
+        lossless: methods(["packet-v3"]),
+        behind: methods(["recv"]),
+        least: None,
+        most: lost_in_ring("packet-v1", 1.0 / 3.0, 900_000.0),
+    };
+    assert!(all.contains(&overload), "{all:?}");
 }
 
 #[test]
 fn only_the_same_set_up_is_compared() {
     let large = |method, sent, delivered| {
         let mut trial = trial(1, method, sent, delivered);
-        trial.profile.frame_size = capbench_model::trial::SizeLabel::Octets(1518);
+        trial.profile.frame_size = SizeLabel::Octets(1518);
         trial.profile.mean_frame_size = 1518.0;
         trial
     };
@@ -226,15 +346,35 @@ fn only_the_same_set_up_is_compared() {
         large("packet-v3", 900_000, 900_000),
     ];
     let all = answers(&trials);
-    assert!(all[0].starts_with("Use recv: at least 300,000 packets/s"), "{all:?}");
-    assert!(all.last().unwrap().contains("packet-v3 is better with 1518-byte frames"), "{all:?}");
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, .. }) = &all[0] else {
+        panic!("{all:?}")
+    };
+    assert_eq!((method, *sustains), (&"recv".into(), SustainedRate::AtLeast { pps: 300_000.0 }));
+    let set_up = |octets| SetUp {
+        frame_size: SizeLabel::Octets(octets),
+        placement: "same".into(),
+        work: "none".into(),
+    };
+    let elsewhere = BenchFinding::OtherSetUps {
+        set_up: set_up(64),
+        method: "recv".into(),
+        others: 1,
+        alike: 0,
+        better: vec![BetterElsewhere { method: "packet-v3".into(), set_up: set_up(1518) }],
+    };
+    assert_eq!(all.last(), Some(&elsewhere));
 }
 
 #[test]
 fn without_a_lossless_load_the_limit_and_its_place_are_named() {
     let all = answers(&[trial(1, "recv", 100_000, 80_000), trial(2, "packet-v3", 100_000, 99_000)]);
-    assert!(all[0].starts_with("No method sustains any of the tried loads without loss: "), "{all:?}");
-    assert!(all[0].contains("in the ring or socket queue"), "{all:?}");
+    let none = BenchFinding::Verdict(BenchVerdict::NoneLossless {
+        asked_pps: None,
+        is_some_unknown: false,
+        closest: None,
+        place: Some(Place::Ring),
+    });
+    assert_eq!(all[0], none);
 }
 
 #[test]
@@ -256,12 +396,16 @@ fn at_a_named_rate_the_cheapest_that_sustains_it_is_named() {
         fixed("packet-v3", 700, 100_000),
         fixed("libpcap", 100, 90_000),
     ]);
-    assert_eq!(
-        all[0],
-        "Use packet-v3: it sustains 100,000 packets/s without loss, 70 ns of application CPU per packet."
-    );
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, app_time, .. }) = &all[0] else {
+        panic!("{all:?}")
+    };
+    assert_eq!((method, *app_time), (&"packet-v3".into(), Some(exactly(70.0))));
+    assert_eq!(*sustains, SustainedRate::Asked { pps: 100_000.0 });
     let none = answers(&[fixed("libpcap", 100, 90_000)]);
-    assert!(none[0].starts_with("No method sustains 100,000 packets/s without loss: "), "{none:?}");
+    let BenchFinding::Verdict(BenchVerdict::NoneLossless { asked_pps, .. }) = none[0] else {
+        panic!("{none:?}")
+    };
+    assert_eq!(asked_pps, Some(100_000.0));
 }
 
 /// A trial at a load of 200,000 packets/s of a method that reads so many of them.
@@ -283,24 +427,46 @@ fn a_load_for_which_one_thread_has_no_time_is_no_matter_of_the_host() {
         let methods = ["recv", "packet-v3"].map(|method| noisy(at_200k(method, work, 45_000, app_ns)));
         answers(&methods)
     };
-    let by_work = "No method sustains 200,000 packets/s without loss: the work takes 20 µs of CPU time per packet, so one thread processes up to 50,000 packets/s.";
-    assert_eq!(of("ns:20000", 22_000)[0], by_work);
-    let measured = "No method sustains 200,000 packets/s without loss: the application needs at least 8 µs of CPU time per packet, so one thread processes up to 125,000 packets/s.";
-    assert_eq!(of("loop:9000", 8000)[0], measured);
-    assert!(!of("loop:9000", 5500)[0].contains("one thread"), "{:?}", of("loop:9000", 5500));
+    let no_time = |time_of, ns_per_packet| {
+        BenchFinding::Verdict(BenchVerdict::NoTime { asked_pps: 200_000.0, time_of, ns_per_packet })
+    };
+    assert_eq!(of("ns:20000", 22_000)[0], no_time(TimeOfThread::Work, 20_000.0));
+    assert_eq!(of("loop:9000", 8000)[0], no_time(TimeOfThread::Application, 8000.0));
+    let open = of("loop:9000", 5500);
+    assert!(!matches!(open[0], BenchFinding::Verdict(BenchVerdict::NoTime { .. })), "{open:?}");
+}
+
+#[test]
+fn where_the_host_disturbed_each_loss_there_is_no_answer() {
+    let mut disturbed = noisy(at_200k("recv", "none", 199_000, 500));
+    disturbed.noise = vec!["one of its CPUs ran slower than its best".into()];
+    let no_answer = |because| {
+        BenchFinding::Verdict(BenchVerdict::NoAnswer {
+            because,
+            noisy_trials: 1,
+            trials: 1,
+            place: Some(Place::Ring),
+        })
+    };
+    let not_sustained = NoAnswerBecause::NotSustained { asked_pps: 200_000.0 };
+    assert_eq!(answers(std::slice::from_ref(&disturbed)), [no_answer(not_sustained)]);
+    let slow = TrialResult { offered_pps: 180_000.0, ..disturbed };
+    let not_sent = NoAnswerBecause::NotSent { asked_pps: 200_000.0, sent_pps: 180_000.0 };
+    assert_eq!(answers(&[slow]), [no_answer(not_sent)]);
 }
 
 #[test]
 fn where_no_method_sustains_the_load_the_next_step_is_the_same_command_without_it() {
     let of = |delivered| {
         let mut run = run_of(vec![at_200k("recv", "none", delivered, 500)]);
-        let words = "/bin/capbench bench --rate 200k --tx eth1 --max-loss=0 --quick";
+        let words = "/bin/capbench bench --rate 200k --tx eth1 --max-loss=0 --out here --quick";
         run.command = words.split(' ').map(String::from).collect();
-        sentences::answers(&run).into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+        answers_of(&run)
     };
-    let next = "To find the highest rate that they sustain: `capbench bench --tx eth1 --quick`.";
-    assert_eq!(of(120_000)[1], next);
-    assert!(!of(200_000).iter().any(|text| text.contains("highest rate")), "{:?}", of(200_000));
+    let command = ["/bin/capbench", "bench", "--tx", "eth1", "--quick"].map(String::from).to_vec();
+    assert_eq!(of(120_000)[1], BenchFinding::FindHighest { command });
+    let sustained = of(200_000);
+    assert!(!sustained.iter().any(|fact| matches!(fact, BenchFinding::FindHighest { .. })), "{sustained:?}");
 }
 
 #[test]
@@ -339,8 +505,10 @@ fn the_costs_of_the_cheapest_are_a_range() {
     let of = |method, app_ns| at_cost(method, 95_000, 900, 0, Some([app_ns, app_ns]));
     let top = trial(2, "recv", 100_000, 90_000);
     let all = answers(&[of("packet-v3", 60), of("libpcap", 62), of("recv", 500), top]);
-    let text = "At 95,000 packets/s packet-v3 and libpcap need the least application CPU time, 60 to 62 ns per packet; recv needs the most, 500 ns.";
-    assert!(all.iter().any(|one| one == text), "{all:?}");
+    let range = NsRange { low_ns: 60.0, high_ns: 62.0 };
+    let expected =
+        costs(95_000.0, ComparedTime::Application, &["packet-v3", "libpcap"], range, "recv", 500.0);
+    assert_eq!(all.iter().find(|fact| is_cost(fact)), Some(&expected));
 }
 
 #[test]
@@ -349,23 +517,8 @@ fn the_total_is_named_where_it_decides() {
         [at_cost(method, 95_000, total_ns, 0, Some([60, 60])), trial(2, method, 100_000, 100_000)]
     };
     let all = answers(&[of("libpcap", 900), of("packet-v3", 700)].concat());
-    let text = "At 95,000 packets/s packet-v3 needs the least CPU time of application and kernel together, 700 ns per packet; libpcap needs the most, 900 ns.";
-    assert!(all.iter().any(|one| one == text), "{all:?}");
-}
-
-#[test]
-fn one_line_says_what_the_time_of_a_set_up_was_not_enough_for() {
-    let mut run = run_of(vec![trial(1, "recv", 100_000, 100_000)]);
-    let left_out = [
-        "64 B, placement same: some of its searches, to end in time",
-        "64 B, placement same: some of its trials, to end in time",
-        "512 B, placement same: some of its searches, to end in time",
-    ];
-    run.statements = left_out.map(|words| format!("not measured: {words}")).to_vec();
-    let caveats = report(&Run::new(run, Path::new("/nowhere"))).caveats;
-    let expected = "Not measured: 64 B, placement same: some of its trials, to end in time; 512 B, placement same: \
-                    some of its searches, to end in time.";
-    assert_eq!(caveats.last().unwrap().text, expected);
+    let expected = costs(95_000.0, ComparedTime::Total, &["packet-v3"], exactly(700.0), "libpcap", 900.0);
+    assert_eq!(all.iter().find(|fact| is_cost(fact)), Some(&expected));
 }
 
 #[test]
@@ -374,10 +527,8 @@ fn a_rate_that_the_generator_did_not_send_is_sustained_by_nobody() {
         let trial = trial(1, method, 22_000, 22_000);
         TrialResult { phase: Phase::FixedLoad, intended_pps: Some(100_000.0), intended: 100_000, ..trial }
     };
-    assert_eq!(
-        answers(&[at("recv"), at("packet-v3")])[0],
-        "No method was tested at 100,000 packets/s: the generator sent up to 22,000 packets/s."
-    );
+    let not_sent = BenchFinding::Verdict(BenchVerdict::NotSent { asked_pps: 100_000.0, sent_pps: 22_000.0 });
+    assert_eq!(answers(&[at("recv"), at("packet-v3")])[0], not_sent);
 }
 
 #[test]
@@ -387,6 +538,6 @@ fn invalid_trials_name_no_method() {
         invalid_because: Some("11 frames were delivered of 10 sent".into()),
         ..trial(7, "recv", 10, 10)
     };
-    let text = "No method can be named: every trial is invalid (11 frames were delivered of 10 sent).";
-    assert_eq!(answers(&[invalid]), [text]);
+    let reason = "11 frames were delivered of 10 sent".into();
+    assert_eq!(answers(&[invalid]), [BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason })]);
 }

@@ -28,12 +28,6 @@ fn find(trials: &[TrialResult]) -> Vec<Finding> {
     sentences::find(&run_of(trials.to_vec()))
 }
 
-/// What is said, with the numbers of the trials.
-fn texts(trials: &[TrialResult]) -> String {
-    let found = find(trials).into_iter();
-    found.map(|finding| format!("{} {:?}", finding.text, finding.trials)).collect::<Vec<_>>().join("\n")
-}
-
 /// A trial of a second at maximum load, which sends so many frames and delivers so many of them.
 fn trial(number: u32, method: &str, sent: u32, delivered: u32) -> TrialResult {
     let methods = vec![SimulatedMethod::new(method, delivered.into())];

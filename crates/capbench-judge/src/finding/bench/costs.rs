@@ -1,0 +1,102 @@
+//! The methods with the least and the most CPU time at the load that all sustain.
+
+use capbench_model::saved::SavedMethod;
+use serde::{Deserialize, Serialize};
+
+use super::{BenchFinding, found};
+use crate::finding::Found;
+use crate::recommendation::{Because, Conclusion, Cost, Ranked, Ranking};
+
+/// The CPU time by which methods are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparedTime {
+    /// Of the application.
+    Application,
+    /// Of application and kernel together: it decided.
+    Total,
+}
+
+/// Bounds of a time; equal if its error is small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NsRange {
+    /// Lower bound.
+    pub low_ns: f64,
+    /// Upper bound.
+    pub high_ns: f64,
+}
+
+/// The CPU time of a method.
+struct MethodTime<'r> {
+    method: &'r SavedMethod,
+    ns: f64,
+    error_ns: f64,
+    range: NsRange,
+    trials: &'r [u32],
+}
+
+/// Time of the application per packet; `None` if unknown.
+pub(super) fn app_time(ranked: &Ranked) -> Option<NsRange> {
+    app_range(ranked.cost.as_ref()?)
+}
+
+fn app_range(cost: &Cost) -> Option<NsRange> {
+    let (low_ns, high_ns) = cost.app_range()?;
+    Some(NsRange { low_ns, high_ns })
+}
+
+/// The methods with the least and the most CPU time; `None` if it is known of fewer than two.
+pub(super) fn costs(ranking: &Ranking) -> Option<Found> {
+    let time = match ranking.conclusion {
+        Conclusion::Use { because: Because::TotalTime, .. } => ComparedTime::Total,
+        _ => ComparedTime::Application,
+    };
+    let mut known: Vec<MethodTime<'_>> =
+        ranking.methods.iter().filter_map(|ranked| method_time(ranked, time)).collect();
+    if known.len() < 2 {
+        return None;
+    }
+    known.sort_by(|one, other| one.ns.total_cmp(&other.ns));
+    let at_pps = ranking.equal_load_pps;
+    let trials: Vec<u32> = known.iter().flat_map(|one| one.trials.iter().copied()).collect();
+    let least = &known[0];
+    let dearest = &known[known.len() - 1];
+    let mut cheapest = Vec::new();
+    let mut cheapest_time = least.range;
+    for one in &known {
+        if one.ns - one.error_ns <= least.ns + least.error_ns {
+            cheapest.push(one.method.clone());
+            cheapest_time.low_ns = cheapest_time.low_ns.min(one.range.low_ns);
+            cheapest_time.high_ns = cheapest_time.high_ns.max(one.range.high_ns);
+        }
+    }
+    if cheapest.len() == known.len() {
+        return Some(found(BenchFinding::CostsEqual { time, at_pps }, trials));
+    }
+    let fact = BenchFinding::CostsDiffer {
+        time,
+        at_pps,
+        cheapest,
+        cheapest_time,
+        dearest: dearest.method.clone(),
+        dearest_time: dearest.range,
+    };
+    Some(found(fact, trials))
+}
+
+fn method_time(ranked: &Ranked, time: ComparedTime) -> Option<MethodTime<'_>> {
+    let cost = ranked.cost.as_ref()?;
+    let method = &ranked.method;
+    let trials = cost.trials.as_slice();
+    match time {
+        ComparedTime::Application => {
+            let ns = cost.app_ns?;
+            Some(MethodTime { method, ns, error_ns: cost.app_error_ns, range: app_range(cost)?, trials })
+        }
+        ComparedTime::Total => {
+            let ns = cost.total_ns?;
+            let range = NsRange { low_ns: ns, high_ns: ns };
+            Some(MethodTime { method, ns, error_ns: cost.total_error_ns, range, trials })
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The answers of a bench: which method to use, up to which rate, and what the others lack.
+//!
+//! | file | about |
+//! |---|---|
+//! | `verdict` | which method to use |
+//! | `unanswered` | why no method can be named |
+//! | `pauses` | losses of single moments, which no method is blamed for |
+//! | `next` | the command that shows more |
+//! | `ranks` | methods that are worse, or of which no trial shows what they sustain |
+//! | `overload` | what the methods lose at maximum load |
+//! | `costs` | the methods with the least and the most CPU time |
+//! | `elsewhere` | whether the same method is best in the other set-ups |
+
+mod costs;
+mod elsewhere;
+mod next;
+mod overload;
+mod pauses;
+mod ranks;
+mod unanswered;
+mod verdict;
+
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
+use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
+use capbench_model::work::Work;
+use serde::{Deserialize, Serialize};
+
+pub use self::costs::{ComparedTime, NsRange};
+pub use self::elsewhere::BetterElsewhere;
+pub use self::overload::{OverloadLoss, at_overload};
+pub use self::pauses::PausedMethod;
+pub use self::verdict::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
+use super::{Finding, Found};
+use crate::recommendation::{Conclusion, Ranked, Ranking, Recommendation};
+use crate::run::RunFacts;
+
+/// An answer of a bench.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum BenchFinding {
+    /// Which method to use, or why none can be named.
+    Verdict(BenchVerdict),
+    /// A command decides between the methods that the trials leave.
+    Settle {
+        /// Words of the command, without the program.
+        command: Vec<String>,
+        /// How long it takes, in seconds; absent if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        takes_s: Option<f64>,
+    },
+    /// A command finds the highest rate that the methods sustain.
+    FindHighest {
+        /// Words of the command.
+        command: Vec<String>,
+    },
+    /// No trial shows what these methods sustain.
+    Unknown {
+        /// The methods.
+        methods: Vec<SavedMethod>,
+    },
+    /// The host stopped the capture thread for a moment.
+    Paused {
+        /// The methods with losses in such moments.
+        methods: Vec<PausedMethod>,
+    },
+    /// Methods are worse although the best one is not decided.
+    Worse {
+        /// Methods that certainly sustain less.
+        certainly_less: Vec<SavedMethod>,
+        /// Methods that probably sustain less.
+        probably_less: Vec<SavedMethod>,
+        /// Methods that cost more at about the same rate.
+        costlier: Vec<SavedMethod>,
+    },
+    /// What the methods lose at maximum load.
+    Overload {
+        /// Methods that lose nothing.
+        lossless: Vec<SavedMethod>,
+        /// Methods that lose nothing, but leave frames in buffers.
+        behind: Vec<SavedMethod>,
+        /// The one that loses the smallest share, if all lose frames.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        least: Option<OverloadLoss>,
+        /// The one that loses the largest share.
+        most: OverloadLoss,
+    },
+    /// The methods cannot be distinguished by their CPU time.
+    CostsEqual {
+        /// Which time.
+        time: ComparedTime,
+        /// At which load, in packets per second.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_pps: Option<f64>,
+    },
+    /// The methods with the least and the most CPU time.
+    CostsDiffer {
+        /// Which time.
+        time: ComparedTime,
+        /// At which load, in packets per second.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_pps: Option<f64>,
+        /// The methods with the least.
+        cheapest: Vec<SavedMethod>,
+        /// Their time per packet.
+        cheapest_time: NsRange,
+        /// The method with the most.
+        dearest: SavedMethod,
+        /// Its time per packet.
+        dearest_time: NsRange,
+    },
+    /// Whether the best method is best in other set-ups, too.
+    OtherSetUps {
+        /// The set-up of the verdict.
+        set_up: SetUp,
+        /// Its best method.
+        method: SavedMethod,
+        /// How many other set-ups there are.
+        others: u32,
+        /// In how many of them it is best or equal.
+        alike: u32,
+        /// Methods that are better in the rest.
+        better: Vec<BetterElsewhere>,
+    },
+}
+
+/// What trials have in common in which methods are compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SetUp {
+    /// The frame size with FCS, or the name of a mix.
+    pub frame_size: SizeLabel,
+    /// The placement.
+    pub placement: SavedPlacement,
+    /// Work per packet.
+    pub work: SavedWork,
+}
+
+impl SetUp {
+    /// The set-up of a ranking.
+    fn of_ranking(ranking: &Ranking) -> Self {
+        Self {
+            frame_size: ranking.frame_size.clone(),
+            placement: ranking.placement.clone(),
+            work: ranking.work.clone(),
+        }
+    }
+
+    /// Whether a trial is compared in this set-up: a program has its own work.
+    fn includes(&self, trial: &TrialResult) -> bool {
+        let profile = &trial.profile;
+        let has_work = profile.work == self.work || profile.work == Work::OfProgram;
+        has_work && profile.frame_size == self.frame_size && profile.placement == self.placement
+    }
+}
+
+/// Which method to use; then what else decides, the most important first.
+pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Vec<Found> {
+    let Some(recommendation) = recommendation else { return unanswered::invalid(run).into_iter().collect() };
+    let Some(ranking) = recommendation.headline() else {
+        return unanswered::invalid(run).into_iter().collect();
+    };
+    let question = recommendation.question;
+    let no_time = unanswered::no_time(question, ranking, run);
+    if ranking.conclusion == Conclusion::Nothing && no_time.is_none() {
+        let invalid = unanswered::invalid(run);
+        return invalid.or_else(|| unanswered::undecided(question, ranking, run)).into_iter().collect();
+    }
+    let paused = pauses::paused(ranking, run);
+    let is_open = no_time.is_none();
+    let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused));
+    let mut all = Vec::new();
+    all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), rests_on(ranking))));
+    all.extend(next::settle(ranking, run));
+    all.extend(next::find_highest(ranking, run));
+    all.extend(ranks::unknown(ranking).filter(|_| is_open));
+    all.extend(pauses::found(&paused));
+    all.extend(ranks::worse(ranking));
+    all.extend(overload::overload(ranking, run, &paused));
+    all.extend(costs::costs(ranking).filter(|_| is_open));
+    all.extend(elsewhere::elsewhere(recommendation));
+    all
+}
+
+/// An answer with these trials.
+fn found(fact: BenchFinding, trials: impl IntoIterator<Item = u32>) -> Found {
+    Found::new(Finding::Bench(fact), trials)
+}
+
+/// The trials behind the figures of all methods of a ranking.
+fn rests_on(ranking: &Ranking) -> Vec<u32> {
+    ranking.methods.iter().flat_map(trials_of).collect()
+}
+
+/// The trials behind the figures of a method.
+pub fn trials_of(ranked: &Ranked) -> Vec<u32> {
+    let mut trials = ranked.lossless.trials.clone();
+    trials.extend(&ranked.nearly_lossless.trials);
+    if let Some(cost) = &ranked.cost {
+        trials.extend(&cost.trials);
+    }
+    trials
+}
+
+/// Whether a trial shows something.
+fn is_sound(trial: &TrialResult) -> bool {
+    trial.verdict != Verdict::Invalid
+}

@@ -1,0 +1,69 @@
+//! Losses of single moments, which no method is blamed for.
+
+use capbench_model::saved::SavedMethod;
+use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
+
+use super::{BenchFinding, SetUp, is_sound};
+use crate::finding::Found;
+use crate::recommendation::{ROUNDING, Ranking};
+use crate::run::RunFacts;
+
+/// A method with losses in pauses of the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PausedMethod {
+    /// The method.
+    pub method: SavedMethod,
+    /// How many trials ran at loads up to the highest that it is said to sustain.
+    pub trials: u32,
+    /// How many of them lost frames.
+    pub lossy_trials: u32,
+    /// The largest share of the sent frames that one of them lost.
+    pub largest_loss_ratio: f64,
+}
+
+/// A method and its trials that lost frames at loads that it sustains. The rules of the ranking do not count a loss of one moment,
+/// and not one that a second trial does not repeat.
+pub(super) struct Paused<'r> {
+    pub(super) method: &'r SavedMethod,
+    trials: u32,
+    pub(super) lossy: Vec<&'r TrialResult>,
+}
+
+/// The methods of a ranking with such trials.
+pub(super) fn paused<'r>(ranking: &'r Ranking, run: &RunFacts<'r>) -> Vec<Paused<'r>> {
+    let set_up = SetUp::of_ranking(ranking);
+    let mut all = Vec::new();
+    for ranked in &ranking.methods {
+        let Some(highest_pps) = ranked.lossless.lower_pps else { continue };
+        let mut one = Paused { method: &ranked.method, trials: 0, lossy: Vec::new() };
+        for trial in run.trials.iter().filter(|trial| is_sound(trial) && set_up.includes(trial)) {
+            if trial.profile.method == ranked.method && trial.offered_pps <= highest_pps * (1.0 + ROUNDING) {
+                one.trials += 1;
+                one.lossy.extend((trial.lost() > 0).then_some(trial));
+            }
+        }
+        if !one.lossy.is_empty() {
+            all.push(one);
+        }
+    }
+    all
+}
+
+/// The same as a fact; `None` without such a method.
+pub(super) fn found(paused: &[Paused<'_>]) -> Option<Found> {
+    if paused.is_empty() {
+        return None;
+    }
+    let mut methods = Vec::new();
+    for one in paused {
+        methods.push(PausedMethod {
+            method: one.method.clone(),
+            trials: one.trials,
+            lossy_trials: one.lossy.len() as u32,
+            largest_loss_ratio: one.lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max),
+        });
+    }
+    let trials = paused.iter().flat_map(|one| &one.lossy).map(|trial| trial.number);
+    Some(super::found(BenchFinding::Paused { methods }, trials))
+}

@@ -1,0 +1,39 @@
+//! Methods that are worse, or of which no trial shows what they sustain.
+
+use capbench_model::saved::SavedMethod;
+
+use super::verdict::is_unknown;
+use super::{BenchFinding, found, rests_on};
+use crate::finding::Found;
+use crate::recommendation::{Certainty, Conclusion, Ranking};
+
+/// Methods that are worse although the best one is not decided.
+pub(super) fn worse(ranking: &Ranking) -> Option<Found> {
+    let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
+    let mut certainly_less = Vec::new();
+    let mut probably_less = Vec::new();
+    let mut costlier = Vec::new();
+    for method in worse {
+        match ranking.of(method).map(|ranked| ranked.below) {
+            Some(Some(Certainty::Certain)) => certainly_less.push(method.clone()),
+            Some(Some(Certainty::Likely)) => probably_less.push(method.clone()),
+            Some(None) => costlier.push(method.clone()),
+            None => {}
+        }
+    }
+    if certainly_less.is_empty() && probably_less.is_empty() && costlier.is_empty() {
+        return None;
+    }
+    let fact = BenchFinding::Worse { certainly_less, probably_less, costlier };
+    Some(found(fact, rests_on(ranking)))
+}
+
+/// Methods of which no trial shows what they sustain.
+pub(super) fn unknown(ranking: &Ranking) -> Option<Found> {
+    let unknown = ranking.methods.iter().filter(|ranked| is_unknown(ranked));
+    let methods: Vec<SavedMethod> = unknown.map(|ranked| ranked.method.clone()).collect();
+    if methods.is_empty() {
+        return None;
+    }
+    Some(found(BenchFinding::Unknown { methods }, rests_on(ranking)))
+}

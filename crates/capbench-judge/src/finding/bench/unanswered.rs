@@ -1,0 +1,79 @@
+//! Why no method can be named.
+
+use capbench_model::ledger::LostAt;
+use capbench_model::trial::{TrialResult, Verdict};
+
+use super::verdict::{BenchVerdict, NoAnswerBecause, TimeOfThread};
+use super::{BenchFinding, SetUp, found, is_sound};
+use crate::finding::Found;
+use crate::limit::Limit;
+use crate::recommendation::{Conclusion, Question, Ranking};
+use crate::run::RunFacts;
+
+/// Share of a load that the generator must send to test it.
+const SENT: f64 = 0.95;
+/// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.
+const CLEARLY: f64 = 1.2;
+
+/// The invalid trials; `None` if there are none.
+pub(super) fn invalid(run: &RunFacts<'_>) -> Option<Found> {
+    let invalid: Vec<&TrialResult> =
+        run.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
+    let reason = invalid.first()?.why_invalid();
+    Some(found(
+        BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason }),
+        invalid.iter().map(|trial| trial.number),
+    ))
+}
+
+/// What no trial shows because the host disturbed those with losses.
+pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
+    let trials: Vec<&TrialResult> = run.trials.iter().filter(|trial| is_sound(trial)).collect();
+    if trials.is_empty() || ranking.methods.is_empty() {
+        return None;
+    }
+    let sent_pps = trials.iter().map(|trial| trial.offered_pps).fold(0.0, f64::max);
+    let because = match question {
+        Question::CheapestAt { pps } if sent_pps < pps * SENT => {
+            NoAnswerBecause::NotSent { asked_pps: pps, sent_pps }
+        }
+        Question::CheapestAt { pps } => NoAnswerBecause::NotSustained { asked_pps: pps },
+        Question::HighestRate => NoAnswerBecause::NoneSustained,
+    };
+    let lost = LostAt::sum(trials.iter().flat_map(|trial| trial.losses()));
+    let fact = BenchFinding::Verdict(BenchVerdict::NoAnswer {
+        because,
+        noisy_trials: trials.iter().filter(|trial| !trial.noise.is_empty()).count() as u32,
+        trials: trials.len() as u32,
+        place: lost.first().map(|lost| lost.place),
+    });
+    Some(found(fact, trials.iter().map(|trial| trial.number)))
+}
+
+/// That no method sustains the load because one thread has no time for it, by the work per packet or by what was measured.
+pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchVerdict> {
+    let Question::CheapestAt { pps } = question else { return None };
+    if !matches!(ranking.conclusion, Conclusion::Nothing | Conclusion::NoneLossless { .. }) {
+        return None;
+    }
+    let work_ns = ranking.work.known().and_then(|work| work.nanoseconds());
+    if let Some(ns_per_packet) = work_ns.filter(|ns| ns * pps > 1e9) {
+        return Some(BenchVerdict::NoTime { asked_pps: pps, time_of: TimeOfThread::Work, ns_per_packet });
+    }
+    let ns_per_packet = least_application_ns(ranking, run).filter(|ns| ns * pps > CLEARLY * 1e9)?;
+    Some(BenchVerdict::NoTime { asked_pps: pps, time_of: TimeOfThread::Application, ns_per_packet })
+}
+
+/// The least time of the application per packet. `None` if it is unknown of a trial, or if something else limited a method.
+fn least_application_ns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<f64> {
+    if ranking.methods.iter().any(|ranked| ranked.limited_by != Some(Limit::Application)) {
+        return None;
+    }
+    let set_up = SetUp::of_ranking(ranking);
+    let mut least_ns: Option<f64> = None;
+    for trial in run.trials.iter().filter(|trial| is_sound(trial) && set_up.includes(trial)) {
+        let ns = trial.cpu.app_ns_per_packet?;
+        least_ns = Some(least_ns.map_or(ns, |known| known.min(ns)));
+    }
+    least_ns
+}

@@ -1,0 +1,275 @@
+//! Which method to use.
+
+use capbench_model::places::Place;
+use capbench_model::saved::SavedMethod;
+use serde::{Deserialize, Serialize};
+
+use super::costs::{NsRange, app_time};
+use super::pauses::Paused;
+use super::{Ranked, Ranking};
+use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
+
+/// A rate that is known less precisely is only a lower bound.
+const COARSE: f64 = 0.25;
+
+/// Which method to use, or why none can be named.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum BenchVerdict {
+    /// No method can be named, because trials are invalid.
+    EveryTrialInvalid {
+        /// Why the first one is.
+        reason: String,
+    },
+    /// The host disturbed the trials with losses.
+    NoAnswer {
+        /// What the trials do not show.
+        because: NoAnswerBecause,
+        /// How many trials the host disturbed.
+        noisy_trials: u32,
+        /// Trials that are not invalid.
+        trials: u32,
+        /// Where most frames were lost; absent if none was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+    },
+    /// No method sustains the load, because one thread has no time for it.
+    NoTime {
+        /// The load in packets per second.
+        asked_pps: f64,
+        /// What takes the time.
+        time_of: TimeOfThread,
+        /// CPU time per packet.
+        ns_per_packet: f64,
+    },
+    /// Use this method.
+    Use {
+        /// The method.
+        method: SavedMethod,
+        /// How certain it is that none is better. The only method is certain.
+        certainty: Certainty,
+        /// What it sustains.
+        sustains: SustainedRate,
+        /// Whether losses in pauses of the host are not counted.
+        without_pauses: bool,
+        /// Application time per packet; absent if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        app_time: Option<NsRange>,
+        /// Methods that are equal within noise.
+        equal: Vec<SavedMethod>,
+    },
+    /// The trials leave several methods, and show of none what it sustains.
+    OneOf {
+        /// The methods.
+        methods: Vec<SavedMethod>,
+    },
+    /// The trials leave several methods; use this one meanwhile.
+    UseMeanwhile {
+        /// The method.
+        method: SavedMethod,
+        /// What it sustains.
+        sustains: SustainedRate,
+        /// Whether losses in pauses of the host are not counted.
+        without_pauses: bool,
+        /// Application time per packet; absent if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        app_time: Option<NsRange>,
+        /// The others.
+        rivals: Rivals,
+    },
+    /// No method sustains the load, or any.
+    NoneLossless {
+        /// The load in packets per second; absent if any load was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_pps: Option<f64>,
+        /// Whether of some method no trial shows what it sustains.
+        is_some_unknown: bool,
+        /// The method that comes closest; absent if no trial shows one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        closest: Option<SavedMethod>,
+        /// Where it loses most frames.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+    },
+    /// The generator did not send the load.
+    NotSent {
+        /// The load in packets per second.
+        asked_pps: f64,
+        /// What it sent, in packets per second.
+        sent_pps: f64,
+    },
+}
+
+/// What a method sustains without loss.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
+pub enum SustainedRate {
+    /// The load that was asked for.
+    Asked {
+        /// The load in packets per second.
+        pps: f64,
+    },
+    /// A rate, and none that is much higher.
+    Limit {
+        /// The rate in packets per second.
+        pps: f64,
+        /// Distance of its bounds as a share of the upper one.
+        precision_ratio: f64,
+    },
+    /// A rate, and perhaps a higher one.
+    AtLeast {
+        /// The rate in packets per second.
+        pps: f64,
+    },
+    /// No load.
+    None,
+    /// Its trials are not in the ranking.
+    Unknown,
+}
+
+/// Methods that may be better than the one to use meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Rivals {
+    /// At the load that was asked for.
+    Cost {
+        /// Methods that sustain it, and may cost less.
+        may_cost_less: Vec<SavedMethod>,
+        /// Methods that may sustain it.
+        may_sustain_it: Vec<SavedMethod>,
+    },
+    /// Where the highest rate was asked for.
+    Rate {
+        /// Methods that may sustain more.
+        may_sustain_more: Vec<SavedMethod>,
+    },
+}
+
+/// What disturbed trials do not show.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum NoAnswerBecause {
+    /// The generator sent less than the load.
+    NotSent {
+        /// The load in packets per second.
+        asked_pps: f64,
+        /// What it sent, in packets per second.
+        sent_pps: f64,
+    },
+    /// No method sustained the load.
+    NotSustained {
+        /// The load in packets per second.
+        asked_pps: f64,
+    },
+    /// No method sustained any of the tried loads.
+    NoneSustained,
+}
+
+/// What takes the time of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeOfThread {
+    /// The work per packet, as asked for.
+    Work,
+    /// The application, as measured: a lower bound.
+    Application,
+}
+
+/// The verdict; `None` if the ranking has no conclusion about its question.
+pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Option<BenchVerdict> {
+    let asked_pps = match question {
+        Question::CheapestAt { pps } => Some(pps),
+        Question::HighestRate => None,
+    };
+    match &ranking.conclusion {
+        Conclusion::Use { method, because, certainty, equal } => {
+            let ranked = ranking.of(method);
+            Some(BenchVerdict::Use {
+                method: method.clone(),
+                certainty: if *because == Because::OnlyOne { Certainty::Certain } else { *certainty },
+                sustains: sustained(question, ranked),
+                without_pauses: is_paused(method, paused),
+                app_time: ranked.and_then(app_time),
+                equal: equal.clone(),
+            })
+        }
+        Conclusion::OneOf { best, methods, .. } => {
+            Some(one_of(question, ranking, best.as_ref(), methods, paused))
+        }
+        Conclusion::NoneLossless { best, place, .. } => Some(BenchVerdict::NoneLossless {
+            asked_pps,
+            is_some_unknown: ranking.methods.iter().any(is_unknown),
+            closest: best.clone(),
+            place: *place,
+        }),
+        Conclusion::NotSent { sent_pps } => {
+            Some(BenchVerdict::NotSent { asked_pps: asked_pps?, sent_pps: *sent_pps })
+        }
+        Conclusion::Nothing => None,
+    }
+}
+
+/// The method to use until others are measured.
+fn one_of(
+    question: Question,
+    ranking: &Ranking,
+    best: Option<&SavedMethod>,
+    methods: &[SavedMethod],
+    paused: &[Paused<'_>],
+) -> BenchVerdict {
+    let Some(ranked) = best.and_then(|best| ranking.of(best)) else {
+        return BenchVerdict::OneOf { methods: methods.to_vec() };
+    };
+    BenchVerdict::UseMeanwhile {
+        method: ranked.method.clone(),
+        sustains: sustained(question, Some(ranked)),
+        without_pauses: is_paused(&ranked.method, paused),
+        app_time: app_time(ranked),
+        rivals: rivals(question, ranking, &ranked.method, methods),
+    }
+}
+
+fn rivals(question: Question, ranking: &Ranking, best: &SavedMethod, methods: &[SavedMethod]) -> Rivals {
+    let others = methods.iter().filter(|method| *method != best).cloned();
+    match question {
+        Question::HighestRate => Rivals::Rate { may_sustain_more: others.collect() },
+        Question::CheapestAt { .. } => {
+            let (may_cost_less, may_sustain_it) = others.partition(|method| sustains_it(ranking, method));
+            Rivals::Cost { may_cost_less, may_sustain_it }
+        }
+    }
+}
+
+/// Whether a method sustains the load that was asked for.
+fn sustains_it(ranking: &Ranking, method: &SavedMethod) -> bool {
+    ranking.of(method).is_some_and(|ranked| ranked.lossless.status == SustainedStatus::AtLeast)
+}
+
+fn sustained(question: Question, ranked: Option<&Ranked>) -> SustainedRate {
+    match (question, ranked) {
+        (Question::CheapestAt { pps }, _) => SustainedRate::Asked { pps },
+        (Question::HighestRate, Some(ranked)) => highest(&ranked.lossless),
+        (Question::HighestRate, None) => SustainedRate::Unknown,
+    }
+}
+
+fn highest(sustained: &Sustained) -> SustainedRate {
+    let Some(pps) = sustained.lower_pps else { return SustainedRate::None };
+    match sustained.precision {
+        Some(precision_ratio)
+            if precision_ratio <= COARSE && sustained.status == SustainedStatus::Between =>
+        {
+            SustainedRate::Limit { pps, precision_ratio }
+        }
+        _ => SustainedRate::AtLeast { pps },
+    }
+}
+
+fn is_paused(method: &SavedMethod, paused: &[Paused<'_>]) -> bool {
+    paused.iter().any(|one| one.method == method)
+}
+
+/// Whether no trial shows what a method sustains.
+pub(super) fn is_unknown(ranked: &Ranked) -> bool {
+    ranked.lossless.status == SustainedStatus::Unknown
+}

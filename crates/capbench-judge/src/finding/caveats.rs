@@ -1,0 +1,251 @@
+//! How noisy the trials of a run are, and what could not be measured.
+
+use capbench_model::clocks::ClockClass;
+use capbench_model::latency::Skew;
+use capbench_model::not_measured::NotMeasured;
+use capbench_model::statistics::by_key;
+use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
+
+use super::noise::NoiseCause;
+use super::{Finding, Found};
+use crate::run::RunFacts;
+
+/// How statements of what a bench left out begin.
+const LEFT_OUT: &str = "not measured: ";
+/// How the statement ends that includes all others of its set-up.
+const INCLUDES_ALL: &str = "trials, to end";
+
+/// A caveat of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Caveat {
+    /// Trials are noisy.
+    NoisyTrials {
+        /// The most frequent cause.
+        cause: NoiseCause,
+        /// Noisy trials, for any cause.
+        noisy_trials: u32,
+        /// Trials of the run.
+        all_trials: u32,
+        /// Whether rates can be higher without that cause.
+        lowers_rates: bool,
+    },
+    /// Segments of a soak are noisy.
+    NoisySegments {
+        /// The most frequent cause.
+        cause: NoiseCause,
+        /// Segments that are noisy for it.
+        noisy_segments: u64,
+        /// Segments of the soak.
+        all_segments: u64,
+    },
+    /// One-way times have an error.
+    OneWayAbsolute {
+        /// The largest error; absent if the hosts state none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error_ns: Option<u64>,
+    },
+    /// One-way times are known relative to the fastest frame only.
+    OneWayRelative {
+        /// The difference of the two clocks' rates; absent if the delays do not have it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skew: Option<KnownSkew>,
+        /// Why more is not known, if a trial states it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// No one-way time is known.
+    OneWayUnknown {
+        /// Why, if a trial states it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Set-ups that could not be measured.
+    NotMeasured {
+        /// The set-ups, by reason.
+        by_reason: Vec<NotMeasuredBecause>,
+    },
+    /// What a bench left out to end in time.
+    LeftOut {
+        /// As the run states it, one for a set-up.
+        parts: Vec<String>,
+    },
+}
+
+/// The difference of two clocks' rates.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
+pub enum KnownSkew {
+    /// It was removed from the delays.
+    Removed {
+        /// The difference.
+        ppm: f64,
+        /// How uncertain it is.
+        error_ppm: f64,
+    },
+    /// It was not removed: clocks do not differ that much.
+    Implausible {
+        /// The difference.
+        ppm: f64,
+    },
+    /// It was not removed: it is within its uncertainty.
+    Below {
+        /// How uncertain it is.
+        error_ppm: f64,
+    },
+    /// There are too few frames to know it.
+    Unknown,
+}
+
+/// Set-ups that could not be measured, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NotMeasuredBecause {
+    /// The reason.
+    pub reason: String,
+    /// The set-ups.
+    pub set_ups: Vec<NotMeasured>,
+}
+
+/// The caveats of a run.
+pub fn find(run: &RunFacts<'_>, missing: &[NotMeasured]) -> Vec<Found> {
+    let all = [noise(run), clocks(run.trials), not_measured(missing), left_out(run.statements)];
+    all.into_iter().flatten().collect()
+}
+
+fn found(caveat: Caveat, trials: impl IntoIterator<Item = u32>) -> Found {
+    Found::new(Finding::Caveat(caveat), trials)
+}
+
+/// How many trials are noisy, and the most frequent cause; `None` if none is.
+pub fn noise(run: &RunFacts<'_>) -> Option<Found> {
+    if let Some(record) = run.soak {
+        let (reason, segments) = record.noise.iter().max_by_key(|(_, segments)| **segments)?;
+        let caveat = Caveat::NoisySegments {
+            cause: NoiseCause::read(reason),
+            noisy_segments: *segments,
+            all_segments: record.whole.as_ref().map_or(0, |whole| whole.segments),
+        };
+        return Some(found(caveat, []));
+    }
+    let noisy: Vec<&TrialResult> = run.trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
+    let reasons = noisy.iter().flat_map(|trial| &trial.noise);
+    let by_cause = by_key(reasons, |reason| NoiseCause::read(reason));
+    let (cause, _) = by_cause.into_iter().max_by_key(|(_, reasons)| reasons.len())?;
+    let caveat = Caveat::NoisyTrials {
+        lowers_rates: cause.slows(),
+        cause,
+        noisy_trials: noisy.len() as u32,
+        all_trials: run.trials.len() as u32,
+    };
+    Some(found(caveat, noisy.iter().map(|trial| trial.number)))
+}
+
+/// What the clocks of two hosts allowed to be known of one-way times: the class of most trials, and the first reason.
+fn clocks(trials: &[TrialResult]) -> Option<Found> {
+    let classified = trials.iter().filter(|trial| trial.clock_class.is_some());
+    let by_class = by_key(classified, |trial| trial.clock_class);
+    let (class, trials) = by_class.into_iter().max_by_key(|(_, trials)| trials.len())?;
+    let reason = trials.iter().find_map(|trial| trial.latency.as_ref()?.absent_because.clone());
+    let caveat = match class? {
+        ClockClass::Absolute => {
+            Caveat::OneWayAbsolute { error_ns: trials.iter().filter_map(|trial| trial.clock_error_ns).max() }
+        }
+        ClockClass::Relative => Caveat::OneWayRelative { skew: first_skew(&trials), reason },
+        ClockClass::None => Caveat::OneWayUnknown { reason },
+    };
+    Some(found(caveat, trials.iter().map(|trial| trial.number)))
+}
+
+fn first_skew(trials: &[&TrialResult]) -> Option<KnownSkew> {
+    let skew = trials.iter().find_map(|trial| trial.latency.as_ref()?.relative.as_ref()?.skew.first())?;
+    Some(known_skew(skew))
+}
+
+fn known_skew(skew: &Skew) -> KnownSkew {
+    let Some(error_ppm) = skew.error_ppm else { return KnownSkew::Unknown };
+    if skew.removed {
+        return KnownSkew::Removed { ppm: skew.ppm, error_ppm };
+    }
+    if skew.ppm.abs() > error_ppm {
+        return KnownSkew::Implausible { ppm: skew.ppm };
+    }
+    KnownSkew::Below { error_ppm }
+}
+
+/// What could not be measured, by the reason.
+fn not_measured(missing: &[NotMeasured]) -> Option<Found> {
+    if missing.is_empty() {
+        return None;
+    }
+    let mut by_reason = Vec::new();
+    for (reason, set_ups) in by_key(missing, |one| one.reason.trim_end_matches('.').to_string()) {
+        by_reason.push(NotMeasuredBecause { reason, set_ups: set_ups.into_iter().cloned().collect() });
+    }
+    Some(found(Caveat::NotMeasured { by_reason }, []))
+}
+
+/// What a bench left out to end in time. One statement is enough for a set-up: that which includes the others.
+fn left_out(statements: &[String]) -> Option<Found> {
+    let stated = statements.iter().filter_map(|statement| statement.strip_prefix(LEFT_OUT));
+    let mut parts = Vec::new();
+    for (_, of_set_up) in by_key(stated, |part| set_up_of(part)) {
+        let of_all = of_set_up.iter().copied().find(|part| part.contains(INCLUDES_ALL));
+        parts.push(of_all.unwrap_or(of_set_up[0]).to_string());
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    Some(found(Caveat::LeftOut { parts }, []))
+}
+
+/// The set-up that a statement begins with.
+fn set_up_of(part: &str) -> &str {
+    part.rsplit_once(": ").map_or(part, |(set_up, _)| set_up)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_set_up_the_statement_that_includes_the_others_is_told() {
+        let stated = [
+            "64 B, placement same: some of its searches, to end in time",
+            "64 B, placement same: some of its trials, to end in time",
+            "512 B, placement same: some of its searches, to end in time",
+        ];
+        let mut statements = stated.map(|part| format!("not measured: {part}")).to_vec();
+        statements.push("a veth was made".into());
+        let parts = vec![stated[1].to_string(), stated[2].to_string()];
+        assert_eq!(left_out(&statements), Some(found(Caveat::LeftOut { parts }, [])));
+        assert_eq!(left_out(&statements[3..]), None);
+    }
+
+    #[test]
+    fn a_skew_counts_only_beyond_its_uncertainty() {
+        let skew = |ppm, error_ppm, removed| known_skew(&Skew { stream: 0, ppm, error_ppm, removed });
+        assert_eq!(skew(5.0, Some(1.0), true), KnownSkew::Removed { ppm: 5.0, error_ppm: 1.0 });
+        assert_eq!(skew(-5.0, Some(1.0), false), KnownSkew::Implausible { ppm: -5.0 });
+        assert_eq!(skew(0.5, Some(1.0), false), KnownSkew::Below { error_ppm: 1.0 });
+        assert_eq!(skew(0.5, None, false), KnownSkew::Unknown);
+    }
+
+    #[test]
+    fn set_ups_are_told_once_for_a_reason() {
+        let missing = |method: &str, reason: &str| NotMeasured {
+            method: method.into(),
+            test: None,
+            placement: None,
+            frame_size: None,
+            reason: reason.into(),
+        };
+        let all =
+            [missing("recv", "no time."), missing("af-xdp", "no driver"), missing("libpcap", "no time")];
+        let found = not_measured(&all).unwrap();
+        let Finding::Caveat(Caveat::NotMeasured { by_reason }) = found.fact else { panic!("{found:?}") };
+        let reasons: Vec<_> = by_reason.iter().map(|one| (one.reason.as_str(), one.set_ups.len())).collect();
+        assert_eq!(reasons, [("no time", 2), ("no driver", 1)]);
+        assert_eq!(not_measured(&[]), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Changes for the worse or better between two runs, or between methods that took turns.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Found};
+use crate::comparison::runs::NOISY;
+use crate::comparison::{Comparison, Contrast, Judgement, Scale};
+
+/// What a comparison shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum ComparisonFinding {
+    /// What follows for two runs.
+    OfRuns {
+        /// What follows.
+        outcome: ComparisonOutcome,
+    },
+    /// What follows for methods that took turns.
+    OfMethods {
+        /// Each comparison.
+        compared: Vec<ComparedMethods>,
+    },
+    /// The runs differ in something that could be the reason of a change.
+    RunsDiffer {
+        /// As the comparison states it.
+        difference: String,
+    },
+    /// Something to read before the figures.
+    Note {
+        /// As the comparison states it.
+        note: String,
+    },
+}
+
+/// A comparison of two methods.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ComparedMethods {
+    /// The reference.
+    pub then: String,
+    /// The compared method.
+    pub now: String,
+    /// What follows.
+    pub outcome: ComparisonOutcome,
+}
+
+/// What follows from a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
+pub enum ComparisonOutcome {
+    /// Nothing: the host disturbed most trials of a run.
+    Disturbed,
+    /// Nothing: the file of a run was damaged or changed.
+    Damaged,
+    /// Nothing: there are too few runs of the same hosts.
+    TooFewRuns,
+    /// Nothing: there are too few trials.
+    TooFewTrials,
+    /// Numbers of figures by what is known of them.
+    Judged(FigureCounts),
+}
+
+/// Numbers of compared figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FigureCounts {
+    /// Figures that are worse.
+    pub worse: u64,
+    /// Figures that are better.
+    pub better: u64,
+    /// Figures that changed by less than the threshold.
+    pub below_threshold: u64,
+    /// Figures that show no difference, and are not worse by more than the threshold.
+    pub not_worse: u64,
+    /// Figures that show no difference, but may be worse.
+    pub may_be_worse: u64,
+    /// Figures with too few trials.
+    pub too_few_trials: u64,
+    /// Whether more trials in both runs decide those.
+    pub more_trials_decide: bool,
+}
+
+/// What follows for two runs.
+pub fn of_runs(comparison: &Comparison) -> Found {
+    let fact = ComparisonFinding::OfRuns { outcome: outcome(comparison) };
+    Found::new(Finding::Comparison(fact), evidence(comparison))
+}
+
+/// What follows for methods that took turns; `None` without such a comparison.
+pub fn of_methods(comparisons: &[Comparison]) -> Option<Found> {
+    if comparisons.is_empty() {
+        return None;
+    }
+    let mut compared = Vec::new();
+    for comparison in comparisons {
+        compared.push(ComparedMethods {
+            then: comparison.then.clone(),
+            now: comparison.now.clone(),
+            outcome: outcome(comparison),
+        });
+    }
+    let fact = ComparisonFinding::OfMethods { compared };
+    Some(Found::new(Finding::Comparison(fact), comparisons.iter().flat_map(evidence)))
+}
+
+/// What the two runs differ in, which could be the reason of a change. Noise is a caveat.
+pub fn circumstances(comparison: &Comparison) -> Vec<Found> {
+    let mut facts = Vec::new();
+    for difference in &comparison.differences {
+        facts.push(ComparisonFinding::RunsDiffer { difference: difference.clone() });
+    }
+    for note in comparison.notes.iter().filter(|note| !note.ends_with(NOISY)) {
+        facts.push(ComparisonFinding::Note { note: note.clone() });
+    }
+    facts.into_iter().map(|fact| Found::new(Finding::Comparison(fact), [])).collect()
+}
+
+/// The trials behind a contrast. Of two runs there are none: trials of both have the same numbers.
+pub fn trials_of(comparison: &Comparison, contrast: &Contrast) -> Vec<u32> {
+    if !comparison.paired {
+        return Vec::new();
+    }
+    contrast.then.trials.iter().chain(&contrast.now.trials).copied().collect()
+}
+
+/// The trials behind changes for the worse or better.
+fn evidence(comparison: &Comparison) -> Vec<u32> {
+    let worse = comparison.judged(Judgement::Regression);
+    let changed = worse.chain(comparison.judged(Judgement::Improvement));
+    changed.flat_map(|contrast| trials_of(comparison, contrast)).collect()
+}
+
+fn outcome(comparison: &Comparison) -> ComparisonOutcome {
+    if comparison.disturbed {
+        return ComparisonOutcome::Disturbed;
+    }
+    if comparison.damaged {
+        return ComparisonOutcome::Damaged;
+    }
+    if comparison.is_inconclusive() {
+        return match comparison.hosts {
+            Some(_) => ComparisonOutcome::TooFewRuns,
+            None => ComparisonOutcome::TooFewTrials,
+        };
+    }
+    ComparisonOutcome::Judged(figure_counts(comparison))
+}
+
+fn figure_counts(comparison: &Comparison) -> FigureCounts {
+    let mut counts = FigureCounts {
+        worse: 0,
+        better: 0,
+        below_threshold: 0,
+        not_worse: 0,
+        may_be_worse: 0,
+        too_few_trials: 0,
+        more_trials_decide: false,
+    };
+    for contrast in &comparison.contrasts {
+        let count = match contrast.judgement {
+            Judgement::Regression => &mut counts.worse,
+            Judgement::Improvement => &mut counts.better,
+            Judgement::BelowThreshold => &mut counts.below_threshold,
+            Judgement::NotShown if excludes_worse(comparison, contrast) => &mut counts.not_worse,
+            Judgement::NotShown => &mut counts.may_be_worse,
+            Judgement::TooFewVisits => &mut counts.too_few_trials,
+        };
+        *count += 1;
+    }
+    counts.more_trials_decide = counts.too_few_trials > 0 && comparison.hosts.is_none();
+    counts
+}
+
+/// Whether a figure is not worse by more than the threshold.
+fn excludes_worse(comparison: &Comparison, contrast: &Contrast) -> bool {
+    let threshold = match contrast.measure.scale() {
+        Scale::Ratio => comparison.thresholds.relative,
+        Scale::Difference => comparison.thresholds.loss,
+    };
+    contrast.worst_possible().is_some_and(|worst| worst <= threshold)
+}

@@ -1,0 +1,76 @@
+//! What of the queues of the interfaces that captured stands against capture: the judgement of `capbench tune check`.
+
+use capbench_model::environment::Environment;
+use capbench_model::environment::interface::Role;
+use capbench_model::environment::queues::{QueueFinding, against_capture};
+use capbench_model::environment::topology::Topology;
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Found};
+
+/// What stands against capture in the queues of an interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct QueuesAgainstCapture {
+    /// The interface.
+    pub interface: String,
+    /// What stands against capture.
+    pub against: Vec<QueueFinding>,
+}
+
+/// The facts about each interface that captured.
+pub fn find(environment: &Environment) -> Vec<Found> {
+    let host = Topology::of(environment);
+    let mut all: Vec<Found> = Vec::new();
+    for interface in environment.interfaces.iter().flatten() {
+        let against = against_capture(&interface.facts, &host);
+        if interface.role != Role::Receive || against.is_empty() {
+            continue;
+        }
+        let queues = QueuesAgainstCapture { interface: interface.name.clone(), against };
+        let found = Found::new(Finding::Queues(queues), []);
+        // An interface is listed for each placement for which its settings were others.
+        if !all.contains(&found) {
+            all.push(found);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::environment::interface::PathInterface;
+    use capbench_model::for_tests::{card_with_queues, cores_and_nodes, rss_table};
+
+    use super::*;
+
+    #[test]
+    fn queues_of_the_interface_that_captured_are_judged_once() {
+        let (cpu, memory) = cores_and_nodes(&["2-3"], &["0-7"]);
+        let on = |role, placement: &str, cpus| PathInterface {
+            role,
+            name: "eth0".into(),
+            made_by_capbench: false,
+            placements: vec![placement.into()],
+            facts: card_with_queues(cpus, rss_table(vec![64, 64])),
+        };
+        let shared = ["0", "1", "2", "3"];
+        let mut environment = Environment {
+            cpu: Some(cpu),
+            memory: Some(memory),
+            interfaces: Some(vec![
+                on(Role::Transmit, "same", ["0", "0", "0", "0"]),
+                on(Role::Receive, "same", shared),
+                on(Role::Receive, "other", shared),
+            ]),
+            ..Environment::default()
+        };
+        let against = vec![
+            QueueFinding::SameCore { cpus: vec![2, 3], queues: vec![2, 3], of: 4 },
+            QueueFinding::UnusedQueues { used: 2, of: 4 },
+        ];
+        let queues = QueuesAgainstCapture { interface: "eth0".into(), against };
+        assert_eq!(find(&environment), [Found::new(Finding::Queues(queues), [])]);
+        environment.interfaces = None;
+        assert!(find(&environment).is_empty());
+    }
+}

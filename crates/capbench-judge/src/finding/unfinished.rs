@@ -1,0 +1,58 @@
+//! What the trials show if a run ended before its conclusions.
+
+use capbench_model::saved::SavedMethod;
+use capbench_model::trial::{TrialResult, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Found};
+
+/// The bounds of loss in a run without a conclusion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Unfinished {
+    /// Trials of the run.
+    pub trials: u32,
+    /// The highest load without loss; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossless: Option<TriedLoad>,
+    /// The lowest load with loss; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossy: Option<TriedLoad>,
+}
+
+/// The load of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TriedLoad {
+    /// The trial.
+    pub trial: u32,
+    /// Its method.
+    pub method: SavedMethod,
+    /// Its offered load in packets per second.
+    pub offered_pps: f64,
+}
+
+/// The highest load without loss, and the lowest with loss.
+pub fn unfinished(trials: &[TrialResult]) -> Found {
+    let mut lossless: Option<&TrialResult> = None;
+    let mut lossy: Option<&TrialResult> = None;
+    for trial in trials.iter().filter(|trial| trial.verdict != Verdict::Invalid) {
+        if trial.lost() > 0 {
+            let is_lower = lossy.is_none_or(|known| trial.offered_pps.total_cmp(&known.offered_pps).is_lt());
+            lossy = if is_lower { Some(trial) } else { lossy };
+        } else if trial.sent > 0 && trial.buffered_frames(1) == 0 {
+            let is_lower =
+                lossless.is_some_and(|known| trial.offered_pps.total_cmp(&known.offered_pps).is_lt());
+            lossless = if is_lower { lossless } else { Some(trial) };
+        }
+    }
+    let shown = lossless.into_iter().chain(lossy).map(|trial| trial.number);
+    let fact = Unfinished {
+        trials: trials.len() as u32,
+        lossless: lossless.map(tried_load),
+        lossy: lossy.map(tried_load),
+    };
+    Found::new(Finding::Unfinished(fact), shown.collect::<Vec<_>>())
+}
+
+fn tried_load(trial: &TrialResult) -> TriedLoad {
+    TriedLoad { trial: trial.number, method: trial.profile.method.clone(), offered_pps: trial.offered_pps }
+}

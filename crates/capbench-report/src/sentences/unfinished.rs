@@ -1,0 +1,61 @@
+//! The words of a run that ended before its conclusions.
+
+use capbench_judge::finding::unfinished::{TriedLoad, Unfinished};
+
+use super::many;
+use crate::naming::rate;
+
+/// The sentence of a fact.
+pub(super) fn words(fact: &Unfinished) -> String {
+    let trials = many(fact.trials.into(), "trial", "trials");
+    match (&fact.lossless, &fact.lossy) {
+        (None, None) if fact.trials == 0 => "No trial was finished, so there is no result.".into(),
+        (None, None) => format!("No conclusion: {trials} of the run are invalid."),
+        (Some(lossless), None) => {
+            format!("No conclusion: of {trials} none lost frames, up to {}.", of_load(lossless))
+        }
+        (None, Some(lossy)) => format!(
+            "No conclusion: no trial of {trials} was without loss; the lowest load with loss is {}.",
+            of_load(lossy)
+        ),
+        (Some(lossless), Some(lossy)) => format!(
+            "No conclusion: of {trials} the highest load without loss is {}, and the lowest with loss {}.",
+            of_load(lossless),
+            of_load(lossy)
+        ),
+    }
+}
+
+fn of_load(load: &TriedLoad) -> String {
+    format!("{} ({})", rate(load.offered_pps), load.method)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(trials: u32, lossless_pps: Option<f64>, lossy_pps: Option<f64>) -> String {
+        let [lossless, lossy] = [lossless_pps, lossy_pps]
+            .map(|pps| pps.map(|offered_pps| TriedLoad { trial: 1, method: "recv".into(), offered_pps }));
+        words(&Unfinished { trials, lossless, lossy })
+    }
+
+    #[test]
+    fn what_is_known_without_a_conclusion_is_said() {
+        assert_eq!(text(0, None, None), "No trial was finished, so there is no result.");
+        assert_eq!(text(2, None, None), "No conclusion: 2 trials of the run are invalid.");
+        assert_eq!(
+            text(2, Some(1000.0), None),
+            "No conclusion: of 2 trials none lost frames, up to 1,000 packets/s (recv)."
+        );
+        assert_eq!(
+            text(2, None, Some(1000.0)),
+            "No conclusion: no trial of 2 trials was without loss; the lowest load with loss is 1,000 packets/s (recv)."
+        );
+        assert_eq!(
+            text(2, Some(1000.0), Some(2000.0)),
+            "No conclusion: of 2 trials the highest load without loss is 1,000 packets/s (recv), and the lowest with loss 2,000 \
+             packets/s (recv)."
+        );
+    }
+}
