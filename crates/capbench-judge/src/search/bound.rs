@@ -10,6 +10,8 @@
 //! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
+use crate::thresholds::OVERLOAD_LOSS;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -62,7 +64,7 @@ impl<'t> Trials<'t> {
             _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,
             Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
-            None => trial.sent_loss_ratio() >= 0.01,
+            None => trial.sent_loss_ratio() >= OVERLOAD_LOSS,
         }
     }
 }

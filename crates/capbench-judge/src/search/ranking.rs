@@ -4,15 +4,14 @@
 //! tenths of a per cent, often with bounds that do not overlap. So one search per method proves no order. Several searches do:
 //! by their ranks, corrected for all comparisons of the run.
 
+use crate::thresholds::RANKED_SEARCHES;
+
 use super::outcome::{GoalResult, SearchOutcome, Status};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
 use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
 use capbench_model::trial::SizeLabel;
-
-/// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
-const FEWEST: usize = 4;
 
 /// The ranked methods of one scene by one goal.
 #[derive(Clone, Debug)]
@@ -138,7 +137,9 @@ fn correct(rankings: &mut [Ranking]) {
 /// Searches per method with which the clearest order is distinguished among this number of comparisons.
 fn needed(comparisons: usize) -> usize {
     let least = |searches| least_by_chance([(searches, searches)]);
-    (FEWEST..).find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS).unwrap_or(FEWEST)
+    (RANKED_SEARCHES..)
+        .find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS)
+        .unwrap_or(RANKED_SEARCHES)
 }
 
 impl Ranking {

@@ -8,20 +8,11 @@ use super::runner::{Halt, Runner};
 use crate::guards::line_rate;
 use capbench_judge::search::maximum::{Rate, most, rates};
 use capbench_judge::search::{End, MaximumLoad, MaximumSource, Overload, SearchPlan, SelfTest, Try};
+use capbench_judge::thresholds::{
+    EQUAL_TRIES, LOWERED_RATE, MAXIMUM_RATE_PRECISION, MAXIMUM_RATE_TRIALS, UNPACED_TRIALS,
+    UNSUSTAINED_RATE_TRIES,
+};
 use capbench_model::trial::{Load, Phase, TrialResult};
-
-/// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
-pub(super) const UNPACED: u32 = 2;
-/// Maximum number of trials: no goal benefits from their traffic.
-const TRIALS: usize = 8;
-/// Number of tries before a rate counts as not sustained.
-const TRIES: usize = 3;
-/// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
-const ALIKE: f64 = 0.01;
-/// The next rate, as a share of an unsustained one, if a try came closer than that.
-const LOWERED: f64 = 0.97;
-/// The highest sustained rate is known if an unsustained rate is above it by no more than this share.
-const NEAR: f64 = 0.04;
 
 /// The generator's limit in a trial at maximum load, up to the line rate.
 pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad {
@@ -41,7 +32,7 @@ pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad 
 pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
     let duration = plan.self_test_trial();
     let mut tries: Vec<Try> = Vec::new();
-    for _ in 0..UNPACED {
+    for _ in 0..UNPACED_TRIALS {
         let unpaced = runner.measure(Load::Maximum, duration, Phase::SelfTest)?;
         let TrialResult { number: trial, offered_pps, .. } = unpaced;
         tries.push(Try { trial, asked_pps: None, offered_pps, held: true });
@@ -49,7 +40,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     let unpaced_pps = most(tries.iter().map(|unpaced| unpaced.offered_pps));
     // A ring accepts frames faster than the link carries them.
     let top = plan.line_rate_pps.map_or(unpaced_pps, |line| unpaced_pps.min(line.get())).floor();
-    while tries.len() < TRIALS
+    while tries.len() < MAXIMUM_RATE_TRIALS
         && let Some(rate) = next(top, &rates(&tries))
     {
         let load = legal(rate, plan)?;
@@ -81,7 +72,9 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
 
 /// Whether a rate is known to be sustained, or to be unsustained.
 fn is_decided(rate: &Rate) -> bool {
-    rate.held || rate.offered.len() >= TRIES || (rate.offered.len() > 1 && rate.spread() <= ALIKE)
+    rate.held
+        || rate.offered.len() >= UNSUSTAINED_RATE_TRIES
+        || (rate.offered.len() > 1 && rate.spread() <= EQUAL_TRIES)
 }
 
 /// The rate of the next try; `None` if the highest sustained rate is known.
@@ -94,11 +87,12 @@ fn next(top: f64, rates: &[Rate]) -> Option<f64> {
     let failed: Vec<&Rate> = rates.iter().filter(|rate| !rate.held).collect();
     let lowest = failed.iter().map(|rate| rate.pps).min_by(f64::total_cmp)?;
     let Some(held) = held else {
-        return Some(most(rates.iter().map(Rate::best)).min(lowest * LOWERED).floor());
+        return Some(most(rates.iter().map(Rate::best)).min(lowest * LOWERED_RATE).floor());
     };
     // Two higher rates at which the generator sends no more show its limit.
-    let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + ALIKE);
-    let is_known = lowest <= held * (1.0 + NEAR) || failed.iter().filter(says_limit).count() > 1;
+    let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + EQUAL_TRIES);
+    let is_known =
+        lowest <= held * (1.0 + MAXIMUM_RATE_PRECISION) || failed.iter().filter(says_limit).count() > 1;
     (!is_known).then(|| held.midpoint(lowest).floor())
 }
 
