@@ -217,4 +217,16 @@ pub(crate) mod tests {
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));
     }
+
+    #[test]
+    fn the_share_and_the_density_of_losses_decide_between_ring_and_application() {
+        assert_eq!(limit(&[trial(800, 0.0)]), Some(Limit::RingOrApplication), "0.8 % are few");
+        assert_eq!(limit(&[trial(1250, 0.0)]), Some(Limit::Application));
+        for (lost_in_worst_window, found) in [(200, Limit::RingOrApplication), (310, Limit::Ring)] {
+            let mut dense = at_once(500, false, 0.0);
+            let worst = dense.loss_pattern.as_mut().unwrap().worst_window.as_mut().unwrap();
+            worst.lost = lost_in_worst_window;
+            assert_eq!(limit(&[dense]), Some(found), "{lost_in_worst_window} of 500 in a tenth of the trial");
+        }
+    }
 }

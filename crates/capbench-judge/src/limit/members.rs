@@ -174,4 +174,26 @@ mod tests {
         let idle = CpuAccount { kernel_ns: Some(1000), ..CpuAccount::default() };
         assert_eq!(MembersLimit::of(&TrialResult { cpu: idle, ..slowed }), MembersLimit::Load);
     }
+
+    #[test]
+    fn a_member_is_at_its_limit_by_its_losses_or_by_its_cpu() {
+        let loses =
+            |lost| limit(&[member(2, 1.0, 100_000 - lost, lost), member(3, 1.0, 100_000 - lost, lost)]);
+        assert_eq!(loses(800), MembersLimit::Load);
+        assert_eq!(loses(1250), MembersLimit::Members);
+        for (busy, found) in [(0.8, MembersLimit::Load), (1.2, MembersLimit::Members)] {
+            let members = vec![member(2, busy, 50_000, 0), member(3, busy, 50_000, 0)];
+            let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
+            let trial = TrialResult { emptying, sending_s: 1.0, ..trial(members) };
+            assert_eq!(MembersLimit::of(&trial), found, "{busy} s of CPU");
+        }
+    }
+
+    #[test]
+    fn members_are_unequal_from_a_tenth_more() {
+        for (more, found) in [(8000, MembersLimit::Unknown), (12_500, MembersLimit::Sharing)] {
+            let members = [member(2, 1.0, 80_000 + more, 20_000), member(3, 0.3, 100_000 - more, 0)];
+            assert_eq!(limit(&members), found, "{more} frames more than an equal share");
+        }
+    }
 }

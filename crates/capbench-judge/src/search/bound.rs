@@ -59,7 +59,7 @@ impl<'t> Trials<'t> {
     /// Whether the load was too high all the time: the trial lost frames in half of its 100 ms windows, or frames were read
     /// more slowly than they arrived. In fewer windows, nobody read frames for moments. Without inspection, 1 % of the frames
     /// decide.
-    pub(super) fn is_overloaded(&self, trial: &TrialResult) -> bool {
+    pub(crate) fn is_overloaded(&self, trial: &TrialResult) -> bool {
         match &trial.loss_pattern {
             _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,

@@ -105,7 +105,7 @@ impl<'ast> Visit<'ast> for Reads {
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let method = call.method.to_string();
-        let turbofish = call.turbofish.as_ref().map(|turbofish| names(turbofish)).unwrap_or_default();
+        let turbofish = call.turbofish.as_ref().map(names).unwrap_or_default();
         let is_part = turbofish.iter().any(|name| PARTS.contains(&name.as_str()));
         // The text of a part: the last name before the call, a conversion to text not counted.
         let holder = names(&call.receiver);

@@ -1,0 +1,109 @@
+//! Decisions on both sides of their threshold. Each side is within a factor of 1.5, so that another threshold fails a test.
+
+use std::time::Duration;
+
+use capbench_frames::schedule::Step;
+use capbench_model::disturbance::{CoreSpeed, CpuDisturbance};
+use capbench_model::for_tests::{measured, profile};
+use capbench_model::loss_pattern::LossPattern;
+use capbench_model::trial::{Load, Phase, TrialResult};
+
+use crate::comparison::samples::{Fastest, unusable};
+use crate::recommendation::Cost;
+use crate::rfc2544::recovery::{Recovery, recovery};
+use crate::search::bound::Trials;
+use crate::search::maximum::{SelfTest, Try};
+
+/// A trial of a second at 100,000 packets/s.
+fn trial(sent: u64, lost: u64) -> TrialResult {
+    let load = Load::Rate("100k".parse().unwrap());
+    let measured = measured(100_000, sent, sent - lost, lost);
+    measured.result(1, Phase::CommonLoad, &profile("packet-v3"), load, Duration::from_secs(1))
+}
+
+fn self_test(tries: &[(Option<f64>, f64)], paced_pps: f64) -> SelfTest {
+    let mut all = Vec::new();
+    for &(asked_pps, offered_pps) in tries {
+        all.push(Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none() });
+    }
+    SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries: all }
+}
+
+#[test]
+fn a_generator_needs_attention_if_it_is_slower_by_a_fifth() {
+    for (slower_pps, doubts) in [(840.0, 0), (750.0, 1)] {
+        assert_eq!(self_test(&[], slower_pps).doubts().len(), doubts, "{slower_pps} packets/s by plan");
+        let unpaced = self_test(&[(None, 1000.0), (None, slower_pps)], 1000.0);
+        assert_eq!(unpaced.doubts().len(), doubts, "{slower_pps} packets/s without a plan");
+    }
+}
+
+#[test]
+fn tries_that_differ_by_more_than_a_twentieth_show_the_host() {
+    for (second_pps, is_host) in [(945.0, false), (920.0, true)] {
+        let test = self_test(&[(Some(1000.0), 985.0), (Some(1000.0), second_pps)], 1000.0);
+        let doubts = test.doubts();
+        assert_eq!(doubts.iter().any(|doubt| doubt.contains("the host")), is_host, "{doubts:?}");
+    }
+}
+
+#[test]
+fn a_cost_with_a_large_error_is_a_range() {
+    for (app_error_ns, range) in [(20.0, (100.0, 100.0)), (31.0, (69.0, 131.0))] {
+        let cost = Cost {
+            app_ns: Some(100.0),
+            app_error_ns,
+            total_ns: None,
+            total_error_ns: 0.0,
+            trials: vec![1],
+            disturbed: false,
+        };
+        assert_eq!(cost.app_range(), Some(range));
+    }
+}
+
+#[test]
+fn a_trial_that_left_a_twentieth_unsent_is_not_compared() {
+    assert_eq!(unusable(&trial(96_000, 0)), None);
+    assert!(unusable(&trial(93_800, 0)).is_some());
+}
+
+#[test]
+fn a_cpu_has_one_of_four_paces() {
+    for (slowdown, pace) in [(1.0, 0), (1.1, 1), (1.2, 2), (1.4, 3)] {
+        let mut trial = trial(100_000, 0);
+        let speed = CoreSpeed { before_ns: slowdown, after_ns: slowdown, fastest_ns: 1.0 };
+        let cpu = trial.profile.cpus.application;
+        trial.disturbance.cpus =
+            vec![CpuDisturbance { cpu, core_speed: Some(speed), ..CpuDisturbance::default() }];
+        assert_eq!(Fastest::of([&trial]).pace(&trial).number(), pace, "{slowdown} times as long");
+    }
+}
+
+#[test]
+fn a_path_recovered_if_a_tenth_of_the_time_is_quiet() {
+    let rate = "1k".parse().unwrap();
+    // A second before the change and a second after it.
+    let step = Step { before: rate, at: Duration::from_secs(1), after: rate };
+    for (last_lost, is_recovered) in [(1875, true), (1920, false)] {
+        let trial = TrialResult {
+            sent: 2000,
+            loss_pattern: Some(LossPattern {
+                last_lost: Some(last_lost),
+                ..LossPattern::in_windows(2000, 10, 20, 1)
+            }),
+            ..trial(2000, 10)
+        };
+        let found = recovery(&trial, &step);
+        assert_eq!(matches!(found, Recovery::Recovered { .. }), is_recovered, "{found:?}");
+    }
+}
+
+#[test]
+fn a_trial_without_inspection_is_an_overload_from_one_percent_on() {
+    for (lost, is_overloaded) in [(800, false), (1250, true)] {
+        let trial = TrialResult { loss_pattern: None, ..trial(100_000, lost) };
+        let trials = [trial];
+        assert_eq!(Trials::new(&trials, 1).is_overloaded(&trials[0]), is_overloaded, "{lost} lost frames");
+    }
+}
