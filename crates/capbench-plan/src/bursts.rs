@@ -171,4 +171,17 @@ mod tests {
         assert_eq!(ns(800_000), 888_000);
         assert_eq!(ns(1_000_000_000), 1_010_100_000);
     }
+
+    /// Whether a burst of this time that took so long was sent at its rate.
+    fn is_in_time(us: u64, took_ns: u64) -> bool {
+        Duration::from_nanos(took_ns) <= longest(Duration::from_micros(us))
+    }
+
+    #[test]
+    fn a_burst_that_took_too_long_was_sent_at_another_rate() {
+        assert!(is_in_time(10, 52_000) && !is_in_time(10, 72_000), "one call of the kernel");
+        assert!(is_in_time(700, 765_000) && !is_in_time(700, 794_000), "a tenth of its time");
+        assert!(is_in_time(10_000, 10_180_000) && !is_in_time(10_000, 10_225_000), "up to 100 us");
+        assert!(is_in_time(1_000_000, 1_008_000_000) && !is_in_time(1_000_000, 1_012_500_000), "one percent");
+    }
 }

@@ -96,3 +96,15 @@ fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32)
     };
     supposed(&plan).map_or(0, |cost| cost.trials as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_of_the_time_is_kept_for_repeats() {
+        let budget = Duration::from_secs(100);
+        assert_eq!(set_ups_that_fit(10, budget, Duration::from_millis(8700)), 10);
+        assert_eq!(set_ups_that_fit(10, budget, Duration::from_millis(9200)), 9);
+    }
+}

@@ -34,3 +34,36 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
 pub(crate) fn is_reached(line: Pps, pps: f64) -> bool {
     pps >= (line.get() * (1.0 - LINK_CLOCKS_DIFFERENCE)).floor()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase};
+
+    #[test]
+    fn more_than_clocks_and_a_card_explain_contradicts_the_link() {
+        for (delivered, is_possible) in [(1_000_680, true), (1_000_750, false)] {
+            let measured = measured(delivered, delivered, delivered, 0);
+            let trial = measured.result(
+                1,
+                Phase::Sweep,
+                &profile("packet-v3"),
+                Load::Maximum,
+                Duration::from_secs(1),
+            );
+            let departed = Some(Departed { after_s: 1.0, under_way: 0 });
+            let trial = TrialResult { line_rate_pps: Some(1e6), departed, sending_s: 1.0, ..trial };
+            assert_eq!(contradiction(&trial).is_none(), is_possible, "{delivered} frames");
+        }
+    }
+
+    #[test]
+    fn a_rate_equals_the_line_rate_within_two_clocks() {
+        let line = "1M".parse().unwrap();
+        assert!(is_reached(line, 999_840.0));
+        assert!(!is_reached(line, 999_750.0));
+    }
+}

@@ -42,3 +42,28 @@ pub(super) fn recover(
     }
     Ok(recovery)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_model::for_tests::{measured, profile};
+
+    fn trial(lost: u64, foreign: u64) -> TrialResult {
+        let measured = measured(100_000, 100_000, 100_000 - lost, lost);
+        let load = Load::Rate("100k".parse().unwrap());
+        let trial = measured.result(1, Phase::Probe, &profile("packet-v3"), load, PROBE_LENGTH);
+        TrialResult { foreign, ..trial }
+    }
+
+    #[test]
+    fn single_losses_are_no_overload() {
+        assert!(!is_overload(&trial(80, 0)));
+        assert!(is_overload(&trial(125, 0)));
+    }
+
+    #[test]
+    fn a_probe_with_leftovers_is_not_clean() {
+        assert!(is_clean(&trial(0, 8000)));
+        assert!(!is_clean(&trial(0, 12_500)));
+    }
+}

@@ -111,7 +111,7 @@ fn legal(rate: f64, plan: &SearchPlan) -> Result<Pps, Halt> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Try, next, rates};
+    use super::{Rate, Try, next, rates};
 
     fn tried(asked_pps: Option<f64>, offered_pps: f64) -> Try {
         Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none_or(|asked| asked <= offered_pps) }
@@ -149,5 +149,25 @@ mod tests {
         assert_eq!(asked(&[0.6, 0.6, 1.0, 1.0, 1.0]), [1000.0, 1000.0, 600.0, 800.0, 900.0, 950.0]);
         // A generator that sends 600 and no more, whatever it is asked for.
         assert_eq!(asked(&[0.6, 0.6, 1.0, 0.75, 0.75]), [1000.0, 1000.0, 600.0, 800.0, 800.0]);
+    }
+
+    fn rate(pps: f64, offered: &[f64], held: bool) -> Rate {
+        Rate { pps, offered: offered.to_vec(), held }
+    }
+
+    #[test]
+    fn a_rate_is_tried_again_until_its_tries_are_equal_or_three() {
+        let after = |offered: &[f64]| next(1000.0, &[rate(1000.0, offered, false)]);
+        assert_eq!(after(&[900.0, 908.0]), Some(908.0));
+        assert_eq!(after(&[900.0, 912.5]), Some(1000.0));
+        assert_eq!(after(&[900.0, 912.5, 925.0]), Some(925.0));
+        assert_eq!(after(&[990.0, 990.0]), Some(970.0), "a try came close");
+    }
+
+    #[test]
+    fn the_highest_rate_is_known_within_a_twenty_fifth() {
+        let sustained = || rate(1000.0, &[1000.0], true);
+        assert_eq!(next(2000.0, &[rate(1032.0, &[1020.0, 1020.0], false), sustained()]), None);
+        assert_eq!(next(2000.0, &[rate(1050.0, &[1040.0, 1040.0], false), sustained()]), Some(1025.0));
     }
 }

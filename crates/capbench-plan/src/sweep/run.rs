@@ -380,4 +380,25 @@ mod tests {
         let knee = || curve(|at| at.min(5.5), |at| at > 5.5);
         assert_eq!(gaps(&[knee(), knee()]).len(), 1);
     }
+
+    #[test]
+    fn a_bend_is_looked_at_from_two_percent_of_the_range_on() {
+        let bent = |off: f64| gaps(&[curve(|at| if at == 5.0 { at + off } else { at }, |_| true)]);
+        assert!(bent(0.16).is_empty());
+        assert!(!bent(0.25).is_empty());
+    }
+
+    #[test]
+    fn the_gap_where_loss_begins_has_priority_until_it_is_half_as_wide() {
+        for (width, first) in [(1.6, 0), (2.5, 1)] {
+            let places = [0.0, 1.0, 1.0 + width, 1.0 + 2.0 * width];
+            let mut seen = Vec::new();
+            for (point, at) in places.into_iter().enumerate() {
+                let value = if point == 2 { 10.0 } else { 0.0 };
+                seen.push(Seen { point, at, value, lost: point > 0 });
+            }
+            let from = gaps(&[seen])[0].from;
+            assert_eq!(from.min(1), first, "a spike between gaps {width} times as wide");
+        }
+    }
 }
