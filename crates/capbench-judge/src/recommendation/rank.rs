@@ -427,6 +427,28 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_equal_within_two_precisions_of_a_twentieth_to_a_tenth() {
+        let cases = [
+            (0.04, 0.066, true),
+            (0.04, 0.1, false),
+            (0.5, 0.16, true),
+            (0.5, 0.25, false),
+            (0.001, 0.04, true),
+            (0.001, 0.0625, false),
+        ];
+        for (precision, difference, are_equal) in cases {
+            let lower = 1e6 * (1.0 - difference);
+            let methods = vec![
+                measured("packet-v3", 1e6, Some(1_001_000.0), 100.0),
+                measured("recv", lower, Some(1_001_000.0), 50.0),
+            ];
+            let (_, conclusion) = Order::of(methods).conclude(precision);
+            let is_decided = matches!(conclusion, Conclusion::Use { .. });
+            assert_eq!(is_decided, are_equal, "{difference} at a precision of {precision}: {conclusion:?}");
+        }
+    }
+
+    #[test]
     fn of_limits_that_are_not_known_well_the_highest_that_is_shown_comes_first() {
         let methods = || {
             let at_most = Some(1_500_000.0);

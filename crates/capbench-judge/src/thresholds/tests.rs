@@ -10,9 +10,14 @@ use capbench_model::trial::{Load, Phase, TrialResult};
 
 use crate::comparison::samples::{Fastest, unusable};
 use crate::recommendation::Cost;
+use crate::reproduction::measured::is_short;
 use crate::rfc2544::recovery::{Recovery, recovery};
-use crate::search::bound::Trials;
+use crate::search::bound::{Bound, Losses, Moments, Trials};
 use crate::search::maximum::{SelfTest, Try};
+use crate::search::notation::preset;
+use crate::search::{GoalResult, Status};
+use crate::sweep::contrasts::{Evidence, Lead};
+use crate::sweep::outcome::Series;
 
 /// A trial of a second at 100,000 packets/s.
 fn trial(sent: u64, lost: u64) -> TrialResult {
@@ -106,4 +111,52 @@ fn a_trial_without_inspection_is_an_overload_from_one_percent_on() {
         let trials = [trial];
         assert_eq!(Trials::new(&trials, 1).is_overloaded(&trials[0]), is_overloaded, "{lost} lost frames");
     }
+}
+
+#[test]
+fn moments_with_loss_are_stalls_in_less_than_a_quarter_of_the_windows() {
+    for (lossy_windows, are_stalls) in [(20, true), (30, false)] {
+        let moments = Moments { windows: 100, lossy_windows, ..Moments::default() };
+        let losses = Losses { lost: Vec::new(), most_of_a_trial: 0.01, moments: Some(moments) };
+        let upper = Bound {
+            intended_pps: 1e6,
+            achieved_pps: 1e6,
+            seconds: 10.0,
+            trials: vec![1],
+            high_loss: None,
+            losses: Some(losses),
+            backlogged: None,
+            disturbed: Vec::new(),
+        };
+        let result = GoalResult {
+            goal: preset("ndr").unwrap().remove(0),
+            status: Status::Irregular,
+            reason: None,
+            lower: None,
+            upper: Some(upper),
+            relative_width: None,
+            conditional_throughput_pps: None,
+            so_far: None,
+            apart: None,
+            limit: None,
+        };
+        assert_eq!(result.stalls().is_some(), are_stalls, "{lossy_windows} of 100 windows");
+    }
+}
+
+#[test]
+fn rates_that_differ_by_a_hundredth_are_equal() {
+    let series: Series =
+        serde_json::from_value(serde_json::json!({"method": "recv", "readings": []})).unwrap();
+    for (gain, is_notable) in [(8.0, false), (12.5, true)] {
+        let evidence = Evidence { by_chance: 0.001, comparisons: 1 };
+        let lead = Lead { ahead: &series, behind: &series, points: Vec::new(), gain, most: 1000.0, evidence };
+        assert_eq!(lead.is_notable(), is_notable, "{gain} of 1000");
+    }
+}
+
+#[test]
+fn a_reproduced_load_is_reached_by_99_percent() {
+    assert!(is_short(&trial(98_000, 0)));
+    assert!(!is_short(&trial(99_500, 0)));
 }
