@@ -18,6 +18,7 @@ use crate::search::notation::preset;
 use crate::search::{GoalResult, Status};
 use crate::sweep::contrasts::{Evidence, Lead};
 use crate::sweep::outcome::Series;
+use crate::sweep::regimes::{Saturated, find};
 
 /// A trial of a second at 100,000 packets/s.
 fn trial(sent: u64, lost: u64) -> TrialResult {
@@ -159,4 +160,23 @@ fn rates_that_differ_by_a_hundredth_are_equal() {
 fn a_reproduced_load_is_reached_by_99_percent() {
     assert!(is_short(&trial(98_000, 0)));
     assert!(!is_short(&trial(99_500, 0)));
+}
+
+/// Eleven points without noise, with this slope; the requested one is 1 ns.
+fn is_slope_fitted(step: f64, slope: f64) -> bool {
+    let mut points = Vec::new();
+    for nth in 0..11 {
+        let work = step * f64::from(nth);
+        points.push(Saturated { work, time_ns: 1000.0 + slope * work, spread_ns: 0.0 });
+    }
+    find(&points, Some(1.0)).unwrap().unit.is_fitted
+}
+
+#[test]
+fn work_is_slower_than_requested_from_a_twentieth_or_four_errors_on() {
+    assert!(!is_slope_fitted(100.0, 1.04));
+    assert!(is_slope_fitted(100.0, 1.0625));
+    // The error of the slope is a twentieth here.
+    assert!(!is_slope_fitted(10.0, 1.16));
+    assert!(is_slope_fitted(10.0, 1.25));
 }

@@ -160,3 +160,18 @@ impl BackToBackTest {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_judge::search::MaximumSource;
+
+    #[test]
+    fn a_throughput_within_two_clocks_of_the_maximum_rate_fills_no_buffer() {
+        let maximum = MaximumRate { pps: "1M".parse().unwrap(), source: MaximumSource::Given };
+        for (throughput, is_tested) in [(999_750.0, true), (999_840.0, false)] {
+            let test = BackToBackTest::standard(maximum, Pps::new(throughput).unwrap());
+            assert_eq!(test.check().is_ok(), is_tested, "{throughput} packets/s");
+        }
+    }
+}

@@ -296,3 +296,15 @@ fn answer(appearance: Appearance) -> Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_is_absent_if_a_tenth_is_excluded() {
+        for (excluded_above, expected) in [(0.08, Answer::Changed), (0.125, Answer::Inconclusive)] {
+            assert_eq!(answer(Appearance::DoesNotAppear { excluded_above }), expected, "{excluded_above}");
+        }
+    }
+}
