@@ -45,7 +45,14 @@ mod tests {
 
     #[test]
     fn more_than_clocks_and_a_card_explain_contradicts_the_link() {
-        for (delivered, is_possible) in [(1_000_680, true), (1_000_750, false)] {
+        let cases = [
+            (1e6, 1_000_680, true),
+            (1e6, 1_000_750, false),
+            // A frame more than the rate, and no second one.
+            (100.0, 101, true),
+            (1000.0, 1002, false),
+        ];
+        for (line, delivered, is_possible) in cases {
             let measured = measured(delivered, delivered, delivered, 0);
             let trial = measured.result(
                 1,
@@ -55,7 +62,7 @@ mod tests {
                 Duration::from_secs(1),
             );
             let departed = Some(Departed { after_s: 1.0, under_way: 0 });
-            let trial = TrialResult { line_rate_pps: Some(1e6), departed, sending_s: 1.0, ..trial };
+            let trial = TrialResult { line_rate_pps: Some(line), departed, sending_s: 1.0, ..trial };
             assert_eq!(contradiction(&trial).is_none(), is_possible, "{delivered} frames");
         }
     }
