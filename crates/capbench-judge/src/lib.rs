@@ -14,6 +14,7 @@
 //! | [`rfc2544`], [`bursts`] | outcomes of the tests of RFC 2544, and of searches for the longest burst |
 //! | [`reproduction`] | published tables next to measured ones, and the answers to claims |
 //! | [`soak`] | the record of a soak |
+//! | [`thresholds`] | every number that decides, with unit, reason and source |
 //!
 //! # To add
 //!
@@ -38,5 +39,6 @@ pub mod run;
 pub mod search;
 pub mod soak;
 pub mod sweep;
+pub mod thresholds;
 
 pub use error::{JudgeError, Result};

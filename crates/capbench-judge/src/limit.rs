@@ -2,17 +2,14 @@
 
 pub mod members;
 
+use crate::thresholds::{APPLICATION_TOO_SLOW_LOSS, MOMENTARY_LOSS_DENSITY};
+
 use serde::{Deserialize, Serialize};
 
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
-
-/// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application is too slow.
-const TOO_SLOW: f64 = 0.01;
-/// The loss is concentrated in single moments if its density in the worst tenth of a second is this many times the average.
-const DENSE: f64 = 5.0;
 
 /// The limiting component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -80,7 +77,7 @@ impl Limit {
             place if place.is_before_application() => {
                 let ratios =
                     short.iter().map(|trial| trial.trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);
-                let is_little = median(ratios).is_some_and(|ratio| ratio < TOO_SLOW);
+                let is_little = median(ratios).is_some_and(|ratio| ratio < APPLICATION_TOO_SLOW_LOSS);
                 match () {
                     () if is_behind => Self::Application,
                     () if most_of(&short, Short::loses_in_moments) => Self::Ring,
@@ -121,7 +118,8 @@ impl Short<'_> {
         let keeps_up = self.trial.emptying.is_some() && self.backlogged == 0;
         keeps_up
             && self.trial.loss_pattern.as_ref().is_some_and(|shape| {
-                shape.lost_at_end == 0 && shape.worst_ratio() > DENSE * self.trial.sent_loss_ratio()
+                shape.lost_at_end == 0
+                    && shape.worst_ratio() > MOMENTARY_LOSS_DENSITY * self.trial.sent_loss_ratio()
             })
     }
 }
@@ -218,5 +216,17 @@ pub(crate) mod tests {
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));
+    }
+
+    #[test]
+    fn the_share_and_the_density_of_losses_decide_between_ring_and_application() {
+        assert_eq!(limit(&[trial(800, 0.0)]), Some(Limit::RingOrApplication), "0.8 % are few");
+        assert_eq!(limit(&[trial(1250, 0.0)]), Some(Limit::Application));
+        for (lost_in_worst_window, found) in [(200, Limit::RingOrApplication), (310, Limit::Ring)] {
+            let mut dense = at_once(500, false, 0.0);
+            let worst = dense.loss_pattern.as_mut().unwrap().worst_window.as_mut().unwrap();
+            worst.lost = lost_in_worst_window;
+            assert_eq!(limit(&[dense]), Some(found), "{lost_in_worst_window} of 500 in a tenth of the trial");
+        }
     }
 }

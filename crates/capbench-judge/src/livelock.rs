@@ -1,10 +1,9 @@
 //! Receive livelock: a higher load delivers fewer frames, because the kernel spends the CPU on frames that it drops later. A pure
 //! function of trials; their order does not matter.
 
-use capbench_model::trial::{Livelock, TrialResult, Verdict};
+use crate::thresholds::LIVELOCK_CHANGE;
 
-/// Relative change of load and delivered rate that counts as livelock: repeats on a busy virtual machine differ by 10 %.
-const NOTABLE: f64 = 0.1;
+use capbench_model::trial::{Livelock, TrialResult, Verdict};
 
 /// Marks the trials of a run that were offered more than another of their set-up and delivered less.
 pub fn mark(trials: &mut [TrialResult]) {
@@ -20,8 +19,8 @@ fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
         .filter(|other| shows(other) && is_same_setup(trial, other))
         .max_by(|a, b| a.delivered_pps.total_cmp(&b.delivered_pps))?;
     let is_livelock = shows(trial)
-        && trial.offered_pps > best.offered_pps * (1.0 + NOTABLE)
-        && trial.delivered_pps < best.delivered_pps * (1.0 - NOTABLE);
+        && trial.offered_pps > best.offered_pps * (1.0 + LIVELOCK_CHANGE)
+        && trial.delivered_pps < best.delivered_pps * (1.0 - LIVELOCK_CHANGE);
     is_livelock.then_some(Livelock {
         against: best.number,
         offered_pps: best.offered_pps,

@@ -13,18 +13,12 @@ use capbench_frames::rates::Pps;
 use crate::Result;
 use crate::session::{Missing, Session};
 use capbench_judge::bursts::{BurstEnd, Percent};
+use capbench_judge::thresholds::{
+    BURST_ATTEMPTS, BURST_END_DELAY, LONGEST_BURST_END_DELAY, SHORTEST_BURST_END_DELAY, SLOWER_BURST,
+};
 use capbench_model::laboratory::Setup;
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::{Load, Phase, TrialResult};
-
-/// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested rate.
-const SLOWER: f64 = 0.01;
-/// Delay allowed for the last frame, by the burst's duration: the generator reads the clock and calls the kernel.
-const HAND_OVER: f64 = 0.1;
-/// Bounds of that delay: one call, which passes the shortest bursts to the kernel, took 20 to 40 us on a veth pair.
-const HAND_OVER_WITHIN: (Duration, Duration) = (Duration::from_micros(50), Duration::from_micros(100));
-/// A generator that was disturbed during a burst may retry this many times per verification of losses.
-const ATTEMPTS: u32 = 3;
 
 /// How to search for the longest burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +37,8 @@ pub struct BurstSearch {
 
 /// Maximum time that a burst of this nominal duration may take.
 fn longest(lasts: Duration) -> Duration {
-    let (least, most) = HAND_OVER_WITHIN;
-    lasts.mul_f64(1.0 + SLOWER) + lasts.mul_f64(HAND_OVER).clamp(least, most)
+    lasts.mul_f64(1.0 + SLOWER_BURST)
+        + lasts.mul_f64(BURST_END_DELAY).clamp(SHORTEST_BURST_END_DELAY, LONGEST_BURST_END_DELAY)
 }
 
 /// The longest burst without loss.
@@ -143,7 +137,7 @@ impl BurstSearch {
         let load = Load::Burst { frames, rate };
         let duration = Duration::try_from_secs_f64(frames.get() as f64 / rate.get()).unwrap_or(self.limit);
         let mut lossy: Vec<TrialResult> = Vec::new();
-        for _ in 0..(self.verifications + 1) * ATTEMPTS {
+        for _ in 0..(self.verifications + 1) * BURST_ATTEMPTS {
             session.rest(self.depletion.max(duration));
             let trial = match session.sound(setup, load, duration, Phase::BackToBack)? {
                 Ok(trial) => trial,
@@ -176,5 +170,18 @@ mod tests {
         assert_eq!(ns(46_000), 96_460, "64 frames at 1.4 million a second: twice as long, not three times");
         assert_eq!(ns(800_000), 888_000);
         assert_eq!(ns(1_000_000_000), 1_010_100_000);
+    }
+
+    /// Whether a burst of this time that took so long was sent at its rate.
+    fn is_in_time(us: u64, took_ns: u64) -> bool {
+        Duration::from_nanos(took_ns) <= longest(Duration::from_micros(us))
+    }
+
+    #[test]
+    fn a_burst_that_took_too_long_was_sent_at_another_rate() {
+        assert!(is_in_time(10, 52_000) && !is_in_time(10, 72_000), "one call of the kernel");
+        assert!(is_in_time(700, 765_000) && !is_in_time(700, 794_000), "a tenth of its time");
+        assert!(is_in_time(10_000, 10_180_000) && !is_in_time(10_000, 10_225_000), "up to 100 us");
+        assert!(is_in_time(1_000_000, 1_008_000_000) && !is_in_time(1_000_000, 1_012_500_000), "one percent");
     }
 }

@@ -1,11 +1,10 @@
 //! The cost of trials, counted before they run: plans run on paths with computed losses, and this module sums the cost.
 
+use capbench_judge::thresholds::{OVERLOADED_PATH_LOSS, PROBE_LENGTH, TRIAL_OVERHEAD};
+
 use std::time::Duration;
 
-use capbench_judge::durations::OVERHEAD;
 use capbench_model::units::ByteCount;
-
-use crate::guards::{OVERLOAD, PROBE};
 
 /// The assumed maximum rate of the generator, frames per second, before it is known. The number of trials depends on its
 /// logarithm.
@@ -51,14 +50,14 @@ pub struct Meter {
 impl Cost {
     /// Total time, if a trial that misses frames waits for `quiet`, with the time to open rings and read counters.
     pub fn time(&self, quiet: Duration) -> Duration {
-        let opened = OVERHEAD.saturating_mul(self.trials.saturating_add(self.probes));
+        let opened = TRIAL_OVERHEAD.saturating_mul(self.trials.saturating_add(self.probes));
         [
             self.traffic,
             self.drain,
             self.idle,
             opened,
             quiet.saturating_mul(self.waits),
-            PROBE.saturating_mul(self.probes),
+            PROBE_LENGTH.saturating_mul(self.probes),
         ]
         .into_iter()
         .fold(Duration::ZERO, Duration::saturating_add)
@@ -114,7 +113,7 @@ impl Spread {
 impl Meter {
     /// Adds a trial that sent for `sending` and lost `loss_ratio` of the sent frames.
     pub fn trial(&mut self, sending: Duration, loss_ratio: f64) {
-        let was_overloaded = std::mem::replace(&mut self.is_overloaded, loss_ratio > OVERLOAD);
+        let was_overloaded = std::mem::replace(&mut self.is_overloaded, loss_ratio > OVERLOADED_PATH_LOSS);
         self.cost = self.cost.and(Cost {
             trials: 1,
             traffic: sending,
@@ -156,7 +155,7 @@ mod tests {
         let cost = meter.cost();
         let expected = Cost { trials: 4, traffic: 4 * SECOND, waits: 2, probes: 1, idle: 3 * SECOND, ..cost };
         assert_eq!((cost, cost.drain), (expected, Duration::ZERO));
-        assert_eq!(cost.time(2 * SECOND), 11 * SECOND + 5 * OVERHEAD + PROBE);
+        assert_eq!(cost.time(2 * SECOND), 11 * SECOND + 5 * TRIAL_OVERHEAD + PROBE_LENGTH);
         assert_eq!(cost.times(2), cost.and(cost));
         assert_eq!(cost.times(u32::MAX).time(Duration::MAX), Duration::MAX);
     }

@@ -11,16 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::comparison::contrast::{Matched, without_those_of_generator};
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
+use crate::thresholds::EQUAL_LOADS_OF_HOSTS;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
 use crate::error::{JudgeError, Result};
-
-/// Smallest change of rates and times to report, by default. The precision of many hosts is higher than that of two runs, and a
-/// change of a few hosts is a small one of all.
-pub const THRESHOLD: f64 = 0.005;
-/// Common loads of a host that differ by more than this share are not compared: the cost of a packet depends on the load.
-const SAME_LOAD: f64 = 0.1;
 
 /// A figure of a host with both values.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,7 +247,7 @@ impl<'f> Sides<'f> {
 fn are_unlike(sides: &[Vec<Figure>; 2]) -> bool {
     let pps = |side: &[Figure]| median(side.iter().filter_map(|figure| figure.intended_pps));
     match (pps(&sides[0]), pps(&sides[1])) {
-        (Some(then), Some(now)) => (then - now).abs() > SAME_LOAD * then.max(now),
+        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS_OF_HOSTS * then.max(now),
         _ => false,
     }
 }

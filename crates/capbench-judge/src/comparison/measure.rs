@@ -1,5 +1,7 @@
 //! The compared figures.
 
+use crate::thresholds::SMALLEST_COMPARED_VALUE;
+
 use serde::{Deserialize, Serialize};
 
 use capbench_model::trial::{Load, TrialResult};
@@ -43,9 +45,6 @@ pub enum Better {
     /// Less.
     Lower,
 }
-
-/// Replaces 0, which has no logarithm. It is below all measured values.
-const LEAST: f64 = 1e-9;
 
 impl Measure {
     pub(crate) const OF_TRIALS: [Self; 6] = [
@@ -113,7 +112,7 @@ impl Measure {
     /// A value on the scale on which differences are computed.
     pub fn scaled(self, value: f64) -> f64 {
         match self.scale() {
-            Scale::Ratio => value.max(LEAST).ln(),
+            Scale::Ratio => value.max(SMALLEST_COMPARED_VALUE).ln(),
             Scale::Difference => value,
         }
     }

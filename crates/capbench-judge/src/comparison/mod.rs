@@ -22,6 +22,8 @@ pub mod runs;
 pub mod samples;
 pub mod setup;
 
+use crate::thresholds::{REPORTED_CHANGE, REPORTED_LOSS_CHANGE};
+
 use serde::{Deserialize, Serialize};
 
 use capbench_model::statistics::FALSE_ALARMS;
@@ -43,7 +45,7 @@ pub struct Thresholds {
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { relative: 0.05, loss: 0.001 }
+        Self { relative: REPORTED_CHANGE, loss: REPORTED_LOSS_CHANGE }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The figures of a trial, and why some trials have none.
 
+use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE, UNSENT_SHARE};
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -56,7 +58,9 @@ pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
         | Phase::Retried
         | Phase::BackToBack
         | Phase::Recovery => Some(IS_STEP),
-        _ if trial.intended_pps.is_some() && unsent * 20 > trial.intended => Some(IS_SHORT),
+        _ if trial.intended_pps.is_some() && unsent as f64 > UNSENT_SHARE * trial.intended as f64 => {
+            Some(IS_SHORT)
+        }
         _ => None,
     }
 }
@@ -113,7 +117,8 @@ impl Fastest {
             Some(f64::midpoint(speed.before_ns, speed.after_ns) / fastest_ns)
         });
         let slowest = slowdowns.fold(1.0, f64::max);
-        Pace(BOUNDS.iter().filter(|bound| slowest > **bound).count())
+        let bounds: [f64; PACES - 1] = [SLOWED_CORE, SHARED_CORE, HELD_UP_CORE];
+        Pace(bounds.iter().filter(|bound| slowest > **bound).count())
     }
 }
 
@@ -122,10 +127,8 @@ impl Fastest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pace(usize);
 
-/// Times of the loop by its minimum. On a shared core it takes 1.3 to 1.5 times as long, perhaps for a part of the time.
-const BOUNDS: [f64; 3] = [1.05, 1.15, 1.3];
 /// Number of paces.
-pub const PACES: usize = BOUNDS.len() + 1;
+pub const PACES: usize = 4;
 
 impl Pace {
     /// Its number, below [`PACES`], fastest first.

@@ -1,17 +1,12 @@
 //! What limited the members of a method in a trial, from the figures that the trial saved.
 
+use crate::thresholds::{BUSY_CPU_SHARE, MEMBER_LIMIT_LOSS, UNEQUAL_MEMBER_EXCESS};
+
 use serde::{Deserialize, Serialize};
 
 use capbench_model::members::Member;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
-
-/// A loss of this share of the frames shows that its place was the limit. The same share as for an application that is behind.
-const LIMITED: f64 = 0.01;
-/// A CPU that is busy for this share of a trial has no time left.
-const BUSY: f64 = 0.95;
-/// The frames that the busiest member gets exceed an equal share by more than this share of it: the members are unequal.
-const UNEQUAL: f64 = 0.1;
 
 /// What limited the members of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -55,7 +50,7 @@ impl MembersLimit {
             lost as f64 / trial.sent.max(1) as f64
         };
         // A card loses frames that a kernel without time left does not take from it.
-        let is_full = trial.kernel_cpu_busy().is_some_and(|busy| busy >= BUSY);
+        let is_full = trial.kernel_cpu_busy().is_some_and(|busy| busy >= BUSY_CPU_SHARE);
         let in_kernel = lost_at(&|place| match place {
             Place::LinkQueue | Place::Backlog => true,
             Place::Link | Place::Driver => is_full,
@@ -71,18 +66,19 @@ impl MembersLimit {
             cpus.dedup();
             return if cpus.len() == members.len() { Self::Members } else { Self::SharedCpus };
         }
-        if in_kernel > LIMITED.max(at_members) {
+        if in_kernel > MEMBER_LIMIT_LOSS.max(at_members) {
             return Self::Kernel;
         }
         if limited.is_empty() {
             // Where the sender does the receive work, a kernel without time left slows the sender instead of losing frames.
-            let is_slowed =
-                !trial.profile.load_independent && trial.kernel_cpu_busy().is_none_or(|busy| busy >= BUSY);
-            let is_lost = lost_at(&|place| place != Place::Unsent) > LIMITED;
+            let is_slowed = !trial.profile.load_independent
+                && trial.kernel_cpu_busy().is_none_or(|busy| busy >= BUSY_CPU_SHARE);
+            let is_lost = lost_at(&|place| place != Place::Unsent) > MEMBER_LIMIT_LOSS;
             return if is_slowed || is_lost { Self::Unknown } else { Self::Load };
         }
         let equal = members.iter().map(Member::arrived).sum::<u64>() as f64 / members.len() as f64;
-        let is_unequal = limited.iter().any(|member| member.arrived() as f64 > equal * (1.0 + UNEQUAL));
+        let is_unequal =
+            limited.iter().any(|member| member.arrived() as f64 > equal * (1.0 + UNEQUAL_MEMBER_EXCESS));
         let is_on_the_kernels = |member: &&Member| Some(member.cpu) == trial.profile.cpus.kernel;
         match is_unequal {
             true => Self::Sharing,
@@ -95,9 +91,9 @@ impl MembersLimit {
 /// Whether a member could not read its frames: its socket lost some, or frames waited and its CPU had no time left for them while
 /// they were sent. When the last of them was read is known of the slowest member only.
 fn is_at_its_limit(trial: &TrialResult, member: &Member) -> bool {
-    let loses = member.lost().is_some_and(|lost| lost as f64 > LIMITED * member.arrived() as f64);
+    let loses = member.lost().is_some_and(|lost| lost as f64 > MEMBER_LIMIT_LOSS * member.arrived() as f64);
     let is_behind = member.lost().is_none() || trial.buffered_frames(1) > 0;
-    loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY * trial.sending_s
+    loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY_CPU_SHARE * trial.sending_s
 }
 
 #[cfg(test)]
@@ -177,5 +173,27 @@ mod tests {
         assert_eq!(MembersLimit::of(&slowed), MembersLimit::Unknown, "the kernel may slow the sender");
         let idle = CpuAccount { kernel_ns: Some(1000), ..CpuAccount::default() };
         assert_eq!(MembersLimit::of(&TrialResult { cpu: idle, ..slowed }), MembersLimit::Load);
+    }
+
+    #[test]
+    fn a_member_is_at_its_limit_by_its_losses_or_by_its_cpu() {
+        let loses =
+            |lost| limit(&[member(2, 1.0, 100_000 - lost, lost), member(3, 1.0, 100_000 - lost, lost)]);
+        assert_eq!(loses(800), MembersLimit::Load);
+        assert_eq!(loses(1250), MembersLimit::Members);
+        for (busy, found) in [(0.8, MembersLimit::Load), (1.2, MembersLimit::Members)] {
+            let members = vec![member(2, busy, 50_000, 0), member(3, busy, 50_000, 0)];
+            let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
+            let trial = TrialResult { emptying, sending_s: 1.0, ..trial(members) };
+            assert_eq!(MembersLimit::of(&trial), found, "{busy} s of CPU");
+        }
+    }
+
+    #[test]
+    fn members_are_unequal_from_a_tenth_more() {
+        for (more, found) in [(8000, MembersLimit::Unknown), (12_500, MembersLimit::Sharing)] {
+            let members = [member(2, 1.0, 80_000 + more, 20_000), member(3, 0.3, 100_000 - more, 0)];
+            assert_eq!(limit(&members), found, "{more} frames more than an equal share");
+        }
     }
 }

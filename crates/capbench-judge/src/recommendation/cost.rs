@@ -1,12 +1,11 @@
 //! CPU time per packet at the load at which all methods of a set-up are compared.
 
+use crate::thresholds::{COST_RANGE_ERROR, SINGLE_TRIAL_COST_ERROR};
+
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::{Cost, Entrant};
-
-/// A single trial does not show how much the next one differs. On quiet hosts it is less than this share.
-const OF_ONE_TRIAL: f64 = 0.05;
 
 impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
@@ -39,14 +38,11 @@ impl Cost {
     }
 }
 
-/// An error above this share of the value leaves only a range.
-const COARSE: f64 = 0.25;
-
 impl Cost {
     /// Time of the application per packet: its lower and its upper bound, equal if the error is small. `None` if unknown.
     pub fn app_range(&self) -> Option<(f64, f64)> {
         let (ns, error) = (self.app_ns?, self.app_error_ns);
-        let is_coarse = error > COARSE * ns;
+        let is_coarse = error > COST_RANGE_ERROR * ns;
         Some(if is_coarse { ((ns - error).max(0.0), ns + error) } else { (ns, ns) })
     }
 }
@@ -59,7 +55,7 @@ fn app_bounds(trial: &TrialResult) -> Option<(f64, f64)> {
 
 /// Half the width of the interval of the visits.
 fn spread(estimate: &Estimate) -> f64 {
-    estimate.half_width().max(estimate.median * OF_ONE_TRIAL)
+    estimate.half_width().max(estimate.median * SINGLE_TRIAL_COST_ERROR)
 }
 
 /// The equal load of a set-up: the lowest common load, because a load that a method did not sustain was lowered.

@@ -15,6 +15,8 @@ mod rank;
 mod sustained;
 
 use crate::limit::Limit;
+use crate::thresholds::OFFERED_LOAD_ROUNDING;
+pub use crate::thresholds::OFFERED_LOAD_ROUNDING as ROUNDING;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
@@ -29,8 +31,6 @@ use crate::search::SearchOutcome;
 pub const LOSSLESS: &str = "lossless";
 /// The goal of a bench's searches that allows up to 0.1 % loss.
 pub const NEARLY_LOSSLESS: &str = "nearly-lossless";
-/// The loss ratio of the second goal.
-pub const NEARLY: f64 = 0.001;
 
 /// Which method to use on this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -374,8 +374,8 @@ impl Sustains {
             .map(|entrant| {
                 let known = Sustained::of(&entrant, loss_ratio);
                 match (known.lower_pps, known.upper_pps) {
-                    (Some(lower), _) if lower >= pps * (1.0 - ROUNDING) => Self::Yes,
-                    (_, Some(upper)) if upper <= pps * (1.0 + ROUNDING) => Self::No,
+                    (Some(lower), _) if lower >= pps * (1.0 - OFFERED_LOAD_ROUNDING) => Self::Yes,
+                    (_, Some(upper)) if upper <= pps * (1.0 + OFFERED_LOAD_ROUNDING) => Self::No,
                     _ => Self::Unknown,
                 }
             })
@@ -387,9 +387,6 @@ impl Sustains {
         }
     }
 }
-
-/// The offered load of a trial can be below the intended one by this share: whole frames, and the last interval.
-pub const ROUNDING: f64 = 1e-3;
 
 impl Ranking {
     /// The methods between which its trials do not decide.

@@ -1,6 +1,10 @@
 //! The order of the methods of one set-up, and what is certain about it.
 
 use crate::limit::Limit;
+use crate::thresholds::{
+    ASSUMED_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISION, EQUAL_LIMITS_PRECISIONS,
+    NEARLY_LOSSLESS_RATIO, TESTED_LOAD_SHARE,
+};
 use capbench_model::ledger::LostAt;
 use capbench_model::method_spec::{Delivery, MethodSpec, Privilege};
 use capbench_model::placement::PlacementName;
@@ -8,14 +12,11 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::work::Work;
 
 use super::cost::equal_load;
-use super::sustained::{USUAL, first_failed};
+use super::sustained::first_failed;
 use super::{
-    Because, Certainty, Conclusion, Cost, Entrant, NEARLY, Question, Ranked, Ranking, Scene, Sustained,
+    Because, Certainty, Conclusion, Cost, Entrant, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
 };
-
-/// Share of a load that must be sent to test it, as in [`capbench_model::trial::TrialResult::sustained_load`].
-const REACHED: f64 = 0.95;
 
 /// Ranks the methods of one set-up.
 pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>]) -> Ranking {
@@ -33,7 +34,9 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
                 known.status = SustainedStatus::NotReached;
             }
             // Without loss at less than the load in question: that load was not tried.
-            if known.upper_pps.is_none() && known.lower_pps.is_some_and(|lower| lower < pps * REACHED) {
+            if known.upper_pps.is_none()
+                && known.lower_pps.is_some_and(|lower| lower < pps * TESTED_LOAD_SHARE)
+            {
                 known.status = SustainedStatus::Unknown;
                 sent_pps = known.lower_pps.into_iter().chain(sent_pps).max_by(f64::total_cmp);
             }
@@ -44,7 +47,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
     let margin = match question {
         // All methods were offered the same load.
         Question::CheapestAt { .. } => 0.0,
-        Question::HighestRate => precision.unwrap_or(USUAL),
+        Question::HighestRate => precision.unwrap_or(ASSUMED_PRECISION),
     };
     let (ranked, mut conclusion) = order.conclude(margin);
     if let (Conclusion::Nothing, Some(sent_pps)) = (&conclusion, sent_pps) {
@@ -76,7 +79,7 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
             _ => by_search.or_else(by_trial),
         },
         lost_at: failed.and_then(|trial| trial.losses().first().map(|(place, _)| *place)),
-        nearly_lossless: Sustained::of(entrant, NEARLY),
+        nearly_lossless: Sustained::of(entrant, NEARLY_LOSSLESS_RATIO),
         lossless,
         cost: equal_load_pps.and_then(|pps| Cost::at(entrant, pps)),
         trials: entrant.trials.len() as u32,
@@ -172,8 +175,11 @@ impl Order {
         while let Some(first) = left.iter().map(key).min() {
             let (mut tied, rest): (Vec<_>, Vec<_>) =
                 left.into_iter().partition(|ranked| key(ranked) == first);
-            let share =
-                if self.are_alike(&tied.iter().collect::<Vec<_>>(), margin) { 0.0 } else { SENT_ALIKE };
+            let share = if self.are_alike(&tied.iter().collect::<Vec<_>>(), margin) {
+                0.0
+            } else {
+                EQUAL_GENERATOR_LIMITS
+            };
             while !tied.is_empty() {
                 let lower = |ranked: &Ranked| self.shown(ranked).unwrap_or(0.0);
                 let highest = tied.iter().map(lower).fold(0.0, f64::max);
@@ -251,7 +257,7 @@ impl Order {
         let is_at_least = |ranked: &&&Ranked| (self.basis)(ranked).status == SustainedStatus::AtLeast;
         let lower = |ranked: &&Ranked| self.shown(ranked).unwrap_or(0.0);
         let lowest = tied.iter().map(lower).fold(f64::INFINITY, f64::min);
-        let sent_alike = lowest >= tied.iter().map(lower).fold(0.0, f64::max) * SENT_ALIKE;
+        let sent_alike = lowest >= tied.iter().map(lower).fold(0.0, f64::max) * EQUAL_GENERATOR_LIMITS;
         if let [one] = tied {
             return self.shown(one).is_some();
         }
@@ -264,16 +270,12 @@ impl Order {
             false => (self.basis)(ranked).at_most_pps.unwrap_or(f64::INFINITY),
         };
         let highest = tied.iter().map(can).fold(0.0, f64::max);
-        lowest >= highest * (1.0 - (ALIKE * margin.min(WELL)).max(USUAL))
+        lowest
+            >= highest
+                * (1.0
+                    - (EQUAL_LIMITS_PRECISIONS * margin.min(EQUAL_LIMITS_PRECISION)).max(ASSUMED_PRECISION))
     }
 }
-
-/// Rates of a generator at its limit differ by less than this factor: on a virtual link the receiver slows it.
-const SENT_ALIKE: f64 = 0.75;
-/// Limits within this many times the stated precision are equal: each of two intervals is that wide.
-const ALIKE: f64 = 2.0;
-/// A coarser precision than this does not show that limits are equal.
-const WELL: f64 = 0.1;
 
 /// The best of several methods with equal limits.
 struct Choice {
@@ -422,6 +424,28 @@ mod tests {
     fn named(methods: Vec<Ranked>) -> (Vec<SavedMethod>, Conclusion) {
         let (ranked, conclusion) = Order::of(methods).conclude(0.1);
         (ranked.into_iter().map(|ranked| ranked.method).collect(), conclusion)
+    }
+
+    #[test]
+    fn limits_are_equal_within_two_precisions_of_a_twentieth_to_a_tenth() {
+        let cases = [
+            (0.04, 0.066, true),
+            (0.04, 0.1, false),
+            (0.5, 0.16, true),
+            (0.5, 0.25, false),
+            (0.001, 0.04, true),
+            (0.001, 0.0625, false),
+        ];
+        for (precision, difference, are_equal) in cases {
+            let lower = 1e6 * (1.0 - difference);
+            let methods = vec![
+                measured("packet-v3", 1e6, Some(1_001_000.0), 100.0),
+                measured("recv", lower, Some(1_001_000.0), 50.0),
+            ];
+            let (_, conclusion) = Order::of(methods).conclude(precision);
+            let is_decided = matches!(conclusion, Conclusion::Use { .. });
+            assert_eq!(is_decided, are_equal, "{difference} at a precision of {precision}: {conclusion:?}");
+        }
     }
 
     #[test]

@@ -5,20 +5,13 @@ use std::cmp::Ordering;
 use capbench_model::members::Members;
 use capbench_model::trial::{Phase, TrialResult};
 
-use super::{Entrant, ROUNDING, Sustained, SustainedStatus};
+use super::{Entrant, Sustained, SustainedStatus};
 use crate::search::criteria::Class;
 use crate::search::{GoalResult, Status};
-
-/// Precision that is assumed where no search states one.
-pub(super) const USUAL: f64 = 0.05;
-/// The coarsest precision that a bench aims at.
-const COARSEST: f64 = 0.1;
-
-/// Trials at maximum load are of one load if what was sent differs by less than this share.
-const SAME_LOAD: f64 = 0.05;
-/// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this factor, or if the
-/// method read less than the time that they left allows, by this factor.
-const CLEAR: f64 = 2.0;
+use crate::thresholds::{
+    ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOADS, LASTING_LOSS_WINDOWS, OFFERED_LOAD_ROUNDING,
+    OWN_LOSS_FACTOR,
+};
 
 impl Sustained {
     /// The highest load with a loss of up to `loss_ratio`.
@@ -75,7 +68,7 @@ fn most_of_its_threads(entrant: &Entrant<'_>) -> Option<f64> {
     spec.delivery()?;
     let times = entrant.trials.iter().filter_map(|trial| trial.cpu.app_ns_per_packet);
     let least = times.reduce(f64::min).filter(|ns| *ns > 0.0)?;
-    Some(CLEAR * f64::from(Members::count_of(spec)) * 1e9 / least)
+    Some(OWN_LOSS_FACTOR * f64::from(Members::count_of(spec)) * 1e9 / least)
 }
 
 /// The bounds that a search found.
@@ -148,7 +141,7 @@ impl<'r> Tried<'r> {
     /// By a search that found no upper bound. Other trials can show one, such as that at maximum load.
     fn above(&self, lower_pps: Option<f64>, mut trials: Vec<u32>) -> Sustained {
         // At about the same load, a loss that the trials of the search did not repeat decides nothing.
-        let sustained = lower_pps.unwrap_or(0.0) * (1.0 + ROUNDING);
+        let sustained = lower_pps.unwrap_or(0.0) * (1.0 + OFFERED_LOAD_ROUNDING);
         let is_above =
             |trial: &&&TrialResult| trial.offered_pps > sustained && !trials.contains(&trial.number);
         let failed: Vec<_> = self.failed.iter().filter(is_above).collect();
@@ -168,10 +161,11 @@ impl<'r> Tried<'r> {
     /// What is left of a limit after longer trials at that load, which count more than short ones. A load of which the method read
     /// nearly all is claimed as far as it read it. One that shows a larger excess than the precision allows is not claimed.
     fn confirmed(&self, known: Sustained) -> Sustained {
-        let precision = known.searched_to.unwrap_or(USUAL).min(COARSEST);
+        let precision = known.searched_to.unwrap_or(ASSUMED_PRECISION).min(COARSEST_PRECISION);
         let is_short = |trial: &&&TrialResult| {
-            let is_claimed =
-                known.lower_pps.is_some_and(|lower| trial.offered_pps <= lower * (1.0 + ROUNDING));
+            let is_claimed = known
+                .lower_pps
+                .is_some_and(|lower| trial.offered_pps <= lower * (1.0 + OFFERED_LOAD_ROUNDING));
             trial.phase == Phase::Confirmation && is_claimed && !is_of_a_moment(trial)
         };
         let is_contrary = |trial: &&&TrialResult| is_short(trial) && missing(trial) > precision;
@@ -184,7 +178,7 @@ impl<'r> Tried<'r> {
             };
         };
         let upper = lowest.offered_pps;
-        let below = self.held.iter().rfind(|trial| trial.offered_pps < upper * (1.0 - ROUNDING));
+        let below = self.held.iter().rfind(|trial| trial.offered_pps < upper * (1.0 - OFFERED_LOAD_ROUNDING));
         let is_own = self.failed.iter().filter(is_contrary).any(|trial| is_its_own(trial));
         let status = match below {
             _ if !is_own => SustainedStatus::Disturbed,
@@ -241,7 +235,7 @@ impl<'r> Tried<'r> {
         let mut loads: Vec<Vec<&TrialResult>> = Vec::new();
         for trial in all {
             let is_same = |load: &&mut Vec<&TrialResult>| match (load[0].intended_pps, trial.intended_pps) {
-                (None, None) => trial.offered_pps <= load[0].offered_pps * (1.0 + SAME_LOAD),
+                (None, None) => trial.offered_pps <= load[0].offered_pps * (1.0 + EQUAL_MAXIMUM_LOADS),
                 (one, other) => one.map(f64::to_bits) == other.map(f64::to_bits),
             };
             match loads.iter_mut().rev().find(is_same) {
@@ -291,7 +285,7 @@ fn missing(trial: &TrialResult) -> f64 {
 fn is_its_own(trial: &TrialResult) -> bool {
     let is_quiet = trial.disturbance.reasons().is_empty();
     let (missing, taken) = (missing(trial), trial.disturbance.taken_share());
-    let is_clear = missing > CLEAR * taken || CLEAR * (1.0 - missing) < 1.0 - taken;
+    let is_clear = missing > OWN_LOSS_FACTOR * taken || OWN_LOSS_FACTOR * (1.0 - missing) < 1.0 - taken;
     !is_of_a_moment(trial) && (is_quiet || is_clear)
 }
 
@@ -300,12 +294,9 @@ fn is_its_own(trial: &TrialResult) -> bool {
 fn is_of_a_moment(trial: &TrialResult) -> bool {
     let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else { return false };
     let is_one_run = 2 * shape.bursts.max.unwrap_or(0) > trial.lost();
-    let is_one_window = shape.lossy_windows == 1 && shape.windows >= SEVERAL_WINDOWS;
+    let is_one_window = shape.lossy_windows == 1 && shape.windows >= LASTING_LOSS_WINDOWS;
     trial.buffered_frames(1) == 0 && (is_one_run || is_one_window)
 }
-
-/// Fewer windows do not show whether a loss lasted.
-const SEVERAL_WINDOWS: u64 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -14,6 +14,7 @@ use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::figure::Words;
 use crate::reproduction::measured::{Limit, MeasuredSteps, Seen, Select};
 use crate::reproduction::{Answer, Judgement, Quantity};
+use crate::thresholds::UNCOUNTED_LOSS_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
 
@@ -149,7 +150,7 @@ impl Claim {
         } else if trials().any(|trial| trial.unexplained < 0) {
             (Answer::Inconclusive, "overcounted")
         } else if uncounted > 0 {
-            let is_few = (uncounted as f64) < NOT_FEW * lost as f64;
+            let is_few = (uncounted as f64) < UNCOUNTED_LOSS_SHARE * lost as f64;
             (if is_few { Answer::Inconclusive } else { Answer::Holds }, "uncounted")
         } else if lost == 0 {
             (if buffered.is_empty() { Answer::Changed } else { Answer::Inconclusive }, "lossless")
@@ -161,9 +162,6 @@ impl Claim {
         Said { answer, text, seen, chance: Chance::Unknown }
     }
 }
-
-/// From this share of all losses, uncounted losses are more than frames that were counted at another time.
-const NOT_FEW: f64 = 0.01;
 
 /// A claim that shares meet limits.
 #[derive(Debug, Deserialize)]

@@ -9,6 +9,7 @@ use self::figure::{Figure, buffered};
 use crate::reproduction::{Cell, Quantity};
 use crate::search::{SearchOutcome, Status};
 use crate::sweep::SweepOutcome;
+use crate::thresholds::{BUFFERED_SHARE, REPRODUCED_LOAD_SHARE};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
@@ -118,11 +119,6 @@ pub(crate) enum Limit {
     /// Less than this value.
     Below(f64),
 }
-
-/// A generator that sends less than this share of the intended frames did not reach the load.
-const REACHED: f64 = 0.99;
-/// From this share of the sent frames, frames buffered when sending ended make a difference.
-const MOST_BUFFERED: f64 = 0.001;
 
 impl Select {
     /// This selection, with properties of `other` where this one names none.
@@ -242,7 +238,7 @@ impl<'t> Seen<'t> {
     /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
     pub fn cell(&self, of: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
-        let is_buffered = of.counts_buffered() && self.buffered_share() > MOST_BUFFERED;
+        let is_buffered = of.counts_buffered() && self.buffered_share() > BUFFERED_SHARE;
         let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
         Cell {
             value: Some(estimate.median),
@@ -290,7 +286,7 @@ impl<'t> Seen<'t> {
         match self.trials.len() {
             0 => "it was not measured",
             1 => "one visit is not enough",
-            _ if self.buffered_share() > MOST_BUFFERED => {
+            _ if self.buffered_share() > BUFFERED_SHARE => {
                 "buffers absorbed the excess until sending had ended, so it needs a longer trial (--scale)"
             }
             _ => "its visits do not agree",
@@ -304,7 +300,7 @@ impl<'t> Seen<'t> {
 }
 
 pub(crate) fn is_short(trial: &TrialResult) -> bool {
-    trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
+    trial.intended > 0 && (trial.sent as f64) < REPRODUCED_LOAD_SHARE * trial.intended as f64
 }
 
 /// The marks of numbers, and their meaning: the generator did not reach the load, buffers increased the number, or both.
@@ -327,7 +323,7 @@ pub const MARKS: [(char, &str); 3] = [
 /// A note if buffers contained more than a few of the sent frames when sending ended; else empty.
 pub(crate) fn buffered_note(seen: &[Seen<'_>]) -> String {
     let most = seen.iter().map(Seen::buffered_share).fold(0.0, f64::max);
-    if most > MOST_BUFFERED {
+    if most > BUFFERED_SHARE {
         format!(
             " Up to {} % of what was sent was in buffers when sending ended.",
             Quantity::Captured.text(most)

@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ended, MaximumRate};
 use crate::bursts::Percent;
+use crate::thresholds::LOSSLESS_TRIALS_IN_SUCCESSION;
 use capbench_model::trial::Verdict;
-
-/// Trials in succession that must lose nothing.
-const CLEAN: usize = 2;
 
 /// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -54,7 +52,8 @@ pub struct LossPoint {
 impl FrameLossOutcome {
     /// Whether the last trials in succession sent all intended frames and lost none.
     pub fn is_clean(&self) -> bool {
-        let last = self.points.iter().rev().take(CLEAN);
-        last.filter(|point| !point.generator_limited && point.sent == point.delivered).count() == CLEAN
+        let last = self.points.iter().rev().take(LOSSLESS_TRIALS_IN_SUCCESSION);
+        last.filter(|point| !point.generator_limited && point.sent == point.delivered).count()
+            == LOSSLESS_TRIALS_IN_SUCCESSION
     }
 }

@@ -3,15 +3,14 @@
 //! Both times come from the plan: the moment of the change, and the planned send time of the lost frame with the highest number.
 //! So no clock of the receiver is involved. The generator's lateness adds to the uncertainty and is stored separately.
 
+use crate::thresholds::RECOVERED_QUIET_SHARE;
+
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, MaximumRate};
 use capbench_model::trial::TrialResult;
-
-/// Share of the time after the overload that must end without loss. A generator later than this did not send the load.
-const QUIET: f64 = 0.1;
 
 /// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -80,7 +79,7 @@ pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
     if observed_s <= 0.0 {
         return unknown("the generator sent no frame after the overload".into());
     }
-    if late_s > observed_s * QUIET {
+    if late_s > observed_s * RECOVERED_QUIET_SHARE {
         return unknown(format!(
             "the generator was late by up to {late_s:.3} s, so the overload did not end when it was to"
         ));
@@ -92,7 +91,7 @@ pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
         return unknown("the method does not show which frames were lost".into());
     };
     let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);
-    if after_s > observed_s * (1.0 - QUIET) {
+    if after_s > observed_s * (1.0 - RECOVERED_QUIET_SHARE) {
         Recovery::NotRecovered { at_least_s: after_s }
     } else {
         Recovery::Recovered { after_s }

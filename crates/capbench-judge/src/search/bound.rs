@@ -10,6 +10,8 @@
 //! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
+use crate::thresholds::OVERLOAD_LOSS;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -55,12 +57,12 @@ impl<'t> Trials<'t> {
     /// Whether the load was too high all the time: the trial lost frames in half of its 100 ms windows, or frames were read
     /// more slowly than they arrived. In fewer windows, nobody read frames for moments. Without inspection, 1 % of the frames
     /// decide.
-    pub(super) fn is_overloaded(&self, trial: &TrialResult) -> bool {
+    pub(crate) fn is_overloaded(&self, trial: &TrialResult) -> bool {
         match &trial.loss_pattern {
             _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,
             Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
-            None => trial.sent_loss_ratio() >= 0.01,
+            None => trial.sent_loss_ratio() >= OVERLOAD_LOSS,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! When a load is sustained: the classification of RFC 9971, a pure function of the trials of that load.
 
+use crate::thresholds::DURATION_ROUNDING_NS;
+
 use std::time::Duration;
 
 use super::database::Observation;
@@ -28,9 +30,6 @@ pub enum Class {
     /// More trials are needed.
     Undecided,
 }
-
-/// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
-const ROUNDING: f64 = 0.5;
 
 /// A duration in nanoseconds; exact up to 104 days.
 fn ns(duration: Duration) -> f64 {
@@ -86,7 +85,7 @@ impl Criteria {
         let excess: f64 = short_high - short_low * exceed / (1.0 - exceed);
         let high = full_high + excess.max(0.0);
         let whole = (full_low + high).max(ns(self.duration_sum));
-        let limit = whole * exceed + ROUNDING;
+        let limit = whole * exceed + DURATION_ROUNDING_NS;
         match (high <= limit, whole - full_low <= limit) {
             (true, true) => Class::Lower,
             (false, false) => Class::Upper,
@@ -104,12 +103,12 @@ impl Criteria {
         let mut remaining = measured.max(ns(self.duration_sum)) * (1.0 - self.exceed_ratio.get());
         let mut quantile = 0.0;
         for (position, trial) in full.iter().enumerate() {
-            if position > 0 && remaining <= ROUNDING {
+            if position > 0 && remaining <= DURATION_ROUNDING_NS {
                 break;
             }
             quantile = trial.loss_ratio;
             remaining -= ns(trial.duration);
         }
-        if remaining > ROUNDING { 1.0 } else { quantile }
+        if remaining > DURATION_ROUNDING_NS { 1.0 } else { quantile }
     }
 }

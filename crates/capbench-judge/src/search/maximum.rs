@@ -1,15 +1,12 @@
 //! The highest load of a search, where it is from, and the doubts that the self-test of the generator leaves.
 
+use crate::thresholds::{DISTURBED_TRIES_DIFFERENCE, SLOW_GENERATOR_SHARE};
+
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use capbench_model::figures::grouped;
 use capbench_model::statistics::by_key;
-
-/// Tries at one rate that differ by more than this share of it show the host, not the generator.
-const DISTURBED: f64 = 0.05;
-/// A generator needs attention if it is slower by this share with a plan than without, or in one try than in another.
-const NOTABLE: f64 = 0.2;
 
 /// The origin of a maximum load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -110,7 +107,7 @@ impl SelfTest {
         let list = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
         for rate in rates(&self.tries).iter().filter(|rate| !rate.held || rate.offered.len() > 1) {
             let shares = list(&mut rate.offered.iter().map(|&offered| percent(offered, rate.pps)));
-            let why = if rate.spread() > DISTURBED {
+            let why = if rate.spread() > DISTURBED_TRIES_DIFFERENCE {
                 ": the host, not the generator"
             } else if rate.held {
                 ": sustained, but not at the first try"
@@ -125,13 +122,13 @@ impl SelfTest {
         let unpaced: Vec<f64> =
             self.tries.iter().filter(|free| free.asked_pps.is_none()).map(|free| free.offered_pps).collect();
         let least = unpaced.iter().copied().fold(f64::INFINITY, f64::min);
-        if least < self.unpaced_pps * (1.0 - NOTABLE) {
+        if least < self.unpaced_pps * (1.0 - SLOW_GENERATOR_SHARE) {
             let rates = list(&mut unpaced.iter().map(|&pps| grouped(pps)));
             doubts.push(format!(
                 "self-test: without a plan the generator sent {rates} packets/s: the host, not the generator"
             ));
         }
-        if self.paced_pps < self.unpaced_pps * (1.0 - NOTABLE) {
+        if self.paced_pps < self.unpaced_pps * (1.0 - SLOW_GENERATOR_SHARE) {
             doubts.push(format!(
                 "self-test: by plan the generator reached {} of what it sent without one; it is disturbed, or keeping to a \
                  plan costs that much here",

@@ -15,6 +15,7 @@ use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use crate::limit::Limit;
+use crate::thresholds::STALL_WINDOWS;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::SizeLabel;
 
@@ -244,7 +245,8 @@ impl GoalResult {
     pub fn stalls(&self) -> Option<Moments> {
         let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
         let moments = upper.losses.as_ref()?.moments?;
-        (moments.lossy_windows > 0 && moments.lossy_windows * 4 < moments.windows).then_some(moments)
+        (moments.lossy_windows > 0 && moments.lossy_windows * STALL_WINDOWS < moments.windows)
+            .then_some(moments)
     }
 
     /// Numbers of the trials that support its bounds, including those of the coarser target. Duplicates are possible.

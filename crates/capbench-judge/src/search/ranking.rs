@@ -6,15 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::thresholds::RANKED_SEARCHES;
+
 use super::outcome::{GoalResult, SearchOutcome, Status};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
 use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
 use capbench_model::trial::SizeLabel;
-
-/// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
-const FEWEST: usize = 4;
 
 /// The ranked methods of one scene by one goal.
 #[derive(Clone, Debug)]
@@ -164,7 +163,9 @@ fn correct(rankings: &mut [Ranking]) {
 /// Searches per method with which the clearest order is distinguished among this number of comparisons.
 fn needed(comparisons: usize) -> usize {
     let least = |searches| least_by_chance([(searches, searches)]);
-    (FEWEST..).find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS).unwrap_or(FEWEST)
+    (RANKED_SEARCHES..)
+        .find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS)
+        .unwrap_or(RANKED_SEARCHES)
 }
 
 impl Ranking {

@@ -3,18 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::thresholds::{CONTRASTED_POINTS, EQUAL_CONTRASTED_RATES};
+
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
 use capbench_model::statistics::holm::corrected;
 use capbench_model::statistics::ranks::{Stratum, against, by_chance};
 use capbench_model::statistics::{FALSE_ALARMS, median};
 use capbench_model::trial::TrialResult;
-
-/// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer repeats.
-pub const WIDEST: usize = 3;
-
-/// Rates that differ by less, as a share of the larger one, are equal.
-const SAME: f64 = 0.01;
 
 /// How likely chance alone causes a difference somewhere in a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -83,7 +79,7 @@ impl<'r> Rises<'r> {
             readings.iter().map(|reading| swept.of(reading).map(&value).collect()).collect();
         let mut all = Vec::new();
         let mut chances = Vec::new();
-        for width in 1..=WIDEST {
+        for width in 1..=CONTRASTED_POINTS {
             for low in 0..readings.len() {
                 for high in low + width..(readings.len() + 1).saturating_sub(width) {
                     let of = |first: usize| values[first..first + width].concat();
@@ -133,7 +129,7 @@ pub struct Lead<'r> {
 impl Lead<'_> {
     /// Whether it is large enough to report.
     pub fn is_notable(&self) -> bool {
-        self.gain > SAME * self.most
+        self.gain > EQUAL_CONTRASTED_RATES * self.most
     }
 }
 
@@ -160,7 +156,7 @@ impl<'r> Leads<'r> {
                 let points = common(ahead, behind);
                 let rates: Vec<[Vec<f64>; 2]> =
                     points.iter().map(|(one, other)| [one, other].map(|reading| values(reading))).collect();
-                for width in 1..=WIDEST {
+                for width in 1..=CONTRASTED_POINTS {
                     for (block, rates) in points.windows(width).zip(rates.windows(width)) {
                         if rates.iter().flatten().any(Vec::is_empty) {
                             continue;

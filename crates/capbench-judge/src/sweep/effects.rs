@@ -3,6 +3,8 @@
 //! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
 //! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
 
+use crate::thresholds::EQUAL_EFFECT_RATES;
+
 use capbench_model::method_spec::Delivery;
 
 use super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
@@ -11,9 +13,6 @@ use super::outcome::{Reading, Series, Swept, numbers, sustained_pps};
 use capbench_model::figures::{grouped, percent};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::shift::Groups;
-
-/// Rates that differ by less, as a share of them, are equal.
-const SAME: f64 = 0.01;
 
 const FIRST: &str = "Dain's first effect (more work per packet, more packets)";
 const SECOND: &str =
@@ -94,7 +93,9 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
     let rises = Rises::of(swept, readings, sustained_pps);
     let loses = |rise: &Rise<'_>| rise.low.iter().all(Reading::falls_short);
     let is_worth = |rise: &Rise<'_>| {
-        loses(rise) && rise.gain > SAME * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
+        loses(rise)
+            && rise.gain
+                > EQUAL_EFFECT_RATES * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
     };
     let words = |rise: &Rise<'_>| {
         format!(

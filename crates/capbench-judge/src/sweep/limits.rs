@@ -4,7 +4,8 @@
 //! as lower ([`capbench_model::statistics::shift`]). Many groups are compared, so all comparisons share the level. Blocks of
 //! neighbouring points are as short as the number of repeats allows. Their length does not depend on the values.
 
-use super::contrasts::WIDEST;
+use crate::thresholds::CONTRASTED_POINTS;
+
 use capbench_model::statistics::FALSE_ALARMS;
 use capbench_model::statistics::shift::{Groups, largest};
 
@@ -21,7 +22,7 @@ pub(super) struct Limits {
 impl Limits {
     /// By the comparisons of a width: first point, and groups of strata, the lower first. `None` without enough repeats.
     pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Groups>)>) -> Option<Self> {
-        (1..=WIDEST).find_map(|width| {
+        (1..=CONTRASTED_POINTS).find_map(|width| {
             let all = comparisons(width);
             let level = FALSE_ALARMS / all.len() as f64;
             let factors: Option<Vec<(usize, f64)>> =

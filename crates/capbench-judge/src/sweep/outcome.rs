@@ -8,6 +8,7 @@ use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use super::scaling::Scaling;
 use crate::limit::Limit;
+use crate::thresholds::UNSATURATED_READ_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
@@ -105,9 +106,6 @@ pub struct Reading {
     pub back_to_back: Option<BackToBack>,
 }
 
-/// An application that reads at least this share of the offered load may not be the limit.
-pub const SATURATED: f64 = 0.99;
-
 impl Reading {
     /// Summary of the trials of one method at one point; `None` if none of them is valid.
     pub fn of(point: usize, trials: &[&TrialResult], back_to_back: Option<BackToBack>) -> Option<Self> {
@@ -133,13 +131,13 @@ impl Reading {
     /// Whether the application was the limit: it read frames more slowly than they reached the method, whatever was lost
     /// before. Both kinds of loss may occur together.
     pub fn is_saturated(&self) -> bool {
-        self.taken_pps.median < SATURATED * self.reached_pps() && self.taken_pps.median > 0.0
+        self.taken_pps.median < UNSATURATED_READ_SHARE * self.reached_pps() && self.taken_pps.median > 0.0
     }
 
     /// Whether only the kernel's receive work was the limit: it dropped frames, and the application read all that it passed on.
     pub fn is_limited_by_kernel(&self) -> bool {
         let refused = |place| matches!(place, Place::LinkQueue | Place::Backlog);
-        !self.is_saturated() && self.lost_share(refused) > 1.0 - SATURATED
+        !self.is_saturated() && self.lost_share(refused) > 1.0 - UNSATURATED_READ_SHARE
     }
 
     /// Frames per second that reached the method.

@@ -5,6 +5,11 @@
 //! packets reach the application: woken for each packet, or many at a time because it never sleeps. So more work per packet can
 //! lead to more packets (Dain, 2004).
 
+use crate::thresholds::{
+    OFF_LINE_SHARE, PLATEAU_LEVEL_DIFFERENCE, PLATEAU_PENALTY, PLATEAU_POINTS, PLATEAU_VARIATION,
+    REPEATS_SPREAD, REQUESTED_SLOPE_DIFFERENCE, SLOPE_ERROR_BOUND, SLOPE_POINTS, SLOWER_SLOPE_ERRORS,
+};
+
 use serde::{Deserialize, Serialize};
 
 use super::contrasts::{Evidence, middle};
@@ -61,27 +66,10 @@ pub struct Regimes {
     pub plateaus: Vec<Plateau>,
 }
 
-/// Minimum number of points in a row for a plateau.
-pub(super) const LEAST_POINTS: usize = 3;
-/// Minimum number of points for a slope.
-const LEAST_SLOPE: usize = 4;
-/// Minimum assumed variation of repeats, as a share of the time: few repeats can agree by chance.
-const LEAST_SPREAD: f64 = 0.005;
-/// Points that deviate from a line by more than this share of the time are not on it.
-const OFF_LINE: f64 = 0.02;
-/// A slope within this share of the requested time equals it.
-const AS_ASKED: f64 = 0.05;
-/// A plateau may rise or fall by this share of its cost, or by the noise. Two plateaus that differ by less are one.
-const LEVEL: f64 = 0.08;
-/// The points of a plateau may vary by this share of its cost times their number: its median is known to a quarter.
-const DOUBT: f64 = 0.1;
-/// The deviation that one more plateau must explain, squared, by log of the points (twice Schwarz's criterion).
-const PENALTY: f64 = 4.0;
-
 /// The cost at each point, and its plateaus. The slope gives the time of a unit of work unless it is known. `None` with too few
 /// points, or without a slope.
 pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
-    if points.len() < LEAST_POINTS {
+    if points.len() < PLATEAU_POINTS {
         return None;
     }
     let unit = unit(points, asked_ns)?;
@@ -103,7 +91,7 @@ pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
 }
 
 fn noise(point: &Saturated) -> f64 {
-    point.spread_ns.max(point.time_ns * LEAST_SPREAD)
+    point.spread_ns.max(point.time_ns * REPEATS_SPREAD)
 }
 
 /// Slope and level of the line through points, by the medians of Theil and Sen.
@@ -121,12 +109,12 @@ fn line(points: &[Saturated]) -> Option<(f64, f64)> {
 /// The longest straight piece at the end: there the application never sleeps, if such a region exists.
 fn tail(points: &[Saturated]) -> Option<(f64, &[Saturated])> {
     let mut found = None;
-    for first in (0..=points.len().checked_sub(LEAST_SLOPE)?).rev() {
+    for first in (0..=points.len().checked_sub(SLOPE_POINTS)?).rev() {
         let piece = &points[first..];
         let (slope, level) = line(piece)?;
         let on_line = |point: &Saturated| {
             let off = (point.time_ns - level - slope * point.work).abs();
-            off <= (point.time_ns * OFF_LINE).max(2.0 * point.spread_ns)
+            off <= (point.time_ns * OFF_LINE_SHARE).max(2.0 * point.spread_ns)
         };
         if !piece.iter().all(on_line) {
             break;
@@ -145,14 +133,18 @@ fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
         let noise = middle(piece.iter().map(noise));
         (slope.min(most), noise / spread.sqrt())
     });
-    let of_slope = |(ns, error): (f64, f64)| UnitTime { ns, is_fitted: true, error_ns: 3.0 * error };
+    let of_slope =
+        |(ns, error): (f64, f64)| UnitTime { ns, is_fitted: true, error_ns: SLOPE_ERROR_BOUND * error };
     let Some(asked) = asked_ns else { return fitted.map(of_slope) };
     // The kernel's work on the same CPU can only make work slower than requested.
-    let is_slower = |(slope, error): &(f64, f64)| slope - asked > (AS_ASKED * asked).max(4.0 * error);
+    let is_slower = |(slope, error): &(f64, f64)| {
+        slope - asked > (REQUESTED_SLOPE_DIFFERENCE * asked).max(SLOWER_SLOPE_ERRORS * error)
+    };
     Some(match fitted {
         Some(slope) if is_slower(&slope) => of_slope(slope),
         other => {
-            let error_ns = other.map_or(0.0, |(slope, error)| (slope - asked).abs() + 3.0 * error);
+            let error_ns =
+                other.map_or(0.0, |(slope, error)| (slope - asked).abs() + SLOPE_ERROR_BOUND * error);
             UnitTime { ns: asked, is_fitted: false, error_ns }
         }
     })
@@ -160,7 +152,7 @@ fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
 
 /// Cuts the points into pieces of constant level, each at a penalty (optimal partitioning, Jackson and others 2005).
 fn pieces(costs: &[f64], noise: &[f64]) -> Vec<(usize, usize)> {
-    let penalty = PENALTY * (costs.len() as f64).ln();
+    let penalty = PLATEAU_PENALTY * (costs.len() as f64).ln();
     let weights: Vec<f64> = noise.iter().map(|noise| noise.powi(-2)).collect();
     let deviation = |first: usize, last: usize| {
         let weight: f64 = weights[first..=last].iter().sum();
@@ -189,7 +181,7 @@ fn pieces(costs: &[f64], noise: &[f64]) -> Vec<(usize, usize)> {
 
 /// A plateau from a piece, if it is long and level enough.
 fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, last: usize) -> Option<Plateau> {
-    if last + 1 - first < LEAST_POINTS {
+    if last + 1 - first < PLATEAU_POINTS {
         return None;
     }
     let over: Vec<Saturated> =
@@ -197,10 +189,11 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, las
     let (slope, _) = line(&over)?;
     let plateau = level(costs, first, last);
     let drift = (slope * (points[last].work - points[first].work)).abs();
-    let explained = (LEVEL * plateau.cost_ns.abs()).max(2.0 * middle(noise[first..=last].iter().copied()));
+    let explained = (PLATEAU_LEVEL_DIFFERENCE * plateau.cost_ns.abs())
+        .max(2.0 * middle(noise[first..=last].iter().copied()));
     let points = (last + 1 - first) as f64;
     let doubt = (plateau.most_ns - plateau.least_ns) / points;
-    (drift <= explained && doubt <= DOUBT * plateau.cost_ns.abs()).then_some(plateau)
+    (drift <= explained && doubt <= PLATEAU_VARIATION * plateau.cost_ns.abs()).then_some(plateau)
 }
 
 pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
@@ -217,7 +210,7 @@ pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
 /// Whether two neighbouring plateaus are one that noise has cut.
 fn alike(a: &Plateau, b: &Plateau, noise: &[f64]) -> bool {
     let noise = middle(noise[a.first..=b.last].iter().copied());
-    (a.cost_ns - b.cost_ns).abs() <= (LEVEL * a.cost_ns.min(b.cost_ns).abs()).max(noise)
+    (a.cost_ns - b.cost_ns).abs() <= (PLATEAU_LEVEL_DIFFERENCE * a.cost_ns.min(b.cost_ns).abs()).max(noise)
 }
 
 /// The cost of a packet besides its work, as one line of a work sweep shows it.
@@ -273,7 +266,7 @@ fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Ve
         readings.flat_map(of_reading).collect()
     };
     // Two pieces of at least three points, one after the other.
-    let ends = saturated.len().saturating_sub(2 * (LEAST_POINTS - 2));
+    let ends = saturated.len().saturating_sub(2 * (PLATEAU_POINTS - 2));
     let comparisons = if ends < 4 { 1 } else { ends * (ends - 1) * (ends - 2) * (ends - 3) / 24 };
     let (mut plateaus, mut changes): (Vec<Plateau>, Vec<Evidence>) = (Vec::new(), Vec::new());
     for next in &found.plateaus {

@@ -1,6 +1,7 @@
 //! How the rate of a method grows with its members, where it stops to grow, what stops it, and how many members a load needs.
 
 use crate::limit::members::MembersLimit;
+use crate::thresholds::{SCALING_SENT_SHARE, USEFUL_MEMBERS_GAIN};
 use capbench_model::members::MOST_MEMBERS;
 use capbench_model::statistics::by_key;
 use capbench_model::statistics::scalability::{Law, ScalabilityFit, Unfit};
@@ -9,11 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::contrasts::middle;
 use super::outcome::{Reading, sustained_pps};
-
-/// More members stop to bring more where no later number brings this share of what as many members brought before.
-const WORTH: f64 = 0.5;
-/// A load that was not sent within this share was not measured.
-const SENT: f64 = 0.95;
 
 /// How the rate of a method grows with its members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -117,7 +113,7 @@ impl Step<'_> {
 
     /// Whether it read the whole load in every trial.
     fn holds(&self, load_pps: f64) -> bool {
-        let is_sent = self.reading.offered_pps.median >= SENT * load_pps;
+        let is_sent = self.reading.offered_pps.median >= SCALING_SENT_SHARE * load_pps;
         is_sent && self.reading.is_clean() && !self.reading.falls_short()
     }
 }
@@ -161,7 +157,7 @@ fn last_worth(steps: &[Step<'_>]) -> Option<usize> {
     let is_worth = |one: usize, other: usize| {
         let (members, rate) =
             (steps[other].members / steps[one].members - 1.0, rates[other] / rates[one] - 1.0);
-        rate >= WORTH * members
+        rate >= USEFUL_MEMBERS_GAIN * members
     };
     (0..steps.len()).find(|&one| !(one + 1..steps.len()).any(|other| is_worth(one, other)))
 }

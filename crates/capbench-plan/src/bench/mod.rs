@@ -27,8 +27,11 @@ use crate::Result;
 use crate::order::{Shuffle, turns};
 use crate::session::Session;
 use capbench_judge::comparison::Pair;
-use capbench_judge::durations::OVERHEAD;
 use capbench_judge::search::SearchOutcome;
+use capbench_judge::thresholds::{
+    COMMON_LOAD_ROUNDS, COMMON_LOAD_SLOWEST, FIRST_COMMON_LOAD, LOWERED_COMMON_LOAD, LOWEST_COMMON_LOAD,
+    LOWEST_COMMON_LOAD_PPS, SINGLE_LOSS, TRIAL_OVERHEAD,
+};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
@@ -91,23 +94,9 @@ impl Measured {
     }
 }
 
-/// First common load by what the slowest method delivered at maximum load, where it delivers less than it can sustain.
-const FIRST_SHARE: f64 = 0.7;
-/// Factor that lowers the common load after a method loses frames at it.
-const NEXT_SHARE: f64 = 0.6;
-/// A loss below this share of the frames does not lower the common load until a second trial repeats it.
-const SMALL: f64 = 0.01;
-/// Number of times the common load is lowered before the bench gives up on the group.
-const ROUNDS: usize = 5;
-/// Minimum of the common load, below which the kernel's clock is too coarse: packets/s, and share of the fastest rate.
-const LEAST_PPS: f64 = 1000.0;
-const LEAST_SHARE: f64 = 0.02;
-/// Slower methods, by the fastest one's rate, are excluded: they would lower the common load too far.
-const TOO_SLOW: f64 = 0.05;
-
 /// Whether a trial lost so few frames that a stall of the host can be the cause, which a second trial does not repeat.
 fn has_small_loss(trial: &TrialResult) -> bool {
-    trial.lost() > 0 && trial.sent_loss_ratio() < SMALL
+    trial.lost() > 0 && trial.sent_loss_ratio() < SINGLE_LOSS
 }
 
 /// The outcome of a bench.
@@ -144,8 +133,8 @@ impl BenchPlan {
 
     /// Approximate duration of the bench; the longest if its time is limited.
     pub fn estimate(&self) -> Duration {
-        let time = (self.duration + OVERHEAD) * self.trials() as u32;
-        let later = self.duration + OVERHEAD;
+        let time = (self.duration + TRIAL_OVERHEAD) * self.trials() as u32;
+        let later = self.duration + TRIAL_OVERHEAD;
         let later = later * (self.trials_of_visits() * self.sizes.len() * self.placements.len()) as u32;
         self.searching.as_ref().map_or(time, |searching| time.min(searching.budget + later))
     }
@@ -315,24 +304,24 @@ impl BenchPlan {
         session: &mut Session<'_>,
     ) -> Result<Option<Stretch>> {
         let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
-        let least = (fastest * LEAST_SHARE).max(LEAST_PPS).round();
-        measured.retain(|one| one.pps().is_none_or(|pps| pps >= fastest * TOO_SLOW));
+        let least = (fastest * LOWEST_COMMON_LOAD).max(LOWEST_COMMON_LOAD_PPS).round();
+        measured.retain(|one| one.pps().is_none_or(|pps| pps >= fastest * COMMON_LOAD_SLOWEST));
         let slowest = measured.iter().filter_map(Measured::pps).fold(f64::INFINITY, f64::min);
         if !slowest.is_finite() {
             return Ok(None);
         }
         let setups: Vec<_> = measured.into_iter().map(|one| one.setup).collect();
-        let mut rate = slowest * FIRST_SHARE;
-        for round in 1..=ROUNDS {
+        let mut rate = slowest * FIRST_COMMON_LOAD;
+        for round in 1..=COMMON_LOAD_ROUNDS {
             rate = rate.max(least).round();
             let Ok(pps) = Pps::new(rate) else { return Ok(None) };
-            let is_last = round == ROUNDS
+            let is_last = round == COMMON_LOAD_ROUNDS
                 || rate <= least
                 || !progress.has_time(2 * setups.len(), self.duration, session);
             if self.round(&setups, pps, is_last, progress, session)? || session.stopped || is_last {
                 return Ok(Some(Stretch { setups, load: Load::Rate(pps), phase: Phase::CommonLoad }));
             }
-            rate *= NEXT_SHARE;
+            rate *= LOWERED_COMMON_LOAD;
         }
         Ok(None)
     }

@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::time::{COARSER, COARSEST, Clock, set_ups_that_fit};
+use super::time::{Clock, coarser_searches, set_ups_that_fit};
 use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
 use crate::session::Session;
 use capbench_judge::limit::Limit;
-use capbench_judge::recommendation::{
-    Certainty, LOSSLESS, NEARLY, NEARLY_LOSSLESS, ROUNDING, Ranked, Ranking, recommend,
-};
+use capbench_judge::recommendation::{Certainty, LOSSLESS, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
 use capbench_judge::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
+use capbench_judge::thresholds::{
+    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, LIKELY_SEARCH_TRIALS,
+    LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD, METHOD_HOLD_TIME, NEARLY_LOSSLESS_RATIO,
+    NEXT_CONFIRMATION_LOAD, OFFERED_LOAD_ROUNDING, UNDERSENT_SHARE,
+};
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
 
@@ -29,45 +32,22 @@ pub struct Searching {
     pub quiet: Duration,
 }
 
-/// Time for which methods hold frames back although the application waits for them, as a block of a ring.
-const HOLDS: Duration = Duration::from_millis(10);
-/// Trials of a search for the estimate before any trial ran.
-const LIKELY_TRIALS: u32 = 5;
-
-/// Lowest load of a search, as a share of the rate at which the method read frames at maximum load. A method that loses frames
-/// at lower loads loses them at any load.
-const LEAST_SHARE: f64 = 0.05;
-/// A method below this share of the fastest one's rate gets a coarse search first.
-const FAR_SLOWER: f64 = 0.5;
-/// A method was sent too little to compare it if it is this share below what another one sustains.
-const BEHIND: f64 = 0.1;
-/// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
-const CONFIRMED: u32 = 5;
-/// Highest number of trials that confirm the answer: each but the last one showed that the load was too high.
-const CONFIRMATIONS: usize = 5;
-/// The next load after such a trial, as a share of the rate at which the method read frames in it.
-const JUST_BELOW: f64 = 0.99;
-/// Factors by which the trials of searches are longer where the time suffices: the excess that they show is smaller.
-const LONGER: [u32; 2] = [4, 2];
-/// Share of the time that longer trials may use by their likely number.
-const LONGER_SHARE: f64 = 0.3;
-
 impl Searching {
     /// The shortest trial that shows an excess of this share: the buffer absorbs the frames of the time that the receiver needs
     /// to notice the end, and of the time that the method may hold frames back.
     pub fn least_trial(precision: Ratio) -> Duration {
-        (TICK + HOLDS).div_f64(precision.get().max(f64::MIN_POSITIVE))
+        (TICK + METHOD_HOLD_TIME).div_f64(precision.get().max(f64::MIN_POSITIVE))
     }
 
     /// Number of trials of a search, before any trial shows it.
     pub(super) fn trials(&self) -> u32 {
-        LIKELY_TRIALS
+        LIKELY_SEARCH_TRIALS
     }
 
     /// The same with the longest trials for which what it needs is in this time.
     fn longer(&self, time: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
         let with = |factor: u32| Self { trial: self.trial * factor, ..*self };
-        LONGER.into_iter().map(with).find(|longer| needs(longer) <= time).unwrap_or(*self)
+        [LONGER_SEARCH_TRIALS, 2].into_iter().map(with).find(|longer| needs(longer) <= time).unwrap_or(*self)
     }
 
     /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
@@ -92,10 +72,10 @@ impl Searching {
                 preceding_targets: 1,
             })
         };
-        let goals = vec![goal(LOSSLESS, 0.0)?, goal(NEARLY_LOSSLESS, NEARLY)?];
+        let goals = vec![goal(LOSSLESS, 0.0)?, goal(NEARLY_LOSSLESS, NEARLY_LOSSLESS_RATIO)?];
         let overload = Overload::of(overload)?;
         let plan = SearchPlan::new(goals);
-        let least = plan.least_pps.get().max(overload.read_pps.get() * LEAST_SHARE);
+        let least = plan.least_pps.get().max(overload.read_pps.get() * LOWEST_SEARCH_LOAD);
         let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
         Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
     }
@@ -151,7 +131,7 @@ impl Progress {
             return;
         }
         let searches: Duration =
-            measured.iter().map(|one| clock.of_search(&one.overload, searching, COARSER[0])).sum();
+            measured.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum();
         let one = clock.time(2 * measured.len(), plan.duration) + searches;
         self.left = set_ups_that_fit(self.left, searching.budget, one);
     }
@@ -167,11 +147,14 @@ fn share(
     clock: &Clock,
     time: Duration,
 ) -> (u32, Duration) {
-    let factor = |one: &Measured, coarser: u32| if may_be_best(one) { coarser } else { COARSEST };
+    let factor = |one: &Measured, coarser: u32| if may_be_best(one) { coarser } else { COARSEST_SEARCH };
     let needs = |open: &[&mut Measured], coarser: u32| -> Duration {
         open.iter().map(|one| clock.of_search(&one.overload, searching, factor(one, coarser))).sum()
     };
-    let coarser = COARSER.into_iter().find(|&coarser| needs(open, coarser) <= time).unwrap_or(COARSEST);
+    let coarser = coarser_searches()
+        .into_iter()
+        .find(|&coarser| needs(open, coarser) <= time)
+        .unwrap_or(COARSEST_SEARCH);
     let equal = time / open.len() as u32;
     let own = if may_be_best(open[0]) {
         let rest = time.saturating_sub(needs(&open[1..], coarser));
@@ -202,12 +185,12 @@ impl BenchPlan {
         let ends_at = (session.spent + of_set_up).saturating_sub(kept);
         let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
         let (mut open, mut at_generator): (Vec<_>, Vec<_>) =
-            measured.iter_mut().partition(|one| searching.plan(&one.overload, COARSEST).is_some());
+            measured.iter_mut().partition(|one| searching.plan(&one.overload, COARSEST_SEARCH).is_some());
         // Methods that read most come first: the best of them is the answer.
         open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
-        let left = ends_at.saturating_sub(session.spent).mul_f64(LONGER_SHARE);
+        let left = ends_at.saturating_sub(session.spent).mul_f64(LONGER_TRIALS_TIME);
         let searching = &searching.longer(left, |searching| {
-            open.iter().map(|one| clock.of_search(&one.overload, searching, COARSER[0])).sum()
+            open.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum()
         });
         for round in [None, Some(2)] {
             for nth in 0..open.len() {
@@ -261,7 +244,7 @@ impl BenchPlan {
         let Some(first) = at_generator.first() else { return Ok(()) };
         let leading = known(session, &first.overload).and_then(|known| known.leading_pps()).unwrap_or(0.0);
         for one in at_generator {
-            let is_behind = one.overload.offered_pps < leading * (1.0 - BEHIND);
+            let is_behind = one.overload.offered_pps < leading * (1.0 - UNDERSENT_SHARE);
             if is_behind
                 && session.spent + self.duration < ends_at
                 && let Some(again) = self.overload(&one.setup, progress, session)?
@@ -279,17 +262,17 @@ impl BenchPlan {
     pub(super) fn confirm(&self, first: &Stretch, session: &mut Session<'_>) -> Result<()> {
         let Some(searching) = &self.searching else { return Ok(()) };
         let Some(mut claim) = named(first, session) else { return Ok(()) };
-        for _ in 0..CONFIRMATIONS {
+        for _ in 0..CONFIRMATION_TRIALS {
             let clock = Clock::of(searching, session);
             let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
             let (setup, load) = claim;
-            let time = time.min(CONFIRMED * self.duration);
+            let time = time.min(CONFIRMATION_LENGTH * self.duration);
             let Some(trial) = session.trial(&setup, load, time, Phase::Confirmation)? else { break };
             claim = match named(first, session) {
                 Some((named, lower)) if named.method == setup.method && is_as_high(lower, load) => break,
                 // The rate at which it read frames is the better guess than the next load that a search tried.
                 Some((named, _)) if named.method == setup.method => {
-                    match Pps::new(trial.read_pps() * JUST_BELOW) {
+                    match Pps::new(trial.read_pps() * NEXT_CONFIRMATION_LOAD) {
                         Ok(rate) => (setup, Load::Rate(rate)),
                         Err(_) => break,
                     }
@@ -310,7 +293,7 @@ fn is_sustained(trial: &TrialResult) -> bool {
 /// Whether a load is the one that was tried, but for rounding, or a higher one.
 fn is_as_high(load: Load, tried: Load) -> bool {
     match (load.pps(), tried.pps()) {
-        (Some(load), Some(tried)) => load >= tried * (1.0 - ROUNDING),
+        (Some(load), Some(tried)) => load >= tried * (1.0 - OFFERED_LOAD_ROUNDING),
         (load, tried) => load == tried,
     }
 }
@@ -350,7 +333,7 @@ fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
     let fastest = known.and_then(Ranking::leading_pps).unwrap_or(0.0).max(fastest);
     let ranked = known.and_then(|known| known.of(&one.setup.method));
     let is_worse = ranked.is_some_and(|ranked| ranked.below == Some(Certainty::Certain));
-    !is_worse && one.pps().is_none_or(|pps| pps >= fastest * FAR_SLOWER)
+    !is_worse && one.pps().is_none_or(|pps| pps >= fastest * COARSE_SEARCH_FIRST)
 }
 
 /// The load that a search found to be sustained without loss.

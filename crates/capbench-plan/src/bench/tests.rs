@@ -1,13 +1,15 @@
 //! Benches on simulated paths.
 
+use std::time::Duration;
+
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
 use super::BenchPlan;
 use crate::for_tests::{Collected, bench_plan, path};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_model::for_tests::setup;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::for_tests::{measured, profile, setup};
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 #[test]
 fn every_method_runs_at_maximum_load_and_at_one_common_load() {
@@ -126,4 +128,14 @@ fn a_stop_keeps_what_is_measured() {
     let outcome = bench_plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path(), &mut record).unwrap();
     assert!(outcome.stopped);
     assert_eq!(outcome.trials.len(), 2);
+}
+
+#[test]
+fn a_loss_below_one_percent_can_be_a_stall() {
+    for (lost, is_small) in [(800, true), (1250, false)] {
+        let measured = measured(100_000, 100_000, 100_000 - lost, lost);
+        let load = Load::Rate("100k".parse().unwrap());
+        let trial = measured.result(1, Phase::CommonLoad, &profile("recv"), load, Duration::from_secs(1));
+        assert_eq!(super::has_small_loss(&trial), is_small, "{lost} of 100,000 frames");
+    }
 }

@@ -5,19 +5,15 @@ use std::time::Duration;
 use capbench_model::trial::TrialResult;
 
 use super::Searching;
-use crate::guards::PROBE;
 use crate::search::plan::{cost, supposed_maximum};
 use crate::session::Session;
 use capbench_judge::search::SearchPlan;
+use capbench_judge::thresholds::{ASSUMED_CAPACITY, COARSEST_SEARCH, PROBE_LENGTH, REPEATS_RESERVE};
 
 /// Factors of the requested precision that a search gets where the time does not suffice, finest first.
-pub(super) const COARSER: [u32; 3] = [1, 2, COARSEST];
-/// The factor for methods that the answer does not depend on.
-pub(super) const COARSEST: u32 = 4;
-/// Capacity that is supposed of a method, as a share of the rate at which it read frames at maximum load.
-const SUPPOSED: f64 = 1.05;
-/// Share of the time that planning keeps for trials that are repeated because the host disturbed them.
-const RESERVE: f64 = 0.1;
+pub(super) fn coarser_searches() -> [u32; 3] {
+    [1, 2, COARSEST_SEARCH]
+}
 
 /// The time of a bench.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +41,7 @@ impl Clock {
             besides().sum::<f64>() / f64::from(count.max(1)) - besides().fold(f64::INFINITY, f64::min);
         let lossless = mean.saturating_sub(time(waited));
         // Every trial can miss frames and wait for them, and be an overload that is probed after.
-        let waits = searching.quiet + PROBE;
+        let waits = searching.quiet + PROBE_LENGTH;
         let longest = time(besides().fold(0.0, f64::max)).max(mean).max(waits);
         Self { budget: searching.budget, mean, lossless, longest, spent: session.spent }
     }
@@ -85,7 +81,7 @@ impl Clock {
 
 /// How many set-ups fit, at least one. `one` is the time of all trials of one, of which some are over for the first one.
 pub(super) fn set_ups_that_fit(set_ups: usize, budget: Duration, one: Duration) -> usize {
-    let budget = budget.mul_f64(1.0 - RESERVE);
+    let budget = budget.mul_f64(1.0 - REPEATS_RESERVE);
     (1..=set_ups).rev().find(|&set_ups| one * set_ups as u32 <= budget).unwrap_or(1)
 }
 
@@ -94,9 +90,21 @@ fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32)
     let Some(plan) = searching.plan(overload, coarser) else { return 0 };
     let supposed = |plan: &SearchPlan| {
         let maximum = supposed_maximum(plan).ok()?;
-        let read = plan.overload?.read_pps.get() * SUPPOSED;
+        let read = plan.overload?.read_pps.get() * ASSUMED_CAPACITY;
         let capacity = capbench_frames::rates::Pps::new(read).ok()?;
         cost(plan, maximum, if capacity < maximum { capacity } else { maximum }).ok()
     };
     supposed(&plan).map_or(0, |cost| cost.trials as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_of_the_time_is_kept_for_repeats() {
+        let budget = Duration::from_secs(100);
+        assert_eq!(set_ups_that_fit(10, budget, Duration::from_millis(8700)), 10);
+        assert_eq!(set_ups_that_fit(10, budget, Duration::from_millis(9200)), 9);
+    }
 }

@@ -20,12 +20,13 @@ mod saturation;
 #[cfg(test)]
 mod tests;
 
+use capbench_judge::thresholds::{DISTURBED_TRIAL_REPEATS, PROBE_PAUSE, PROBES, REPEATS_TIME_SHARE};
+
 use std::time::Duration;
 
 pub use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance, Stall};
 pub use capbench_model::trial::{Guarding, Livelock, Recovery, Retried};
 pub use guarded::Guarded;
-pub(crate) use saturation::{OVERLOAD, PROBE};
 
 /// Limits of the guards.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,11 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { repeats: 2, repeat_share: 0.25, probes: 5, pause: Duration::from_millis(100) }
+        Self {
+            repeats: DISTURBED_TRIAL_REPEATS,
+            repeat_share: REPEATS_TIME_SHARE,
+            probes: PROBES,
+            pause: PROBE_PAUSE,
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! After an overload the path may still be busy: a full queue, a driver that recovers, a sender that did not stop. The 2008
 //! report excluded such trials by hand. Here a probe must be clean first.
 
+use capbench_judge::thresholds::{FIRST_PROBE_LOAD, LEFTOVERS_SHARE, OVERLOADED_PATH_LOSS, PROBE_LENGTH};
+
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -9,24 +11,15 @@ use super::{Policy, Recovery};
 use capbench_model::Result;
 use capbench_model::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
-/// A trial overloaded the path if it lost more than this share of the sent frames; smaller losses are single losses.
-pub(crate) const OVERLOAD: f64 = 1e-3;
-/// Load of the first probe, packets/s. Each further one has half of it: the fifth leaves a slow set-up 16 ms per packet.
-const PROBE_PPS: f64 = 1000.0;
-/// Length of a probe.
-pub(crate) const PROBE: Duration = Duration::from_millis(100);
-/// Share of foreign frames in a probe above which they are leftovers of an overload, not other traffic of the link.
-const LEFTOVERS: f64 = 0.1;
-
 /// Whether trials after this one need a clean probe first.
 pub(super) fn is_overload(trial: &TrialResult) -> bool {
-    trial.lost() as f64 > trial.sent as f64 * OVERLOAD
+    trial.lost() as f64 > trial.sent as f64 * OVERLOADED_PATH_LOSS
 }
 
 /// Whether a probe shows that the path is ready.
 fn is_clean(probe: &TrialResult) -> bool {
     matches!(probe.verdict, Verdict::Lossless | Verdict::GeneratorLimited)
-        && probe.foreign as f64 <= probe.delivered as f64 * LEFTOVERS
+        && probe.foreign as f64 <= probe.delivered as f64 * LEFTOVERS_SHARE
 }
 
 /// Probes with pauses until one is clean, up to the policy's number. `rest` waits and returns whether to go on.
@@ -38,8 +31,8 @@ pub(super) fn recover(
 ) -> Result<Recovery> {
     let mut recovery = Recovery { after, recovered: policy.probes == 0, probes: Vec::new() };
     for number in 0..policy.probes {
-        let load = Load::Rate(Pps::new(PROBE_PPS / 2_f64.powi(number as i32))?);
-        let mut probe = trial.run(load, PROBE * 2_u32.pow(number.min(2)))?;
+        let load = Load::Rate(Pps::new(FIRST_PROBE_LOAD / 2_f64.powi(number as i32))?);
+        let mut probe = trial.run(load, PROBE_LENGTH * 2_u32.pow(number.min(2)))?;
         probe.phase = Phase::Probe;
         recovery.recovered = is_clean(&probe);
         recovery.probes.push(probe);
@@ -48,4 +41,29 @@ pub(super) fn recover(
         }
     }
     Ok(recovery)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_model::for_tests::{measured, profile};
+
+    fn trial(lost: u64, foreign: u64) -> TrialResult {
+        let measured = measured(100_000, 100_000, 100_000 - lost, lost);
+        let load = Load::Rate("100k".parse().unwrap());
+        let trial = measured.result(1, Phase::Probe, &profile("packet-v3"), load, PROBE_LENGTH);
+        TrialResult { foreign, ..trial }
+    }
+
+    #[test]
+    fn single_losses_are_no_overload() {
+        assert!(!is_overload(&trial(80, 0)));
+        assert!(is_overload(&trial(125, 0)));
+    }
+
+    #[test]
+    fn a_probe_with_leftovers_is_not_clean() {
+        assert!(is_clean(&trial(0, 8000)));
+        assert!(!is_clean(&trial(0, 12_500)));
+    }
 }

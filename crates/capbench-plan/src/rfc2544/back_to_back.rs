@@ -21,6 +21,7 @@ use crate::{PlanError, Result};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::rfc2544::back_to_back::{BackToBackOutcome, Benchmark, Searched};
 use capbench_judge::rfc2544::{Ended, MaximumRate};
+use capbench_judge::thresholds::{BURST_NEAR_LIMIT, THROUGHPUT_CLOCKS_DIFFERENCE};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 
@@ -28,10 +29,6 @@ use capbench_model::laboratory::{Laboratory, Setup};
 pub const FIRST: NonZeroU64 = NonZeroU64::MIN.saturating_add(63);
 /// The longest burst that the standard requires to be possible.
 const LONGEST: Duration = Duration::from_secs(30);
-/// From this share of the longest burst, a result does not show the buffer's size.
-const NEAR_LIMIT: f64 = 0.95;
-/// Maximum difference of two clocks. A throughput this close to the maximum rate equals it.
-const CLOCKS: f64 = 2e-4;
 
 /// A test with back-to-back frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +67,7 @@ impl BackToBackTest {
     fn check(&self) -> Result<()> {
         let refuse = |reason| Err(PlanError::unsupported("a back-to-back test", reason));
         let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
-        if throughput >= maximum * (1.0 - CLOCKS) {
+        if throughput >= maximum * (1.0 - THROUGHPUT_CLOCKS_DIFFERENCE) {
             return refuse(format!(
                 "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
                 self.maximum
@@ -150,7 +147,7 @@ impl BackToBackTest {
                 grouped(self.maximum.pps.get())
             ));
         }
-        let near = self.limit_frames() as f64 * NEAR_LIMIT;
+        let near = self.limit_frames() as f64 * BURST_NEAR_LIMIT;
         let count = searches.iter().filter(|search| search.frames as f64 >= near).count();
         (count > 0).then(|| {
             format!(
@@ -161,5 +158,20 @@ impl BackToBackTest {
                 self.search.limit
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_judge::search::MaximumSource;
+
+    #[test]
+    fn a_throughput_within_two_clocks_of_the_maximum_rate_fills_no_buffer() {
+        let maximum = MaximumRate { pps: "1M".parse().unwrap(), source: MaximumSource::Given };
+        for (throughput, is_tested) in [(999_750.0, true), (999_840.0, false)] {
+            let test = BackToBackTest::standard(maximum, Pps::new(throughput).unwrap());
+            assert_eq!(test.check().is_ok(), is_tested, "{throughput} packets/s");
+        }
     }
 }

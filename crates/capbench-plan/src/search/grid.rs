@@ -5,16 +5,10 @@ use capbench_frames::rates::Pps;
 
 use crate::{PlanError, Result};
 use capbench_judge::search::Ratio;
+use capbench_judge::thresholds::{SERIES_LENGTH, SERIES_ROUNDING, STEP_WIDTH_LEAST, STEP_WIDTH_MOST};
 
 /// A load by its index in the series: 0 is the minimum.
 pub(super) type Step = i64;
-
-/// How close a width in whole steps is to the requested one. Never larger, so that a regular result has the goal's width.
-const CLOSE: std::ops::RangeInclusive<f64> = 0.99..=0.999_999;
-/// Maximum length of a series. All widths above 100 steps are close enough, so only widths below a millionth reach it.
-const LONGEST: Step = 100_000_000;
-/// Loads of the series, computed back from a rate, are off by less than this share of a step.
-const ROUNDING: f64 = 1e-6;
 
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
@@ -40,11 +34,11 @@ impl Grid {
             let whole = steps.floor();
             let rounded = whole / steps;
             let enough = match rounded {
-                _ if CLOSE.contains(&rounded) => return None,
-                _ if rounded > *CLOSE.end() => whole,
+                _ if (STEP_WIDTH_LEAST..=STEP_WIDTH_MOST).contains(&rounded) => return None,
+                _ if rounded > STEP_WIDTH_MOST => whole,
                 _ => whole + 1.0,
             };
-            Some(((enough / CLOSE.end() / per_step).floor() as Step).max(top + 1))
+            Some(((enough / STEP_WIDTH_MOST / per_step).floor() as Step).max(top + 1))
         };
         // Shorter series have a step wider than the narrowest width.
         let narrowest = widths.iter().map(|&width| logarithm(width)).fold(f64::INFINITY, f64::min);
@@ -52,7 +46,7 @@ impl Grid {
         let mut top = first;
         while let Some(longer) = widths.iter().find_map(|&width| longer(top, width)) {
             top = longer;
-            if top >= LONGEST {
+            if top >= SERIES_LENGTH {
                 return Err(PlanError::Search {
                     reason: "the widths of the goals are too small to be searched together; give wider ones"
                         .into(),
@@ -84,12 +78,12 @@ impl Grid {
 
     /// The highest index with a load up to this rate, if there is one.
     pub(super) fn at_most(&self, frames_per_second: f64) -> Step {
-        ((self.place(frames_per_second) + ROUNDING).floor() as Step).clamp(0, self.top)
+        ((self.place(frames_per_second) + SERIES_ROUNDING).floor() as Step).clamp(0, self.top)
     }
 
     /// The lowest index with a load of at least this rate, if there is one.
     pub(super) fn at_least(&self, frames_per_second: f64) -> Step {
-        ((self.place(frames_per_second) - ROUNDING).ceil() as Step).clamp(0, self.top)
+        ((self.place(frames_per_second) - SERIES_ROUNDING).ceil() as Step).clamp(0, self.top)
     }
 
     fn place(&self, frames_per_second: f64) -> f64 {
@@ -102,7 +96,7 @@ mod tests {
     use capbench_frames::rates::Pps;
     use proptest::prelude::*;
 
-    use super::{CLOSE, Grid};
+    use super::{Grid, STEP_WIDTH_LEAST};
     use capbench_judge::search::Ratio;
 
     fn grid(least: f64, maximum: f64, widths: &[f64]) -> Grid {
@@ -121,7 +115,7 @@ mod tests {
                 let steps = grid.steps(Ratio::new(width).unwrap());
                 prop_assert!(steps >= 1);
                 let rounded = 1.0 - (-(steps as f64) * grid.unit).exp();
-                prop_assert!(rounded <= width && rounded >= width * (CLOSE.start() - 0.01), "{rounded} for {width}");
+                prop_assert!(rounded <= width && rounded >= width * (STEP_WIDTH_LEAST - 0.01), "{rounded} for {width}");
             }
             for step in [0, 1, grid.top() / 3, grid.top() - 1, grid.top()] {
                 let step = step.clamp(0, grid.top());

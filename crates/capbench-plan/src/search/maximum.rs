@@ -8,20 +8,11 @@ use super::runner::{Halt, Runner};
 use crate::guards::line_rate;
 use capbench_judge::search::maximum::{Rate, most, rates};
 use capbench_judge::search::{End, MaximumLoad, MaximumSource, Overload, SearchPlan, SelfTest, Try};
+use capbench_judge::thresholds::{
+    EQUAL_TRIES, LOWERED_RATE, MAXIMUM_RATE_PRECISION, MAXIMUM_RATE_TRIALS, UNPACED_TRIALS,
+    UNSUSTAINED_RATE_TRIES,
+};
 use capbench_model::trial::{Load, Phase, TrialResult};
-
-/// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
-pub(super) const UNPACED: u32 = 2;
-/// Maximum number of trials: no goal benefits from their traffic.
-const TRIALS: usize = 8;
-/// Number of tries before a rate counts as not sustained.
-const TRIES: usize = 3;
-/// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
-const ALIKE: f64 = 0.01;
-/// The next rate, as a share of an unsustained one, if a try came closer than that.
-const LOWERED: f64 = 0.97;
-/// The highest sustained rate is known if an unsustained rate is above it by no more than this share.
-const NEAR: f64 = 0.04;
 
 /// The generator's limit in a trial at maximum load, up to the line rate.
 pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad {
@@ -41,7 +32,7 @@ pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad 
 pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
     let duration = plan.self_test_trial();
     let mut tries: Vec<Try> = Vec::new();
-    for _ in 0..UNPACED {
+    for _ in 0..UNPACED_TRIALS {
         let unpaced = runner.measure(Load::Maximum, duration, Phase::SelfTest)?;
         let TrialResult { number: trial, offered_pps, .. } = unpaced;
         tries.push(Try { trial, asked_pps: None, offered_pps, held: true });
@@ -49,7 +40,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     let unpaced_pps = most(tries.iter().map(|unpaced| unpaced.offered_pps));
     // A ring accepts frames faster than the link carries them.
     let top = plan.line_rate_pps.map_or(unpaced_pps, |line| unpaced_pps.min(line.get())).floor();
-    while tries.len() < TRIALS
+    while tries.len() < MAXIMUM_RATE_TRIALS
         && let Some(rate) = next(top, &rates(&tries))
     {
         let load = legal(rate, plan)?;
@@ -81,7 +72,9 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
 
 /// Whether a rate is known to be sustained, or to be unsustained.
 fn is_decided(rate: &Rate) -> bool {
-    rate.held || rate.offered.len() >= TRIES || (rate.offered.len() > 1 && rate.spread() <= ALIKE)
+    rate.held
+        || rate.offered.len() >= UNSUSTAINED_RATE_TRIES
+        || (rate.offered.len() > 1 && rate.spread() <= EQUAL_TRIES)
 }
 
 /// The rate of the next try; `None` if the highest sustained rate is known.
@@ -94,11 +87,12 @@ fn next(top: f64, rates: &[Rate]) -> Option<f64> {
     let failed: Vec<&Rate> = rates.iter().filter(|rate| !rate.held).collect();
     let lowest = failed.iter().map(|rate| rate.pps).min_by(f64::total_cmp)?;
     let Some(held) = held else {
-        return Some(most(rates.iter().map(Rate::best)).min(lowest * LOWERED).floor());
+        return Some(most(rates.iter().map(Rate::best)).min(lowest * LOWERED_RATE).floor());
     };
     // Two higher rates at which the generator sends no more show its limit.
-    let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + ALIKE);
-    let is_known = lowest <= held * (1.0 + NEAR) || failed.iter().filter(says_limit).count() > 1;
+    let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + EQUAL_TRIES);
+    let is_known =
+        lowest <= held * (1.0 + MAXIMUM_RATE_PRECISION) || failed.iter().filter(says_limit).count() > 1;
     (!is_known).then(|| held.midpoint(lowest).floor())
 }
 
@@ -117,7 +111,7 @@ fn legal(rate: f64, plan: &SearchPlan) -> Result<Pps, Halt> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Try, next, rates};
+    use super::{Rate, Try, next, rates};
 
     fn tried(asked_pps: Option<f64>, offered_pps: f64) -> Try {
         Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none_or(|asked| asked <= offered_pps) }
@@ -155,5 +149,25 @@ mod tests {
         assert_eq!(asked(&[0.6, 0.6, 1.0, 1.0, 1.0]), [1000.0, 1000.0, 600.0, 800.0, 900.0, 950.0]);
         // A generator that sends 600 and no more, whatever it is asked for.
         assert_eq!(asked(&[0.6, 0.6, 1.0, 0.75, 0.75]), [1000.0, 1000.0, 600.0, 800.0, 800.0]);
+    }
+
+    fn rate(pps: f64, offered: &[f64], held: bool) -> Rate {
+        Rate { pps, offered: offered.to_vec(), held }
+    }
+
+    #[test]
+    fn a_rate_is_tried_again_until_its_tries_are_equal_or_three() {
+        let after = |offered: &[f64]| next(1000.0, &[rate(1000.0, offered, false)]);
+        assert_eq!(after(&[900.0, 908.0]), Some(908.0));
+        assert_eq!(after(&[900.0, 912.5]), Some(1000.0));
+        assert_eq!(after(&[900.0, 912.5, 925.0]), Some(925.0));
+        assert_eq!(after(&[990.0, 990.0]), Some(970.0), "a try came close");
+    }
+
+    #[test]
+    fn the_highest_rate_is_known_within_a_twenty_fifth() {
+        let sustained = || rate(1000.0, &[1000.0], true);
+        assert_eq!(next(2000.0, &[rate(1032.0, &[1020.0, 1020.0], false), sustained()]), None);
+        assert_eq!(next(2000.0, &[rate(1050.0, &[1040.0, 1040.0], false), sustained()]), Some(1025.0));
     }
 }

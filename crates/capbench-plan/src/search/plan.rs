@@ -6,7 +6,6 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::grid::Grid;
-use super::maximum::UNPACED;
 use super::mlr::Mlr;
 use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
@@ -14,12 +13,11 @@ use crate::{PlanError, Result};
 use capbench_judge::JudgeError;
 use capbench_judge::search::database::{Database, Observation};
 use capbench_judge::search::{Goal, SearchPlan, Strategy};
+use capbench_judge::thresholds::{SHORT_FINAL_TRIAL, UNPACED_TRIALS};
 use capbench_model::figures::grouped;
 
 /// Divisions of the logarithmic range of loads. The estimate tries one capacity in each.
 const CAPACITIES: u32 = 24;
-/// Trials of the self-test, if the generator follows its plan at once.
-const SELF_TEST_TRIALS: u32 = UNPACED + 1;
 /// A search of more trials takes days in addition to its traffic.
 const MOST_TRIALS: u32 = 100_000;
 
@@ -114,7 +112,7 @@ fn doubts(plan: &SearchPlan) -> Vec<String> {
             "goals have different trial durations: they share fewer trials than they could (RFC 9971)".into(),
         );
     }
-    for goal in plan.goals.iter().filter(|goal| goal.final_duration < Duration::from_secs(60)) {
+    for goal in plan.goals.iter().filter(|goal| goal.final_duration < SHORT_FINAL_TRIAL) {
         warnings.push(format!(
             "goal {}: trials of {:?}; RFC 2544 section 24 asks for 60 s at least",
             goal.name, goal.final_duration
@@ -171,7 +169,8 @@ pub(crate) fn cost(plan: &SearchPlan, maximum: Pps, capacity: Pps) -> Result<Cos
     let mut meter = Meter::default();
     if plan.maximum_pps.is_none() && plan.overload.is_none() {
         let lost = loss_ratio(capacity, maximum);
-        (0..SELF_TEST_TRIALS).for_each(|_| meter.trial(plan.self_test_trial(), lost));
+        // The generator follows its plan at once.
+        (0..=UNPACED_TRIALS).for_each(|_| meter.trial(plan.self_test_trial(), lost));
     }
     let mut strategists = strategists(plan, maximum)?;
     pursue(&mut strategists, &mut Database::default(), |request, _| {

@@ -10,6 +10,7 @@ use crate::Observer;
 use crate::PlanError;
 use crate::guards::line_rate;
 use capbench_judge::search::End;
+use capbench_judge::thresholds::RESUMED_VALUE_ROUNDING;
 use capbench_model::trial::{Load, Phase, Profile, Trial, TrialResult, Verdict};
 
 #[derive(Debug)]
@@ -93,9 +94,6 @@ impl Runner<'_> {
     }
 }
 
-/// Numbers read from a file may be off in their last digit.
-const ROUNDING: f64 = 1e-9;
-
 /// Trials of an earlier run that a search reuses instead of running them again. Contains those not requested yet.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
@@ -127,7 +125,7 @@ impl Stored {
 
     /// The earliest trial of this load, duration and phase.
     pub(super) fn take(&mut self, load: Load, duration: Duration, phase: Phase) -> Option<TrialResult> {
-        let is_same = |a: f64, b: f64| (a - b).abs() <= ROUNDING * b.abs();
+        let is_same = |a: f64, b: f64| (a - b).abs() <= RESUMED_VALUE_ROUNDING * b.abs();
         let position = self.trials.iter().position(|trial| {
             let load_is_same = match (load.pps(), trial.intended_pps) {
                 (Some(asked), Some(had)) => is_same(had, asked),

@@ -16,7 +16,7 @@ use crate::bursts::BurstSearch;
 use crate::session::{Missing, Session};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::sweep::back_to_back::Burst;
-use capbench_judge::sweep::outcome::SATURATED;
+use capbench_judge::thresholds::{SWEPT_BURST_RESOLUTION, UNSATURATED_READ_SHARE};
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
@@ -30,7 +30,7 @@ impl Default for BackToBackTest {
         Self(BurstSearch {
             first: NonZeroU64::MIN.saturating_add(7),
             limit: Duration::from_secs(2),
-            resolution: Percent::fixed(3.0),
+            resolution: Percent::fixed(SWEPT_BURST_RESOLUTION),
             verifications: 1,
             depletion: Duration::from_millis(200),
         })
@@ -93,7 +93,7 @@ impl BackToBackTest {
         };
         // Frames that were not lost may still be in a buffer that stores more than a trial.
         let taken = first.read_pps();
-        let keeps_up = taken >= SATURATED * first.offered_pps;
+        let keeps_up = taken >= UNSATURATED_READ_SHARE * first.offered_pps;
         let before = session.trials.len();
         match first.verdict {
             Verdict::GeneratorLimited if !first.sustained_load() => burst.end = BurstEnd::GeneratorLimited,

@@ -12,6 +12,7 @@ use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::back_to_back::{BackToBack, Burst};
 use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
 use capbench_judge::sweep::scaling::{Scaling, Step};
+use capbench_judge::thresholds::{ONSET_GAP_FACTOR, SMALLEST_BEND};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::Saved;
@@ -301,11 +302,6 @@ struct Gap {
     worth: f64,
 }
 
-/// The gap where loss begins has priority over a sharper bend, until it is narrower than others by this factor.
-const ONSET: f64 = 2.0;
-/// Minimum size of a bend, as a share of a series' range.
-const FLAT: f64 = 0.02;
-
 /// The most valuable gap of each series, best first, each once.
 fn gaps(series: &[Vec<Seen>]) -> Vec<Gap> {
     let mut best: Vec<Gap> = Vec::new();
@@ -332,7 +328,7 @@ fn of_series(seen: &[Seen]) -> Option<Gap> {
     let mut worths = vec![0.0_f64; seen.len() - 1];
     // The gap where loss begins.
     if let Some(left) = (0..seen.len() - 1).find(|&left| !seen[left].lost && seen[left + 1].lost) {
-        worths[left] = ONSET * width(left);
+        worths[left] = ONSET_GAP_FACTOR * width(left);
     }
     // The distance of each point from the line between its neighbours shows how much is unknown next to it.
     for middle in 1..seen.len() - 1 {
@@ -342,7 +338,7 @@ fn of_series(seen: &[Seen]) -> Option<Gap> {
         let (left, here, right) = (seen[middle - 1], seen[middle], seen[middle + 1]);
         let part = (here.at - left.at) / (right.at - left.at);
         let bend = (here.value - (left.value + (right.value - left.value) * part)).abs() / height;
-        if bend > FLAT {
+        if bend > SMALLEST_BEND {
             for gap in [middle - 1, middle] {
                 worths[gap] = worths[gap].max(bend * width(gap));
             }
@@ -383,5 +379,26 @@ mod tests {
     fn series_that_want_the_same_gap_get_it_once() {
         let knee = || curve(|at| at.min(5.5), |at| at > 5.5);
         assert_eq!(gaps(&[knee(), knee()]).len(), 1);
+    }
+
+    #[test]
+    fn a_bend_is_looked_at_from_two_percent_of_the_range_on() {
+        let bent = |off: f64| gaps(&[curve(|at| if at == 5.0 { at + off } else { at }, |_| true)]);
+        assert!(bent(0.16).is_empty());
+        assert!(!bent(0.25).is_empty());
+    }
+
+    #[test]
+    fn the_gap_where_loss_begins_has_priority_until_it_is_half_as_wide() {
+        for (width, first) in [(1.6, 0), (2.5, 1)] {
+            let places = [0.0, 1.0, 1.0 + width, 1.0 + 2.0 * width];
+            let mut seen = Vec::new();
+            for (point, at) in places.into_iter().enumerate() {
+                let value = if point == 2 { 10.0 } else { 0.0 };
+                seen.push(Seen { point, at, value, lost: point > 0 });
+            }
+            let from = gaps(&[seen])[0].from;
+            assert_eq!(from.min(1), first, "a spike between gaps {width} times as wide");
+        }
     }
 }

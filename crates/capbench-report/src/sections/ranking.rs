@@ -1,9 +1,10 @@
 //! The picture of a ranking: sustained rates, and CPU time next to them, row by row.
 
 use capbench_judge::finding::search::SetUp;
-use capbench_judge::recommendation::{Cost, NEARLY, Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_judge::recommendation::{Cost, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_judge::search::ranking::ranked_goals;
 use capbench_judge::search::{GoalResult, SearchOutcome};
+use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
 
 use super::parts::{chart, grouped, linear, names, point, series};
 use crate::groups::set_up_words;
@@ -53,7 +54,7 @@ fn rates(ranking: &Ranking) -> Chart {
         };
         ranking.methods.iter().enumerate().map(at).collect()
     };
-    let tolerated = format!("with up to {} % loss", NEARLY * 100.0);
+    let tolerated = format!("with up to {} % loss", NEARLY_LOSSLESS_RATIO * 100.0);
     let lossless = series("without loss", Role::Delivered, of(|row| &row.lossless, true));
     let nearly = series(tolerated, Role::Account, of(|row| &row.nearly_lossless, false));
     let lines = seen(vec![lossless, nearly]);

@@ -1,4 +1,4 @@
-//! Facts travel as types, words are made where they are printed. Three lists of what is left are committed next to this test.
+//! Facts travel as types, words are made where they are printed. Four lists of what is left are committed next to this test.
 //! They only become shorter: what is new fails the test, and what is gone has to leave its list.
 //!
 //! | list | what |
@@ -6,7 +6,9 @@
 //! | `sentences.txt` | texts of four words or more in crates below the reports, outside error types, by file |
 //! | `texts.txt` | members of saved types that are text, with the reason of each |
 //! | `taken_apart.txt` | functions that take a method's or set-up's text apart: those that read flags and files |
+//! | `numbers.txt` | numbers in judge and plan outside the table of thresholds, with the reason of each |
 
+mod numbers;
 mod sentences;
 mod source;
 mod taken_apart;
@@ -89,4 +91,19 @@ fn set_ups_are_taken_apart_where_flags_and_files_are_read() {
         "a set-up is a typed value; its text is read by its FromStr only:\n{}",
         wrong.join("\n")
     );
+}
+
+#[test]
+fn a_number_that_decides_is_in_the_table() {
+    let found = numbers::outside_the_table();
+    let listed = listed("numbers.txt");
+    let wrong = differences(&found, &listed, "numbers.txt");
+    assert!(found.len() > 10 || wrong.is_empty(), "the source is read wrongly: {found:?}");
+    assert!(
+        wrong.is_empty(),
+        "make it a row of capbench-judge/src/thresholds.rs; a number that decides nothing is in numbers.txt with its reason:\n{}",
+        wrong.join("\n")
+    );
+    let bare: Vec<_> = listed.iter().filter(|(_, reason)| reason.split(' ').count() < 3).collect();
+    assert!(bare.is_empty(), "without a reason: {bare:?}");
 }

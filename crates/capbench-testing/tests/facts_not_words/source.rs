@@ -21,14 +21,36 @@ pub fn of_crate(name: &str) -> Vec<Source> {
     files_below(&crates.join(name).join("src"), &mut files);
     files.sort();
     let mut sources = Vec::new();
+    let mut of_tests = Vec::new();
     for file in files {
-        let path = file.strip_prefix(crates).unwrap().to_str().unwrap().to_string();
         let parsed = syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap();
-        let items = parsed.items.into_iter().filter(|item| !is_of_tests(item)).collect();
-        sources.push(Source { path, items });
+        let modules = folder_of_modules(&file);
+        let (tests, items): (Vec<Item>, Vec<Item>) = parsed.items.into_iter().partition(is_of_tests);
+        for item in tests {
+            if let Item::Mod(module) = item {
+                of_tests.push(modules.join(module.ident.to_string()));
+            }
+        }
+        sources.push((file, items));
     }
+    sources.retain(|(file, _)| !of_tests.iter().any(|module| file.with_extension("").starts_with(module)));
+    let sources: Vec<Source> =
+        sources.into_iter().map(|(file, items)| source(crates, &file, items)).collect();
     assert!(!sources.is_empty(), "{name} has no source");
     sources
+}
+
+fn source(crates: &Path, file: &Path, items: Vec<Item>) -> Source {
+    Source { path: file.strip_prefix(crates).unwrap().to_str().unwrap().to_string(), items }
+}
+
+/// Where the files of a file's modules are.
+fn folder_of_modules(file: &Path) -> PathBuf {
+    let is_root = ["mod", "lib", "main"].iter().any(|name| file.file_stem().unwrap() == *name);
+    match is_root {
+        true => file.parent().unwrap().to_path_buf(),
+        false => file.with_extension(""),
+    }
 }
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -53,6 +75,11 @@ fn is_of_tests(item: &Item) -> bool {
         Item::Use(import) => &import.attrs,
         _ => return false,
     };
+    is_cfg_of_tests_in(attributes)
+}
+
+/// Whether an item with these attributes is for tests.
+pub fn is_cfg_of_tests_in(attributes: &[Attribute]) -> bool {
     attributes.iter().any(is_cfg_of_tests)
 }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_dataset::{compare as datasets, page};
-use capbench_judge::comparison::hosts::THRESHOLD;
 use capbench_judge::comparison::runs::of_runs;
 use capbench_judge::comparison::{Comparison, Field};
+use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;
 use capbench_report::compare::{Document, NamedRun};
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::model::Report;
@@ -78,7 +78,7 @@ fn hosts(flags: &CompareFlags, dataset: &Path, by: &str) -> Result<Exit> {
         Some([then, now]) => Some([then.clone(), now.clone()]),
         Some(_) => return Err(Usage("--values: name two, as in --values 6.1,6.18".into()).into()),
     };
-    let thresholds = flags.thresholds.thresholds_or(THRESHOLD);
+    let thresholds = flags.thresholds.thresholds_or(REPORTED_CHANGE_OF_HOSTS);
     let compared = datasets::of_dataset(dataset, by, values, thresholds)?;
     let exit = exit::of_comparison(compared.comparison.conclusion());
     write(flags, &page::of_comparison(dataset, by, &compared), &[])?;

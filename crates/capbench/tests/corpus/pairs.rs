@@ -7,7 +7,8 @@ use capbench_testing::Scratch;
 use crate::answers::{of_report, results_of};
 use crate::archive::Entry;
 use crate::imports::{
-    Comparison, Export, Labels, Results, THRESHOLD, Thresholds, datasets, exit, of_runs, page, report,
+    Comparison, Export, Labels, REPORTED_CHANGE_OF_HOSTS, Results, Thresholds, datasets, exit, of_runs, page,
+    report,
 };
 use crate::members;
 
@@ -107,7 +108,7 @@ fn of_dataset(runs: &[Entry]) -> Vec<String> {
         }
     }
     export.finish().unwrap();
-    let thresholds = Thresholds { relative: THRESHOLD, ..Thresholds::default() };
+    let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
     let compared = datasets::of_dataset(&dataset, "kernel_release", None, thresholds).unwrap();
     let mut lines = of_comparison(&compared.comparison);
     lines.extend(of_report(&page::of_comparison(&dataset, "kernel_release", &compared)));

@@ -1,6 +1,7 @@
 //! Fleets whose differences are known: hosts of different speed, runs that vary, and a change on some of the hosts.
 
 use crate::comparison::{Conclusion, Judgement};
+use crate::thresholds::REPORTED_CHANGE_OF_HOSTS;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -79,7 +80,7 @@ impl Fleet {
     }
 
     fn compared(self) -> HostsCompared {
-        let thresholds = Thresholds { relative: THRESHOLD, ..Thresholds::default() };
+        let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
         of_figures(&self.figures(), "kernel_release", None, thresholds).unwrap()
     }
 }

@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::setup::{Field, Setup};
 use crate::run::RunFacts;
+use crate::thresholds::EQUAL_HOST_SPEED;
 use capbench_model::figures::grouped;
 use capbench_model::running::CaptureFacts;
 use capbench_model::saved::SavedWork;
 use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
-
-/// Figures of the host's speed that differ by less than this share are equal.
-const SAME_SPEED: f64 = 0.05;
 
 /// How the note on noisy trials of a run ends.
 pub const NOISY: &str = "trials are noisy; its `findings` say why";
@@ -145,7 +143,7 @@ fn speed(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Option<String> {
     };
     let (before, after) = (of(then)?, of(now)?);
     let change = after / before - 1.0;
-    (change.abs() > SAME_SPEED).then(|| {
+    (change.abs() > EQUAL_HOST_SPEED).then(|| {
         format!(
             "the CPU itself took {before:.1} ns to verify a frame in A and {after:.1} ns in B ({:+.0} %), in a loop without any method: the host itself is faster or slower",
             change * 100.0
@@ -160,7 +158,7 @@ fn work(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<String> {
     let changed = before.iter().filter_map(|(work, before)| {
         let after = after.get(work)?;
         let change = after / before - 1.0;
-        (change.abs() > SAME_SPEED).then(|| {
+        (change.abs() > EQUAL_HOST_SPEED).then(|| {
             format!(
                 "work {work} was {} iterations of the wait loop for each frame in A and {} in B ({:+.0} %), as many as were found to \
                  take that long before the trials: on one CPU that is other work by the same name, and rates and costs follow it",

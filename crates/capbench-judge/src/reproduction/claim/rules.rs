@@ -11,6 +11,7 @@ use crate::reproduction::measured::{Limit, MeasuredSteps, Order, Seen, Select, S
 use crate::reproduction::{Answer, Judgement, Quantity};
 use crate::sweep::effects::{Appearance, Effect, EffectKind, effects};
 use crate::sweep::outcome::Swept;
+use crate::thresholds::ABSENT_EFFECT;
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]
@@ -239,9 +240,6 @@ impl Onset {
     }
 }
 
-/// An effect is absent if half of the published size is excluded: Dain's rise is by a fifth, his ring is behind by more.
-const EXCLUDED: f64 = 0.1;
-
 /// One of the effects, with these methods.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -291,10 +289,22 @@ impl Regimes {
 fn answer(appearance: Appearance) -> Answer {
     match appearance {
         Appearance::Appears => Answer::Holds,
-        Appearance::DoesNotAppear { excluded_above } if excluded_above <= EXCLUDED => Answer::Changed,
+        Appearance::DoesNotAppear { excluded_above } if excluded_above <= ABSENT_EFFECT => Answer::Changed,
         // A sweep without losses cannot show the effect, so it gives no answer about lossy loads.
         Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::Inconclusive => {
             Answer::Inconclusive
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_is_absent_if_a_tenth_is_excluded() {
+        for (excluded_above, expected) in [(0.08, Answer::Changed), (0.125, Answer::Inconclusive)] {
+            assert_eq!(answer(Appearance::DoesNotAppear { excluded_above }), expected, "{excluded_above}");
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::guards::{Guarded, Policy};
 use crate::rfc2544::{Extent, Suite, Test, Throughput};
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
-use capbench_judge::durations::OVERHEAD;
 use capbench_judge::rfc2544::{Found, NotTested};
 use capbench_judge::search::{Goal, MaximumSource, Reason, SearchPlan, Status, parse};
+use capbench_judge::thresholds::TRIAL_OVERHEAD;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::TrialResult;
 
@@ -53,7 +53,7 @@ fn run(suite: &Suite, path: SimulatedLaboratory) -> (Collected, Duration) {
 
 /// The time that it would have taken on a path where time passes.
 fn took(trials: &[TrialResult], idle: Duration) -> f64 {
-    let one = |trial: &TrialResult| trial.sending_s + trial.drain_s + OVERHEAD.as_secs_f64();
+    let one = |trial: &TrialResult| trial.sending_s + trial.drain_s + TRIAL_OVERHEAD.as_secs_f64();
     let guards = |trial: &TrialResult| -> f64 {
         let recovery = trial.guarding.as_ref().and_then(|guarding| guarding.recovery.as_ref());
         recovery.map_or(0.0, |recovery| recovery.probes.iter().map(one).sum())

@@ -307,3 +307,15 @@ fn the_line_rate_of_a_guarded_link_caps_the_self_test_and_refuses_what_is_above(
     assert_eq!((maximum.load_pps.get(), maximum.source), (500_000.0, MaximumSource::LineRate));
     assert_eq!(finished.outcome.ended, End::Complete);
 }
+
+#[test]
+fn goals_with_trials_below_a_minute_get_a_warning() {
+    for (seconds, is_short) in [(48, true), (75, false)] {
+        let mut plan = plan("ndr");
+        plan.goals[0].final_duration = Duration::from_secs(seconds);
+        plan.goals[0].duration_sum = plan.goals[0].duration_sum.max(Duration::from_secs(seconds));
+        let warnings = search::validate(&plan).unwrap();
+        let is_warned = warnings.iter().any(|text| text.contains("RFC 2544 section 24"));
+        assert_eq!(is_warned, is_short, "{seconds} s: {warnings:?}");
+    }
+}

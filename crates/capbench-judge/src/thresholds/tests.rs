@@ -1,0 +1,182 @@
+//! Decisions on both sides of their threshold. Each side is within a factor of 1.5, so that another threshold fails a test.
+
+use std::time::Duration;
+
+use capbench_frames::schedule::Step;
+use capbench_model::disturbance::{CoreSpeed, CpuDisturbance};
+use capbench_model::for_tests::{measured, profile};
+use capbench_model::loss_pattern::LossPattern;
+use capbench_model::trial::{Load, Phase, TrialResult};
+
+use crate::comparison::samples::{Fastest, unusable};
+use crate::recommendation::Cost;
+use crate::reproduction::measured::is_short;
+use crate::rfc2544::recovery::{Recovery, recovery};
+use crate::search::bound::{Bound, Losses, Moments, Trials};
+use crate::search::maximum::{SelfTest, Try};
+use crate::search::notation::preset;
+use crate::search::{GoalResult, Status};
+use crate::sweep::contrasts::{Evidence, Lead};
+use crate::sweep::outcome::Series;
+use crate::sweep::regimes::{Saturated, find};
+
+/// A trial of a second at 100,000 packets/s.
+fn trial(sent: u64, lost: u64) -> TrialResult {
+    let load = Load::Rate("100k".parse().unwrap());
+    let measured = measured(100_000, sent, sent - lost, lost);
+    measured.result(1, Phase::CommonLoad, &profile("packet-v3"), load, Duration::from_secs(1))
+}
+
+fn self_test(tries: &[(Option<f64>, f64)], paced_pps: f64) -> SelfTest {
+    let mut all = Vec::new();
+    for &(asked_pps, offered_pps) in tries {
+        all.push(Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none() });
+    }
+    SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries: all }
+}
+
+#[test]
+fn a_generator_needs_attention_if_it_is_slower_by_a_fifth() {
+    for (slower_pps, doubts) in [(840.0, 0), (750.0, 1)] {
+        assert_eq!(self_test(&[], slower_pps).doubts().len(), doubts, "{slower_pps} packets/s by plan");
+        let unpaced = self_test(&[(None, 1000.0), (None, slower_pps)], 1000.0);
+        assert_eq!(unpaced.doubts().len(), doubts, "{slower_pps} packets/s without a plan");
+    }
+}
+
+#[test]
+fn tries_that_differ_by_more_than_a_twentieth_show_the_host() {
+    for (second_pps, is_host) in [(945.0, false), (920.0, true)] {
+        let test = self_test(&[(Some(1000.0), 985.0), (Some(1000.0), second_pps)], 1000.0);
+        let doubts = test.doubts();
+        assert_eq!(doubts.iter().any(|doubt| doubt.contains("the host")), is_host, "{doubts:?}");
+    }
+}
+
+#[test]
+fn a_cost_with_a_large_error_is_a_range() {
+    for (app_error_ns, range) in [(20.0, (100.0, 100.0)), (31.0, (69.0, 131.0))] {
+        let cost = Cost {
+            app_ns: Some(100.0),
+            app_error_ns,
+            total_ns: None,
+            total_error_ns: 0.0,
+            trials: vec![1],
+            disturbed: false,
+        };
+        assert_eq!(cost.app_range(), Some(range));
+    }
+}
+
+#[test]
+fn a_trial_that_left_a_twentieth_unsent_is_not_compared() {
+    assert_eq!(unusable(&trial(96_000, 0)), None);
+    assert!(unusable(&trial(93_800, 0)).is_some());
+}
+
+#[test]
+fn a_cpu_has_one_of_four_paces() {
+    for (slowdown, pace) in [(1.0, 0), (1.1, 1), (1.2, 2), (1.4, 3)] {
+        let mut trial = trial(100_000, 0);
+        let speed = CoreSpeed { before_ns: slowdown, after_ns: slowdown, fastest_ns: 1.0 };
+        let cpu = trial.profile.cpus.application;
+        trial.disturbance.cpus =
+            vec![CpuDisturbance { cpu, core_speed: Some(speed), ..CpuDisturbance::default() }];
+        assert_eq!(Fastest::of([&trial]).pace(&trial).number(), pace, "{slowdown} times as long");
+    }
+}
+
+#[test]
+fn a_path_recovered_if_a_tenth_of_the_time_is_quiet() {
+    let rate = "1k".parse().unwrap();
+    // A second before the change and a second after it.
+    let step = Step { before: rate, at: Duration::from_secs(1), after: rate };
+    for (last_lost, is_recovered) in [(1875, true), (1920, false)] {
+        let trial = TrialResult {
+            sent: 2000,
+            loss_pattern: Some(LossPattern {
+                last_lost: Some(last_lost),
+                ..LossPattern::in_windows(2000, 10, 20, 1)
+            }),
+            ..trial(2000, 10)
+        };
+        let found = recovery(&trial, &step);
+        assert_eq!(matches!(found, Recovery::Recovered { .. }), is_recovered, "{found:?}");
+    }
+}
+
+#[test]
+fn a_trial_without_inspection_is_an_overload_from_one_percent_on() {
+    for (lost, is_overloaded) in [(800, false), (1250, true)] {
+        let trial = TrialResult { loss_pattern: None, ..trial(100_000, lost) };
+        let trials = [trial];
+        assert_eq!(Trials::new(&trials, 1).is_overloaded(&trials[0]), is_overloaded, "{lost} lost frames");
+    }
+}
+
+#[test]
+fn moments_with_loss_are_stalls_in_less_than_a_quarter_of_the_windows() {
+    for (lossy_windows, are_stalls) in [(20, true), (30, false)] {
+        let moments = Moments { windows: 100, lossy_windows, ..Moments::default() };
+        let losses = Losses { lost: Vec::new(), most_of_a_trial: 0.01, moments: Some(moments) };
+        let upper = Bound {
+            intended_pps: 1e6,
+            achieved_pps: 1e6,
+            seconds: 10.0,
+            trials: vec![1],
+            high_loss: None,
+            losses: Some(losses),
+            backlogged: None,
+            disturbed: Vec::new(),
+        };
+        let result = GoalResult {
+            goal: preset("ndr").unwrap().remove(0),
+            status: Status::Irregular,
+            reason: None,
+            lower: None,
+            upper: Some(upper),
+            relative_width: None,
+            conditional_throughput_pps: None,
+            so_far: None,
+            apart: None,
+            limit: None,
+        };
+        assert_eq!(result.stalls().is_some(), are_stalls, "{lossy_windows} of 100 windows");
+    }
+}
+
+#[test]
+fn rates_that_differ_by_a_hundredth_are_equal() {
+    let series: Series =
+        serde_json::from_value(serde_json::json!({"method": "recv", "readings": []})).unwrap();
+    for (gain, is_notable) in [(8.0, false), (12.5, true)] {
+        let evidence = Evidence { by_chance: 0.001, comparisons: 1 };
+        let lead = Lead { ahead: &series, behind: &series, points: Vec::new(), gain, most: 1000.0, evidence };
+        assert_eq!(lead.is_notable(), is_notable, "{gain} of 1000");
+    }
+}
+
+#[test]
+fn a_reproduced_load_is_reached_by_99_percent() {
+    assert!(is_short(&trial(98_000, 0)));
+    assert!(!is_short(&trial(99_500, 0)));
+}
+
+/// Eleven points without noise, with this slope; the requested one is 1 ns.
+fn is_slope_fitted(step: f64, slope: f64) -> bool {
+    let mut points = Vec::new();
+    for nth in 0..11 {
+        let work = step * f64::from(nth);
+        points.push(Saturated { work, time_ns: 1000.0 + slope * work, spread_ns: 0.0 });
+    }
+    find(&points, Some(1.0)).unwrap().unit.is_fitted
+}
+
+#[test]
+fn work_is_slower_than_requested_from_a_twentieth_or_four_errors_on() {
+    assert!(!is_slope_fitted(100.0, 1.04));
+    assert!(is_slope_fitted(100.0, 1.0625));
+    // The error of the slope is a twentieth here.
+    assert!(!is_slope_fitted(10.0, 1.16));
+    assert!(is_slope_fitted(10.0, 1.25));
+}
