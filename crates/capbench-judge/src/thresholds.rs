@@ -304,4 +304,37 @@ thresholds! {
     REPEATS_RESERVE: f64 = 0.1, "of the time", "chosen";
     /// Time of a trial besides sending: opening rings, draining, reading counters.
     TRIAL_OVERHEAD: Duration = Duration::from_millis(250), "time", "chosen";
+
+    // What a run shows.
+    /// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.
+    CLEARLY_BUSY_FACTOR: f64 = 1.2, "times one CPU", "chosen";
+    /// A rate that is known less precisely is only a lower bound.
+    LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "chosen";
+    /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
+    DECIDING_VISITS: u32 = 6, "visits", "sign test: 2 x 0.5^6 = 0.031";
+    /// Loads of one rate differ by less than one frame: by up to this share.
+    EQUAL_THROUGHPUT_LOADS: f64 = 1e-3, "of the load", "chosen";
+    /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt, and of the
+    /// planned time from which on it was cut short.
+    NOTED_SOAK_SHARE: f64 = 1e-3, "of the frames, or of the planned time", "chosen";
+    /// A buffer that grows by less than this share of the growth of the ring has another limit.
+    BUFFER_FOLLOWS_RING: f64 = 0.5, "of the ring's growth", "chosen";
+    /// Costs that differ by less than this share are equal: the kernel's clock is coarser.
+    EQUAL_SWEEP_COSTS: f64 = 0.05, "of the higher cost", "resolution of the kernel's clock";
+    /// A quantity that changes by this factor between two plateaus is reported with the change.
+    CHANGED_QUANTITY_FACTOR: f64 = 1.5, "times", "chosen";
+    /// A place whose share of the loss changes by this much is reported with the change.
+    MOVED_LOSS_SHARE: f64 = 0.25, "of the loss", "chosen";
+    /// A drop of the delivered rate by less than this share of the higher rate does not count.
+    FALLING_RATE: f64 = 0.05, "of the higher rate", "chosen";
+    /// Shares of members that differ by less are equal.
+    EQUAL_MEMBER_SHARES: f64 = 0.01, "of the frames", "chosen";
+    /// The worst 100 ms and the worst flow are facts if they lost this many times the mean share.
+    NOTABLE_LOSS_FACTOR: f64 = 3.0, "times the share of the trial", "chosen";
+    /// They must also have lost this many frames: among few frames, some flow is always unlucky.
+    NOTABLE_LOST_FRAMES: u64 = 100, "frames", "chosen";
+    /// In trials of fewer windows the start cannot be distinguished from the rest.
+    START_WINDOWS: u64 = 5, "windows of 100 ms", "chosen";
+    /// Loss is at the start if this share of it is in the first 100 ms.
+    LOSS_AT_START: f64 = 0.9, "of the lost frames", "chosen";
 }

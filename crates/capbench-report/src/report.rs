@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use capbench_judge::comparison::Comparison;
+use capbench_judge::finding::Finding as Fact;
 use capbench_judge::finding::comparison;
 use capbench_judge::search::End;
 use capbench_results::{Finding, Results};
@@ -51,7 +52,7 @@ pub fn report(run: &Run) -> Report {
     let mut findings: Vec<Sentence> = answers.collect();
     let mut details = Vec::new();
     for finding in found.filter(|finding| !is_claim(finding)) {
-        if is_detail(&finding) {
+        if finding.fact.as_ref().is_some_and(Fact::is_detail) {
             details.push(findings.len());
         }
         findings.push(said(finding, &verdict.text));
@@ -157,17 +158,6 @@ fn subtitle(run: &Run) -> String {
         naming::many(environment.cpus_online as u64, "CPU", "CPUs"),
         environment.capbench_version
     )
-}
-
-/// How findings of a soak begin that only give details of the caveat on noise.
-const DETAILS_OF_SOAK: [&str; 2] = ["Noisy: ", "Further reasons of noise "];
-
-/// Whether a finding only gives details of the caveat on noise.
-fn is_detail(finding: &Finding) -> bool {
-    match &finding.fact {
-        Some(fact) => fact.is_detail(),
-        None => DETAILS_OF_SOAK.iter().any(|beginning| finding.text.starts_with(beginning)),
-    }
 }
 
 /// A finding with its scene, unless the verdict begins with that.

@@ -1,20 +1,15 @@
 //! Facts about the loss patterns of trials.
 
+use crate::thresholds::LOSS_AT_START;
+use crate::thresholds::NOTABLE_LOSS_FACTOR;
+use crate::thresholds::NOTABLE_LOST_FRAMES;
+use crate::thresholds::START_WINDOWS;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
-
-/// The worst 100 ms and the worst flow are facts if they lost this many times the mean share.
-const NOTABLE: f64 = 3.0;
-/// They must also have lost this many frames: among few frames, some flow is always unlucky.
-const LEAST: u64 = 100;
-/// In trials shorter than this many times 100 ms the start cannot be distinguished from the rest.
-const WINDOWS: u64 = 5;
-/// Loss is at the start if this share of it is in the first 100 ms.
-const AT_START: f64 = 0.9;
 
 /// A pattern of the loss of one trial, or of several together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -110,7 +105,7 @@ pub fn find(trials: &[TrialResult]) -> Vec<Found> {
 /// Loss at the start, which looks like a lack of capacity but is not.
 fn at_start(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFinding> {
     let share = shape.lost_at_start as f64 / shape.lost as f64;
-    if shape.windows < WINDOWS || shape.lost < LEAST || share < AT_START {
+    if shape.windows < START_WINDOWS || shape.lost < NOTABLE_LOST_FRAMES || share < LOSS_AT_START {
         return None;
     }
     Some(LossPatternFinding::AtStart {
@@ -122,8 +117,8 @@ fn at_start(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFindi
 }
 
 fn worst_window(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFinding> {
-    let worst = shape.worst_window.filter(|worst| worst.lost >= LEAST)?;
-    if worst.loss_ratio() < NOTABLE * shape.loss_ratio() {
+    let worst = shape.worst_window.filter(|worst| worst.lost >= NOTABLE_LOST_FRAMES)?;
+    if worst.loss_ratio() < NOTABLE_LOSS_FACTOR * shape.loss_ratio() {
         return None;
     }
     Some(LossPatternFinding::WorstWindow {
@@ -139,9 +134,9 @@ fn worst_window(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternF
 
 fn worst_flow(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFinding> {
     let flows = shape.flows.as_ref()?;
-    let worst = flows.worst.first().filter(|worst| worst.lost >= LEAST && worst.sent > 0)?;
+    let worst = flows.worst.first().filter(|worst| worst.lost >= NOTABLE_LOST_FRAMES && worst.sent > 0)?;
     let loss_ratio = worst.lost as f64 / worst.sent as f64;
-    if loss_ratio < NOTABLE * shape.loss_ratio() {
+    if loss_ratio < NOTABLE_LOSS_FACTOR * shape.loss_ratio() {
         return None;
     }
     Some(LossPatternFinding::WorstFlow {

@@ -67,6 +67,7 @@ impl Finding {
     pub fn is_detail(&self) -> bool {
         match self {
             Self::Trials(fact) => fact.is_detail(),
+            Self::Soak(fact) => fact.is_detail(),
             _ => false,
         }
     }

@@ -1,14 +1,12 @@
 //! Facts about reproductions: the answers to the claims of publications, and what answers the open ones.
 
+use crate::thresholds::DECIDING_VISITS;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
 use crate::durations::time_again;
 use crate::reproduction::{Answer, Judgement, Reproduction};
-
-/// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
-const DECIDING: u32 = 6;
 
 /// A fact about a publication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -159,9 +157,9 @@ fn more_visits(
             open.extend(claim.trials.iter().copied());
         }
     }
-    let visits = most.filter(|visits| *visits < DECIDING)?;
+    let visits = most.filter(|visits| *visits < DECIDING_VISITS)?;
     let seconds = seconds_with_visits(reproductions, trials);
-    Some(ReproductionAnswer::MoreVisits { visits, needed: DECIDING, seconds, trials: open })
+    Some(ReproductionAnswer::MoreVisits { visits, needed: DECIDING_VISITS, seconds, trials: open })
 }
 
 /// The time of the same run with enough visits, by the trials of this one.
@@ -170,7 +168,7 @@ fn seconds_with_visits(reproductions: &[Reproduction], trials: &[TrialResult]) -
     for reproduction in reproductions {
         let time = time_again(trials.iter().filter(|trial| reproduction.trials.contains(&trial.number)));
         let visits = reproduction.findings.iter().filter_map(|claim| claim.visits).max().unwrap_or(1);
-        seconds += time.as_secs_f64() * f64::from(DECIDING) / f64::from(visits.max(1));
+        seconds += time.as_secs_f64() * f64::from(DECIDING_VISITS) / f64::from(visits.max(1));
     }
     seconds
 }

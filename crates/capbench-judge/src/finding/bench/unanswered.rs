@@ -1,5 +1,7 @@
 //! Why no method can be named.
 
+use crate::thresholds::CLEARLY_BUSY_FACTOR;
+use crate::thresholds::TESTED_LOAD_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -9,11 +11,6 @@ use crate::finding::Found;
 use crate::limit::Limit;
 use crate::recommendation::{Conclusion, Question, Ranking};
 use crate::run::RunFacts;
-
-/// Share of a load that the generator must send to test it.
-const SENT: f64 = 0.95;
-/// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.
-const CLEARLY: f64 = 1.2;
 
 /// The invalid trials; `None` if there are none.
 pub(super) fn invalid(run: &RunFacts<'_>) -> Option<Found> {
@@ -34,7 +31,7 @@ pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_
     }
     let sent_pps = trials.iter().map(|trial| trial.offered_pps).fold(0.0, f64::max);
     let because = match question {
-        Question::CheapestAt { pps } if sent_pps < pps * SENT => {
+        Question::CheapestAt { pps } if sent_pps < pps * TESTED_LOAD_SHARE => {
             NoAnswerBecause::NotSent { asked_pps: pps, sent_pps }
         }
         Question::CheapestAt { pps } => NoAnswerBecause::NotSustained { asked_pps: pps },
@@ -60,7 +57,8 @@ pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>)
     if let Some(ns_per_packet) = work_ns.filter(|ns| ns * pps > 1e9) {
         return Some(BenchVerdict::NoTime { asked_pps: pps, time_of: TimeOfThread::Work, ns_per_packet });
     }
-    let ns_per_packet = least_application_ns(ranking, run).filter(|ns| ns * pps > CLEARLY * 1e9)?;
+    let ns_per_packet =
+        least_application_ns(ranking, run).filter(|ns| ns * pps > CLEARLY_BUSY_FACTOR * 1e9)?;
     Some(BenchVerdict::NoTime { asked_pps: pps, time_of: TimeOfThread::Application, ns_per_packet })
 }
 

@@ -1,5 +1,6 @@
 //! Which method to use.
 
+use crate::thresholds::LOWER_BOUND_PRECISION;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use serde::{Deserialize, Serialize};
@@ -8,9 +9,6 @@ use super::costs::{NsRange, app_time};
 use super::pauses::Paused;
 use super::{Ranked, Ranking};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
-
-/// A rate that is known less precisely is only a lower bound.
-const COARSE: f64 = 0.25;
 
 /// Which method to use, or why none can be named.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -257,7 +255,7 @@ fn highest(sustained: &Sustained) -> SustainedRate {
     let Some(pps) = sustained.lower_pps else { return SustainedRate::None };
     match sustained.precision {
         Some(precision_ratio)
-            if precision_ratio <= COARSE && sustained.status == SustainedStatus::Between =>
+            if precision_ratio <= LOWER_BOUND_PRECISION && sustained.status == SustainedStatus::Between =>
         {
             SustainedRate::Limit { pps, precision_ratio }
         }

@@ -8,15 +8,13 @@ mod test_fact;
 
 pub use test_fact::{LossAtLoad, TestFact, Way};
 
+use crate::thresholds::EQUAL_THROUGHPUT_LOADS;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
 
 use super::search::SetUp;
 use crate::rfc2544::{Found, Tested};
 use crate::search::{GoalResult, Reason, SearchOutcome, Status};
-
-/// Loads of one rate differ by less than one frame: by up to this share.
-const SAME_LOAD: f64 = 1e-3;
 
 /// A throughput, and a trial of another test that lost frames at or below it.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +36,7 @@ impl Contradiction {
         let mut worst: Option<&TrialResult> = None;
         for trial in trials {
             let is_lossy = trial.verdict != Verdict::Invalid && trial.lost() > 0;
-            let is_below = trial.offered_pps <= lower.achieved_pps * (1.0 + SAME_LOAD);
+            let is_below = trial.offered_pps <= lower.achieved_pps * (1.0 + EQUAL_THROUGHPUT_LOADS);
             if !is_lossy || !is_below || !is_of_other_test(trial, search) {
                 continue;
             }

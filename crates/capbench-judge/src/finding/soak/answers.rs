@@ -6,8 +6,8 @@ use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult};
 
-use super::NOTED;
 use crate::soak::record::{Interval, LossEvent, SoakRecord};
+use crate::thresholds::NOTED_SOAK_SHARE;
 
 /// An answer to the question of a soak.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +83,7 @@ impl SoakSetUp {
 /// The answers, the verdict first.
 pub fn answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     let Some(whole) = &record.whole else { return Vec::new() };
-    let is_cut = whole.sending_s < record.planned_s * (1.0 - NOTED);
+    let is_cut = whole.sending_s < record.planned_s * (1.0 - NOTED_SOAK_SHARE);
     let mut answers = vec![SoakAnswer::Loss {
         set_up: record.kept.first().map(SoakSetUp::of_trial),
         lost: whole.lost(),
@@ -118,8 +118,8 @@ fn when_lost(record: &SoakRecord, whole: &Interval) -> SoakAnswer {
 }
 
 fn doubts(record: &SoakRecord, whole: &Interval) -> Option<SoakAnswer> {
-    let unsent_ratio = Some(record.unsent_ratio()).filter(|ratio| *ratio > NOTED);
-    let buffered_ratio = Some(record.untaken_ratio()).filter(|ratio| *ratio > NOTED);
+    let unsent_ratio = Some(record.unsent_ratio()).filter(|ratio| *ratio > NOTED_SOAK_SHARE);
+    let buffered_ratio = Some(record.untaken_ratio()).filter(|ratio| *ratio > NOTED_SOAK_SHARE);
     let unexplained = Some(whole.counts.unexplained).filter(|packets| *packets != 0);
     let invalid_segments = whole.invalid;
     let is_clear = unsent_ratio.is_none() && buffered_ratio.is_none() && unexplained.is_none();

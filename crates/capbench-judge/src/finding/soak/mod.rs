@@ -10,14 +10,11 @@ mod tests;
 
 pub use answers::{SoakAnswer, SoakSetUp, answers};
 
+use crate::thresholds::NOTED_SOAK_SHARE;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
 use crate::soak::record::{Interval, SoakRecord};
-
-/// Share of the frames from which on unsent or buffered frames put the result in doubt, and of the planned time from which on
-/// the soak was cut short.
-const NOTED: f64 = 1e-3;
 
 /// A fact about a soak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -101,6 +98,13 @@ pub enum SoakFinding {
     },
 }
 
+impl SoakFinding {
+    /// Whether it only gives details of the caveat on noise.
+    pub fn is_detail(&self) -> bool {
+        matches!(self, Self::Noisy { .. } | Self::FurtherNoise { .. })
+    }
+}
+
 /// All facts about a soak.
 pub fn find(record: &SoakRecord) -> Vec<Found> {
     let Some(whole) = &record.whole else { return Vec::new() };
@@ -127,7 +131,7 @@ pub fn find(record: &SoakRecord) -> Vec<Found> {
         });
     }
     let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
-    if unsent > 0 && record.unsent_ratio() <= NOTED {
+    if unsent > 0 && record.unsent_ratio() <= NOTED_SOAK_SHARE {
         facts.push(SoakFinding::FewUnsent { unsent, intended: whole.counts.intended });
     }
     facts.push(explained(whole));

@@ -1,13 +1,11 @@
 //! What a report of a sweep says first: up to where methods keep up, the longest bursts, the most that is read.
 
+use crate::thresholds::UNSENT_SHARE;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 
 use super::point::SweepPoint;
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, SweepScene, Swept, numbers};
-
-/// A load is sent if up to one of this many intended frames is missing.
-const UNSENT_PART: u64 = 20;
 
 /// A series, with the sweep that it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +107,7 @@ fn kept_points(
 fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
     let sent = swept.of(reading).filter(|trial| {
         let missing = trial.intended.saturating_sub(trial.sent);
-        missing * UNSENT_PART <= trial.intended
+        missing as f64 <= UNSENT_SHARE * trial.intended as f64
     });
     2 * sent.count() >= reading.trials.len()
 }

@@ -1,5 +1,6 @@
 //! Facts about the longest bursts without loss, by ring size, and what limits their growth.
 
+use crate::thresholds::BUFFER_FOLLOWS_RING;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use serde::{Deserialize, Serialize};
@@ -11,9 +12,6 @@ use crate::finding::Found;
 use crate::sweep::Analysis;
 use crate::sweep::back_to_back::BackToBack;
 use crate::sweep::outcome::{Reading, Series, Swept};
-
-/// A buffer that grows by less than this share of the ring's growth has another limit.
-const KEEPS_UP: f64 = 0.5;
 
 /// The longest bursts without loss over the axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -181,7 +179,7 @@ fn growth(swept: &Swept<'_>, with_burst: &[Measured<'_>]) -> Option<BufferGrowth
         let [before, after] = step else { continue };
         let smaller_ring = ring_size(swept, before)?;
         let larger_ring = ring_size(swept, after)?;
-        let least_growth = 1.0 + KEEPS_UP * (larger_ring / smaller_ring - 1.0);
+        let least_growth = 1.0 + BUFFER_FOLLOWS_RING * (larger_ring / smaller_ring - 1.0);
         let frames_before = before.test.mean_frames.unwrap_or_default();
         let frames_after = after.test.mean_frames.unwrap_or_default();
         if frames_after >= frames_before * least_growth {

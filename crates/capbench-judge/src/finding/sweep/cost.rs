@@ -1,5 +1,7 @@
 //! Facts about what a packet costs besides the work, in a sweep of work.
 
+use crate::thresholds::CHANGED_QUANTITY_FACTOR;
+use crate::thresholds::MOVED_LOSS_SHARE;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
@@ -10,11 +12,6 @@ use crate::finding::Found;
 use crate::sweep::contrasts::Evidence;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 use crate::sweep::regimes::{CostRegimes, Plateau, Regimes, cost_regimes};
-
-/// A quantity that changes by this factor between two plateaus is reported with the change.
-const NOTABLE: f64 = 1.5;
-/// A place whose share of the loss changes by this much is reported with the change.
-const MOVED: f64 = 0.25;
 
 /// Points at which the kernel's receive work is the limit: they do not show the application's cost per packet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -260,7 +257,7 @@ impl TwoRegimes<'_> {
     fn notable_factor(&self, quantity: fn(&TrialResult) -> Option<f64>) -> Option<BeforeAndAfter> {
         let before = mean(self.before, |reading| self.swept.median(reading, quantity))?;
         let after = mean(self.after, |reading| self.swept.median(reading, quantity))?;
-        let is_notable = before.max(after) > NOTABLE * before.min(after);
+        let is_notable = before.max(after) > CHANGED_QUANTITY_FACTOR * before.min(after);
         is_notable.then_some(BeforeAndAfter { before, after })
     }
 
@@ -268,7 +265,7 @@ impl TwoRegimes<'_> {
     fn notable_share_of_loss(&self, place: Place) -> Option<BeforeAndAfter> {
         let before = mean(self.before, |reading| share_of_loss(reading, place))?;
         let after = mean(self.after, |reading| share_of_loss(reading, place))?;
-        ((before - after).abs() > MOVED).then_some(BeforeAndAfter { before, after })
+        ((before - after).abs() > MOVED_LOSS_SHARE).then_some(BeforeAndAfter { before, after })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The fact that more load delivers fewer packets.
 
+use crate::thresholds::FALLING_RATE;
 use serde::{Deserialize, Serialize};
 
 use super::point::{SweepPoint, SweepSeries};
@@ -7,9 +8,6 @@ use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::sweep::contrasts::{Evidence, Rises};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
-
-/// A drop of the delivered rate by less than this share of the higher rate does not count.
-const FALLS: f64 = 0.05;
 
 /// A higher load at which fewer packets are delivered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -32,7 +30,7 @@ pub struct LivelockFound {
 pub(super) fn livelock(swept: &Swept<'_>, series: &Series) -> Option<Found> {
     // A value that falls with the load rises with its sign reversed.
     let rises = Rises::of(swept, &series.readings, |trial| -trial.delivered_pps);
-    let fall = rises.largest(|rise| rise.gain > FALLS * highest_pps(rise.low))?;
+    let fall = rises.largest(|rise| rise.gain > FALLING_RATE * highest_pps(rise.low))?;
     let peak = fall.low.iter().max_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
     let lowest = fall.high.iter().min_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
     let fact = LivelockFound {

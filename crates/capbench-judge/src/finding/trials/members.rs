@@ -1,5 +1,6 @@
 //! Trials of several members: how evenly they shared the frames, and whether flows stayed together.
 
+use crate::thresholds::EQUAL_MEMBER_SHARES;
 use capbench_model::members::{FanoutMode, Member, Members, imbalance};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
@@ -8,9 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{TrialFinding, found, numbers};
 use crate::finding::Found;
-
-/// Shares that differ by less are equal.
-const EVEN: f64 = 0.01;
 
 /// How evenly members shared the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -60,7 +58,7 @@ pub(super) fn find(trials: &[TrialResult]) -> Vec<Found> {
 fn shares(method: &SavedMethod, trials: &[&TrialResult]) -> SharesOfMembers {
     let excesses = trials.iter().filter_map(|trial| imbalance(&trial.members));
     let busiest_excess_ratio = excesses.fold(0.0, f64::max);
-    if busiest_excess_ratio < EVEN {
+    if busiest_excess_ratio < EQUAL_MEMBER_SHARES {
         return SharesOfMembers::Equal;
     }
     SharesOfMembers::Unequal { busiest_excess_ratio, cause: cause(method, trials) }

@@ -1,12 +1,10 @@
 //! The costs of methods that keep up, and which of them are proven to be lower.
 
+use crate::thresholds::EQUAL_SWEEP_COSTS;
 use std::ptr;
 
 use crate::sweep::contrasts::{Evidence, Lead};
 use crate::sweep::outcome::{Reading, Series, SweepScene, Swept};
-
-/// Costs that differ by less than this share are equal: the kernel's clock is coarser.
-pub(super) const SAME: f64 = 0.05;
 
 /// A method that keeps up at a point, with its cost there.
 #[derive(Clone, Copy)]
@@ -81,7 +79,7 @@ impl<'r> Costs<'_, 'r> {
         dearer: &Candidate<'r>,
         counts: impl Fn(&Lead<'r>) -> bool,
     ) -> Option<Evidence> {
-        if dearer.ns_per_packet - cheaper.ns_per_packet <= SAME * dearer.ns_per_packet {
+        if dearer.ns_per_packet - cheaper.ns_per_packet <= EQUAL_SWEEP_COSTS * dearer.ns_per_packet {
             return None;
         }
         let leads = self.leads.iter().filter(|lead| {

@@ -4,13 +4,14 @@ use std::ptr;
 
 use capbench_model::saved::SavedMethod;
 
-use super::costs::{Candidate, Costs, SAME};
+use super::costs::{Candidate, Costs};
 use super::{CheapestRing, RingCost};
 use crate::finding::Found;
 use crate::finding::sweep::point::SweepPoint;
 use crate::finding::sweep::{SweepFinding, found};
 use crate::sweep::contrasts::Evidence;
 use crate::sweep::outcome::numbers;
+use crate::thresholds::EQUAL_SWEEP_COSTS;
 
 /// The cheapest pair of method and ring; `None` if no pair keeps up.
 pub(super) fn cheapest_ring(costs: &Costs<'_, '_>) -> Option<Found> {
@@ -19,7 +20,7 @@ pub(super) fn cheapest_ring(costs: &Costs<'_, '_>) -> Option<Found> {
     let proof = proof(costs, &candidates, first);
     let alike = candidates
         .iter()
-        .filter(|other| other.ns_per_packet - first.ns_per_packet <= SAME * other.ns_per_packet);
+        .filter(|other| other.ns_per_packet - first.ns_per_packet <= EQUAL_SWEEP_COSTS * other.ns_per_packet);
     let smallest = alike.min_by_key(|candidate| candidate.reading.point);
     let fact = CheapestRing {
         scene: costs.placement_and_load(),
