@@ -124,6 +124,13 @@ impl MethodSpec {
         &self.settings
     }
 
+    /// The names of all settings that the user wrote, `members` and `fanout` last.
+    pub fn all_settings(&self) -> impl Iterator<Item = &str> {
+        let members = self.members.map(|_| MEMBERS);
+        let fanout = self.fanout.map(|_| FANOUT);
+        self.settings.iter().map(|setting| setting.name.as_str()).chain(members).chain(fanout)
+    }
+
     /// How many threads share the method's frames; `None` without the setting.
     pub fn member_count(&self) -> Option<NonZeroU16> {
         self.members

@@ -118,8 +118,8 @@ impl Programs {
             )
             .into());
         }
-        if let Some(setting) = spec.settings().first() {
-            return Err(refuse(format!("a program has no setting \"{}\"", setting.name)).into());
+        if let Some(setting) = spec.all_settings().next() {
+            return Err(refuse(format!("a program has no setting \"{setting}\"")).into());
         }
         self.rows.iter().find(|program| program.name == name).ok_or_else(|| {
             let known: Vec<_> = self.rows.iter().map(|program| program.name.as_str()).collect();

@@ -43,13 +43,7 @@ pub enum RecordedError {
     /// Its snapshot length cuts off the part by which frames are recognised.
     #[error("cannot be verified: {0}")]
     SnapLength(#[from] FrameError),
-    /// It describes more interfaces than are kept in memory.
-    #[error("cannot be verified: it has more than {MOST_INTERFACES} interfaces")]
-    Interfaces,
 }
-
-/// Interfaces of a file. Each takes about 450 octets of memory, and 20 in the file.
-const MOST_INTERFACES: usize = 1 << 16;
 
 /// The readable part of a file.
 #[derive(Debug)]
@@ -262,9 +256,6 @@ impl Recorded {
     }
 
     fn describe(&mut self, number: usize, read: &ReadInterface) -> Result<(), RecordedError> {
-        if number >= MOST_INTERFACES {
-            return Err(RecordedError::Interfaces);
-        }
         let snap = Some(read.snap).filter(|snap| *snap > 0);
         if self.interfaces.len() <= number {
             self.interfaces.resize_with(number + 1, RecordedInterface::default);
@@ -379,29 +370,5 @@ impl Look {
             }
         }
         Found::Foreign
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use capbench_frames::{FrameLayout, TrialId};
-
-    use super::{MOST_INTERFACES, Recorded, RecordedError};
-
-    /// A section header and so many descriptions of interfaces.
-    fn with_interfaces(count: usize) -> Vec<u8> {
-        let header = [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28].map(u32::to_le_bytes);
-        let description = [1, 20, 1, 0, 20].map(u32::to_le_bytes);
-        [header.as_flattened(), &description.as_flattened().repeat(count)].concat()
-    }
-
-    #[test]
-    fn more_interfaces_than_memory_is_meant_for_are_refused() {
-        for (count, is_refused) in [(MOST_INTERFACES, false), (MOST_INTERFACES + 1, true)] {
-            let mut recorded = Recorded::new(&[TrialId(1)], FrameLayout::default(), false);
-            let read = recorded.read(&with_interfaces(count)[..]);
-            assert_eq!(matches!(read.failure, Some(RecordedError::Interfaces)), is_refused, "{read:?}");
-            assert_eq!(recorded.interfaces().len(), MOST_INTERFACES);
-        }
     }
 }
