@@ -38,6 +38,15 @@ class AttachedProgram(TypedDict):
     """The interface."""
 
 
+class Attempt(TypedDict):
+    """A discarded attempt at a trial."""
+
+    method: str
+    """Its method."""
+    trial: int
+    """Its number."""
+
+
 AxisKind: TypeAlias = Literal['work', 'size', 'ring', 'placement', 'load', 'coalesce', 'members']
 """The varied parameter."""
 
@@ -53,6 +62,15 @@ class Backlogged(TypedDict):
 
 Because: TypeAlias = Literal['only_one', 'rate', 'application_time', 'total_time', 'privilege', 'equal']
 """Why a method is recommended and not the next one."""
+
+
+class BeforeAndAfter(TypedDict):
+    """A quantity in two neighbouring regimes."""
+
+    after: float
+    """In the second one."""
+    before: float
+    """In the first one."""
 
 
 class Benchmark(TypedDict):
@@ -81,6 +99,12 @@ Bucket = TypedDict(
         'from': int,
     },
 )
+
+
+class BufferGrowthAtEveryStep(TypedDict):
+    """At every step."""
+
+    what: Literal['at_every_step']
 
 
 class Buffered(TypedDict):
@@ -176,6 +200,71 @@ class ClockDrift(TypedDict):
     """Duration of system suspend, in nanoseconds."""
 
 
+class CoarserBounds(TypedDict):
+    """Bounds of a target that requires less trial time than the goal."""
+
+    lower_pps: float
+    """The load that the lower bound offered, frames per second."""
+    relative_width: float
+    """Their distance as a share of the upper one."""
+    seconds_per_load: float
+    """Maximum trial time that decides a load, in seconds."""
+    upper_pps: float
+    """The intended load of the upper bound, frames per second."""
+
+
+ComparedTime: TypeAlias = Literal['application', 'total']
+"""The CPU time by which methods are compared."""
+
+
+class ComparisonOutcomeDisturbed(TypedDict):
+    """Nothing: the host disturbed most trials of a run."""
+
+    known: Literal['disturbed']
+
+
+class ComparisonOutcomeDamaged(TypedDict):
+    """Nothing: the file of a run was damaged or changed."""
+
+    known: Literal['damaged']
+
+
+class ComparisonOutcomeTooFewRuns(TypedDict):
+    """Nothing: there are too few runs of the same hosts."""
+
+    known: Literal['too_few_runs']
+
+
+class ComparisonOutcomeTooFewTrials(TypedDict):
+    """Nothing: there are too few trials."""
+
+    known: Literal['too_few_trials']
+
+
+class ComparisonOutcomeJudged(TypedDict):
+    """Numbers of figures by what is known of them."""
+
+    below_threshold: int
+    """Figures that changed by less than the threshold."""
+    better: int
+    """Figures that are better."""
+    known: Literal['judged']
+    may_be_worse: int
+    """Figures that show no difference, but may be worse."""
+    more_trials_decide: bool
+    """Whether more trials in both runs decide those."""
+    not_worse: int
+    """Figures that show no difference, and are not worse by more than the threshold."""
+    too_few_trials: int
+    """Figures with too few trials."""
+    worse: int
+    """Figures that are worse."""
+
+
+ComparisonOutcome: TypeAlias = ComparisonOutcomeDisturbed | ComparisonOutcomeDamaged | ComparisonOutcomeTooFewRuns | ComparisonOutcomeTooFewTrials | ComparisonOutcomeJudged
+"""What follows from a comparison."""
+
+
 class ConclusionUse(TypedDict):
     """Use this method."""
 
@@ -257,6 +346,15 @@ class Cost(TypedDict):
     """Numbers of the trials."""
 
 
+class CostParts(TypedDict):
+    """The two deciding costs: the kernel's, for every frame that arrives, and the application's, only for delivered frames. A ring reduces the latter and can raise the former."""
+
+    app_ns_per_packet: float
+    """The application's time for a delivered frame, work included, nanoseconds."""
+    kernel_ns_per_packet: float
+    """The kernel's time for a frame that arrives, nanoseconds."""
+
+
 class CpuAccount(TypedDict):
     """CPU time of a trial. Absent if the platform cannot measure it."""
 
@@ -321,6 +419,17 @@ class Cpus(TypedDict):
     """Where the kernel was to do its receive work."""
 
 
+class CrossingCosts(TypedDict):
+    """The costs of two methods at the point at which one overtakes the other."""
+
+    first: CostParts
+    """Of the method that was ahead first."""
+    kernel_pays_for_lost: bool
+    """Whether they explain the crossing: the first one costs the application less and the kernel more, and the kernel pays for lost frames, too."""
+    other: CostParts
+    """Of the other one."""
+
+
 class Departed(TypedDict):
     """When the frames of a trial had left for the link. The last frame leaves later than the generator passes it to the kernel."""
 
@@ -328,6 +437,15 @@ class Departed(TypedDict):
     """Seconds from the start of sending until all frames but `under_way` had left."""
     under_way: int
     """Frames that may still have been in queues."""
+
+
+class DisturbedTrials(TypedDict):
+    """Trials that the host disturbed, among all that decide the bounds."""
+
+    disturbed: int
+    """Disturbed trials."""
+    trials: int
+    """All trials."""
 
 
 class Emptying(TypedDict):
@@ -449,15 +567,525 @@ class Estimate(TypedDict):
     """Number of repeats."""
 
 
-class Finding(TypedDict):
-    """A sentence and its evidence."""
+class Evidence(TypedDict):
+    """How likely chance alone causes a difference somewhere in a search."""
 
-    scene: NotRequired[str]
-    """Frame size and placement that it concerns, if it concerns one."""
-    text: str
-    """The sentence."""
-    trials: list[int]
-    """Numbers of the trials that support it."""
+    by_chance: float
+    """The probability after the correction."""
+    comparisons: int
+    """Number of comparisons made."""
+
+
+class Finding2LossPatternAtStart(TypedDict):
+    """The method loses frames when it starts, not because it is too slow."""
+
+    about: Literal['loss_pattern']
+    lost: int
+    """Lost frames of the trial."""
+    method: str
+    """Its method."""
+    share: float
+    """Share of the lost frames that were lost in the first 100 ms."""
+    trial: int
+    """The trial."""
+    what: Literal['at_start']
+
+
+class Finding2LossPatternWorstWindow(TypedDict):
+    """One interval of 100 ms lost far more than the mean."""
+
+    about: Literal['loss_pattern']
+    bursts: int
+    """Bursts of loss in the trial."""
+    from_ns: int
+    """When the interval began, in nanoseconds of the trial."""
+    longest_burst: int
+    """Frames that the longest burst lost."""
+    loss_ratio: float
+    """Share of its frames that were lost."""
+    method: str
+    """Its method."""
+    trial: int
+    """The trial."""
+    trial_loss_ratio: float
+    """Share of all frames of the trial that were lost."""
+    what: Literal['worst_window']
+
+
+class Finding2LossPatternWorstFlow(TypedDict):
+    """One flow lost far more than all together."""
+
+    about: Literal['loss_pattern']
+    flow: int
+    """The flow."""
+    flows: int
+    """All flows."""
+    loss_ratio: float
+    """Share of its frames that were lost."""
+    lossy_flows: int
+    """Flows that lost frames."""
+    method: str
+    """Its method."""
+    trial: int
+    """The trial."""
+    trial_loss_ratio: float
+    """Share of all frames of the trial that were lost."""
+    what: Literal['worst_flow']
+
+
+class Finding2LossPatternUnmarkedLoss(TypedDict):
+    """Frames are missing at places that the ring did not mark."""
+
+    about: Literal['loss_pattern']
+    method: str
+    """Its method."""
+    ring_drops: int
+    """Frames that the ring counted as lost."""
+    trial: int
+    """The trial."""
+    what: Literal['unmarked_loss']
+    without_mark: int
+    """How many of them are missing without a mark."""
+
+
+class Finding2LossPatternRingLossConfirmed(TypedDict):
+    """Every frame that a ring counted as lost is missing where the ring marked a loss, or at a trial's end."""
+
+    about: Literal['loss_pattern']
+    bursts: int
+    """Places that they marked."""
+    ring_drops: int
+    """Frames that rings counted as lost."""
+    what: Literal['ring_loss_confirmed']
+
+
+class Finding2SearchBuffered(TypedDict):
+    """Trials lost nothing only because buffers had room."""
+
+    about: Literal['search']
+    buffered: Buffered
+    """The trials."""
+    method: str | None
+    """The method of the search; absent if no trial was run."""
+    what: Literal['buffered']
+
+
+class Finding2SearchIncomplete(TypedDict):
+    """The search is incomplete."""
+
+    about: Literal['search']
+    end: End
+    """How it ended."""
+    method: str | None
+    """The method of the search; absent if no trial was run."""
+    what: Literal['incomplete']
+
+
+class Finding2SoakWorstSegment(TypedDict):
+    """The segment that lost most."""
+
+    about: Literal['soak']
+    from_s: float
+    """Its start, in seconds of sending since the soak began."""
+    lost: int
+    """Its lost frames."""
+    sent: int
+    """Its sent frames."""
+    what: Literal['worst_segment']
+    worst_100ms_lost: int | None
+    """Most frames that were lost within 100 ms; absent if frames were not inspected one by one."""
+
+
+class Finding2SoakStoredBursts(TypedDict):
+    """Bursts of loss are stored with their time."""
+
+    about: Literal['soak']
+    bursts: int
+    """All bursts."""
+    stored: int
+    """Stored ones."""
+    what: Literal['stored_bursts']
+
+
+class Finding2SoakBuffered(TypedDict):
+    """Frames were delivered only because the generator paused between segments."""
+
+    about: Literal['soak']
+    behind_s: float
+    """Longest time that the application was behind, in seconds."""
+    buffered_segments: int
+    """Segments at whose end frames were in buffers."""
+    frames: int
+    """These frames."""
+    ratio: float
+    """Share of the sent frames."""
+    segments: int
+    """All segments."""
+    sent: int
+    """Sent frames."""
+    what: Literal['buffered']
+
+
+class Finding2SoakFewUnsent(TypedDict):
+    """The generator left frames unsent, too few to matter."""
+
+    about: Literal['soak']
+    intended: int
+    """Intended frames."""
+    unsent: int
+    """Unsent frames."""
+    what: Literal['few_unsent']
+
+
+class Finding2SoakAllExplained(TypedDict):
+    """Counters explain every packet."""
+
+    about: Literal['soak']
+    what: Literal['all_explained']
+
+
+class Finding2SoakUnexplained(TypedDict):
+    """The account contradicts itself."""
+
+    about: Literal['soak']
+    invalid_segments: int
+    """Segments whose ledger contradicts itself."""
+    packets: int
+    """Packets that no counter explains; below 0 if counters show more than was lost."""
+    what: Literal['unexplained']
+
+
+class Finding2SoakOddFrames(TypedDict):
+    """Frames arrived that are not delivered ones, or not in order."""
+
+    about: Literal['soak']
+    corrupt: int
+    """Frames damaged."""
+    duplicates: int
+    """Duplicate frames."""
+    foreign: int
+    """Frames of other senders."""
+    reordered: int
+    """Frames that arrived after a later one."""
+    truncated: int
+    """Frames cut short."""
+    what: Literal['odd_frames']
+
+
+class Finding2SoakNoisy(TypedDict):
+    """Segments are noisy."""
+
+    about: Literal['soak']
+    reason: str
+    """Why, as their trials say."""
+    segments: int
+    """How many segments."""
+    what: Literal['noisy']
+
+
+class Finding2SoakFurtherNoise(TypedDict):
+    """Noise for reasons that are not stored."""
+
+    about: Literal['soak']
+    reports: int
+    """Reports of such reasons."""
+    stored_reasons: int
+    """Stored reasons."""
+    what: Literal['further_noise']
+
+
+class Finding2ReproductionClaim(TypedDict):
+    """The answer to a claim."""
+
+    about: Literal['reproduction']
+    answer: Answer
+    """The answer."""
+    claim: str
+    """The claim."""
+    evidence: str
+    """The evidence, in words."""
+    publication: str
+    """The publication's key."""
+    what: Literal['claim']
+
+
+class Finding2TrialsInvalid(TypedDict):
+    """Trials are invalid for this reason."""
+
+    about: Literal['trials']
+    all_trials: int
+    """Trials of the run."""
+    invalid_trials: int
+    """How many are invalid."""
+    methods: list[str]
+    """Methods of the invalid ones."""
+    reason: str
+    """The reason."""
+    what: Literal['invalid']
+
+
+class Finding2TrialsSentUnverified(TypedDict):
+    """Only the generator knows how many frames it sent."""
+
+    about: Literal['trials']
+    reason: str
+    """Why capbench did not verify it."""
+    what: Literal['sent_unverified']
+
+
+class Finding2TrialsUnexplained(TypedDict):
+    """No counter explains where packets of a trial are."""
+
+    about: Literal['trials']
+    method: str
+    """Its method."""
+    packets: int
+    """Packets that no counter explains; negative if counters explain too many."""
+    trial: int
+    """The trial."""
+    what: Literal['unexplained']
+
+
+class Finding2TrialsLoadDepends(TypedDict):
+    """The offered load of a placement depends on the receiver."""
+
+    about: Literal['trials']
+    placement: str
+    """The placement."""
+    reason: str
+    """Why it does."""
+    what: Literal['load_depends']
+
+
+class Finding2TrialsOddFrames(TypedDict):
+    """Frames arrived that no trial delivers, or out of order."""
+
+    about: Literal['trials']
+    damaged: int
+    """Damaged frames."""
+    duplicates: int
+    """Repeated frames."""
+    foreign: int
+    """Frames that are not of this trial."""
+    method: str
+    """Its method."""
+    reordered: int
+    """Frames that arrived after a later one."""
+    trial: int
+    """The trial."""
+    truncated: int
+    """Truncated frames."""
+    what: Literal['odd_frames']
+
+
+class Finding2TrialsProgramReports(TypedDict):
+    """The sums of what a program reports, next to what was measured."""
+
+    about: Literal['trials']
+    captured: NotRequired[int]
+    """Frames that it reports as captured; absent if it did not report it of each trial, as the next three."""
+    delivered: int
+    """Frames of its trials that were delivered."""
+    dropped: NotRequired[int]
+    """Frames that it reports as dropped."""
+    in_files: NotRequired[int]
+    """Frames in its capture files."""
+    method: str
+    """The program."""
+    received: NotRequired[int]
+    """Frames that it reports as received."""
+    sent: int
+    """Frames of its trials that were sent."""
+    trials: int
+    """How many trials it reported."""
+    what: Literal['program_reports']
+
+
+class Finding2TrialsMethodUnverified(TypedDict):
+    """Only the method itself has seen its frames."""
+
+    about: Literal['trials']
+    method: str
+    """The method."""
+    reason: str
+    """Why capbench did not verify them."""
+    what: Literal['method_unverified']
+
+
+class Finding2TrialsRetried(TypedDict):
+    """Attempts at trials were discarded and repeated."""
+
+    about: Literal['trials']
+    attempts: list[Attempt]
+    """The attempts."""
+    reason: str
+    """What disturbed them."""
+    what: Literal['retried']
+
+
+class Finding2TrialsTracerCost(TypedDict):
+    """What the tracer itself took, at most."""
+
+    about: Literal['trials']
+    cpu_ratio: float
+    """Its share of the CPU that does the kernel's receive work."""
+    ns_per_packet: float
+    """Its time per packet."""
+    what: Literal['tracer_cost']
+
+
+class Finding2TrialsNoisy(TypedDict):
+    """Trials are noisy for this reason."""
+
+    about: Literal['trials']
+    all_trials: int
+    """Trials of the run."""
+    methods: list[str]
+    """Methods of the noisy ones."""
+    noisy_trials: int
+    """How many are."""
+    reason: str
+    """The reason."""
+    what: Literal['noisy']
+
+
+class Finding2BenchVerdictEveryTrialInvalid(TypedDict):
+    """No method can be named, because trials are invalid."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    reason: str
+    """Why the first one is."""
+    verdict: Literal['every_trial_invalid']
+
+
+class Finding2BenchVerdictOneOf(TypedDict):
+    """The trials leave several methods, and show of none what it sustains."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    methods: list[str]
+    """The methods."""
+    verdict: Literal['one_of']
+
+
+class Finding2BenchVerdictNotSent(TypedDict):
+    """The generator did not send the load."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    asked_pps: float
+    """The load in packets per second."""
+    sent_pps: float
+    """What it sent, in packets per second."""
+    verdict: Literal['not_sent']
+
+
+class Finding2BenchSettle(TypedDict):
+    """A command decides between the methods that the trials leave."""
+
+    about: Literal['bench']
+    command: list[str]
+    """Words of the command, without the program."""
+    takes_s: NotRequired[float]
+    """How long it takes, in seconds; absent if unknown."""
+    what: Literal['settle']
+
+
+class Finding2BenchFindHighest(TypedDict):
+    """A command finds the highest rate that the methods sustain."""
+
+    about: Literal['bench']
+    command: list[str]
+    """Words of the command."""
+    what: Literal['find_highest']
+
+
+class Finding2BenchUnknown(TypedDict):
+    """No trial shows what these methods sustain."""
+
+    about: Literal['bench']
+    methods: list[str]
+    """The methods."""
+    what: Literal['unknown']
+
+
+class Finding2BenchWorse(TypedDict):
+    """Methods are worse although the best one is not decided."""
+
+    about: Literal['bench']
+    certainly_less: list[str]
+    """Methods that certainly sustain less."""
+    costlier: list[str]
+    """Methods that cost more at about the same rate."""
+    probably_less: list[str]
+    """Methods that probably sustain less."""
+    what: Literal['worse']
+
+
+class Finding2BenchCostsEqual(TypedDict):
+    """The methods cannot be distinguished by their CPU time."""
+
+    about: Literal['bench']
+    at_pps: NotRequired[float]
+    """At which load, in packets per second."""
+    time: ComparedTime
+    """Which time."""
+    what: Literal['costs_equal']
+
+
+class Finding2ComparisonOfRuns(TypedDict):
+    """What follows for two runs."""
+
+    about: Literal['comparison']
+    outcome: ComparisonOutcome
+    """What follows."""
+    what: Literal['of_runs']
+
+
+class Finding2ComparisonRunsDiffer(TypedDict):
+    """The runs differ in something that could be the reason of a change."""
+
+    about: Literal['comparison']
+    difference: str
+    """As the comparison states it."""
+    what: Literal['runs_differ']
+
+
+class Finding2ComparisonNote(TypedDict):
+    """Something to read before the figures."""
+
+    about: Literal['comparison']
+    note: str
+    """As the comparison states it."""
+    what: Literal['note']
+
+
+class Finding2CaveatOneWayAbsolute(TypedDict):
+    """One-way times have an error."""
+
+    about: Literal['caveat']
+    error_ns: NotRequired[int]
+    """The largest error; absent if the hosts state none."""
+    what: Literal['one_way_absolute']
+
+
+class Finding2CaveatOneWayUnknown(TypedDict):
+    """No one-way time is known."""
+
+    about: Literal['caveat']
+    reason: NotRequired[str]
+    """Why, if a trial states it."""
+    what: Literal['one_way_unknown']
+
+
+class Finding2CaveatLeftOut(TypedDict):
+    """What a bench left out to end in time."""
+
+    about: Literal['caveat']
+    parts: list[str]
+    """As the run states it, one for a set-up."""
+    what: Literal['left_out']
 
 
 class FlowLoss(TypedDict):
@@ -497,6 +1125,20 @@ class Frequency(TypedDict):
     """Highest frequency that can be set, in MHz."""
     turbo: NotRequired[bool]
     """Whether CPUs may exceed that frequency for a while (turbo, boost)."""
+
+
+GeneratorLimits: TypeAlias = Literal['everywhere', 'where_it_keeps_up']
+"""Where the generator is the limit."""
+
+
+class GoalFactStalls(TypedDict):
+    """Loss at the upper bound is from single moments, not from too high a load."""
+
+    lossy_windows: int
+    """Intervals of 100 ms with a loss."""
+    what: Literal['stalls']
+    windows: int
+    """All intervals of 100 ms."""
 
 
 class Held(TypedDict):
@@ -668,8 +1310,65 @@ class Kernel(TypedDict):
     """The preemption model, if it can be chosen at run time (`sched/preempt` in debugfs, for root)."""
 
 
+class KernelWork(TypedDict):
+    """The kernel's receive work."""
+
+    busy_ratio: float
+    """Its share of a CPU."""
+    ns_per_packet: float
+    """For each frame that it lets through, nanoseconds."""
+
+
 Kind: TypeAlias = Literal['bench', 'search', 'sweep', 'rfc2544', 'soak', 'reproduce']
 """What a run measures."""
+
+
+class KnownSkewRemoved(TypedDict):
+    """It was removed from the delays."""
+
+    error_ppm: float
+    """How uncertain it is."""
+    known: Literal['removed']
+    ppm: float
+    """The difference."""
+
+
+class KnownSkewImplausible(TypedDict):
+    """It was not removed: clocks do not differ that much."""
+
+    known: Literal['implausible']
+    ppm: float
+    """The difference."""
+
+
+class KnownSkewBelow(TypedDict):
+    """It was not removed: it is within its uncertainty."""
+
+    error_ppm: float
+    """How uncertain it is."""
+    known: Literal['below']
+
+
+class KnownSkewUnknown(TypedDict):
+    """There are too few frames to know it."""
+
+    known: Literal['unknown']
+
+
+KnownSkew: TypeAlias = KnownSkewRemoved | KnownSkewImplausible | KnownSkewBelow | KnownSkewUnknown
+"""The difference of two clocks' rates."""
+
+
+class LastPointLossless(TypedDict):
+    """No frame is lost."""
+
+    at: NotRequired[float]
+    """Its coordinate on the axis; absent for names."""
+    index: int
+    """Its index, from 0."""
+    label: str
+    """Its name in reports."""
+    what: Literal['lossless']
 
 
 class LatenessSummary(TypedDict):
@@ -855,6 +1554,48 @@ class LossNumbers(TypedDict):
     """The highest load below all lossy ones. Its value as evidence depends on its seconds."""
 
 
+class LossOfGenerator(TypedDict):
+    """Lost frames of one generator."""
+
+    frames: int
+    """Its lost frames."""
+    location: str
+    """The location of its interface."""
+
+
+class LossesOfGeneratorsUnknown(TypedDict):
+    """Unknown, because the frames were not examined one by one."""
+
+    known: Literal['unknown']
+
+
+class LossesOfGeneratorsNone(TypedDict):
+    """None of them lost a frame."""
+
+    known: Literal['none']
+
+
+class LossesOfGeneratorsByGenerator(TypedDict):
+    """These lost frames."""
+
+    known: Literal['by_generator']
+    lost: list[LossOfGenerator]
+    """The generators that lost frames, most first."""
+
+
+LossesOfGenerators: TypeAlias = LossesOfGeneratorsUnknown | LossesOfGeneratorsNone | LossesOfGeneratorsByGenerator
+"""Whose frames were lost, of several generators."""
+
+
+class LostMeanwhile(TypedDict):
+    """Losses of trials that lost most of their frames in the softirq backlog, while a CPU stalled."""
+
+    lost_frames: int
+    """Frames that these trials lost."""
+    while_stalled_frames: int
+    """How many of them were sent while the CPU stalled: a lower bound."""
+
+
 class Machine(TypedDict):
     """The machine as its firmware describes it. Serial numbers are not kept."""
 
@@ -909,8 +1650,28 @@ Measure: TypeAlias = Literal['delivered_rate', 'loss_ratio', 'throughput', 'tota
 """A figure of a trial, or of a search."""
 
 
+class MembersBusy(TypedDict):
+    """Share of the time for which members are busy."""
+
+    busiest_ratio: float | None
+    """The busiest."""
+    idlest_ratio: float | None
+    """The idlest of them."""
+
+
 MembersLimit: TypeAlias = Literal['load', 'kernel', 'sharing', 'members', 'shared_cpus', 'unknown']
 """What limited the members of a method."""
+
+
+class MethodCost(TypedDict):
+    """A method and its CPU time per packet."""
+
+    least_ns_per_packet: float
+    """The least of the points, nanoseconds."""
+    method: str
+    """The method."""
+    most_ns_per_packet: float
+    """The most, nanoseconds."""
 
 
 class Moderation(TypedDict):
@@ -987,6 +1748,103 @@ Needed: TypeAlias = NeededMeasured | NeededByLaw | NeededNoNumber | NeededUnknow
 """How many members a load needs."""
 
 
+class NoAnswerBecauseNotSent(TypedDict):
+    """The generator sent less than the load."""
+
+    asked_pps: float
+    """The load in packets per second."""
+    sent_pps: float
+    """What it sent, in packets per second."""
+    what: Literal['not_sent']
+
+
+class NoAnswerBecauseNotSustained(TypedDict):
+    """No method sustained the load."""
+
+    asked_pps: float
+    """The load in packets per second."""
+    what: Literal['not_sustained']
+
+
+class NoAnswerBecauseNoneSustained(TypedDict):
+    """No method sustained any of the tried loads."""
+
+    what: Literal['none_sustained']
+
+
+NoAnswerBecause: TypeAlias = NoAnswerBecauseNotSent | NoAnswerBecauseNotSustained | NoAnswerBecauseNoneSustained
+"""What disturbed trials do not show."""
+
+
+class NoiseCauseSlowCpu(TypedDict):
+    """A CPU ran slower than its best."""
+
+    what: Literal['slow_cpu']
+
+
+class NoiseCauseMissedByTracer(TypedDict):
+    """The tracer missed some receive work of the kernel."""
+
+    what: Literal['missed_by_tracer']
+
+
+class NoiseCauseSteal(TypedDict):
+    """The hypervisor took CPU time away."""
+
+    what: Literal['steal']
+
+
+class NoiseCauseForeignLoad(TypedDict):
+    """Other work ran on the CPUs of the trial."""
+
+    what: Literal['foreign_load']
+
+
+class NoiseCauseStall(TypedDict):
+    """A CPU stalled."""
+
+    what: Literal['stall']
+
+
+class NoiseCauseClock(TypedDict):
+    """The host's clock was changed."""
+
+    what: Literal['clock']
+
+
+class NoiseCauseSuspend(TypedDict):
+    """The host was suspended."""
+
+    what: Literal['suspend']
+
+
+class NoiseCauseKernelElsewhere(TypedDict):
+    """The kernel's receive work ran on another CPU than the chosen one."""
+
+    what: Literal['kernel_elsewhere']
+
+
+class NoiseCauseOther(TypedDict):
+    """Something else."""
+
+    reason: str
+    """As the trial states it."""
+    what: Literal['other']
+
+
+NoiseCause: TypeAlias = NoiseCauseSlowCpu | NoiseCauseMissedByTracer | NoiseCauseSteal | NoiseCauseForeignLoad | NoiseCauseStall | NoiseCauseClock | NoiseCauseSuspend | NoiseCauseKernelElsewhere | NoiseCauseOther
+"""What made trials noisy."""
+
+
+class NsRange(TypedDict):
+    """Bounds of a time; equal if its error is small."""
+
+    high_ns: float
+    """Upper bound."""
+    low_ns: float
+    """Lower bound."""
+
+
 class NumaNode(TypedDict):
     """A NUMA node with its CPUs."""
 
@@ -1020,6 +1878,15 @@ class PacketSockets(TypedDict):
     """Sockets for one protocol, as of lldpd."""
 
 
+class PartOfCpu(TypedDict):
+    """The part of a CPU that an application has."""
+
+    costs_ns: list[float]
+    """What a packet costs of its own time in each regime, nanoseconds."""
+    cpu_share: float
+    """Its share of the CPU's time."""
+
+
 class PauseFrames(TypedDict):
     """Settings of pause frames, which make a sender wait instead of a receiver losing frames (`ethtool -a`)."""
 
@@ -1029,6 +1896,19 @@ class PauseFrames(TypedDict):
     """Whether the interface waits on received pause frames."""
     sends: bool
     """Whether it sends pause frames."""
+
+
+class PausedMethod(TypedDict):
+    """A method with losses in pauses of the host."""
+
+    largest_loss_ratio: float
+    """The largest share of the sent frames that one of them lost."""
+    lossy_trials: int
+    """How many of them lost frames."""
+    method: str
+    """The method."""
+    trials: int
+    """How many trials ran at loads up to the highest that it is said to sustain."""
 
 
 Percent: TypeAlias = float
@@ -1041,6 +1921,15 @@ Phase: TypeAlias = Literal['best-effort', 'common-load', 'confirmation', 'fixed-
 
 Place: TypeAlias = Literal['unsent', 'transmit', 'link_queue', 'path', 'link', 'driver', 'backlog', 'xdp', 'stack', 'filter', 'fill_ring', 'ring', 'method_queue', 'application_queue', 'unread', 'truncated', 'corrupt']
 """A place on a frame's path where it can be lost, in the order of the path."""
+
+
+class PlaceShare(TypedDict):
+    """The part of a loss at one place."""
+
+    place: Place
+    """The place."""
+    share: float
+    """Its share of all lost frames."""
 
 
 class PointRecord(TypedDict):
@@ -1114,6 +2003,92 @@ Question: TypeAlias = QuestionHighestRate | QuestionCheapestAt
 """The question that a bench answers."""
 
 
+class QueueFindingSameCpu(TypedDict):
+    """More queues interrupt one CPU than need to."""
+
+    cpu: int
+    """The CPU."""
+    of: int
+    """How many receive queues there are."""
+    queues: list[int]
+    """Its queues."""
+    what: Literal['same_cpu']
+
+
+class QueueFindingSameCore(TypedDict):
+    """Queues interrupt different CPUs that are threads of one core."""
+
+    cpus: list[int]
+    """These CPUs."""
+    of: int
+    """How many receive queues there are."""
+    queues: list[int]
+    """Their queues."""
+    what: Literal['same_core']
+
+
+class QueueFindingRemoteNode(TypedDict):
+    """A queue interrupts a CPU far from the card."""
+
+    card_node: int
+    """The card's NUMA node."""
+    cpu: int
+    """The CPU."""
+    node: int
+    """Its NUMA node."""
+    queue: int
+    """The queue."""
+    what: Literal['remote_node']
+
+
+class QueueFindingUnusedQueues(TypedDict):
+    """The table of RSS leaves queues out."""
+
+    of: int
+    """How many receive queues there are."""
+    used: int
+    """Queues in the table."""
+    what: Literal['unused_queues']
+
+
+class QueueFindingPreferred(TypedDict):
+    """The table of RSS prefers a queue."""
+
+    entries: int
+    """Its entries."""
+    of: int
+    """Entries of the table."""
+    queue: int
+    """The queue."""
+    what: Literal['preferred']
+
+
+class QueueFindingNoTable(TypedDict):
+    """There are several queues, and the driver reports no table."""
+
+    queues: int
+    """How many receive queues there are."""
+    what: Literal['no_table']
+
+
+class QueueFindingAsymmetricKey(TypedDict):
+    """The two directions of a connection have different hashes."""
+
+    what: Literal['asymmetric_key']
+
+
+class QueueFindingUnknownInterrupts(TypedDict):
+    """The interrupts of some queues are not known."""
+
+    queues: list[int]
+    """These queues."""
+    what: Literal['unknown_interrupts']
+
+
+QueueFinding: TypeAlias = QueueFindingSameCpu | QueueFindingSameCore | QueueFindingRemoteNode | QueueFindingUnusedQueues | QueueFindingPreferred | QueueFindingNoTable | QueueFindingAsymmetricKey | QueueFindingUnknownInterrupts
+"""What is known about the queues of an interface and affects a capture."""
+
+
 class QueueLoss(TypedDict):
     """The loss of a queue."""
 
@@ -1140,6 +2115,19 @@ class Queues(TypedDict):
     """Receive-only queues."""
     transmit: int
     """Transmit-only queues."""
+
+
+class RankedMethod(TypedDict):
+    """A method in a ranking."""
+
+    above_next: bool | None
+    """Whether it is above the next method by more than chance explains; absent with too few searches, and for the last method."""
+    least_pps: float
+    """The lowest lower bound of its searches."""
+    method: str
+    """The method."""
+    most_pps: float | None
+    """The highest upper bound of its searches; absent if a search found no limit of the method."""
 
 
 Ratio: TypeAlias = float
@@ -1244,6 +2232,10 @@ class Repetition(TypedDict):
     """Number of the trial."""
 
 
+Resource: TypeAlias = Literal['link', 'kernel_receive_work', 'application_queue', 'room_in_ring', 'unexplained']
+"""A resource that limits bursts."""
+
+
 class RingGeometryReceiveBuffer(TypedDict):
     """The receive buffer of a socket."""
 
@@ -1335,6 +2327,28 @@ class Rings(TypedDict):
     """Size of a transmit ring."""
 
 
+class RivalsCost(TypedDict):
+    """At the load that was asked for."""
+
+    by: Literal['cost']
+    may_cost_less: list[str]
+    """Methods that sustain it, and may cost less."""
+    may_sustain_it: list[str]
+    """Methods that may sustain it."""
+
+
+class RivalsRate(TypedDict):
+    """Where the highest rate was asked for."""
+
+    by: Literal['rate']
+    may_sustain_more: list[str]
+    """Methods that may sustain more."""
+
+
+Rivals: TypeAlias = RivalsCost | RivalsRate
+"""Methods that may be better than the one to use meanwhile."""
+
+
 Role: TypeAlias = Literal['transmit', 'receive']
 """The role of an interface."""
 
@@ -1410,6 +2424,12 @@ class Setup(TypedDict):
     """Work per packet."""
 
 
+class SharesOfMembersEqual(TypedDict):
+    """They got equal shares."""
+
+    known: Literal['equal']
+
+
 class Sharing(TypedDict):
     """Distribution of received frames to queues (`ethtool -x`, `ethtool -n rx-flow-hash`)."""
 
@@ -1461,6 +2481,15 @@ class Skew(TypedDict):
     """The generator's stream."""
 
 
+class SlowedWork(TypedDict):
+    """Work that takes longer than alone, because the kernel works on the same CPU."""
+
+    of_alone: NotRequired[PartOfCpu]
+    """The application's part of the CPU; absent if the time of a unit alone is unknown."""
+    unit_ns: float
+    """Time of a unit of work there, nanoseconds."""
+
+
 class Spread(TypedDict):
     """The distribution of a quantity."""
 
@@ -1489,6 +2518,15 @@ class Stall(TypedDict):
     """End of the stall, in nanoseconds since sending began."""
 
 
+class StartSpread(TypedDict):
+    """How far apart generators began."""
+
+    ns: int
+    """The time between the first and the last beginning."""
+    sending_ratio: float
+    """The same as a share of the sending time."""
+
+
 Status: TypeAlias = Literal['regular', 'at_least', 'irregular']
 """The quality of a goal's result."""
 
@@ -1504,12 +2542,167 @@ class Stop(TypedDict):
     """The next number, whose trials show the cause."""
 
 
+class StopFiguresLoad(TypedDict):
+    """Nothing: they read the whole load."""
+
+    what: Literal['load']
+
+
+class StopFiguresGenerator(TypedDict):
+    """The generator: they read all that it sends."""
+
+    busiest_ratio: float | None
+    """Share of the time for which the busiest member is busy."""
+    offered_pps: float
+    """The rate that it sends, in packets per second."""
+    what: Literal['generator']
+
+
+class StopFiguresKernel(TypedDict):
+    """The kernel's receive work, which one CPU does."""
+
+    cpu: int | None
+    """The CPU."""
+    kernel_ratio: float | None
+    """Share of the time for which it does receive work."""
+    members: MembersBusy
+    """Share of the time for which the members are busy."""
+    what: Literal['kernel']
+
+
+class StopFiguresSharing(TypedDict):
+    """The sharing of the frames: one member gets too large a part."""
+
+    excess_ratio: float | None
+    """What one member gets in addition to an equal share, as a share of it."""
+    idlest_ratio: float | None
+    """Share of the time for which the idlest member is busy."""
+    what: Literal['sharing']
+
+
+class StopFiguresSharedCpus(TypedDict):
+    """Several members share a CPU."""
+
+    cpus: int
+    """Number of CPUs."""
+    what: Literal['shared_cpus']
+
+
+class StopFiguresContention(TypedDict):
+    """A part of the work that one member does at a time."""
+
+    of_one_alone: float | None
+    """What each reads, as a share of what one alone reads."""
+    what: Literal['contention']
+
+
+class StopFiguresCoherence(TypedDict):
+    """Work that members cause each other."""
+
+    of_one_alone: float | None
+    """What each reads, as a share of what one alone reads."""
+    what: Literal['coherence']
+
+
+class StopFiguresMembers(TypedDict):
+    """Something that busy members share."""
+
+    what: Literal['members']
+
+
+class StopFiguresUnknown(TypedDict):
+    """The figures of the trials do not decide it."""
+
+    loss_ratio: float
+    """Share of the sent frames that was lost."""
+    members: MembersBusy
+    """Share of the time for which the members are busy."""
+    place: Place | None
+    """Where most of them were lost."""
+    what: Literal['unknown']
+
+
+StopFigures: TypeAlias = StopFiguresLoad | StopFiguresGenerator | StopFiguresKernel | StopFiguresSharing | StopFiguresSharedCpus | StopFiguresContention | StopFiguresCoherence | StopFiguresMembers | StopFiguresUnknown
+"""What stops more members from bringing more, with the figures that show it. A figure is absent if a trial does not know it."""
+
+
 Strategy: TypeAlias = Literal['mlr', 'binary']
 """How loads are chosen for a goal."""
 
 
+class SustainedRateAsked(TypedDict):
+    """The load that was asked for."""
+
+    known: Literal['asked']
+    pps: float
+    """The load in packets per second."""
+
+
+class SustainedRateLimit(TypedDict):
+    """A rate, and none that is much higher."""
+
+    known: Literal['limit']
+    pps: float
+    """The rate in packets per second."""
+    precision_ratio: float
+    """Distance of its bounds as a share of the upper one."""
+
+
+class SustainedRateAtLeast(TypedDict):
+    """A rate, and perhaps a higher one."""
+
+    known: Literal['at_least']
+    pps: float
+    """The rate in packets per second."""
+
+
+class SustainedRateNone(TypedDict):
+    """No load."""
+
+    known: Literal['none']
+
+
+class SustainedRateUnknown(TypedDict):
+    """Its trials are not in the ranking."""
+
+    known: Literal['unknown']
+
+
+SustainedRate: TypeAlias = SustainedRateAsked | SustainedRateLimit | SustainedRateAtLeast | SustainedRateNone | SustainedRateUnknown
+"""What a method sustains without loss."""
+
+
 SustainedStatus: TypeAlias = Literal['between', 'at_least', 'disturbed', 'not_reached', 'unknown']
 """What is known of a sustained load."""
+
+
+class SweepPoint(TypedDict):
+    """A point of a sweep."""
+
+    at: NotRequired[float]
+    """Its coordinate on the axis; absent for names."""
+    index: int
+    """Its index, from 0."""
+    label: str
+    """Its name in reports."""
+
+
+class SweepScene(TypedDict):
+    """What series share that are compared with each other."""
+
+    load: NotRequired[str]
+    """The load in words; absent if it is the axis."""
+    placement: NotRequired[str]
+    """The placement; absent if it is the axis."""
+
+
+class SweepSeries(TypedDict):
+    """A method over the axis."""
+
+    method: str
+    """The method."""
+    scene: SweepScene
+    """Its placement and load."""
 
 
 class TestedLatency(TypedDict):
@@ -1561,6 +2754,10 @@ class Thresholds(TypedDict):
     """Minimum change of rates and times, relative to the earlier value."""
 
 
+TimeOfThread: TypeAlias = Literal['work', 'application']
+"""What takes the time of a thread."""
+
+
 class TimeSourceKernel(TypedDict):
     """The kernel: `CLOCK_REALTIME` when the frame was in its receive path."""
 
@@ -1592,6 +2789,15 @@ TimeSource: TypeAlias = TimeSourceKernel | TimeSourceUnknown | TimeSourceUserSpa
 """Source of the frame times, with a description."""
 
 
+class TooFewSearches(TypedDict):
+    """Searches of each method."""
+
+    needed: int
+    """How many of each method decide the order."""
+    searches: int
+    """The searches of the method with the fewest."""
+
+
 class TrafficControl(TypedDict):
     """A queueing discipline of an interface."""
 
@@ -1610,6 +2816,17 @@ class TransmitQueue(TypedDict):
     """CPUs that send on it (transmit packet steering), as a list. Empty if not set."""
 
 
+class TriedLoad(TypedDict):
+    """The load of a trial."""
+
+    method: str
+    """Its method."""
+    offered_pps: float
+    """Its offered load in packets per second."""
+    trial: int
+    """The trial."""
+
+
 class Try(TypedDict):
     """A trial of the self-test."""
 
@@ -1621,6 +2838,10 @@ class Try(TypedDict):
     """Frames per second that were sent."""
     trial: int
     """Its number."""
+
+
+UnequalBecause: TypeAlias = Literal['one_flow', 'one_queue']
+"""Why one member got more than others."""
 
 
 class UnfitTooFewNumbers(TypedDict):
@@ -1687,6 +2908,30 @@ class XdpProgram(TypedDict):
     """Its name; absent without CAP_SYS_ADMIN."""
 
 
+class BoundsByChance(TypedDict):
+    """Bounds that can differ by chance."""
+
+    lower: HighLoss
+    """High-loss trials at the lower bound."""
+    nearest_pps: list[float] | None
+    """The nearest loads around them that are distinguished, lower one first, frames per second; absent if there are none."""
+    probability: float
+    """The probability that chance makes this difference."""
+    upper: HighLoss
+    """High-loss trials at the upper bound."""
+
+
+class BufferedAtPoint(TypedDict):
+    """A point at which the application reads frames more slowly than they arrive, and buffers hold the rest."""
+
+    offered_pps: float
+    """The offered load, in frames per second."""
+    point: SweepPoint
+    """The point."""
+    read_pps: float
+    """The rate at which the application reads, in frames per second."""
+
+
 class Burst(TypedDict):
     """Consecutive lost frames."""
 
@@ -1702,6 +2947,19 @@ class Burst(TypedDict):
     """The part of the trial in which it began."""
     to_ns: int
     """Time of the next received frame; the end of sending if there is none."""
+
+
+class BurstAtPoint(TypedDict):
+    """The longest burst without loss at a point."""
+
+    deviation_frames: NotRequired[float]
+    """The standard deviation, in frames."""
+    drain_corrected_buffer_s: NotRequired[float]
+    """How long the buffer lasts, less what was delivered meanwhile, seconds."""
+    mean_frames: float
+    """Its mean length over the searches, in frames."""
+    point: SweepPoint
+    """The point."""
 
 
 class CaptureFacts(TypedDict):
@@ -1730,6 +2988,17 @@ class Column(TypedDict):
     """Its origin."""
     what: str
     """What the column shows."""
+
+
+class ComparedMethods(TypedDict):
+    """A comparison of two methods."""
+
+    now: str
+    """The compared method."""
+    outcome: ComparisonOutcome
+    """What follows."""
+    then: str
+    """The reference."""
 
 
 class Comparison2(TypedDict):
@@ -1772,6 +3041,41 @@ class Contrast(TypedDict):
     """Number of set-ups."""
     then: Side
     """The earlier side."""
+
+
+class CostAtPoint(TypedDict):
+    """The cost of a packet at a point."""
+
+    cost_ns: float
+    """Wall time besides the work, nanoseconds."""
+    point: SweepPoint
+    """The point."""
+
+
+CostChange = TypedDict(
+    'CostChange',
+    {
+        'backlog_share': NotRequired[BeforeAndAfter],
+        'evidence': Evidence,
+        'frames_per_batch': NotRequired[BeforeAndAfter],
+        'from': SweepPoint,
+        'ring_share': NotRequired[BeforeAndAfter],
+        'to': SweepPoint,
+        'wakeups_per_packet': NotRequired[BeforeAndAfter],
+    },
+)
+
+
+CostRegime = TypedDict(
+    'CostRegime',
+    {
+        'cost_ns': float,
+        'from': SweepPoint,
+        'least_ns': float,
+        'most_ns': float,
+        'to': SweepPoint,
+    },
+)
 
 
 class CpuDisturbance(TypedDict):
@@ -1839,6 +3143,17 @@ class Disturbance(TypedDict):
     """The unit of steal and of the kernel's other CPU times, in nanoseconds."""
 
 
+class EndedSearches(TypedDict):
+    """Searches for a burst with the same end."""
+
+    because: NotRequired[str]
+    """Why the first of them ended so, if it saved a reason."""
+    end: BurstEnd
+    """How they ended."""
+    points: list[SweepPoint]
+    """The points with such a search."""
+
+
 class Entry(TypedDict):
     """One line of the ledger."""
 
@@ -1848,6 +3163,508 @@ class Entry(TypedDict):
     """The place."""
     source: str
     """The counter, or why there is none."""
+
+
+class Finding2SweepLimitedByKernel(TypedDict):
+    """The kernel's receive work is the limit."""
+
+    about: Literal['sweep']
+    first: SweepPoint
+    """The first of them."""
+    kernel: NotRequired[KernelWork]
+    """The kernel's receive work there; absent if it is unknown."""
+    last: SweepPoint
+    """The last of them."""
+    loss_ratio: float
+    """The largest share of the sent frames that was lost at one of them."""
+    place: NotRequired[Place]
+    """Where that point lost most frames; absent if no counter reports it."""
+    points: int
+    """Number of such points."""
+    read_pps: float
+    """The rate at which the application read there, in packets per second."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['limited_by_kernel']
+
+
+class Finding2SweepPacketCost(TypedDict):
+    """What a packet costs besides the work."""
+
+    about: Literal['sweep']
+    changes: list[CostChange]
+    """The change between every two neighbouring regimes."""
+    first: CostAtPoint
+    """The cost at the first point at which the application is the limit."""
+    last: CostAtPoint
+    """The cost at the last such point."""
+    regimes: list[CostRegime]
+    """Ranges of points with the same cost, in the order of the axis."""
+    series: SweepSeries
+    """The method."""
+    slowed_work: NotRequired[SlowedWork]
+    """How long a unit of work takes there; absent without a regime, and if work takes as long as requested."""
+    what: Literal['packet_cost']
+
+
+class Finding2SweepNoCost(TypedDict):
+    """The points do not show what a packet costs."""
+
+    about: Literal['sweep']
+    points: int
+    """Number of points at which the application is the limit."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['no_cost']
+
+
+class Finding2SweepLivelock(TypedDict):
+    """More load delivers fewer packets."""
+
+    about: Literal['sweep']
+    evidence: Evidence
+    """Whether chance explains the difference."""
+    lowest: SweepPoint
+    """The later point with the lowest delivered rate."""
+    lowest_pps: float
+    """The delivered rate there, in packets per second."""
+    peak: SweepPoint
+    """The point with the highest delivered rate."""
+    peak_pps: float
+    """The delivered rate there, in packets per second."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['livelock']
+
+
+class Finding2SweepMembersNeeded(TypedDict):
+    """How many members the load needs."""
+
+    about: Literal['sweep']
+    load_pps: float
+    """The load, in packets per second."""
+    needed: Needed
+    """The number."""
+    other_limit: NotRequired[Cause]
+    """A limit besides the members, which the law does not know; absent if there is none."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['members_needed']
+
+
+class Finding2SweepMembersLaw(TypedDict):
+    """The law of the members' rates."""
+
+    about: Literal['sweep']
+    law: NotRequired[ScalabilityFit]
+    """The law; absent if none fits."""
+    no_law_because: NotRequired[Unfit]
+    """Why there is no law."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['members_law']
+
+
+class Finding2SweepCrossing(TypedDict):
+    """One method overtakes another."""
+
+    about: Literal['sweep']
+    ahead_evidence: Evidence
+    """Whether chance explains that."""
+    ahead_up_to: SweepPoint
+    """Up to this point the first one is ahead."""
+    behind_evidence: Evidence
+    """Whether chance explains that."""
+    behind_from: SweepPoint
+    """From this point on the other one is ahead."""
+    costs: NotRequired[CrossingCosts]
+    """The costs of both at this point; absent if one is unknown."""
+    loss_ratio: float
+    """The larger share of sent frames that one of them lost at this point."""
+    other: str
+    """The other one."""
+    series: SweepSeries
+    """The method that is ahead first."""
+    what: Literal['crossing']
+
+
+Finding2SweepCheapestAtPoints = TypedDict(
+    'Finding2SweepCheapestAtPoints',
+    {
+        'about': Literal['sweep'],
+        'cheapest': list[MethodCost],
+        'evidence': NotRequired[Evidence],
+        'from': SweepPoint,
+        'is_only_one': bool,
+        'scene': SweepScene,
+        'to': SweepPoint,
+        'what': Literal['cheapest_at_points'],
+    },
+)
+
+
+class Finding2SearchRanking(TypedDict):
+    """The order of several methods by one goal."""
+
+    about: Literal['search']
+    goal: str
+    """The goal's name."""
+    methods: list[RankedMethod]
+    """The methods, highest first."""
+    too_few_searches: TooFewSearches | None
+    """With too few searches of each method, chance can explain any order: how many there are, and how many decide it."""
+    what: Literal['ranking']
+
+
+class Finding2SearchRepeated(TypedDict):
+    """The results of a set-up that was searched several times."""
+
+    about: Literal['search']
+    at_least: int
+    """Searches with an "at least" result."""
+    coarser: int
+    """Searches whose lower bound is that of a coarser target."""
+    frame_size: SizeLabel
+    """The frame size."""
+    goal: str
+    """The goal's name."""
+    least_pps: float
+    """The lowest of them."""
+    lower_pps: Estimate
+    """The lower bounds of the goal, or of a coarser target if a search ended early, frames per second, with an interval."""
+    method: str
+    """The method."""
+    most_pps: float
+    """The highest."""
+    placement: str
+    """The placement."""
+    regular: int
+    """Regular searches."""
+    searches: int
+    """Number of searches."""
+    trials: list[int]
+    """The trials of the lower bounds."""
+    what: Literal['repeated']
+    without: int
+    """Searches without a lower bound, which no figure includes."""
+    work: str
+    """The work per packet."""
+
+
+class Finding2SearchNumbers(TypedDict):
+    """The numbers that belong together: without loss, NDR, PDR, and how often frames are lost."""
+
+    about: Literal['search']
+    loss_events: LossEvents | None
+    """How often frames were lost; absent if the trials do not show it."""
+    method: str | None
+    """The method of the search; absent if no trial was run."""
+    ndr: Held
+    """The no-drop rate."""
+    pdr: Held
+    """The partial-drop rate."""
+    strict_lossless: Held
+    """The highest load without a loss."""
+    what: Literal['numbers']
+
+
+class Finding2SearchBounds(TypedDict):
+    """The bounds of a goal."""
+
+    about: Literal['search']
+    conditional_throughput_pps: float | None
+    """The rate forwarded at the lower bound; absent if it is not below the lower bound."""
+    goal: str
+    """The goal's name."""
+    lower_pps: float | None
+    """The load that the lower bound offered; absent without a lower bound."""
+    method: str | None
+    """The method of the search; absent if no trial was run."""
+    reason: Reason | None
+    """Why the result is not regular; absent if it is."""
+    so_far: CoarserBounds | None
+    """Bounds of a coarser target, if the search ended before the goal had both."""
+    status: Status
+    """The quality of the result."""
+    upper_pps: float | None
+    """The intended load of the upper bound; absent without an upper bound."""
+    what: Literal['bounds']
+
+
+class Finding2SearchNoBounds(TypedDict):
+    """A goal without any bound."""
+
+    about: Literal['search']
+    goal: str
+    """The goal's name."""
+    method: str | None
+    """The method of the search; absent if no trial was run."""
+    reason: Reason
+    """Why."""
+    what: Literal['no_bounds']
+
+
+class Finding2SearchMaximumLoad(TypedDict):
+    """The highest load of the search, after a self-test of the generator."""
+
+    about: Literal['search']
+    load_pps: float
+    """The load."""
+    source: MaximumSource
+    """Its origin."""
+    sustained: bool
+    """Whether the generator sent everything at that load."""
+    unpaced_pps: float
+    """What it sent without a plan."""
+    what: Literal['maximum_load']
+
+
+class Finding2TrialsGeneratorsTogether(TypedDict):
+    """Several generators sent together."""
+
+    about: Literal['trials']
+    generators: int
+    """The largest number of generators."""
+    losses: LossesOfGenerators
+    """Whose frames were lost."""
+    start_spread: NotRequired[StartSpread]
+    """How far apart they began, in the worst trial; absent if unknown."""
+    what: Literal['generators_together']
+
+
+class Finding2TrialsLivelock(TypedDict):
+    """A set-up delivers less at a higher load."""
+
+    about: Literal['trials']
+    best: Livelock
+    """The trial of the same set-up that delivered most."""
+    delivered_pps: float
+    """Its delivered rate in packets per second."""
+    frame_size: SizeLabel
+    """Its frames."""
+    method: str
+    """Its method."""
+    offered_pps: float
+    """Its offered load in packets per second."""
+    placement: str
+    """Its placement."""
+    trial: int
+    """The trial that delivered least."""
+    what: Literal['livelock']
+    work: str
+    """Its work per packet."""
+
+
+class Finding2TrialsStalled(TypedDict):
+    """A CPU stalled."""
+
+    about: Literal['trials']
+    at_least_ns: int
+    """Largest lower bound of a stall."""
+    at_most_ns: int
+    """Upper bound of the longest stall."""
+    cpu: int
+    """The CPU."""
+    lost_meanwhile: NotRequired[LostMeanwhile]
+    """Frames lost in the softirq backlog meanwhile; absent if none was."""
+    stalls: int
+    """How often."""
+    trials: int
+    """In how many trials."""
+    what: Literal['stalled']
+
+
+class Finding2Queues(TypedDict):
+    """The queues of an interface that captured."""
+
+    about: Literal['queues']
+    against: list[QueueFinding]
+    """What stands against capture."""
+    interface: str
+    """The interface."""
+
+
+class Finding2BenchVerdictNoAnswer(TypedDict):
+    """The host disturbed the trials with losses."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    because: NoAnswerBecause
+    """What the trials do not show."""
+    noisy_trials: int
+    """How many trials the host disturbed."""
+    place: NotRequired[Place]
+    """Where most frames were lost; absent if none was."""
+    trials: int
+    """Trials that are not invalid."""
+    verdict: Literal['no_answer']
+
+
+class Finding2BenchVerdictNoTime(TypedDict):
+    """No method sustains the load, because one thread has no time for it."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    asked_pps: float
+    """The load in packets per second."""
+    ns_per_packet: float
+    """CPU time per packet."""
+    time_of: TimeOfThread
+    """What takes the time."""
+    verdict: Literal['no_time']
+
+
+class Finding2BenchVerdictUse(TypedDict):
+    """Use this method."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    app_time: NotRequired[NsRange]
+    """Application time per packet; absent if unknown."""
+    certainty: Certainty
+    """How certain it is that none is better. The only method is certain."""
+    equal: list[str]
+    """Methods that are equal within noise."""
+    method: str
+    """The method."""
+    sustains: SustainedRate
+    """What it sustains."""
+    verdict: Literal['use']
+    without_pauses: bool
+    """Whether losses in pauses of the host are not counted."""
+
+
+class Finding2BenchVerdictUseMeanwhile(TypedDict):
+    """The trials leave several methods; use this one meanwhile."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    app_time: NotRequired[NsRange]
+    """Application time per packet; absent if unknown."""
+    method: str
+    """The method."""
+    rivals: Rivals
+    """The others."""
+    sustains: SustainedRate
+    """What it sustains."""
+    verdict: Literal['use_meanwhile']
+    without_pauses: bool
+    """Whether losses in pauses of the host are not counted."""
+
+
+class Finding2BenchVerdictNoneLossless(TypedDict):
+    """No method sustains the load, or any."""
+
+    about: Literal['bench']
+    what: Literal['verdict']
+    asked_pps: NotRequired[float]
+    """The load in packets per second; absent if any load was asked for."""
+    closest: NotRequired[str]
+    """The method that comes closest; absent if no trial shows one."""
+    is_some_unknown: bool
+    """Whether of some method no trial shows what it sustains."""
+    place: NotRequired[Place]
+    """Where it loses most frames."""
+    verdict: Literal['none_lossless']
+
+
+class Finding2BenchPaused(TypedDict):
+    """The host stopped the capture thread for a moment."""
+
+    about: Literal['bench']
+    methods: list[PausedMethod]
+    """The methods with losses in such moments."""
+    what: Literal['paused']
+
+
+class Finding2BenchCostsDiffer(TypedDict):
+    """The methods with the least and the most CPU time."""
+
+    about: Literal['bench']
+    at_pps: NotRequired[float]
+    """At which load, in packets per second."""
+    cheapest: list[str]
+    """The methods with the least."""
+    cheapest_time: NsRange
+    """Their time per packet."""
+    dearest: str
+    """The method with the most."""
+    dearest_time: NsRange
+    """Its time per packet."""
+    time: ComparedTime
+    """Which time."""
+    what: Literal['costs_differ']
+
+
+class Finding2ComparisonOfMethods(TypedDict):
+    """What follows for methods that took turns."""
+
+    about: Literal['comparison']
+    compared: list[ComparedMethods]
+    """Each comparison."""
+    what: Literal['of_methods']
+
+
+class Finding2Unfinished(TypedDict):
+    """A run without conclusions."""
+
+    about: Literal['unfinished']
+    lossless: NotRequired[TriedLoad]
+    """The highest load without loss; absent if there was none."""
+    lossy: NotRequired[TriedLoad]
+    """The lowest load with loss; absent if there was none."""
+    trials: int
+    """Trials of the run."""
+
+
+class Finding2CaveatNoisyTrials(TypedDict):
+    """Trials are noisy."""
+
+    about: Literal['caveat']
+    all_trials: int
+    """Trials of the run."""
+    cause: NoiseCause
+    """The most frequent cause."""
+    lowers_rates: bool
+    """Whether rates can be higher without that cause."""
+    noisy_trials: int
+    """Noisy trials, for any cause."""
+    what: Literal['noisy_trials']
+
+
+class Finding2CaveatNoisySegments(TypedDict):
+    """Segments of a soak are noisy."""
+
+    about: Literal['caveat']
+    all_segments: int
+    """Segments of the soak."""
+    cause: NoiseCause
+    """The most frequent cause."""
+    noisy_segments: int
+    """Segments that are noisy for it."""
+    what: Literal['noisy_segments']
+
+
+class Finding2CaveatOneWayRelative(TypedDict):
+    """One-way times are known relative to the fastest frame only."""
+
+    about: Literal['caveat']
+    reason: NotRequired[str]
+    """Why more is not known, if a trial states it."""
+    skew: NotRequired[KnownSkew]
+    """The difference of the two clocks' rates; absent if the delays do not have it."""
+    what: Literal['one_way_relative']
+
+
+class FullResource(TypedDict):
+    """What is full before the ring is."""
+
+    place: Place
+    """Where the shortest lossy bursts lost most frames."""
+    resource: Resource
+    """The resource."""
+    share: float
+    """Share of the lost frames that was lost there."""
 
 
 class Goal(TypedDict):
@@ -1873,6 +3690,27 @@ class Goal(TypedDict):
     """Goal Width."""
 
 
+class GoalFactDoubts(TypedDict):
+    """The bounds are in doubt."""
+
+    by_chance: BoundsByChance | None
+    """The bounds can differ by chance; absent if the trials distinguish them."""
+    disturbed: DisturbedTrials | None
+    """The host disturbed trials that decide the bounds; absent if it disturbed none."""
+    what: Literal['doubts']
+
+
+class HiddenByBuffers(TypedDict):
+    """Points without loss where buffers hide, for the length of a trial, that frames arrive faster than they are read."""
+
+    first: BufferedAtPoint
+    """The first of them."""
+    points: list[SweepPoint]
+    """The points."""
+    reaches_end: bool
+    """Whether they are all points from the first of them on."""
+
+
 class Idle(TypedDict):
     """How idle CPUs sleep (Documentation/admin-guide/pm/cpuidle.rst)."""
 
@@ -1884,31 +3722,32 @@ class Idle(TypedDict):
     """States of the first CPU, lightest sleep first."""
 
 
-class LatencyOutcome(TypedDict):
-    """The outcome of the test."""
+class LastPointLoses(TypedDict):
+    """Frames are lost."""
 
-    duration_s: float
-    """Length of a trial in seconds."""
-    ended: Ended
-    """How it ended."""
-    from_s: float
-    """Start of recording, in seconds."""
-    lossy: list[int]
-    """Numbers of the trials that lost frames: their rate was above the throughput, and their latency is that of full buffers."""
-    rate_pps: Pps
-    """The rate, frames per second."""
-    relative_to_kernel: NotRequired[Leg]
-    """Between two hosts: from planned send time to the kernel's timestamp, less its minimum; absent unless every trial has it."""
-    relative_total: NotRequired[Leg]
-    """Between two hosts: from planned send time to delivery, less its minimum; absent unless every trial has it."""
-    repetitions: int
-    """Number of trials in these figures."""
-    to_application: Leg | None
-    """From the kernel's timestamp to delivery; absent unless every trial has it."""
-    to_kernel: Leg | None
-    """From planned send time to the kernel's timestamp; absent unless every trial has it."""
-    total: Leg | None
-    """From planned send time to delivery; absent unless every trial has it."""
+    loss_ratio: float
+    """Share of the sent frames that was lost: the median of the visits."""
+    places: list[PlaceShare]
+    """Where they were lost, most first; empty if no counter reports it."""
+    point: SweepPoint
+    """The point."""
+    what: Literal['loses']
+
+
+class LastPointBuffers(TypedDict):
+    """Only buffers prevent loss."""
+
+    offered_pps: float
+    """The offered load, in frames per second."""
+    point: SweepPoint
+    """The point."""
+    read_pps: float
+    """The rate at which the application reads, in frames per second."""
+    what: Literal['buffers']
+
+
+LastPoint: TypeAlias = LastPointLoses | LastPointBuffers | LastPointLossless
+"""The result at the last point."""
 
 
 class LimitElsewhere(TypedDict):
@@ -1921,6 +3760,26 @@ class LimitElsewhere(TypedDict):
 
 Limit: TypeAlias = LimitGenerator | LimitNic | LimitBacklog | LimitRing | LimitRingOrApplication | LimitApplication | LimitElsewhere
 """The limiting component."""
+
+
+LimitFrom = TypedDict(
+    'LimitFrom',
+    {
+        'from': SweepPoint,
+        'limit': Limit,
+    },
+)
+
+
+class LossAtPoint(TypedDict):
+    """The loss at a point."""
+
+    loss_ratio: float
+    """Share of the sent frames that was lost: the median of the visits."""
+    places: list[PlaceShare]
+    """Where they were lost, most first; empty if no counter reports it."""
+    point: SweepPoint
+    """The point."""
 
 
 class LossByFlow(TypedDict):
@@ -1943,6 +3802,16 @@ class LossByQueue(TypedDict):
     """Lost frames of flows that were not sampled, or that came through several queues."""
     queues: list[QueueLoss]
     """The queues of received frames."""
+
+
+LossEnds = TypedDict(
+    'LossEnds',
+    {
+        'from': SweepPoint,
+        'keeps_up_from': NotRequired[SweepPoint],
+        'only_by_buffers': NotRequired[BufferedAtPoint],
+    },
+)
 
 
 class LossPattern(TypedDict):
@@ -2042,6 +3911,24 @@ class MemberLoss(TypedDict):
     """The place."""
 
 
+class MembersRate(TypedDict):
+    """The rate that a number of members reads."""
+
+    point: SweepPoint
+    """The number of members."""
+    pps: float
+    """The rate, in packets per second."""
+
+
+class MembersStop(TypedDict):
+    """Where more members stop to bring more."""
+
+    cause: StopFigures
+    """The cause, with its figures."""
+    next: MembersRate
+    """The next number of members."""
+
+
 class Memory(TypedDict):
     """The memory of the host, except its total size."""
 
@@ -2074,6 +3961,15 @@ class NotMeasured(TypedDict):
     """The RFC 2544 test that it concerns, as in `rfc2544`; absent if it concerns the run."""
 
 
+class NotMeasuredBecause(TypedDict):
+    """Set-ups that could not be measured, for one reason."""
+
+    reason: str
+    """The reason."""
+    set_ups: list[NotMeasured]
+    """The set-ups."""
+
+
 class Overload(TypedDict):
     """A trial at maximum load of the same set-up. No self-test runs then: the generator's rate there is the maximum load of the search, unless the user gives one."""
 
@@ -2085,6 +3981,19 @@ class Overload(TypedDict):
     """The rate at which the method read frames, in frames per second."""
     trial: int
     """Its number."""
+
+
+class OverloadLoss(TypedDict):
+    """The loss of a method at maximum load."""
+
+    loss_ratio: float
+    """Share of the sent frames that it lost."""
+    method: str
+    """The method."""
+    offered_pps: float
+    """The offered load in packets per second."""
+    place: NotRequired[Place]
+    """Where it lost most of them; absent if unknown."""
 
 
 class PathInterface(TypedDict):
@@ -2156,29 +4065,6 @@ class PathInterface(TypedDict):
     """An XDP program attached before the run. Absent if there was none, or if it could not be queried."""
 
 
-class RecoveryOutcome(TypedDict):
-    """The outcome of the test."""
-
-    after_pps: Pps
-    """The rate after it, frames per second."""
-    average_s: float | None
-    """Mean of the recovery times; absent unless every repetition has one."""
-    ended: Ended
-    """How it ended."""
-    maximum: MaximumRate
-    """The maximum rate."""
-    observed_s: float
-    """Duration of that rate, in seconds."""
-    overload_pps: Pps
-    """The overload, frames per second."""
-    overloaded_s: float
-    """Duration of the overload, in seconds."""
-    repetitions: list[Repetition]
-    """Each repetition."""
-    throughput_pps: Pps
-    """The highest rate without loss, frames per second."""
-
-
 class Relative(TypedDict):
     """One-way times between two hosts, less their minimum (RFC 5481 4.2)."""
 
@@ -2213,6 +4099,17 @@ class Reproduction(TypedDict):
     """Its authors and its subject."""
     trials: list[int]
     """Its trials."""
+
+
+class RingCost(TypedDict):
+    """A method with a ring, and its CPU time per packet."""
+
+    method: str
+    """The method."""
+    ns_per_packet: float
+    """CPU time of application and kernel per packet, nanoseconds."""
+    ring: SweepPoint
+    """The ring."""
 
 
 class Scaling(TypedDict):
@@ -2270,6 +4167,31 @@ class SelfTest(TypedDict):
     """Every trial, in order. They are not evidence for any goal."""
     unpaced_pps: float
     """Frames per second without a plan, in the best try."""
+
+
+class SetUp(TypedDict):
+    """What trials have in common in which methods are compared."""
+
+    frame_size: SizeLabel
+    """The frame size with FCS, or the name of a mix."""
+    placement: str
+    """The placement."""
+    work: str
+    """Work per packet."""
+
+
+class SharesOfMembersUnequal(TypedDict):
+    """They did not."""
+
+    busiest_excess_ratio: float
+    """By which share of an equal share the busiest member got more."""
+    cause: NotRequired[UnequalBecause]
+    """Why, if the frames show it."""
+    known: Literal['unequal']
+
+
+SharesOfMembers: TypeAlias = SharesOfMembersEqual | SharesOfMembersUnequal
+"""How evenly members shared the frames."""
 
 
 class Sustained(TypedDict):
@@ -2399,29 +4321,27 @@ Tested: TypeAlias = TestedLatency | TestedFrameLoss | TestedBackToBack | TestedR
 """A test with its set-up. Its trials are in the list of all trials."""
 
 
-class BackToBackOutcome(TypedDict):
-    """The outcome of the test."""
+class BetterElsewhere(TypedDict):
+    """A method that is better in another set-up."""
 
-    benchmark: Benchmark | None
-    """The benchmark computed from them; absent without a search."""
-    depletion_s: float
-    """Minimum idle time of the path between bursts, in seconds."""
-    ended: Ended
-    """How it ended."""
-    invalid_because: NotRequired[str]
-    """Why the benchmark is invalid; absent if it is valid."""
-    limit_frames: int
-    """The maximum length of a burst."""
-    maximum: MaximumRate
-    """The rate of a burst: the theoretical rate of the formulas."""
-    resolution_percent: Percent
-    """The resolution of the length, as a share of it."""
-    searches: list[Searched]
-    """Each completed search."""
-    throughput_pps: Pps
-    """The highest rate without loss, frames per second."""
-    verifications: int
-    """How many times a lossy length was tried again."""
+    method: str
+    """The method."""
+    set_up: SetUp
+    """The set-up."""
+
+
+BufferGrowthStops = TypedDict(
+    'BufferGrowthStops',
+    {
+        'from': SweepPoint,
+        'full': NotRequired[FullResource],
+        'what': Literal['stops'],
+    },
+)
+
+
+BufferGrowth: TypeAlias = BufferGrowthAtEveryStep | BufferGrowthStops
+"""Whether the buffer grows with the ring."""
 
 
 class Burst2(TypedDict):
@@ -2535,21 +4455,181 @@ class Cpu(TypedDict):
     """Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`)."""
 
 
-class FrameLossOutcome(TypedDict):
-    """The outcome of the test."""
+class Finding2SweepLossBegins(TypedDict):
+    """Loss begins at a point."""
 
-    duration_s: float
-    """Length of a trial in seconds."""
-    ended: Ended
-    """How it ended."""
-    ends_without_loss: bool
-    """Whether the last two trials sent everything and lost nothing, as the standard requires. If not, no lower load was left."""
-    maximum: MaximumRate
-    """100 %."""
-    points: list[LossPoint]
-    """The curve, the highest load first."""
-    step_percent: Percent
-    """Difference of successive loads, as a share of the maximum rate."""
+    about: Literal['sweep']
+    ends: NotRequired[LossEnds]
+    """Where loss ends again; absent if it does not."""
+    first_buffered: NotRequired[BufferedAtPoint]
+    """The first point at which the method does not keep up, if only buffers prevent loss there."""
+    first_loss: LossAtPoint
+    """The first point with loss."""
+    keeps_up_to: NotRequired[SweepPoint]
+    """The last point before it without loss and without full buffers; absent if there is none."""
+    last: NotRequired[LastPoint]
+    """The last point; absent if it is the first one with loss."""
+    limits: list[LimitFrom]
+    """What limits the method, from which points on."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['loss_begins']
+
+
+class Finding2SweepLossAtNamedPoints(TypedDict):
+    """Frames are lost at points without an order."""
+
+    about: Literal['sweep']
+    hidden: NotRequired[HiddenByBuffers]
+    """Points at which only buffers prevent loss."""
+    lossy: list[LossAtPoint]
+    """The points with loss."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['loss_at_named_points']
+
+
+class Finding2SweepHardlyAnyLoss(TypedDict):
+    """No frame is lost, or only in a minority of the visits."""
+
+    about: Literal['sweep']
+    generator_limits: NotRequired[GeneratorLimits]
+    """Where the generator is the limit; absent if it is at no point."""
+    hidden: NotRequired[HiddenByBuffers]
+    """Points at which only buffers prevent loss."""
+    limits: list[LimitFrom]
+    """What limits the method, from which points on."""
+    lossy: list[SweepPoint]
+    """The points with loss in some visits."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['hardly_any_loss']
+
+
+class Finding2SweepLongestBursts(TypedDict):
+    """The longest bursts without loss."""
+
+    about: Literal['sweep']
+    first: NotRequired[BurstAtPoint]
+    """At the first point at which a burst was found; absent if none was."""
+    growth: NotRequired[BufferGrowth]
+    """Whether they grow with the ring; absent if the points are no rings, or do not show it."""
+    last: NotRequired[BurstAtPoint]
+    """At the last such point; absent if it is the same."""
+    series: SweepSeries
+    """The method."""
+    what: Literal['longest_bursts']
+    without_burst: list[EndedSearches]
+    """Searches that ended without a longest burst."""
+
+
+class Finding2SweepMembersGrowth(TypedDict):
+    """How the rate grows with members."""
+
+    about: Literal['sweep']
+    best: MembersRate
+    """The rate with the number up to which it grows: the last number if it grows up to that."""
+    first: MembersRate
+    """The rate with the smallest number of members."""
+    numbers: int
+    """Numbers of members that were measured."""
+    series: SweepSeries
+    """The method."""
+    stop: NotRequired[MembersStop]
+    """Where more members stop to bring more; absent if they do up to the last number."""
+    what: Literal['members_growth']
+
+
+class Finding2SweepCheapestRing(TypedDict):
+    """The cheapest pair of method and ring."""
+
+    about: Literal['sweep']
+    cheapest: RingCost
+    """The cheapest of them."""
+    evidence: NotRequired[Evidence]
+    """The weakest evidence that its method is cheaper than the others; absent if one cannot be distinguished."""
+    not_distinguished: list[str]
+    """Methods that cannot be distinguished from it."""
+    pairs: int
+    """Number of pairs that keep up without loss."""
+    scene: SweepScene
+    """Placement and load of the compared methods."""
+    smallest_alike: NotRequired[RingCost]
+    """The pair with the smallest ring of those that cost the same; absent if it is the cheapest."""
+    what: Literal['cheapest_ring']
+
+
+class Finding2TrialsAccountedFor(TypedDict):
+    """Every packet is accounted for."""
+
+    about: Literal['trials']
+    buffered_frames: int
+    """Frames that waited in buffers when sending ended."""
+    is_sent_unverified: bool
+    """Whether only generators counted some of them."""
+    lost: list[LostAt]
+    """Lost frames by place, most first."""
+    sent_frames: int
+    """Sent frames."""
+    trials: int
+    """Trials of the run."""
+    what: Literal['accounted_for']
+
+
+class Finding2TrialsMembersShared(TypedDict):
+    """Several members of a method shared the frames."""
+
+    about: Literal['trials']
+    flow_sharing: NotRequired[FlowSharing]
+    """Whether flows stayed together, in the worst trial; absent if frames were not examined one by one."""
+    members: int
+    """The largest number of members."""
+    method: str
+    """The method."""
+    shares: SharesOfMembers
+    """How evenly they shared them, in the worst trial."""
+    what: Literal['members_shared']
+
+
+class Finding2BenchOverload(TypedDict):
+    """What the methods lose at maximum load."""
+
+    about: Literal['bench']
+    behind: list[str]
+    """Methods that lose nothing, but leave frames in buffers."""
+    least: NotRequired[OverloadLoss]
+    """The one that loses the smallest share, if all lose frames."""
+    lossless: list[str]
+    """Methods that lose nothing."""
+    most: OverloadLoss
+    """The one that loses the largest share."""
+    what: Literal['overload']
+
+
+class Finding2BenchOtherSetUps(TypedDict):
+    """Whether the best method is best in other set-ups, too."""
+
+    about: Literal['bench']
+    alike: int
+    """In how many of them it is best or equal."""
+    better: list[BetterElsewhere]
+    """Methods that are better in the rest."""
+    method: str
+    """Its best method."""
+    others: int
+    """How many other set-ups there are."""
+    set_up: SetUp
+    """The set-up of the verdict."""
+    what: Literal['other_set_ups']
+
+
+class Finding2CaveatNotMeasured(TypedDict):
+    """Set-ups that could not be measured."""
+
+    about: Literal['caveat']
+    by_reason: list[NotMeasuredBecause]
+    """The set-ups, by reason."""
+    what: Literal['not_measured']
 
 
 class Generator(TypedDict):
@@ -2750,6 +4830,24 @@ class Bound(TypedDict):
     """Frames that high-loss trials delivered only because the buffer had room; absent if there were none."""
 
 
+class GoalFactLosses(TypedDict):
+    """What the upper bound lost, and what limits it."""
+
+    at_pps: float
+    """The intended load of the upper bound, frames per second."""
+    backlogged: Backlogged | None
+    """Frames in buffers when sending ended, which count as lost; absent if there were none."""
+    limit: Limit | None
+    """What limits; absent if unknown."""
+    losses: Losses | None
+    """What its trials lost; absent if they lost nothing."""
+    what: Literal['losses']
+
+
+GoalFact: TypeAlias = GoalFactLosses | GoalFactDoubts | GoalFactStalls
+"""What one or several goals of a search show."""
+
+
 class Reading(TypedDict):
     """One method at one point."""
 
@@ -2832,6 +4930,23 @@ class SweepOutcome(TypedDict):
     """Unit of the points; absent if they are names."""
 
 
+class Finding2SearchGoals(TypedDict):
+    """What goals have in common."""
+
+    about: Literal['search']
+    goals: list[str]
+    """Names of the goals."""
+    method: str | None
+    """The method of the search; absent if no trial was run."""
+    shows: GoalFact
+    """What they have in common."""
+    what: Literal['goals']
+
+
+Finding2: TypeAlias = Finding2LossPatternAtStart | Finding2LossPatternWorstWindow | Finding2LossPatternWorstFlow | Finding2LossPatternUnmarkedLoss | Finding2LossPatternRingLossConfirmed | Finding2SweepLossBegins | Finding2SweepLossAtNamedPoints | Finding2SweepHardlyAnyLoss | Finding2SweepLimitedByKernel | Finding2SweepPacketCost | Finding2SweepNoCost | Finding2SweepLivelock | Finding2SweepLongestBursts | Finding2SweepMembersGrowth | Finding2SweepMembersNeeded | Finding2SweepMembersLaw | Finding2SweepCrossing | Finding2SweepCheapestAtPoints | Finding2SweepCheapestRing | Finding2SearchRanking | Finding2SearchRepeated | Finding2SearchGoals | Finding2SearchNumbers | Finding2SearchBounds | Finding2SearchNoBounds | Finding2SearchMaximumLoad | Finding2SearchBuffered | Finding2SearchIncomplete | Finding2SoakWorstSegment | Finding2SoakStoredBursts | Finding2SoakBuffered | Finding2SoakFewUnsent | Finding2SoakAllExplained | Finding2SoakUnexplained | Finding2SoakOddFrames | Finding2SoakNoisy | Finding2SoakFurtherNoise | Finding2ReproductionClaim | Finding2TrialsInvalid | Finding2TrialsSentUnverified | Finding2TrialsAccountedFor | Finding2TrialsUnexplained | Finding2TrialsGeneratorsTogether | Finding2TrialsMembersShared | Finding2TrialsLivelock | Finding2TrialsLoadDepends | Finding2TrialsOddFrames | Finding2TrialsProgramReports | Finding2TrialsMethodUnverified | Finding2TrialsStalled | Finding2TrialsRetried | Finding2TrialsTracerCost | Finding2TrialsNoisy | Finding2Queues | Finding2BenchVerdictEveryTrialInvalid | Finding2BenchVerdictNoAnswer | Finding2BenchVerdictNoTime | Finding2BenchVerdictUse | Finding2BenchVerdictOneOf | Finding2BenchVerdictUseMeanwhile | Finding2BenchVerdictNoneLossless | Finding2BenchVerdictNotSent | Finding2BenchSettle | Finding2BenchFindHighest | Finding2BenchUnknown | Finding2BenchPaused | Finding2BenchWorse | Finding2BenchOverload | Finding2BenchCostsEqual | Finding2BenchCostsDiffer | Finding2BenchOtherSetUps | Finding2ComparisonOfRuns | Finding2ComparisonOfMethods | Finding2ComparisonRunsDiffer | Finding2ComparisonNote | Finding2Unfinished | Finding2CaveatNoisyTrials | Finding2CaveatNoisySegments | Finding2CaveatOneWayAbsolute | Finding2CaveatOneWayRelative | Finding2CaveatOneWayUnknown | Finding2CaveatNotMeasured | Finding2CaveatLeftOut
+"""One fact of a run."""
+
+
 class GoalResult(TypedDict):
     """The result of a search for one goal."""
 
@@ -2890,6 +5005,19 @@ class SearchOutcome(TypedDict):
     """Warnings about the result."""
     work: str | None
     """Their work per packet."""
+
+
+class Finding(TypedDict):
+    """A sentence and its evidence."""
+
+    fact: NotRequired[Finding2]
+    """What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know."""
+    scene: NotRequired[str]
+    """Frame size and placement that it concerns, if it concerns one."""
+    text: str
+    """The sentence."""
+    trials: list[int]
+    """Numbers of the trials that support it."""
 
 
 class Results(TypedDict):
