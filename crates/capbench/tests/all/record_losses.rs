@@ -272,20 +272,23 @@ fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_
     let document = ended.json();
     let missing = 60_000 - read.packets.len() as u64;
     let ledger = &document["interfaces"][0];
-    for (key, expected) in [
-        ("refused_by_writer", missing),
-        ("lost_by_kernel", 0),
-        ("unexplained", 0),
-        ("in_hand", 0),
-        ("unwritten", 0),
-    ] {
-        assert_eq!(ledger[key], expected, "{key}: {document:#}");
+    for key in ["unexplained", "in_hand", "unwritten"] {
+        assert_eq!(ledger[key], 0, "{key}: {document:#}");
     }
+    // The ring may lose a frame, too, while its block is closed and its reader is away.
+    let [by_writer, by_kernel] =
+        ["refused_by_writer", "lost_by_kernel"].map(|key| ledger[key].as_u64().unwrap());
+    assert_eq!(by_writer + by_kernel, missing, "{document:#}");
+    assert!(by_kernel < missing / 100, "{document:#}");
     assert!(missing > 1000 && read.drop_counts_fill_the_gaps() == 60_000, "{missing}: {document:#}");
     let last = read.last_statistics(0);
-    let ours = format!("writer (ours) {missing}");
+    let ours = format!("writer (ours) {by_writer}");
     assert!(last.comments.iter().any(|comment| comment.contains(&ours)), "{last:?}");
-    assert_eq!((last.system_dropped, last.delivered), (Some(0), Some(60_000)), "{last:?}");
+    assert_eq!(
+        (last.system_dropped, last.delivered),
+        (Some(by_kernel), Some(60_000 - by_kernel)),
+        "{last:?}"
+    );
 }
 
 #[test]
