@@ -16,13 +16,15 @@ def alternatives(schema: Schema) -> list[Schema]:
     if parts is None:
         return [schema]
     common = schema.get("properties", {})
+    # An alternative can have alternatives itself: facts by their subject, and each subject's by what they say.
     return [
         {
             **part,
             "properties": {**common, **part.get("properties", {})},
             "required": [*schema.get("required", []), *part.get("required", [])],
         }
-        for part in parts
+        for whole in parts
+        for part in alternatives(whole)
     ]
 
 

@@ -576,7 +576,7 @@ class Evidence(TypedDict):
     """Number of comparisons made."""
 
 
-class Finding2LossPatternAtStart(TypedDict):
+class FactLossPatternAtStart(TypedDict):
     """The method loses frames when it starts, not because it is too slow."""
 
     about: Literal['loss_pattern']
@@ -591,7 +591,7 @@ class Finding2LossPatternAtStart(TypedDict):
     what: Literal['at_start']
 
 
-class Finding2LossPatternWorstWindow(TypedDict):
+class FactLossPatternWorstWindow(TypedDict):
     """One interval of 100 ms lost far more than the mean."""
 
     about: Literal['loss_pattern']
@@ -612,7 +612,7 @@ class Finding2LossPatternWorstWindow(TypedDict):
     what: Literal['worst_window']
 
 
-class Finding2LossPatternWorstFlow(TypedDict):
+class FactLossPatternWorstFlow(TypedDict):
     """One flow lost far more than all together."""
 
     about: Literal['loss_pattern']
@@ -633,7 +633,7 @@ class Finding2LossPatternWorstFlow(TypedDict):
     what: Literal['worst_flow']
 
 
-class Finding2LossPatternUnmarkedLoss(TypedDict):
+class FactLossPatternUnmarkedLoss(TypedDict):
     """Frames are missing at places that the ring did not mark."""
 
     about: Literal['loss_pattern']
@@ -648,7 +648,7 @@ class Finding2LossPatternUnmarkedLoss(TypedDict):
     """How many of them are missing without a mark."""
 
 
-class Finding2LossPatternRingLossConfirmed(TypedDict):
+class FactLossPatternRingLossConfirmed(TypedDict):
     """Every frame that a ring counted as lost is missing where the ring marked a loss, or at a trial's end."""
 
     about: Literal['loss_pattern']
@@ -659,7 +659,7 @@ class Finding2LossPatternRingLossConfirmed(TypedDict):
     what: Literal['ring_loss_confirmed']
 
 
-class Finding2SearchBuffered(TypedDict):
+class FactSearchBuffered(TypedDict):
     """Trials lost nothing only because buffers had room."""
 
     about: Literal['search']
@@ -670,7 +670,7 @@ class Finding2SearchBuffered(TypedDict):
     what: Literal['buffered']
 
 
-class Finding2SearchIncomplete(TypedDict):
+class FactSearchIncomplete(TypedDict):
     """The search is incomplete."""
 
     about: Literal['search']
@@ -681,7 +681,7 @@ class Finding2SearchIncomplete(TypedDict):
     what: Literal['incomplete']
 
 
-class Finding2SoakWorstSegment(TypedDict):
+class FactSoakWorstSegment(TypedDict):
     """The segment that lost most."""
 
     about: Literal['soak']
@@ -696,7 +696,7 @@ class Finding2SoakWorstSegment(TypedDict):
     """Most frames that were lost within 100 ms; absent if frames were not inspected one by one."""
 
 
-class Finding2SoakStoredBursts(TypedDict):
+class FactSoakStoredBursts(TypedDict):
     """Bursts of loss are stored with their time."""
 
     about: Literal['soak']
@@ -707,7 +707,7 @@ class Finding2SoakStoredBursts(TypedDict):
     what: Literal['stored_bursts']
 
 
-class Finding2SoakBuffered(TypedDict):
+class FactSoakBuffered(TypedDict):
     """Frames were delivered only because the generator paused between segments."""
 
     about: Literal['soak']
@@ -726,7 +726,7 @@ class Finding2SoakBuffered(TypedDict):
     what: Literal['buffered']
 
 
-class Finding2SoakFewUnsent(TypedDict):
+class FactSoakFewUnsent(TypedDict):
     """The generator left frames unsent, too few to matter."""
 
     about: Literal['soak']
@@ -737,14 +737,14 @@ class Finding2SoakFewUnsent(TypedDict):
     what: Literal['few_unsent']
 
 
-class Finding2SoakAllExplained(TypedDict):
+class FactSoakAllExplained(TypedDict):
     """Counters explain every packet."""
 
     about: Literal['soak']
     what: Literal['all_explained']
 
 
-class Finding2SoakUnexplained(TypedDict):
+class FactSoakUnexplained(TypedDict):
     """The account contradicts itself."""
 
     about: Literal['soak']
@@ -755,7 +755,7 @@ class Finding2SoakUnexplained(TypedDict):
     what: Literal['unexplained']
 
 
-class Finding2SoakOddFrames(TypedDict):
+class FactSoakOddFrames(TypedDict):
     """Frames arrived that are not delivered ones, or not in order."""
 
     about: Literal['soak']
@@ -772,7 +772,7 @@ class Finding2SoakOddFrames(TypedDict):
     what: Literal['odd_frames']
 
 
-class Finding2SoakNoisy(TypedDict):
+class FactSoakNoisy(TypedDict):
     """Segments are noisy."""
 
     about: Literal['soak']
@@ -783,7 +783,7 @@ class Finding2SoakNoisy(TypedDict):
     what: Literal['noisy']
 
 
-class Finding2SoakFurtherNoise(TypedDict):
+class FactSoakFurtherNoise(TypedDict):
     """Noise for reasons that are not stored."""
 
     about: Literal['soak']
@@ -794,7 +794,7 @@ class Finding2SoakFurtherNoise(TypedDict):
     what: Literal['further_noise']
 
 
-class Finding2ReproductionClaim(TypedDict):
+class FactReproductionClaim(TypedDict):
     """The answer to a claim."""
 
     about: Literal['reproduction']
@@ -809,7 +809,7 @@ class Finding2ReproductionClaim(TypedDict):
     what: Literal['claim']
 
 
-class Finding2TrialsInvalid(TypedDict):
+class FactTrialsInvalid(TypedDict):
     """Trials are invalid for this reason."""
 
     about: Literal['trials']
@@ -824,7 +824,7 @@ class Finding2TrialsInvalid(TypedDict):
     what: Literal['invalid']
 
 
-class Finding2TrialsSentUnverified(TypedDict):
+class FactTrialsSentUnverified(TypedDict):
     """Only the generator knows how many frames it sent."""
 
     about: Literal['trials']
@@ -833,7 +833,7 @@ class Finding2TrialsSentUnverified(TypedDict):
     what: Literal['sent_unverified']
 
 
-class Finding2TrialsUnexplained(TypedDict):
+class FactTrialsUnexplained(TypedDict):
     """No counter explains where packets of a trial are."""
 
     about: Literal['trials']
@@ -846,7 +846,7 @@ class Finding2TrialsUnexplained(TypedDict):
     what: Literal['unexplained']
 
 
-class Finding2TrialsLoadDepends(TypedDict):
+class FactTrialsLoadDepends(TypedDict):
     """The offered load of a placement depends on the receiver."""
 
     about: Literal['trials']
@@ -857,7 +857,7 @@ class Finding2TrialsLoadDepends(TypedDict):
     what: Literal['load_depends']
 
 
-class Finding2TrialsOddFrames(TypedDict):
+class FactTrialsOddFrames(TypedDict):
     """Frames arrived that no trial delivers, or out of order."""
 
     about: Literal['trials']
@@ -878,7 +878,7 @@ class Finding2TrialsOddFrames(TypedDict):
     what: Literal['odd_frames']
 
 
-class Finding2TrialsProgramReports(TypedDict):
+class FactTrialsProgramReports(TypedDict):
     """The sums of what a program reports, next to what was measured."""
 
     about: Literal['trials']
@@ -901,7 +901,7 @@ class Finding2TrialsProgramReports(TypedDict):
     what: Literal['program_reports']
 
 
-class Finding2TrialsMethodUnverified(TypedDict):
+class FactTrialsMethodUnverified(TypedDict):
     """Only the method itself has seen its frames."""
 
     about: Literal['trials']
@@ -912,7 +912,7 @@ class Finding2TrialsMethodUnverified(TypedDict):
     what: Literal['method_unverified']
 
 
-class Finding2TrialsRetried(TypedDict):
+class FactTrialsRetried(TypedDict):
     """Attempts at trials were discarded and repeated."""
 
     about: Literal['trials']
@@ -923,7 +923,7 @@ class Finding2TrialsRetried(TypedDict):
     what: Literal['retried']
 
 
-class Finding2TrialsTracerCost(TypedDict):
+class FactTrialsTracerCost(TypedDict):
     """What the tracer itself took, at most."""
 
     about: Literal['trials']
@@ -934,7 +934,7 @@ class Finding2TrialsTracerCost(TypedDict):
     what: Literal['tracer_cost']
 
 
-class Finding2TrialsNoisy(TypedDict):
+class FactTrialsNoisy(TypedDict):
     """Trials are noisy for this reason."""
 
     about: Literal['trials']
@@ -949,7 +949,7 @@ class Finding2TrialsNoisy(TypedDict):
     what: Literal['noisy']
 
 
-class Finding2BenchVerdictEveryTrialInvalid(TypedDict):
+class FactBenchVerdictEveryTrialInvalid(TypedDict):
     """No method can be named, because trials are invalid."""
 
     about: Literal['bench']
@@ -959,7 +959,7 @@ class Finding2BenchVerdictEveryTrialInvalid(TypedDict):
     verdict: Literal['every_trial_invalid']
 
 
-class Finding2BenchVerdictOneOf(TypedDict):
+class FactBenchVerdictOneOf(TypedDict):
     """The trials leave several methods, and show of none what it sustains."""
 
     about: Literal['bench']
@@ -969,7 +969,7 @@ class Finding2BenchVerdictOneOf(TypedDict):
     verdict: Literal['one_of']
 
 
-class Finding2BenchVerdictNotSent(TypedDict):
+class FactBenchVerdictNotSent(TypedDict):
     """The generator did not send the load."""
 
     about: Literal['bench']
@@ -981,7 +981,7 @@ class Finding2BenchVerdictNotSent(TypedDict):
     verdict: Literal['not_sent']
 
 
-class Finding2BenchSettle(TypedDict):
+class FactBenchSettle(TypedDict):
     """A command decides between the methods that the trials leave."""
 
     about: Literal['bench']
@@ -992,7 +992,7 @@ class Finding2BenchSettle(TypedDict):
     what: Literal['settle']
 
 
-class Finding2BenchFindHighest(TypedDict):
+class FactBenchFindHighest(TypedDict):
     """A command finds the highest rate that the methods sustain."""
 
     about: Literal['bench']
@@ -1001,7 +1001,7 @@ class Finding2BenchFindHighest(TypedDict):
     what: Literal['find_highest']
 
 
-class Finding2BenchUnknown(TypedDict):
+class FactBenchUnknown(TypedDict):
     """No trial shows what these methods sustain."""
 
     about: Literal['bench']
@@ -1010,7 +1010,7 @@ class Finding2BenchUnknown(TypedDict):
     what: Literal['unknown']
 
 
-class Finding2BenchWorse(TypedDict):
+class FactBenchWorse(TypedDict):
     """Methods are worse although the best one is not decided."""
 
     about: Literal['bench']
@@ -1023,7 +1023,7 @@ class Finding2BenchWorse(TypedDict):
     what: Literal['worse']
 
 
-class Finding2BenchCostsEqual(TypedDict):
+class FactBenchCostsEqual(TypedDict):
     """The methods cannot be distinguished by their CPU time."""
 
     about: Literal['bench']
@@ -1034,7 +1034,7 @@ class Finding2BenchCostsEqual(TypedDict):
     what: Literal['costs_equal']
 
 
-class Finding2ComparisonOfRuns(TypedDict):
+class FactComparisonOfRuns(TypedDict):
     """What follows for two runs."""
 
     about: Literal['comparison']
@@ -1043,7 +1043,7 @@ class Finding2ComparisonOfRuns(TypedDict):
     what: Literal['of_runs']
 
 
-class Finding2ComparisonRunsDiffer(TypedDict):
+class FactComparisonRunsDiffer(TypedDict):
     """The runs differ in something that could be the reason of a change."""
 
     about: Literal['comparison']
@@ -1052,7 +1052,7 @@ class Finding2ComparisonRunsDiffer(TypedDict):
     what: Literal['runs_differ']
 
 
-class Finding2ComparisonNote(TypedDict):
+class FactComparisonNote(TypedDict):
     """Something to read before the figures."""
 
     about: Literal['comparison']
@@ -1061,7 +1061,7 @@ class Finding2ComparisonNote(TypedDict):
     what: Literal['note']
 
 
-class Finding2CaveatOneWayAbsolute(TypedDict):
+class FactCaveatOneWayAbsolute(TypedDict):
     """One-way times have an error."""
 
     about: Literal['caveat']
@@ -1070,7 +1070,7 @@ class Finding2CaveatOneWayAbsolute(TypedDict):
     what: Literal['one_way_absolute']
 
 
-class Finding2CaveatOneWayUnknown(TypedDict):
+class FactCaveatOneWayUnknown(TypedDict):
     """No one-way time is known."""
 
     about: Literal['caveat']
@@ -1079,7 +1079,7 @@ class Finding2CaveatOneWayUnknown(TypedDict):
     what: Literal['one_way_unknown']
 
 
-class Finding2CaveatLeftOut(TypedDict):
+class FactCaveatLeftOut(TypedDict):
     """What a bench left out to end in time."""
 
     about: Literal['caveat']
@@ -3165,7 +3165,7 @@ class Entry(TypedDict):
     """The counter, or why there is none."""
 
 
-class Finding2SweepLimitedByKernel(TypedDict):
+class FactSweepLimitedByKernel(TypedDict):
     """The kernel's receive work is the limit."""
 
     about: Literal['sweep']
@@ -3188,7 +3188,7 @@ class Finding2SweepLimitedByKernel(TypedDict):
     what: Literal['limited_by_kernel']
 
 
-class Finding2SweepPacketCost(TypedDict):
+class FactSweepPacketCost(TypedDict):
     """What a packet costs besides the work."""
 
     about: Literal['sweep']
@@ -3207,7 +3207,7 @@ class Finding2SweepPacketCost(TypedDict):
     what: Literal['packet_cost']
 
 
-class Finding2SweepNoCost(TypedDict):
+class FactSweepNoCost(TypedDict):
     """The points do not show what a packet costs."""
 
     about: Literal['sweep']
@@ -3218,7 +3218,7 @@ class Finding2SweepNoCost(TypedDict):
     what: Literal['no_cost']
 
 
-class Finding2SweepLivelock(TypedDict):
+class FactSweepLivelock(TypedDict):
     """More load delivers fewer packets."""
 
     about: Literal['sweep']
@@ -3237,7 +3237,7 @@ class Finding2SweepLivelock(TypedDict):
     what: Literal['livelock']
 
 
-class Finding2SweepMembersNeeded(TypedDict):
+class FactSweepMembersNeeded(TypedDict):
     """How many members the load needs."""
 
     about: Literal['sweep']
@@ -3252,7 +3252,7 @@ class Finding2SweepMembersNeeded(TypedDict):
     what: Literal['members_needed']
 
 
-class Finding2SweepMembersLaw(TypedDict):
+class FactSweepMembersLaw(TypedDict):
     """The law of the members' rates."""
 
     about: Literal['sweep']
@@ -3265,7 +3265,7 @@ class Finding2SweepMembersLaw(TypedDict):
     what: Literal['members_law']
 
 
-class Finding2SweepCrossing(TypedDict):
+class FactSweepCrossing(TypedDict):
     """One method overtakes another."""
 
     about: Literal['sweep']
@@ -3288,8 +3288,8 @@ class Finding2SweepCrossing(TypedDict):
     what: Literal['crossing']
 
 
-Finding2SweepCheapestAtPoints = TypedDict(
-    'Finding2SweepCheapestAtPoints',
+FactSweepCheapestAtPoints = TypedDict(
+    'FactSweepCheapestAtPoints',
     {
         'about': Literal['sweep'],
         'cheapest': list[MethodCost],
@@ -3303,7 +3303,7 @@ Finding2SweepCheapestAtPoints = TypedDict(
 )
 
 
-class Finding2SearchRanking(TypedDict):
+class FactSearchRanking(TypedDict):
     """The order of several methods by one goal."""
 
     about: Literal['search']
@@ -3316,7 +3316,7 @@ class Finding2SearchRanking(TypedDict):
     what: Literal['ranking']
 
 
-class Finding2SearchRepeated(TypedDict):
+class FactSearchRepeated(TypedDict):
     """The results of a set-up that was searched several times."""
 
     about: Literal['search']
@@ -3351,7 +3351,7 @@ class Finding2SearchRepeated(TypedDict):
     """The work per packet."""
 
 
-class Finding2SearchNumbers(TypedDict):
+class FactSearchNumbers(TypedDict):
     """The numbers that belong together: without loss, NDR, PDR, and how often frames are lost."""
 
     about: Literal['search']
@@ -3368,7 +3368,7 @@ class Finding2SearchNumbers(TypedDict):
     what: Literal['numbers']
 
 
-class Finding2SearchBounds(TypedDict):
+class FactSearchBounds(TypedDict):
     """The bounds of a goal."""
 
     about: Literal['search']
@@ -3391,7 +3391,7 @@ class Finding2SearchBounds(TypedDict):
     what: Literal['bounds']
 
 
-class Finding2SearchNoBounds(TypedDict):
+class FactSearchNoBounds(TypedDict):
     """A goal without any bound."""
 
     about: Literal['search']
@@ -3404,7 +3404,7 @@ class Finding2SearchNoBounds(TypedDict):
     what: Literal['no_bounds']
 
 
-class Finding2SearchMaximumLoad(TypedDict):
+class FactSearchMaximumLoad(TypedDict):
     """The highest load of the search, after a self-test of the generator."""
 
     about: Literal['search']
@@ -3419,7 +3419,7 @@ class Finding2SearchMaximumLoad(TypedDict):
     what: Literal['maximum_load']
 
 
-class Finding2TrialsGeneratorsTogether(TypedDict):
+class FactTrialsGeneratorsTogether(TypedDict):
     """Several generators sent together."""
 
     about: Literal['trials']
@@ -3432,7 +3432,7 @@ class Finding2TrialsGeneratorsTogether(TypedDict):
     what: Literal['generators_together']
 
 
-class Finding2TrialsLivelock(TypedDict):
+class FactTrialsLivelock(TypedDict):
     """A set-up delivers less at a higher load."""
 
     about: Literal['trials']
@@ -3455,7 +3455,7 @@ class Finding2TrialsLivelock(TypedDict):
     """Its work per packet."""
 
 
-class Finding2TrialsStalled(TypedDict):
+class FactTrialsStalled(TypedDict):
     """A CPU stalled."""
 
     about: Literal['trials']
@@ -3474,7 +3474,7 @@ class Finding2TrialsStalled(TypedDict):
     what: Literal['stalled']
 
 
-class Finding2Queues(TypedDict):
+class FactQueues(TypedDict):
     """The queues of an interface that captured."""
 
     about: Literal['queues']
@@ -3484,7 +3484,7 @@ class Finding2Queues(TypedDict):
     """The interface."""
 
 
-class Finding2BenchVerdictNoAnswer(TypedDict):
+class FactBenchVerdictNoAnswer(TypedDict):
     """The host disturbed the trials with losses."""
 
     about: Literal['bench']
@@ -3500,7 +3500,7 @@ class Finding2BenchVerdictNoAnswer(TypedDict):
     verdict: Literal['no_answer']
 
 
-class Finding2BenchVerdictNoTime(TypedDict):
+class FactBenchVerdictNoTime(TypedDict):
     """No method sustains the load, because one thread has no time for it."""
 
     about: Literal['bench']
@@ -3514,7 +3514,7 @@ class Finding2BenchVerdictNoTime(TypedDict):
     verdict: Literal['no_time']
 
 
-class Finding2BenchVerdictUse(TypedDict):
+class FactBenchVerdictUse(TypedDict):
     """Use this method."""
 
     about: Literal['bench']
@@ -3534,7 +3534,7 @@ class Finding2BenchVerdictUse(TypedDict):
     """Whether losses in pauses of the host are not counted."""
 
 
-class Finding2BenchVerdictUseMeanwhile(TypedDict):
+class FactBenchVerdictUseMeanwhile(TypedDict):
     """The trials leave several methods; use this one meanwhile."""
 
     about: Literal['bench']
@@ -3552,7 +3552,7 @@ class Finding2BenchVerdictUseMeanwhile(TypedDict):
     """Whether losses in pauses of the host are not counted."""
 
 
-class Finding2BenchVerdictNoneLossless(TypedDict):
+class FactBenchVerdictNoneLossless(TypedDict):
     """No method sustains the load, or any."""
 
     about: Literal['bench']
@@ -3568,7 +3568,7 @@ class Finding2BenchVerdictNoneLossless(TypedDict):
     verdict: Literal['none_lossless']
 
 
-class Finding2BenchPaused(TypedDict):
+class FactBenchPaused(TypedDict):
     """The host stopped the capture thread for a moment."""
 
     about: Literal['bench']
@@ -3577,7 +3577,7 @@ class Finding2BenchPaused(TypedDict):
     what: Literal['paused']
 
 
-class Finding2BenchCostsDiffer(TypedDict):
+class FactBenchCostsDiffer(TypedDict):
     """The methods with the least and the most CPU time."""
 
     about: Literal['bench']
@@ -3596,7 +3596,7 @@ class Finding2BenchCostsDiffer(TypedDict):
     what: Literal['costs_differ']
 
 
-class Finding2ComparisonOfMethods(TypedDict):
+class FactComparisonOfMethods(TypedDict):
     """What follows for methods that took turns."""
 
     about: Literal['comparison']
@@ -3605,7 +3605,7 @@ class Finding2ComparisonOfMethods(TypedDict):
     what: Literal['of_methods']
 
 
-class Finding2Unfinished(TypedDict):
+class FactUnfinished(TypedDict):
     """A run without conclusions."""
 
     about: Literal['unfinished']
@@ -3617,7 +3617,7 @@ class Finding2Unfinished(TypedDict):
     """Trials of the run."""
 
 
-class Finding2CaveatNoisyTrials(TypedDict):
+class FactCaveatNoisyTrials(TypedDict):
     """Trials are noisy."""
 
     about: Literal['caveat']
@@ -3632,7 +3632,7 @@ class Finding2CaveatNoisyTrials(TypedDict):
     what: Literal['noisy_trials']
 
 
-class Finding2CaveatNoisySegments(TypedDict):
+class FactCaveatNoisySegments(TypedDict):
     """Segments of a soak are noisy."""
 
     about: Literal['caveat']
@@ -3645,7 +3645,7 @@ class Finding2CaveatNoisySegments(TypedDict):
     what: Literal['noisy_segments']
 
 
-class Finding2CaveatOneWayRelative(TypedDict):
+class FactCaveatOneWayRelative(TypedDict):
     """One-way times are known relative to the fastest frame only."""
 
     about: Literal['caveat']
@@ -4455,7 +4455,7 @@ class Cpu(TypedDict):
     """Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`)."""
 
 
-class Finding2SweepLossBegins(TypedDict):
+class FactSweepLossBegins(TypedDict):
     """Loss begins at a point."""
 
     about: Literal['sweep']
@@ -4476,7 +4476,7 @@ class Finding2SweepLossBegins(TypedDict):
     what: Literal['loss_begins']
 
 
-class Finding2SweepLossAtNamedPoints(TypedDict):
+class FactSweepLossAtNamedPoints(TypedDict):
     """Frames are lost at points without an order."""
 
     about: Literal['sweep']
@@ -4489,7 +4489,7 @@ class Finding2SweepLossAtNamedPoints(TypedDict):
     what: Literal['loss_at_named_points']
 
 
-class Finding2SweepHardlyAnyLoss(TypedDict):
+class FactSweepHardlyAnyLoss(TypedDict):
     """No frame is lost, or only in a minority of the visits."""
 
     about: Literal['sweep']
@@ -4506,7 +4506,7 @@ class Finding2SweepHardlyAnyLoss(TypedDict):
     what: Literal['hardly_any_loss']
 
 
-class Finding2SweepLongestBursts(TypedDict):
+class FactSweepLongestBursts(TypedDict):
     """The longest bursts without loss."""
 
     about: Literal['sweep']
@@ -4523,7 +4523,7 @@ class Finding2SweepLongestBursts(TypedDict):
     """Searches that ended without a longest burst."""
 
 
-class Finding2SweepMembersGrowth(TypedDict):
+class FactSweepMembersGrowth(TypedDict):
     """How the rate grows with members."""
 
     about: Literal['sweep']
@@ -4540,7 +4540,7 @@ class Finding2SweepMembersGrowth(TypedDict):
     what: Literal['members_growth']
 
 
-class Finding2SweepCheapestRing(TypedDict):
+class FactSweepCheapestRing(TypedDict):
     """The cheapest pair of method and ring."""
 
     about: Literal['sweep']
@@ -4559,7 +4559,7 @@ class Finding2SweepCheapestRing(TypedDict):
     what: Literal['cheapest_ring']
 
 
-class Finding2TrialsAccountedFor(TypedDict):
+class FactTrialsAccountedFor(TypedDict):
     """Every packet is accounted for."""
 
     about: Literal['trials']
@@ -4576,7 +4576,7 @@ class Finding2TrialsAccountedFor(TypedDict):
     what: Literal['accounted_for']
 
 
-class Finding2TrialsMembersShared(TypedDict):
+class FactTrialsMembersShared(TypedDict):
     """Several members of a method shared the frames."""
 
     about: Literal['trials']
@@ -4591,7 +4591,7 @@ class Finding2TrialsMembersShared(TypedDict):
     what: Literal['members_shared']
 
 
-class Finding2BenchOverload(TypedDict):
+class FactBenchOverload(TypedDict):
     """What the methods lose at maximum load."""
 
     about: Literal['bench']
@@ -4606,7 +4606,7 @@ class Finding2BenchOverload(TypedDict):
     what: Literal['overload']
 
 
-class Finding2BenchOtherSetUps(TypedDict):
+class FactBenchOtherSetUps(TypedDict):
     """Whether the best method is best in other set-ups, too."""
 
     about: Literal['bench']
@@ -4623,7 +4623,7 @@ class Finding2BenchOtherSetUps(TypedDict):
     what: Literal['other_set_ups']
 
 
-class Finding2CaveatNotMeasured(TypedDict):
+class FactCaveatNotMeasured(TypedDict):
     """Set-ups that could not be measured."""
 
     about: Literal['caveat']
@@ -4930,7 +4930,7 @@ class SweepOutcome(TypedDict):
     """Unit of the points; absent if they are names."""
 
 
-class Finding2SearchGoals(TypedDict):
+class FactSearchGoals(TypedDict):
     """What goals have in common."""
 
     about: Literal['search']
@@ -4943,8 +4943,21 @@ class Finding2SearchGoals(TypedDict):
     what: Literal['goals']
 
 
-Finding2: TypeAlias = Finding2LossPatternAtStart | Finding2LossPatternWorstWindow | Finding2LossPatternWorstFlow | Finding2LossPatternUnmarkedLoss | Finding2LossPatternRingLossConfirmed | Finding2SweepLossBegins | Finding2SweepLossAtNamedPoints | Finding2SweepHardlyAnyLoss | Finding2SweepLimitedByKernel | Finding2SweepPacketCost | Finding2SweepNoCost | Finding2SweepLivelock | Finding2SweepLongestBursts | Finding2SweepMembersGrowth | Finding2SweepMembersNeeded | Finding2SweepMembersLaw | Finding2SweepCrossing | Finding2SweepCheapestAtPoints | Finding2SweepCheapestRing | Finding2SearchRanking | Finding2SearchRepeated | Finding2SearchGoals | Finding2SearchNumbers | Finding2SearchBounds | Finding2SearchNoBounds | Finding2SearchMaximumLoad | Finding2SearchBuffered | Finding2SearchIncomplete | Finding2SoakWorstSegment | Finding2SoakStoredBursts | Finding2SoakBuffered | Finding2SoakFewUnsent | Finding2SoakAllExplained | Finding2SoakUnexplained | Finding2SoakOddFrames | Finding2SoakNoisy | Finding2SoakFurtherNoise | Finding2ReproductionClaim | Finding2TrialsInvalid | Finding2TrialsSentUnverified | Finding2TrialsAccountedFor | Finding2TrialsUnexplained | Finding2TrialsGeneratorsTogether | Finding2TrialsMembersShared | Finding2TrialsLivelock | Finding2TrialsLoadDepends | Finding2TrialsOddFrames | Finding2TrialsProgramReports | Finding2TrialsMethodUnverified | Finding2TrialsStalled | Finding2TrialsRetried | Finding2TrialsTracerCost | Finding2TrialsNoisy | Finding2Queues | Finding2BenchVerdictEveryTrialInvalid | Finding2BenchVerdictNoAnswer | Finding2BenchVerdictNoTime | Finding2BenchVerdictUse | Finding2BenchVerdictOneOf | Finding2BenchVerdictUseMeanwhile | Finding2BenchVerdictNoneLossless | Finding2BenchVerdictNotSent | Finding2BenchSettle | Finding2BenchFindHighest | Finding2BenchUnknown | Finding2BenchPaused | Finding2BenchWorse | Finding2BenchOverload | Finding2BenchCostsEqual | Finding2BenchCostsDiffer | Finding2BenchOtherSetUps | Finding2ComparisonOfRuns | Finding2ComparisonOfMethods | Finding2ComparisonRunsDiffer | Finding2ComparisonNote | Finding2Unfinished | Finding2CaveatNoisyTrials | Finding2CaveatNoisySegments | Finding2CaveatOneWayAbsolute | Finding2CaveatOneWayRelative | Finding2CaveatOneWayUnknown | Finding2CaveatNotMeasured | Finding2CaveatLeftOut
+Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
 """One fact of a run."""
+
+
+class Finding(TypedDict):
+    """A sentence and its evidence."""
+
+    fact: NotRequired[Fact]
+    """What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know."""
+    scene: NotRequired[str]
+    """Frame size and placement that it concerns, if it concerns one."""
+    text: str
+    """The sentence."""
+    trials: list[int]
+    """Numbers of the trials that support it."""
 
 
 class GoalResult(TypedDict):
@@ -5005,19 +5018,6 @@ class SearchOutcome(TypedDict):
     """Warnings about the result."""
     work: str | None
     """Their work per packet."""
-
-
-class Finding(TypedDict):
-    """A sentence and its evidence."""
-
-    fact: NotRequired[Finding2]
-    """What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know."""
-    scene: NotRequired[str]
-    """Frame size and placement that it concerns, if it concerns one."""
-    text: str
-    """The sentence."""
-    trials: list[int]
-    """Numbers of the trials that support it."""
 
 
 class Results(TypedDict):

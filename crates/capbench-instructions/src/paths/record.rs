@@ -10,7 +10,8 @@ use capbench_record::file::{
     ETHERNET, Encoder, HashAlgorithm, InterfaceDescription, PacketFacts, SectionDescription,
 };
 use capbench_record::merge::{self, Merge, Moment, PortPlan};
-use capbench_record::writing::{EncodeRecord, FileEnds, Origin, Output, WriteOptions};
+use capbench_record::recording::FrameToEncode;
+use capbench_record::writing::{FileEnds, Origin, Output, WriteOptions};
 use capbench_sys::packet::{Block, Frame};
 
 use crate::counter::Counter;
@@ -71,19 +72,6 @@ impl Recorder<'_> {
             recorded += usize::from(self.output.packet(origin, &mut self.ends, record).is_ok());
         }
         recorded
-    }
-}
-
-struct FrameToEncode<'a> {
-    encoder: &'a Encoder,
-    frame: &'a Frame<'a>,
-    facts: PacketFacts,
-}
-
-impl EncodeRecord for FrameToEncode<'_> {
-    #[inline(always)]
-    fn encode(&self, room: &mut [u8]) -> Option<usize> {
-        self.encoder.encode(self.frame, &self.facts, room)
     }
 }
 

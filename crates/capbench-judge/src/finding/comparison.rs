@@ -60,7 +60,7 @@ pub enum ComparisonOutcome {
 }
 
 /// Numbers of compared figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FigureCounts {
     /// Figures that are worse.
     pub worse: u64,
@@ -145,15 +145,7 @@ fn outcome(comparison: &Comparison) -> ComparisonOutcome {
 }
 
 fn figure_counts(comparison: &Comparison) -> FigureCounts {
-    let mut counts = FigureCounts {
-        worse: 0,
-        better: 0,
-        below_threshold: 0,
-        not_worse: 0,
-        may_be_worse: 0,
-        too_few_trials: 0,
-        more_trials_decide: false,
-    };
+    let mut counts = FigureCounts::default();
     for contrast in &comparison.contrasts {
         let count = match contrast.judgement {
             Judgement::Regression => &mut counts.worse,

@@ -36,6 +36,8 @@ use serde::{Deserialize, Serialize};
 /// One fact of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "about", rename_all = "snake_case")]
+// `Finding` is the name of a saved one, which has its sentence, too.
+#[schemars(rename = "Fact")]
 #[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum Finding {
     /// When, or in which flows, a trial lost frames.

@@ -16,7 +16,6 @@ mod sustained;
 
 use crate::limit::Limit;
 use crate::thresholds::OFFERED_LOAD_ROUNDING;
-pub use crate::thresholds::OFFERED_LOAD_ROUNDING as ROUNDING;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};

@@ -122,10 +122,14 @@ impl InterfaceState {
 }
 
 /// The record of a frame that is not encoded yet.
-struct FrameToEncode<'a> {
-    encoder: &'a Encoder,
-    frame: &'a Frame<'a>,
-    facts: PacketFacts,
+#[derive(Debug)]
+pub struct FrameToEncode<'a> {
+    /// The encoder of its file.
+    pub encoder: &'a Encoder,
+    /// The frame.
+    pub frame: &'a Frame<'a>,
+    /// What is recorded beside its octets.
+    pub facts: PacketFacts,
 }
 
 impl EncodeRecord for FrameToEncode<'_> {

@@ -52,6 +52,7 @@ mod unreached;
 mod workers;
 
 pub use account::{Account, InterfaceAccount};
+pub use file_recorder::FrameToEncode;
 pub use plan::{Plan, Source, Workers};
 pub use session::accounting::AccountRequest;
 pub use session::{End, Finished, Opened, Session};

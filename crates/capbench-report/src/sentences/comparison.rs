@@ -94,26 +94,16 @@ fn of_counts(counts: &FigureCounts) -> String {
 mod tests {
     use super::*;
 
-    const COUNTS: FigureCounts = FigureCounts {
-        worse: 0,
-        better: 0,
-        below_threshold: 0,
-        not_worse: 0,
-        may_be_worse: 0,
-        too_few_trials: 0,
-        more_trials_decide: false,
-    };
-
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {
-        assert_eq!(of_counts(&COUNTS), "No regression shown.");
+        assert_eq!(of_counts(&FigureCounts::default()), "No regression shown.");
         let one_each = FigureCounts {
             better: 1,
             below_threshold: 1,
             not_worse: 1,
             may_be_worse: 1,
             too_few_trials: 1,
-            ..COUNTS
+            ..FigureCounts::default()
         };
         assert_eq!(
             of_counts(&one_each),
@@ -126,7 +116,7 @@ mod tests {
             may_be_worse: 2,
             too_few_trials: 2,
             more_trials_decide: true,
-            ..COUNTS
+            ..FigureCounts::default()
         };
         assert_eq!(
             of_counts(&several),

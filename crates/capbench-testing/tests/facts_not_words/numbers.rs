@@ -17,7 +17,7 @@ const TABLE: &str = "capbench-judge/src/thresholds.rs";
 /// Free besides powers of ten: a half, none, one, two, and factors of units: bits of an octet, seconds of a minute and an hour.
 const FREE: [f64; 7] = [0.0, 0.5, 1.0, 2.0, 8.0, 60.0, 3600.0];
 
-/// Types of constants that decide, whatever their value.
+/// Types of constants that decide, with any value.
 const NUMBERS: [&str; 8] = ["f64", "u16", "u32", "u64", "u128", "i64", "usize", "Duration"];
 
 /// Macros whose numbers are for those who change the program.

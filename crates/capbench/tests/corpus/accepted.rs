@@ -87,7 +87,7 @@ pub fn difference(then: &[String], now: &[String]) -> Vec<String> {
     lines
 }
 
-/// Like [`difference`], whatever the order of the lines.
+/// Like [`difference`], without regard to the order of the lines.
 fn difference_of_sets(then: &[String], now: &[String]) -> Vec<String> {
     let earlier: BTreeSet<&String> = then.iter().collect();
     let later: BTreeSet<&String> = now.iter().collect();

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{BenchFinding, SetUp, is_sound};
 use crate::finding::Found;
-use crate::recommendation::{ROUNDING, Ranking};
+use crate::recommendation::Ranking;
 use crate::run::RunFacts;
+use crate::thresholds::OFFERED_LOAD_ROUNDING;
 
 /// A method with losses in pauses of the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -38,7 +39,9 @@ pub(super) fn paused<'r>(ranking: &'r Ranking, run: &RunFacts<'r>) -> Vec<Paused
         let Some(highest_pps) = ranked.lossless.lower_pps else { continue };
         let mut one = Paused { method: &ranked.method, trials: 0, lossy: Vec::new() };
         for trial in run.trials.iter().filter(|trial| is_sound(trial) && set_up.includes(trial)) {
-            if trial.profile.method == ranked.method && trial.offered_pps <= highest_pps * (1.0 + ROUNDING) {
+            if trial.profile.method == ranked.method
+                && trial.offered_pps <= highest_pps * (1.0 + OFFERED_LOAD_ROUNDING)
+            {
                 one.trials += 1;
                 one.lossy.extend((trial.lost() > 0).then_some(trial));
             }
