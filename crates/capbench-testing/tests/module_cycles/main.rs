@@ -1,4 +1,6 @@
-//! The top-level modules of a crate use each other one way: no crate has a cycle of them.
+//! The top-level modules of a crate use each other one way: no crate has a cycle of them. The same of its files: see [`files`].
+
+mod files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
