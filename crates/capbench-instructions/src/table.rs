@@ -273,7 +273,8 @@ mod tests {
         let table = table(vec![counted("classify", 305.0), counted("verify", 366.0)]);
         let now = vec![counted("classify", 305.2), counted("verify", 380.0), counted("pace", 240.0)];
         let renewed = table.renewed(table.toolchain.clone(), now.clone(), "Sums are checked.");
-        let rows: Vec<_> = renewed.rows.iter().map(|row| (row.counted.per_packet, row.why.as_str())).collect();
+        let rows: Vec<_> =
+            renewed.rows.iter().map(|row| (row.counted.per_packet, row.why.as_str())).collect();
         let changed = [(380.0, "Sums are checked."), (240.0, "Sums are checked.")];
         assert_eq!(rows, [[(305.0, "The first table.")].as_slice(), &changed].concat());
         // Counts of another compiler are all new.
