@@ -1,16 +1,16 @@
 //! CPU time per packet: application and kernel.
 
-use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
-use capbench_model::saved::SavedMethod;
+use capbench_judge::sweep::SweepOutcome;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
+use super::ledger_layers::PlacedTrials;
 use super::parts::{
-    self, Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, point,
-    resting_on, series,
+    self, Estimate, bench_trials, chart, estimated, grouped, linear, names, point, resting_on, series,
 };
-use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
-use crate::naming::{Numbered, Scene, is_sound, load, numbers};
+use super::varied::Varied;
+use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
+use crate::naming::{Numbered, Scene, is_sound, load};
 
 const TEXT: &str = "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
                     and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a sustained load: where packets \
@@ -19,13 +19,20 @@ const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel 
                        ran on it, the application's time is known as a range. What may belong to either is a separate layer between the two.";
 
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
-    let mut charts = bench(results);
+    let mut charts = bench_charts(results);
     // Sweeps of publications have the sum of both in their charts, for all methods together.
-    let sweeps = if results.reproductions.is_empty() { results.sweeps.as_slice() } else { &[] };
-    charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, trials)));
-    let is_sampled = |trial: &&TrialResult| is_sound(trial) && trial.cpu.split_is_sampled;
-    let sampled = resting_on(numbers(results.trials.iter().filter(is_sampled)), SAMPLED);
-    parts::section("cpu", "CPU time per packet", charts, TEXT, sampled)
+    if results.reproductions.is_empty() {
+        for sweep in &results.sweeps {
+            charts.extend(sweep_charts(sweep, trials));
+        }
+    }
+    let mut sampled = Vec::new();
+    for trial in &results.trials {
+        if is_sound(trial) && trial.cpu.split_is_sampled {
+            sampled.push(trial.number);
+        }
+    }
+    parts::section("cpu", "CPU time per packet", charts, TEXT, resting_on(sampled, SAMPLED))
 }
 
 /// Owner of the time per packet: one of the two, either (not known which), both together, or none that a clock names.
@@ -47,114 +54,140 @@ fn parts_of(trial: &TrialResult) -> Parts {
         (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => [None, None, None, Some(total), None],
         (_, _, total) => {
             let kernel = cpu.kernel_ns_per_packet;
-            let rest = total.map(|total| total - least.unwrap_or(0.0) - kernel.unwrap_or(0.0));
-            [least, None, kernel, None, rest.filter(|rest| *rest >= 0.5)]
+            let neither = total.map(|total| total - least.unwrap_or(0.0) - kernel.unwrap_or(0.0));
+            [least, None, kernel, None, neither.filter(|ns| *ns >= 0.5)]
         }
     }
 }
 
 /// The certain sum of all parts; `None` if nothing is known.
-fn sum(trial: &TrialResult) -> Option<f64> {
-    parts_of(trial).into_iter().flatten().reduce(|sum, part| sum + part)
+fn certain_sum(parts: &Parts) -> Option<f64> {
+    parts.iter().flatten().copied().reduce(|sum, part| sum + part)
 }
 
 /// The parts of the trial whose sum is the median, or their means over the two in the middle: so they add up to the median of
-/// the tables. Two that do not know the same parts have only a sum.
+/// the tables. Two that do not know the same parts have only a sum. Nothing is known if one trial knows nothing.
 fn median_parts(trials: &[&TrialResult]) -> Parts {
-    let sums: Option<Vec<(f64, Parts)>> =
-        trials.iter().map(|trial| Some((sum(trial)?, parts_of(trial)))).collect();
-    let mut sums = sums.unwrap_or_default();
-    sums.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let Some(last) = sums.len().checked_sub(1) else { return Parts::default() };
-    let ((low, below), (high, above)) = (sums[last / 2], sums[sums.len() / 2]);
-    // Only some trials have time that no clock attributes.
-    let named = PARTS.len() - 1;
-    if below.iter().zip(&above).take(named).any(|(a, b)| a.is_some() != b.is_some()) {
-        return [None, None, None, Some(f64::midpoint(low, high)), None];
+    let mut all = Vec::new();
+    for trial in trials {
+        let parts = parts_of(trial);
+        let Some(sum) = certain_sum(&parts) else { return Parts::default() };
+        all.push((sum, parts));
     }
-    std::array::from_fn(|part| match (below[part], above[part]) {
-        (None, None) => None,
-        (a, b) => Some(f64::midpoint(a.unwrap_or(0.0), b.unwrap_or(0.0))),
-    })
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(last) = all.len().checked_sub(1) else { return Parts::default() };
+    let (lower_sum, lower) = all[last / 2];
+    let (upper_sum, upper) = all[all.len() / 2];
+    let mut means = Parts::default();
+    for index in 0..PARTS.len() {
+        match (lower[index], upper[index]) {
+            (None, None) => {}
+            (Some(a), Some(b)) => means[index] = Some(f64::midpoint(a, b)),
+            // Only some trials have time that no clock attributes.
+            (a, b) if index == PARTS.len() - 1 => {
+                means[index] = Some(f64::midpoint(a.unwrap_or(0.0), b.unwrap_or(0.0)));
+            }
+            _ => return [None, None, None, Some(f64::midpoint(lower_sum, upper_sum)), None],
+        }
+    }
+    means
 }
 
 /// Layers of these trials if some trial knows them; with several visits also the spread of their sums.
-fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
-    let known: Vec<Parts> = placed.iter().map(|one| median_parts(&one.trials)).collect();
-    let layer = |(part, name): (usize, &str)| {
-        let points =
-            placed.iter().zip(&known).map(|(one, parts)| point(one.x, parts[part], one.numbers())).collect();
-        series(name, Role::Account, points)
-    };
-    let mut layers: Vec<Series> = PARTS.into_iter().enumerate().map(layer).collect();
-    layers.retain(|layer| layer.points.iter().any(|point| point.y.is_some()));
-    if !layers.is_empty() && placed.iter().any(|one| one.trials.len() > 1) {
-        let total = |one: &PlacedTrials<'_>| {
-            let sums: Option<Vec<f64>> = one.trials.iter().map(|trial| sum(trial)).collect();
-            estimated(one.x, sums.and_then(Estimate::of).as_ref(), one.numbers())
-        };
-        layers.push(series("sum, median of repeats", Role::Total, placed.iter().map(total).collect()));
+fn layers_chart(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
+    let known: Vec<Parts> = placed.iter().map(|placed| median_parts(&placed.trials)).collect();
+    let mut layers: Vec<Series> = Vec::new();
+    for (index, name) in PARTS.into_iter().enumerate() {
+        if known.iter().any(|parts| parts[index].is_some()) {
+            let mut points = Vec::new();
+            for (placed, parts) in placed.iter().zip(&known) {
+                points.push(point(placed.x, parts[index], placed.numbers()));
+            }
+            layers.push(series(name, Role::Account, points));
+        }
+    }
+    if !layers.is_empty() && placed.iter().any(|placed| placed.trials.len() > 1) {
+        let sums = placed.iter().map(median_sum).collect();
+        layers.push(series("sum, median of repeats", Role::Total, sums));
     }
     let y = linear("CPU time per packet", Unit::NanosecondsPerPacket);
     chart(id, title, kind, x, y, layers)
 }
 
+/// The median of the sums of these trials; unknown if one trial knows nothing.
+fn median_sum(placed: &PlacedTrials<'_>) -> Point {
+    let sums: Option<Vec<f64>> = placed.trials.iter().map(|trial| certain_sum(&parts_of(trial))).collect();
+    estimated(placed.x, sums.and_then(Estimate::of).as_ref(), placed.numbers())
+}
+
 /// At the common load of each scene, the smallest one tried; else one chart per load.
-fn bench(results: &Results) -> Vec<Chart> {
-    let by_scene = grouped(of_bench(results), |trial| Scene::from_trial(trial));
-    by_scene.into_iter().flat_map(|(scene, group)| of_scene(&scene, &group)).collect()
-}
-
-fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
-    let common = group.iter().filter(|trial| trial.phase == Phase::CommonLoad);
-    let least = common.filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp);
-    if let Some(least) = least {
-        let compared = group.iter().filter(|trial| trial.intended_pps == Some(least)).copied().collect();
-        return vec![at_load(scene, group, compared)];
+fn bench_charts(results: &Results) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (scene, trials) in grouped(bench_trials(results), |trial| Scene::from_trial(trial)) {
+        let at_common_load = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad);
+        let least = at_common_load.filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp);
+        if let Some(least) = least {
+            let compared = trials.iter().filter(|trial| trial.intended_pps == Some(least)).copied().collect();
+            charts.push(load_chart(&scene, &trials, compared));
+            continue;
+        }
+        let by_load =
+            grouped(trials.iter().copied(), |trial| (trial.intended_pps.map(f64::to_bits), trial.load));
+        for (_, compared) in by_load {
+            charts.push(load_chart(&scene, &trials, compared));
+        }
     }
-    let by_load = grouped(group.iter().copied(), |trial| (trial.intended_pps.map(f64::to_bits), trial.load));
-    by_load.into_iter().map(|(_, compared)| at_load(scene, group, compared)).collect()
+    charts
 }
 
-fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
-    let sustained: Vec<&TrialResult> =
-        compared.iter().copied().filter(|trial| trial.sustained_load()).collect();
-    let (shown, is_sustained) = if sustained.is_empty() { (compared, false) } else { (sustained, true) };
+/// The methods of `scene_trials` at one load, by their `compared` trials.
+fn load_chart(scene: &Scene, scene_trials: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
+    let mut shown = compared.clone();
+    shown.retain(|trial| trial.sustained_load());
+    let is_sustained = !shown.is_empty();
+    if !is_sustained {
+        shown = compared;
+    }
     let title = match shown.first() {
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
         None => format!("CPU time per packet: {}", scene.words()),
     };
-    let methods = grouped(group.iter(), |trial| trial.profile.method.clone()).into_iter();
-    let methods: Vec<SavedMethod> = methods.map(|(name, _)| name).collect();
-    let trials_with = |method: &SavedMethod| {
-        shown.iter().copied().filter(|trial| trial.profile.method == *method).collect()
-    };
-    let placed = PlacedTrials::along(methods.iter().map(trials_with));
-    let missing = methods.iter().zip(&placed).filter(|(_, one)| one.trials.is_empty());
-    let missing: Vec<String> = missing.map(|(method, _)| method.to_string()).collect();
-    let note = match (is_sustained, missing.as_slice()) {
-        (false, _) => Some(
-            "No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into(),
-        ),
-        (true, []) => None,
-        (true, missing) => {
-            Some(format!("Did not sustain this load, or had no trial at it: {}.", missing.join(", ")))
+    let mut methods = Vec::new();
+    let mut missing = Vec::new();
+    let mut groups = Vec::new();
+    for (method, _) in grouped(scene_trials, |trial| &trial.profile.method) {
+        let mut trials = shown.clone();
+        trials.retain(|trial| trial.profile.method == *method);
+        if trials.is_empty() {
+            missing.push(method.to_string());
         }
+        methods.push(method.to_string());
+        groups.push(trials);
+    }
+    let note = if !is_sustained {
+        Some("No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into())
+    } else if !missing.is_empty() {
+        Some(format!("Did not sustain this load, or had no trial at it: {}.", missing.join(", ")))
+    } else {
+        None
     };
-    let x = names("Method", methods.iter().map(ToString::to_string).collect());
-    layers("cpu-methods", title, Kind::StackedBars, x, &placed).noting(note).noting_repeats()
+    let placed = PlacedTrials::along(groups);
+    let chart = layers_chart("cpu-methods", title, Kind::StackedBars, names("Method", methods), &placed);
+    chart.noting(note).noting_repeats()
 }
 
 /// Parts over the axis of a sweep, one chart per method.
-fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
+fn sweep_charts(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
     let varied = Varied::from_outcome(sweep);
-    let of_line = |line: &SweptSeries| {
+    let kind = varied.kind(Kind::StackedBars);
+    let mut charts = Vec::new();
+    for line in &sweep.series {
         let placed = varied.placed(line, trials);
         let title = format!("CPU time per packet against {}: {}", varied.words, line.name());
         let id = format!("cpu-{}-{}", sweep.axis, line.method);
-        layers(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &placed)
-    };
-    sweep.series.iter().map(of_line).collect()
+        charts.push(layers_chart(&id, title, kind, varied.axis.clone(), &placed));
+    }
+    charts
 }
 
 #[cfg(test)]
