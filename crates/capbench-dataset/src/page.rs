@@ -3,8 +3,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `days` | the changes that days show |
-//! | `hosts` | which hosts became worse |
+//! | `days` | the changes that days show, in words |
+//! | `hosts` | which hosts became worse, in words |
 //! | `trends` | charts over the days |
 //! | `runs` | the table of runs |
 
@@ -16,21 +16,19 @@ mod trends;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use capbench_judge::comparison::days::day_by_day;
 use capbench_judge::comparison::hosts::{Figures, HostsCompared};
 use capbench_judge::comparison::{Comparison, Judgement, Thresholds};
 use capbench_model::figures::many;
 use capbench_report::model::{Cell, Chart, Column, Narrow, Report, Row, Section, Sentence, Unit};
 use capbench_report::report as reports;
 
-use self::days::day_by_day;
-use self::hosts::{table_of_hosts, which_hosts};
+use self::hosts::{table_of_hosts, worse_words};
 use self::runs::table_of_runs;
 use self::trends::trends;
 use crate::error::Result;
 use crate::figures::{self, By};
 
-/// Days in charts and comparisons, the last ones.
-const MOST_DAYS: usize = 60;
 /// Charts.
 const MOST_CHARTS: usize = 24;
 
@@ -40,23 +38,19 @@ const MOST_CHARTS: usize = 24;
 /// There is no dataset, or a file cannot be read.
 pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
     let figures = figures::read(dataset, &By::Date)?;
-    let mut days: Vec<String> = figures.values.clone();
-    days.sort();
-    let all_days = days.len();
-    days.drain(..all_days.saturating_sub(MOST_DAYS));
+    let compared = day_by_day(&figures, thresholds);
     let runs = figures.of_runs();
-    let changes = day_by_day(&figures, &days, thresholds);
-    let mut charts = trends(&figures, &runs, &days, &changes);
+    let mut charts = trends(&figures, &runs, &compared);
     // What changed is never left out.
     charts.sort_by_key(|chart| chart.marks.is_empty());
     let more_charts = charts.len().saturating_sub(MOST_CHARTS);
     charts.truncate(MOST_CHARTS);
     let hosts: BTreeSet<&str> = figures.runs.iter().filter_map(|run| run.host.as_deref()).collect();
-    let of = format!(
+    let extent = format!(
         "{} of {} on {}",
         many(figures.runs.len() as u64, "run", "runs"),
         many(hosts.len() as u64, "host", "hosts"),
-        many(all_days as u64, "day", "days")
+        many(compared.all_days as u64, "day", "days")
     );
     let mut text = vec![sentence(
         "Each point is the median over the runs of a day, with an interval that contains the true median. Hosts that are not measured each \
@@ -68,24 +62,25 @@ pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
             "{more_charts} further charts are left out here; examples/sql has the questions as SQL."
         )));
     }
-    if all_days > days.len() {
+    if compared.all_days > compared.days.len() {
         text.push(sentence(&format!(
-            "Charts and comparisons have the last {} of {all_days} days.",
-            days.len()
+            "Charts and comparisons have the last {} of {} days.",
+            compared.days.len(),
+            compared.all_days
         )));
     }
     let picture: Vec<Chart> = if charts.is_empty() { Vec::new() } else { vec![charts.remove(0)] };
     let mut sections =
         vec![Section { id: "trends".into(), heading: "Trends".into(), text, charts, tables: Vec::new() }];
-    sections.extend(changes.section());
+    sections.extend(days::section(&compared));
     Ok(Report {
         title: "capbench dataset".into(),
-        subtitle: format!("{} | {of}", dataset.display()),
-        verdict: sentence(&changes.verdict(&of)),
+        subtitle: format!("{} | {extent}", dataset.display()),
+        verdict: sentence(&days::verdict(&compared, &extent)),
         warnings: Vec::new(),
         picture,
-        summary: changes.summary(),
-        findings: changes.findings(),
+        summary: days::summary(&compared),
+        findings: days::findings(&compared),
         details: Vec::new(),
         caveats: noisy(&figures).into_iter().collect(),
         sections,
@@ -113,7 +108,7 @@ pub fn of_comparison(dataset: &Path, by: &str, compared: &HostsCompared) -> Repo
     report.findings.splice(
         0..0,
         compared.comparison.judged(Judgement::Regression).filter_map(|one| {
-            let hosts = which_hosts(one, compared)?;
+            let hosts = worse_words(&compared.worse_hosts(one)?);
             Some(sentence(&format!("{}, {}: {hosts}", one.measure.words(), one.setup)))
         }),
     );

@@ -150,6 +150,13 @@ thresholds! {
     /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the
     /// load.
     EQUAL_LOADS_OF_RUNS: f64 = 0.1, "of the load", "chosen";
+    /// A host is named as worse from this change on. It is smaller than that of two runs: a host has several runs.
+    WORSE_HOST: f64 = 0.02, "of the earlier value", "chosen";
+    /// Up to this number of days from one on are compared with as many before it: a host has one run a day, and a test needs
+    /// several.
+    COMPARED_DAYS: usize = 3, "days on each side", "chosen";
+    /// The last days of a dataset that are compared. Each is a test, and the more tests there are, the larger must a change be.
+    LAST_DAYS: usize = 60, "days", "chosen";
     /// Figures of the host's speed that differ by less than this share are equal.
     EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "chosen";
     /// Replaces 0, which has no logarithm. It is below all measured values.

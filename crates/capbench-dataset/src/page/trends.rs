@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capbench_judge::comparison::days::DaysCompared;
 use capbench_judge::comparison::hosts::{Figure, Figures};
 use capbench_judge::comparison::{Measure, Scale as Compared, Setup};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::median;
 use capbench_report::model::{Axis, Chart, Kind, Point, Role, Scale, Series, Unit};
 
-use super::days::DayByDay;
+use super::days::marks;
 
 /// A chart's place on the page: the rank of what it shows, and its set-up.
 type Place = (usize, Setup);
@@ -26,7 +27,8 @@ const SHOWN: [(Measure, Unit); 4] = [
 
 /// Two charts for each figure of each set-up without method, with a line for each method over the days: the change of each host
 /// from its own median, and the figure itself. A share has the second only.
-pub(super) fn trends(figures: &Figures, runs: &[Figure], days: &[String], changes: &DayByDay) -> Vec<Chart> {
+pub(super) fn trends(figures: &Figures, runs: &[Figure], compared: &DaysCompared) -> Vec<Chart> {
+    let days = &compared.days;
     let day_of = |figure: &Figure| days.iter().position(|day| *day == figures.runs[figure.run].date);
     let own = own_medians(figures, runs, &day_of);
     let mut charts: BTreeMap<Place, BTreeMap<String, [ByDay; 2]>> = BTreeMap::new();
@@ -46,7 +48,7 @@ pub(super) fn trends(figures: &Figures, runs: &[Figure], days: &[String], change
     let mut all = Vec::new();
     for ((rank, scene), lines) in charts {
         let (measure, unit) = SHOWN[rank];
-        let marks = changes.marks(measure, &scene, days);
+        let marks = marks(compared, measure, &scene);
         let words = capital(measure.words());
         let (mut moves, mut values) = (Vec::new(), Vec::new());
         for (name, [of_hosts, of_runs]) in lines {
@@ -65,7 +67,7 @@ pub(super) fn trends(figures: &Figures, runs: &[Figure], days: &[String], change
                 id: format!("trend-{}", all.len() + 1),
                 title,
                 kind: Kind::Lines,
-                x: Axis { label: "Day".into(), unit: Unit::None, scale: Scale::Names(days.to_vec()) },
+                x: Axis { label: "Day".into(), unit: Unit::None, scale: Scale::Names(days.clone()) },
                 y,
                 series,
                 marks: marks.clone(),

@@ -13,8 +13,10 @@
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
 //! | [`hosts`] | two values of a column of a dataset, with hosts and set-ups as strata |
+//! | [`days`] | the days of a dataset |
 
 pub mod contrast;
+pub mod days;
 pub mod hosts;
 pub mod measure;
 mod pairs;
