@@ -41,7 +41,7 @@ impl Dataset {
     }
 
     fn compared(self) -> DaysCompared {
-        day_by_day(&self.figures(), Thresholds { relative: 0.005, loss: 0.001 })
+        day_by_day(&self.figures(), Thresholds::for_hosts())
     }
 }
 
