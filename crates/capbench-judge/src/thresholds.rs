@@ -91,6 +91,8 @@ thresholds! {
     EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "chosen";
     /// A coarser precision than this does not show that limits are equal.
     EQUAL_LIMITS_PRECISION: f64 = 0.1, "of the load", "chosen";
+    /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
+    HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "chosen";
     /// A single trial does not show how much the next one differs. On quiet hosts it is less than this share.
     SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "quiet hosts";
     /// A cost whose error is above this share of it is only a range.
