@@ -1,4 +1,5 @@
-//! Every number that decides what a measurement means, or which trial runs next.
+//! Every number that decides what trials mean, or which trial runs next. capbench-model has those that decide what one trial is
+//! worth, in a table of the same form.
 //!
 //! A row: why, as its comment; name, type, value; unit; source. "chosen" is a source: no evidence for that very number is recorded.
 
@@ -7,37 +8,9 @@ mod tests;
 
 use std::time::Duration;
 
-/// A row of the table, to print it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threshold {
-    /// What it decides.
-    pub name: &'static str,
-    /// Its value as in the source.
-    pub value: &'static str,
-    /// What the value counts, or what it is a share of.
-    pub unit: &'static str,
-    /// Why there is such a number.
-    pub why: &'static str,
-    /// Where the value comes from.
-    pub source: &'static str,
-}
+pub use capbench_model::thresholds::Threshold;
 
-macro_rules! thresholds {
-    ($($(#[doc = $why:literal])+ $name:ident: $kind:ty = $value:expr, $unit:literal, $source:literal;)+) => {
-        $($(#[doc = $why])+ pub const $name: $kind = $value;)+
-
-        /// All of them.
-        pub const ALL: &[Threshold] = &[$(Threshold {
-            name: stringify!($name),
-            value: stringify!($value),
-            unit: $unit,
-            why: concat!($($why),+),
-            source: $source,
-        }),+];
-    };
-}
-
-thresholds! {
+capbench_model::thresholds! {
     // What limited a method.
     /// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application
     /// is too slow.
