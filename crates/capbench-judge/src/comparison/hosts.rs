@@ -5,6 +5,7 @@
 //! all of its trials. So what is permuted are the runs of a host.
 
 mod figures;
+mod worse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +16,7 @@ use crate::thresholds::EQUAL_LOADS_OF_HOSTS;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
+pub use self::worse::WorseHosts;
 use crate::error::{JudgeError, Result};
 
 /// A figure of a host with both values.

@@ -8,9 +8,11 @@
 //! |---|---|
 //! | `sustained` | the limits of one method: what its trials and its search show |
 //! | `cost` | CPU time per packet at the equal load |
+//! | `limiting` | what limits the rate of a row, and whether the order follows the rates |
 //! | `rank` | the order of the methods of one set-up, and what is certain about it |
 
 mod cost;
+mod limiting;
 mod rank;
 mod sustained;
 
@@ -22,6 +24,7 @@ use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
+pub use limiting::LimitedBy;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;

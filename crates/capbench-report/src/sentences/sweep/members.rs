@@ -5,7 +5,8 @@ mod stop;
 use capbench_judge::finding::sweep::members::{MembersGrowth, MembersLaw, MembersNeeded, MembersRate};
 use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales, members_answers};
 use capbench_judge::sweep::scaling::{Cause, Needed};
-use capbench_model::statistics::scalability::{Constant, LEAST_NUMBERS, ScalabilityFit, Unfit};
+use capbench_model::statistics::scalability::{Constant, ScalabilityFit, Unfit};
+use capbench_model::thresholds::SCALABILITY_NUMBERS;
 use capbench_results::Results;
 
 use super::MOST;
@@ -198,7 +199,7 @@ fn without_law(unfit: Unfit) -> String {
                 several => format!("are {several}"),
             };
             format!(
-                "no scalability law is fitted: it needs {LEAST_NUMBERS} numbers of members at which the members are the limit, each \
+                "no scalability law is fitted: it needs {SCALABILITY_NUMBERS} numbers of members at which the members are the limit, each \
                  on a CPU, and there {there}."
             )
         }

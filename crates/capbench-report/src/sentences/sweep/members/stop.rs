@@ -1,7 +1,7 @@
 //! The words of the figures that show why more members bring no more, and what to do about it.
 
 use capbench_judge::finding::sweep::members_stop::{MembersBusy, StopFigures};
-use capbench_model::statistics::scalability::LEAST_NUMBERS;
+use capbench_model::thresholds::SCALABILITY_NUMBERS;
 
 use super::percent;
 use crate::naming::{self, many};
@@ -43,7 +43,7 @@ pub(super) fn figures(cause: &StopFigures) -> String {
             share(*of_one_alone)
         ),
         StopFigures::Members => format!(
-            "All members are busy, and each reads less than before: they share something. At least {LEAST_NUMBERS} numbers of \
+            "All members are busy, and each reads less than before: they share something. At least {SCALABILITY_NUMBERS} numbers of \
              members show whether it is contention or coherence."
         ),
         StopFigures::Unknown { members, loss_ratio, place } => format!(
