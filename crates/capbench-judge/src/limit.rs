@@ -2,6 +2,7 @@
 
 pub mod members;
 
+use crate::sustained::buffered_frames;
 use crate::thresholds::{APPLICATION_TOO_SLOW_LOSS, MOMENTARY_LOSS_DENSITY};
 
 use serde::{Deserialize, Serialize};
@@ -54,16 +55,21 @@ impl Limit {
         }
     }
 
-    /// What limited these trials, which lost frames at these places, most first. `backlogged` returns the frames of a trial that
-    /// were delivered only because the buffer had room when sending ended. A longer trial loses these frames where frames wait
-    /// for the application, so they count as lost there. `None` if no frame was lost or backlogged, or if no place is known.
+    /// What limited these trials, which lost frames at these places, most first. A longer trial loses buffered frames where
+    /// frames wait for the application, so they count as lost there: `together` frames are sent at once. `None` if no frame was lost
+    /// or buffered, or if no place is known.
     pub fn of<'t>(
         lost: &[LostAt],
         trials: impl IntoIterator<Item = &'t TrialResult>,
-        backlogged: impl Fn(&TrialResult) -> u64,
+        together: u32,
     ) -> Option<Self> {
-        let trials = trials.into_iter().map(|trial| Short { trial, backlogged: backlogged(trial) });
-        let short: Vec<Short<'_>> = trials.filter(Short::is_short).collect();
+        let mut short: Vec<Short<'_>> = Vec::new();
+        for trial in trials {
+            let backlogged = buffered_frames(trial, together);
+            if backlogged > 0 || trial.lost() > 0 {
+                short.push(Short { trial, backlogged });
+            }
+        }
         let is_behind = most_of(&short, Short::is_behind);
         let left: u64 = short.iter().map(|trial| trial.backlogged).sum();
         let most = lost.first();
@@ -102,10 +108,6 @@ struct Short<'t> {
 }
 
 impl Short<'_> {
-    fn is_short(&self) -> bool {
-        self.backlogged > 0 || self.trial.lost() > 0
-    }
-
     /// Whether the application was behind when sending ended.
     fn is_behind(&self) -> bool {
         self.backlogged > 0
@@ -165,7 +167,7 @@ pub(crate) mod tests {
 
     fn limit(trials: &[TrialResult]) -> Option<Limit> {
         let lost = LostAt::sum(trials.iter().flat_map(TrialResult::losses));
-        Limit::of(&lost, trials, |trial| trial.buffered_frames(1))
+        Limit::of(&lost, trials, 1)
     }
 
     #[test]
@@ -212,7 +214,7 @@ pub(crate) mod tests {
         assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
         let of_place = |frames| {
             let lost = [LostAt { place: Place::Backlog, frames }];
-            Limit::of(&lost, &[trial(frames, 250.0)], |trial| trial.buffered_frames(1))
+            Limit::of(&lost, &[trial(frames, 250.0)], 1)
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));

@@ -56,10 +56,15 @@ thresholds! {
     /// Relative change of load and delivered rate that counts as livelock: repeats on a busy virtual machine differ by
     /// 10 %.
     LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "repeats on a busy virtual machine";
-    /// An application that reads at least this share of the offered load may not be the limit.
-    UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load", "chosen";
 
     // Whether a load is sustained.
+    /// The generator sent a load if it left no more than this share of it unsent.
+    UNSENT_SHARE: f64 = 0.05, "of the load", "chosen";
+    /// Up to this share of the frames of a trial may wait when sending ends because of a stall, although the application keeps up
+    /// on average. It is as fine as the resolution of usual goals.
+    STALL_BACKLOG: f64 = 0.005, "of the delivered frames", "resolution of usual goals";
+    /// An application that reads at least this share of the offered load may not be the limit.
+    UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load", "chosen";
     /// A trial whose losses were not inspected lost frames all the time if it lost this share.
     OVERLOAD_LOSS: f64 = 0.01, "of the sent frames", "chosen";
     /// The application stalled, and the load was not too high, if fewer than one of this many windows lost frames.
@@ -68,7 +73,7 @@ thresholds! {
     DURATION_ROUNDING_NS: f64 = 0.5, "ns", "resolution of durations";
     /// Loss ratio of the second goal of a bench.
     NEARLY_LOSSLESS_RATIO: f64 = 0.001, "of the sent frames", "chosen";
-    /// The offered load of a trial can be below the intended one by this share: whole frames, and the last interval.
+    /// Loads of one rate differ by up to this share: whole frames, and the last interval.
     OFFERED_LOAD_ROUNDING: f64 = 1e-3, "of the intended load", "chosen";
     /// Precision that is assumed where no search states one.
     ASSUMED_PRECISION: f64 = 0.05, "of the load", "chosen";
@@ -83,8 +88,6 @@ thresholds! {
     LASTING_LOSS_WINDOWS: u64 = 3, "windows", "chosen";
 
     // Which method to use, and what a packet costs.
-    /// A method is tested at a load if the generator sent this share of it.
-    TESTED_LOAD_SHARE: f64 = 0.95, "of the load", "chosen";
     /// Rates of a generator at its limit differ by less than this factor: on a virtual link the receiver slows it.
     EQUAL_GENERATOR_LIMITS: f64 = 0.75, "of the higher rate", "chosen";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
@@ -113,8 +116,6 @@ thresholds! {
     EQUAL_EFFECT_RATES: f64 = 0.01, "of the rate", "chosen";
     /// More members stop to bring more where no later number brings this share of what as many members brought before.
     USEFUL_MEMBERS_GAIN: f64 = 0.5, "of the gain before", "chosen";
-    /// A load of several members that was not sent within this share was not measured.
-    SCALING_SENT_SHARE: f64 = 0.95, "of the load", "chosen";
     /// Minimum number of points in a row for a plateau.
     PLATEAU_POINTS: usize = 3, "points", "chosen";
     /// Minimum number of points for a slope.
@@ -154,8 +155,6 @@ thresholds! {
     EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "chosen";
     /// Replaces 0, which has no logarithm. It is below all measured values.
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
-    /// A trial that left more than this share unsent is not compared.
-    UNSENT_SHARE: f64 = 0.05, "of the intended frames", "chosen";
     /// A CPU whose loop takes longer than this is not at full speed.
     SLOWED_CORE: f64 = 1.05, "times its minimum", "loops on shared cores";
     /// A CPU whose loop takes longer than this shares its core for a part of the time.
@@ -312,8 +311,6 @@ thresholds! {
     LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "chosen";
     /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
     DECIDING_VISITS: u32 = 6, "visits", "sign test: 2 x 0.5^6 = 0.031";
-    /// Loads of one rate differ by less than one frame: by up to this share.
-    EQUAL_THROUGHPUT_LOADS: f64 = 1e-3, "of the load", "chosen";
     /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt, and of the
     /// planned time from which on it was cut short.
     NOTED_SOAK_SHARE: f64 = 1e-3, "of the frames, or of the planned time", "chosen";

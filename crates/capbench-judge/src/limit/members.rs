@@ -1,5 +1,6 @@
 //! What limited the members of a method in a trial, from the figures that the trial saved.
 
+use crate::sustained::buffered_frames;
 use crate::thresholds::{BUSY_CPU_SHARE, MEMBER_LIMIT_LOSS, UNEQUAL_MEMBER_EXCESS};
 
 use serde::{Deserialize, Serialize};
@@ -92,7 +93,7 @@ impl MembersLimit {
 /// they were sent. When the last of them was read is known of the slowest member only.
 fn is_at_its_limit(trial: &TrialResult, member: &Member) -> bool {
     let loses = member.lost().is_some_and(|lost| lost as f64 > MEMBER_LIMIT_LOSS * member.arrived() as f64);
-    let is_behind = member.lost().is_none() || trial.buffered_frames(1) > 0;
+    let is_behind = member.lost().is_none() || buffered_frames(trial, 1) > 0;
     loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY_CPU_SHARE * trial.sending_s
 }
 

@@ -1,9 +1,10 @@
 //! The order of the methods of one set-up, and what is certain about it.
 
 use crate::limit::Limit;
+use crate::sustained::is_rate_sent;
 use crate::thresholds::{
     ASSUMED_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISION, EQUAL_LIMITS_PRECISIONS,
-    NEARLY_LOSSLESS_RATIO, TESTED_LOAD_SHARE,
+    NEARLY_LOSSLESS_RATIO,
 };
 use capbench_model::ledger::LostAt;
 use capbench_model::method_spec::{Delivery, MethodSpec, Privilege};
@@ -11,8 +12,8 @@ use capbench_model::placement::PlacementName;
 use capbench_model::saved::SavedMethod;
 use capbench_model::work::Work;
 
+use super::bounds::first_failed;
 use super::cost::equal_load;
-use super::sustained::first_failed;
 use super::{
     Because, Certainty, Conclusion, Cost, Entrant, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
@@ -34,9 +35,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
                 known.status = SustainedStatus::NotReached;
             }
             // Without loss at less than the load in question: that load was not tried.
-            if known.upper_pps.is_none()
-                && known.lower_pps.is_some_and(|lower| lower < pps * TESTED_LOAD_SHARE)
-            {
+            if known.upper_pps.is_none() && known.lower_pps.is_some_and(|lower| !is_rate_sent(lower, pps)) {
                 known.status = SustainedStatus::Unknown;
                 sent_pps = known.lower_pps.into_iter().chain(sent_pps).max_by(f64::total_cmp);
             }
@@ -61,14 +60,14 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
 
 /// The figures of a method, not yet ranked.
 fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
-    let lossless = Sustained::of(entrant, 0.0);
+    let lossless = Sustained::of_entrant(entrant, 0.0);
     let goals = entrant.searches.iter().flat_map(|search| &search.goals);
     let by_search =
         goals.filter(|result| result.goal.loss_ratio.get() == 0.0).find_map(|result| result.limit);
     let failed = first_failed(entrant);
     let by_trial = || {
         let lost = LostAt::sum(failed.iter().flat_map(|trial| trial.losses()));
-        Limit::of(&lost, failed, |trial| trial.buffered_frames(1))
+        Limit::of(&lost, failed, 1)
     };
     Ranked {
         method: entrant.method.clone(),
@@ -79,7 +78,7 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
             _ => by_search.or_else(by_trial),
         },
         lost_at: failed.and_then(|trial| trial.losses().first().map(|(place, _)| *place)),
-        nearly_lossless: Sustained::of(entrant, NEARLY_LOSSLESS_RATIO),
+        nearly_lossless: Sustained::of_entrant(entrant, NEARLY_LOSSLESS_RATIO),
         lossless,
         cost: equal_load_pps.and_then(|pps| Cost::at(entrant, pps)),
         trials: entrant.trials.len() as u32,

@@ -1,7 +1,8 @@
 //! How the rate of a method grows with its members, where it stops to grow, what stops it, and how many members a load needs.
 
 use crate::limit::members::MembersLimit;
-use crate::thresholds::{SCALING_SENT_SHARE, USEFUL_MEMBERS_GAIN};
+use crate::sustained::is_rate_sent;
+use crate::thresholds::USEFUL_MEMBERS_GAIN;
 use capbench_model::members::MOST_MEMBERS;
 use capbench_model::statistics::by_key;
 use capbench_model::statistics::scalability::{Law, ScalabilityFit, Unfit};
@@ -113,7 +114,7 @@ impl Step<'_> {
 
     /// Whether it read the whole load in every trial.
     fn holds(&self, load_pps: f64) -> bool {
-        let is_sent = self.reading.offered_pps.median >= SCALING_SENT_SHARE * load_pps;
+        let is_sent = is_rate_sent(self.reading.offered_pps.median, load_pps);
         is_sent && self.reading.is_clean() && !self.reading.falls_short()
     }
 }

@@ -28,6 +28,7 @@ use crate::order::{Shuffle, turns};
 use crate::session::Session;
 use capbench_judge::comparison::Pair;
 use capbench_judge::search::SearchOutcome;
+use capbench_judge::sustained::is_sustained;
 use capbench_judge::thresholds::{
     COMMON_LOAD_ROUNDS, COMMON_LOAD_SLOWEST, FIRST_COMMON_LOAD, LOWERED_COMMON_LOAD, LOWEST_COMMON_LOAD,
     LOWEST_COMMON_LOAD_PPS, SINGLE_LOSS, TRIAL_OVERHEAD,
@@ -344,12 +345,11 @@ impl BenchPlan {
             if session.stopped {
                 return Ok(false);
             }
-            let sustained = |result: &TrialResult| result.sustained_load() && result.buffered_frames(1) == 0;
-            let mut is_held = result.as_ref().is_none_or(sustained);
+            let mut is_held = result.as_ref().is_none_or(is_sustained);
             let is_small = result.as_ref().is_some_and(has_small_loss);
             if !is_held && is_small && progress.fits(setup, self.duration, session) {
                 let again = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
-                is_held = again.as_ref().is_none_or(sustained);
+                is_held = again.as_ref().is_none_or(is_sustained);
             }
             held &= is_held;
             if session.stopped || (!held && !is_last) {

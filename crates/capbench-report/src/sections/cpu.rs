@@ -1,5 +1,6 @@
 //! CPU time per packet: application and kernel.
 
+use capbench_judge::sustained::is_delivered;
 use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
@@ -117,8 +118,7 @@ fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
 }
 
 fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
-    let sustained: Vec<&TrialResult> =
-        compared.iter().copied().filter(|trial| trial.sustained_load()).collect();
+    let sustained: Vec<&TrialResult> = compared.iter().copied().filter(|trial| is_delivered(trial)).collect();
     let (shown, is_sustained) = if sustained.is_empty() { (compared, false) } else { (sustained, true) };
     let title = match shown.first() {
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),

@@ -11,6 +11,7 @@ use capbench_judge::rfc2544::{Found, Tested};
 use capbench_judge::search::ranking::{goals as of_goals, ranked_goals};
 use capbench_judge::search::{Bound, GoalResult, Status};
 use capbench_judge::soak::record::Interval;
+use capbench_judge::sustained::buffered_frames;
 use capbench_judge::sweep::outcome::{Swept, numbers};
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
@@ -174,7 +175,7 @@ fn limiting(row: &Ranked, trials: &Numbered<'_>) -> Option<&'static str> {
         SustainedStatus::Disturbed => return Some("noise"),
         SustainedStatus::Between | SustainedStatus::NotReached => trials.sound(&row.lossless.trials),
     };
-    let waiting: u64 = at_limit.iter().map(|trial| trial.buffered_frames(1)).sum();
+    let waiting: u64 = at_limit.iter().map(|trial| buffered_frames(trial, 1)).sum();
     match naming::losses(at_limit).first() {
         Some((place, lost)) if *lost >= waiting => Some(place.key()),
         _ if waiting > 0 => Some("application"),
