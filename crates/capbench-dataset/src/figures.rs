@@ -10,6 +10,7 @@ use std::path::Path;
 use capbench_judge::comparison::hosts::{DatasetRun, Figure, Figures};
 use capbench_judge::comparison::setup::COMMON_LOAD;
 use capbench_judge::comparison::{Measure, Setup};
+use capbench_judge::sustained::are_frames_sent;
 use capbench_model::saved::Saved;
 
 use crate::error::{DatasetError, Result};

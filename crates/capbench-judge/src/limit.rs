@@ -3,7 +3,7 @@
 pub mod members;
 
 use crate::sustained::buffered_frames;
-use crate::thresholds::{APPLICATION_TOO_SLOW_LOSS, MOMENTARY_LOSS_DENSITY};
+use crate::thresholds::{LASTING_LOSS, MOMENTARY_LOSS_DENSITY};
 
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ impl Limit {
             place if place.is_before_application() => {
                 let ratios =
                     short.iter().map(|trial| trial.trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);
-                let is_little = median(ratios).is_some_and(|ratio| ratio < APPLICATION_TOO_SLOW_LOSS);
+                let is_little = median(ratios).is_some_and(|ratio| ratio < LASTING_LOSS);
                 match () {
                     () if is_behind => Self::Application,
                     () if most_of(&short, Short::loses_in_moments) => Self::Ring,

@@ -4,7 +4,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | Did the generator send the load? | [`is_load_sent`] for a trial, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
+//! | Did the generator send the load? | [`is_load_sent`] for a trial, [`is_published_load_sent`] for one of a publication, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
 //! | Did one trial sustain its load? | [`is_sustained`]; without the buffered frames [`is_delivered`]; with an allowed loss [`misses_up_to`] |
 //! | Do the trials of a load sustain it? | [`Criteria::classify`] for a search (RFC 9971), [`class_of_repeats`] without one |
 //! | Does a point of a sweep sustain its load? | [`Visits`], by medians |
@@ -21,8 +21,8 @@ use capbench_model::trial::{TrialResult, Verdict};
 use crate::ratio::Ratio;
 use crate::soak::record::SoakRecord;
 use crate::thresholds::{
-    DURATION_ROUNDING_NS, LASTING_LOSS_WINDOWS, NOTED_SOAK_SHARE, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR,
-    STALL_BACKLOG, UNSATURATED_READ_SHARE, UNSENT_SHARE,
+    DURATION_ROUNDING_NS, LASTING_LOSS, LASTING_LOSS_WINDOWS, NOTED_SOAK_SHARE, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR,
+    REPRODUCED_LOAD_SHARE, STALL_BACKLOG, UNSATURATED_READ_SHARE, UNSENT_SHARE,
 };
 
 #[cfg(test)]
@@ -47,6 +47,12 @@ pub fn is_load_sent(trial: &TrialResult) -> bool {
 /// Whether so many of the intended frames are the load.
 pub fn are_frames_sent(intended: u64, sent: u64) -> bool {
     intended.saturating_sub(sent) as f64 <= UNSENT_SHARE * intended as f64
+}
+
+/// Whether the generator sent the load that a publication names. Unlike in [`is_load_sent`], figures of one load are compared with
+/// printed ones, so less may be missing.
+pub fn is_published_load_sent(trial: &TrialResult) -> bool {
+    trial.sent as f64 >= REPRODUCED_LOAD_SHARE * trial.intended as f64
 }
 
 /// Whether a sent rate is the requested load.
@@ -99,6 +105,11 @@ pub fn missing_share(trial: &TrialResult) -> f64 {
 /// Whether a longer trial misses no more than this share of the sent frames, whether or not the load was sent.
 pub fn misses_up_to(trial: &TrialResult, loss_ratio: f64) -> bool {
     missing_share(trial) <= loss_ratio
+}
+
+/// Whether a trial lost so few frames that a stall of the host can be the cause, which a second trial does not repeat.
+pub fn has_small_loss(trial: &TrialResult) -> bool {
+    trial.lost() > 0 && trial.sent_loss_ratio() < LASTING_LOSS
 }
 
 /// Whether the method itself missed the frames, and not a disturbance of the host: its losses are not of one moment, and the trial

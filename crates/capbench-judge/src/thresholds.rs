@@ -39,15 +39,12 @@ macro_rules! thresholds {
 
 thresholds! {
     // What limited a method.
-    /// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application
-    /// is too slow.
-    APPLICATION_TOO_SLOW_LOSS: f64 = 0.01, "of the sent frames", "chosen";
+    /// A loss from this share of the frames on lasts: it shows a limit. The cause of a smaller one can be a moment in which nobody
+    /// read, and a second trial may not repeat it.
+    LASTING_LOSS: f64 = 0.01, "of the frames", "chosen";
     /// The loss is concentrated in single moments if its density in the worst tenth of a second is this many times the
     /// average.
     MOMENTARY_LOSS_DENSITY: f64 = 5.0, "times the average", "chosen";
-    /// A loss of this share of the frames shows that its place was the limit. The same share as for an application that
-    /// is behind.
-    MEMBER_LIMIT_LOSS: f64 = 0.01, "of the frames", "chosen";
     /// A CPU that is busy for this share of a trial has no time left.
     BUSY_CPU_SHARE: f64 = 0.95, "of a trial", "chosen";
     /// The frames that the busiest member gets exceed an equal share by more than this share of it: the members are
@@ -65,8 +62,6 @@ thresholds! {
     STALL_BACKLOG: f64 = 0.005, "of the delivered frames", "resolution of usual goals";
     /// An application that reads at least this share of the offered load may not be the limit.
     UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load", "chosen";
-    /// A trial whose losses were not inspected lost frames all the time if it lost this share.
-    OVERLOAD_LOSS: f64 = 0.01, "of the sent frames", "chosen";
     /// The application stalled, and the load was not too high, if fewer than one of this many windows lost frames.
     STALL_WINDOWS: u64 = 4, "windows for each window with loss", "chosen";
     /// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
@@ -75,10 +70,10 @@ thresholds! {
     NEARLY_LOSSLESS_RATIO: f64 = 0.001, "of the sent frames", "chosen";
     /// Loads of one rate differ by up to this share: whole frames, and the last interval.
     OFFERED_LOAD_ROUNDING: f64 = 1e-3, "of the intended load", "chosen";
+    /// A precision that is coarser than this counts as this one: it would call all limits equal, and confirm any.
+    COARSEST_PRECISION: f64 = 0.1, "of the load", "chosen";
     /// Precision that is assumed where no search states one.
     ASSUMED_PRECISION: f64 = 0.05, "of the load", "chosen";
-    /// The coarsest precision that a bench aims at.
-    COARSEST_PRECISION: f64 = 0.1, "of the load", "chosen";
     /// Trials at maximum load are of one load if what was sent differs by less than this share.
     EQUAL_MAXIMUM_LOADS: f64 = 0.05, "of the sent rate", "chosen";
     /// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this
@@ -92,8 +87,6 @@ thresholds! {
     EQUAL_GENERATOR_LIMITS: f64 = 0.75, "of the higher rate", "chosen";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
     EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "chosen";
-    /// A coarser precision than this does not show that limits are equal.
-    EQUAL_LIMITS_PRECISION: f64 = 0.1, "of the load", "chosen";
     /// A single trial does not show how much the next one differs. On quiet hosts it is less than this share.
     SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "quiet hosts";
     /// A cost whose error is above this share of it is only a range.
@@ -107,13 +100,11 @@ thresholds! {
     RANKED_SEARCHES: usize = 4, "searches of each method", "exact permutation test";
 
     // Contrasts, effects, scaling, and cost regimes of a sweep.
+    /// Rates of two points that differ by less than this share are equal.
+    EQUAL_RATES: f64 = 0.01, "of the rate", "chosen";
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
     /// repeats.
     CONTRASTED_POINTS: usize = 3, "points", "chosen";
-    /// Rates of two points that differ by less, as a share of the larger one, are equal.
-    EQUAL_CONTRASTED_RATES: f64 = 0.01, "of the larger rate", "chosen";
-    /// A sustained rate that rises by less than this share from one point to another did not rise.
-    EQUAL_EFFECT_RATES: f64 = 0.01, "of the rate", "chosen";
     /// More members stop to bring more where no later number brings this share of what as many members brought before.
     USEFUL_MEMBERS_GAIN: f64 = 0.5, "of the gain before", "chosen";
     /// Minimum number of points in a row for a plateau.
@@ -138,6 +129,8 @@ thresholds! {
     SLOWER_SLOPE_ERRORS: f64 = 4.0, "standard errors", "chosen";
 
     // Comparisons of runs and hosts.
+    /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
+    EQUAL_LOADS: f64 = 0.1, "of the higher load", "chosen";
     /// Smallest change of rates and times of two runs to report, by default.
     REPORTED_CHANGE: f64 = 0.05, "of the earlier value", "chosen";
     /// Smallest change of the loss of two runs to report, by default.
@@ -145,12 +138,6 @@ thresholds! {
     /// Smallest change of rates and times to report, by default. The precision of many hosts is higher than that of two
     /// runs, and a change of a few hosts is a small one of all.
     REPORTED_CHANGE_OF_HOSTS: f64 = 0.005, "of the earlier value", "chosen";
-    /// Common loads of a host that differ by more than this share are not compared: the cost of a packet depends on the
-    /// load.
-    EQUAL_LOADS_OF_HOSTS: f64 = 0.1, "of the load", "chosen";
-    /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the
-    /// load.
-    EQUAL_LOADS_OF_RUNS: f64 = 0.1, "of the load", "chosen";
     /// Figures of the host's speed that differ by less than this share are equal.
     EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "chosen";
     /// Replaces 0, which has no logarithm. It is below all measured values.
@@ -183,8 +170,6 @@ thresholds! {
     LOSSLESS_TRIALS_IN_SUCCESSION: usize = 2, "trials", "RFC 2544 26.3";
     /// From this share of the longest burst, a result does not show the buffer's size.
     BURST_NEAR_LIMIT: f64 = 0.95, "of the longest burst", "chosen";
-    /// Maximum difference of two clocks. A throughput this close to the maximum rate equals it.
-    THROUGHPUT_CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "crystals: 100 ppm each";
     /// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested
     /// rate.
     SLOWER_BURST: f64 = 0.01, "of its time", "chosen";
@@ -200,6 +185,8 @@ thresholds! {
     SWEPT_BURST_RESOLUTION: f64 = 3.0, "% of its length", "chosen";
 
     // Guards of trials.
+    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each. Rates that differ by less are equal.
+    CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "crystals: 100 ppm each";
     /// A disturbed trial is repeated up to this many times.
     DISTURBED_TRIAL_REPEATS: u32 = 2, "repeats", "chosen";
     /// Repeats of disturbed trials may use this share of the time: on a noisy host they are as noisy.
@@ -218,8 +205,6 @@ thresholds! {
     PROBE_LENGTH: Duration = Duration::from_millis(100), "time", "chosen";
     /// Share of foreign frames in a probe above which they are leftovers of an overload, not other traffic of the link.
     LEFTOVERS_SHARE: f64 = 0.1, "of the probe's frames", "chosen";
-    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each.
-    LINK_CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "crystals: 100 ppm each";
     /// On-chip buffer of a card in seconds of its link: the 82599 has 160 KiB for 10 Gbit/s, older ones 40 KiB for 1
     /// Gbit/s.
     ON_CHIP_BUFFER_S: f64 = 5e-4, "s of the link", "data sheets: 82599";
@@ -263,8 +248,6 @@ thresholds! {
     FIRST_COMMON_LOAD: f64 = 0.7, "of the slowest rate", "chosen";
     /// Factor that lowers the common load after a method loses frames at it.
     LOWERED_COMMON_LOAD: f64 = 0.6, "of the common load", "chosen";
-    /// A loss below this share of the frames does not lower the common load until a second trial repeats it.
-    SINGLE_LOSS: f64 = 0.01, "of the frames", "chosen";
     /// Number of times the common load is lowered before the bench gives up on the group.
     COMMON_LOAD_ROUNDS: usize = 5, "rounds", "chosen";
     /// Minimum of the common load: below it the kernel's clock is too coarse.

@@ -18,7 +18,7 @@ use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
 use crate::comparison::{Comparison, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_LOADS_OF_RUNS;
+use crate::thresholds::EQUAL_LOADS;
 
 pub use self::circumstances::NOISY;
 
@@ -63,7 +63,7 @@ pub fn of_runs(
         let trials = before - trials(&samples.all);
         if trials > 0 {
             let because =
-                format!("their common load differs by more than {:.0} %", EQUAL_LOADS_OF_RUNS * 100.0);
+                format!("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0);
             left_out.push(LeftOut { of: (*side).into(), because, trials });
         }
     }
@@ -184,7 +184,7 @@ fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     for (scene, pps) in &then.common_pps {
         let other = now.common_pps.iter().find(|(other, _)| open(other) == open(scene));
         let is_unlike =
-            other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS_OF_RUNS * pps.max(*other));
+            other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS * pps.max(*other));
         if is_unlike && scene.load.as_deref() == Some(COMMON_LOAD) {
             unlike.push(open(scene));
         }

@@ -1,7 +1,7 @@
 //! What limited the members of a method in a trial, from the figures that the trial saved.
 
 use crate::sustained::buffered_frames;
-use crate::thresholds::{BUSY_CPU_SHARE, MEMBER_LIMIT_LOSS, UNEQUAL_MEMBER_EXCESS};
+use crate::thresholds::{BUSY_CPU_SHARE, LASTING_LOSS, UNEQUAL_MEMBER_EXCESS};
 
 use serde::{Deserialize, Serialize};
 
@@ -67,14 +67,14 @@ impl MembersLimit {
             cpus.dedup();
             return if cpus.len() == members.len() { Self::Members } else { Self::SharedCpus };
         }
-        if in_kernel > MEMBER_LIMIT_LOSS.max(at_members) {
+        if in_kernel > LASTING_LOSS.max(at_members) {
             return Self::Kernel;
         }
         if limited.is_empty() {
             // Where the sender does the receive work, a kernel without time left slows the sender instead of losing frames.
             let is_slowed = !trial.profile.load_independent
                 && trial.kernel_cpu_busy().is_none_or(|busy| busy >= BUSY_CPU_SHARE);
-            let is_lost = lost_at(&|place| place != Place::Unsent) > MEMBER_LIMIT_LOSS;
+            let is_lost = lost_at(&|place| place != Place::Unsent) > LASTING_LOSS;
             return if is_slowed || is_lost { Self::Unknown } else { Self::Load };
         }
         let equal = members.iter().map(Member::arrived).sum::<u64>() as f64 / members.len() as f64;
@@ -92,7 +92,7 @@ impl MembersLimit {
 /// Whether a member could not read its frames: its socket lost some, or frames waited and its CPU had no time left for them while
 /// they were sent. When the last of them was read is known of the slowest member only.
 fn is_at_its_limit(trial: &TrialResult, member: &Member) -> bool {
-    let loses = member.lost().is_some_and(|lost| lost as f64 > MEMBER_LIMIT_LOSS * member.arrived() as f64);
+    let loses = member.lost().is_some_and(|lost| lost as f64 > LASTING_LOSS * member.arrived() as f64);
     let is_behind = member.lost().is_none() || buffered_frames(trial, 1) > 0;
     loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY_CPU_SHARE * trial.sending_s
 }

@@ -3,7 +3,7 @@
 use crate::limit::Limit;
 use crate::sustained::is_rate_sent;
 use crate::thresholds::{
-    ASSUMED_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISION, EQUAL_LIMITS_PRECISIONS,
+    ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISIONS,
     NEARLY_LOSSLESS_RATIO,
 };
 use capbench_model::ledger::LostAt;
@@ -272,7 +272,7 @@ impl Order {
         lowest
             >= highest
                 * (1.0
-                    - (EQUAL_LIMITS_PRECISIONS * margin.min(EQUAL_LIMITS_PRECISION)).max(ASSUMED_PRECISION))
+                    - (EQUAL_LIMITS_PRECISIONS * margin.min(COARSEST_PRECISION)).max(ASSUMED_PRECISION))
     }
 }
 

@@ -10,14 +10,12 @@
 //! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
-use crate::thresholds::OVERLOAD_LOSS;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::database::{Bounds, Database};
-use crate::sustained::{Criteria, Observation, buffered_frames};
+use crate::sustained::{Criteria, Observation, buffered_frames, has_small_loss};
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
@@ -67,7 +65,7 @@ impl<'t> Trials<'t> {
             _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,
             Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
-            None => trial.sent_loss_ratio() >= OVERLOAD_LOSS,
+            None => !has_small_loss(trial),
         }
     }
 }

@@ -42,6 +42,7 @@ fn a_load_is_sent_if_no_more_than_a_twentieth_is_missing() {
         assert_eq!(is_sustained(&trial(sent, 0)), is_sent);
         assert_eq!(is_delivered(&trial(sent, 0)), is_sent);
     }
+    assert!(is_published_load_sent(&trial(99_100, 0)) && !is_published_load_sent(&trial(98_900, 0)));
     // The clock's rounding: 10 us of a burst of ten frames.
     let burst = TrialResult { intended: 10, sent: 9, ..trial(100_000, 0) };
     assert!(is_load_sent(&burst));
