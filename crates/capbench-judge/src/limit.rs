@@ -58,7 +58,7 @@ impl Limit {
     /// What limited these trials, which lost frames at these places, most first. A longer trial loses buffered frames where
     /// frames wait for the application, so they count as lost there: `together` frames are sent at once. `None` if no frame was lost
     /// or buffered, or if no place is known.
-    pub fn of<'t>(
+    pub fn from_trials<'t>(
         lost: &[LostAt],
         trials: impl IntoIterator<Item = &'t TrialResult>,
         together: u32,
@@ -167,7 +167,7 @@ pub(crate) mod tests {
 
     fn limit(trials: &[TrialResult]) -> Option<Limit> {
         let lost = LostAt::sum(trials.iter().flat_map(TrialResult::losses));
-        Limit::of(&lost, trials, 1)
+        Limit::from_trials(&lost, trials, 1)
     }
 
     #[test]
@@ -214,7 +214,7 @@ pub(crate) mod tests {
         assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
         let of_place = |frames| {
             let lost = [LostAt { place: Place::Backlog, frames }];
-            Limit::of(&lost, &[trial(frames, 250.0)], 1)
+            Limit::from_trials(&lost, &[trial(frames, 250.0)], 1)
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));

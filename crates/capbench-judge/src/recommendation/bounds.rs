@@ -14,7 +14,7 @@ use crate::thresholds::{ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOA
 
 impl Sustained {
     /// The highest load with a loss of up to `loss_ratio`.
-    pub(super) fn of_entrant(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
+    pub(super) fn from_entrant(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
         let trials = &entrant.trials;
         if trials.is_empty() {
             return Self::new(SustainedStatus::Unknown, None, None, None, Vec::new());
@@ -50,7 +50,7 @@ fn by_searches(entrant: &Entrant<'_>, tried: &Tried<'_>, loss_ratio: f64) -> Opt
         if result.goal.loss_ratio.get().total_cmp(&loss_ratio) != Ordering::Equal {
             continue;
         }
-        let Some(bounds) = Bounds::of_goal(result) else { continue };
+        let Some(bounds) = Bounds::from_goal(result) else { continue };
         let mut known = tried.with(bounds);
         // A search that ended early is as precise as its bounds.
         let width = result.goal.width.ratio().get();
@@ -91,7 +91,7 @@ struct Bounds {
 
 impl Bounds {
     /// `None` if the search decided no load.
-    fn of_goal(result: &GoalResult) -> Option<Self> {
+    fn from_goal(result: &GoalResult) -> Option<Self> {
         let mut lower = result.lower.as_ref();
         let mut upper = result.upper.as_ref();
         if let Some((best_lower, best_upper)) = result.best_bounds() {
@@ -375,7 +375,7 @@ mod tests {
             }
             let method = &method.into();
             let entrant = Entrant { method, trials: trials.iter().collect(), searches: Vec::new() };
-            let known = Sustained::of_entrant(&entrant, 0.0);
+            let known = Sustained::from_entrant(&entrant, 0.0);
             (known.status, known.at_most_pps)
         };
         assert_eq!(at_most("recv"), (SustainedStatus::Disturbed, Some(500_000.0)), "twice 250,000");

@@ -357,7 +357,7 @@ pub fn sustains(
     let mut answer = None;
     for (_, of_set_up) in by_key(of_method, |trial| scene(trial)) {
         for entrant in entrants(&of_set_up, searches) {
-            match Sustained::of_entrant(&entrant, loss_ratio).sustains(pps) {
+            match Sustained::from_entrant(&entrant, loss_ratio).sustains(pps) {
                 Sustains::No => return Sustains::No,
                 Sustains::Unknown => answer = Some(Sustains::Unknown),
                 Sustains::Yes => answer = answer.or(Some(Sustains::Yes)),
@@ -395,7 +395,7 @@ impl Ranking {
     }
 
     /// The figures of a method.
-    pub fn of<M>(&self, method: &M) -> Option<&Ranked>
+    pub fn find<M>(&self, method: &M) -> Option<&Ranked>
     where
         SavedMethod: PartialEq<M>,
     {

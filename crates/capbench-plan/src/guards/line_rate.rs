@@ -14,9 +14,8 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
     let line = trial.line_rate_pps?;
     let Departed { after_s, under_way } = trial.departed?;
     let seconds = after_s.max(trial.sending_s);
-    let carried = line * (seconds * (1.0 + CLOCKS_DIFFERENCE) + ON_CHIP_BUFFER_S)
-        + under_way as f64
-        + FRAMES_AT_START;
+    let carried =
+        line * (seconds * (1.0 + CLOCKS_DIFFERENCE) + ON_CHIP_BUFFER_S) + under_way as f64 + FRAMES_AT_START;
     // These frames certainly never reached the wire.
     let before_wire: u64 =
         trial.losses().iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum();
