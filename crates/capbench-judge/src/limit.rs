@@ -1,6 +1,13 @@
-//! What limited a method, inferred from the places where its frames were lost.
+//! What limited a method, its members, or more of its members. Every other file asks this one.
+//!
+//! | question | answer |
+//! |---|---|
+//! | What limited trials that lost frames at these places? | [`Limit::from_trials`] |
+//! | What limited the members of a trial? | [`Limit::of_members`] |
+//! | What stops more members from bringing more? | [`Limit::of_more_members`] |
 
-pub mod members;
+mod members;
+pub(crate) mod saved_names;
 
 use crate::sustained::buffered_frames;
 use crate::thresholds::{LASTING_LOSS, MOMENTARY_LOSS_DENSITY};
@@ -16,7 +23,9 @@ use capbench_model::trial::TrialResult;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Limit {
-    /// The generator.
+    /// Nothing: the whole load was read.
+    Load,
+    /// The generator: all that it sent was read.
     Generator,
     /// The link, the NIC or its driver.
     Nic,
@@ -28,17 +37,30 @@ pub enum Limit {
     RingOrApplication,
     /// The application's speed.
     Application,
+    /// The sharing of the frames: one member gets too large a part, while others have time left.
+    Sharing,
+    /// All members, several of which share a CPU.
+    SharedCpus,
+    /// All members, each on a CPU, or something that busy members share.
+    Members,
+    /// A part of the work that one member does at a time: a lock, the memory's bandwidth.
+    Contention,
+    /// Work that members cause each other: more of them read less.
+    Coherence,
     /// A place that does not identify the cause.
     Elsewhere {
         /// The place.
         place: Place,
     },
+    /// The figures of the trials do not decide it.
+    Unknown,
 }
 
 impl Limit {
     /// The limit in words, for use in sentences.
     pub fn words(self) -> String {
         match self {
+            Self::Load => "load".into(),
             Self::Generator => "the generator".into(),
             Self::Nic => "the link, the NIC or its driver".into(),
             Self::Backlog => {
@@ -49,6 +71,12 @@ impl Limit {
             Self::Application => {
                 "the application: it reads frames more slowly than they arrive, so the ring fills".into()
             }
+            Self::Sharing => "sharing".into(),
+            Self::SharedCpus => "shared CPUs".into(),
+            Self::Members => "members".into(),
+            Self::Contention => "contention".into(),
+            Self::Coherence => "coherence".into(),
+            Self::Unknown => "unknown".into(),
             Self::Elsewhere { place } => {
                 format!("unknown: the place of the loss ({}) does not show the cause", place.words())
             }

@@ -1,5 +1,9 @@
 //! Decisions on both sides of their threshold. Each side is within a factor of 1.5, so that another threshold fails a test.
 
+mod comparisons;
+mod recommendations;
+mod regimes;
+
 use std::time::Duration;
 
 use capbench_frames::schedule::Step;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-
 use super::maximum;
 use super::plan::{strategists, validate};
 use super::runner::{Halt, Runner, Stored};
