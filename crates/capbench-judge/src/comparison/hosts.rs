@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::comparison::contrast::{Matched, without_those_of_generator};
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
-use crate::thresholds::EQUAL_LOADS_OF_HOSTS;
+use crate::thresholds::EQUAL_LOADS;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
@@ -249,7 +249,7 @@ impl<'f> Sides<'f> {
 fn are_unlike(sides: &[Vec<Figure>; 2]) -> bool {
     let pps = |side: &[Figure]| median(side.iter().filter_map(|figure| figure.intended_pps));
     match (pps(&sides[0]), pps(&sides[1])) {
-        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS_OF_HOSTS * then.max(now),
+        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS * then.max(now),
         _ => false,
     }
 }

@@ -4,7 +4,8 @@ mod stop;
 
 use capbench_judge::finding::sweep::members::{MembersGrowth, MembersLaw, MembersNeeded, MembersRate};
 use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales, members_answers};
-use capbench_judge::sweep::scaling::{Cause, Needed};
+use capbench_judge::limit::Limit;
+use capbench_judge::sweep::scaling::Needed;
 use capbench_model::statistics::scalability::{Constant, ScalabilityFit, Unfit};
 use capbench_model::thresholds::SCALABILITY_NUMBERS;
 use capbench_results::Results;
@@ -55,30 +56,30 @@ fn scales(answer: &MembersAnswer) -> String {
     }
 }
 
-fn the_limit(cause: Option<Cause>) -> String {
+fn the_limit(cause: Option<Limit>) -> String {
     cause.map_or_else(String::new, |cause| format!("; the limit is {}", limit(cause)))
 }
 
 /// A cause as the limit.
-fn limit(cause: Cause) -> &'static str {
+fn limit(cause: Limit) -> &'static str {
     match cause {
-        Cause::Load => "the load, all of which they read",
-        Cause::Generator => "the generator",
-        Cause::Kernel => "the kernel's receive work on one CPU",
-        Cause::Sharing => "the sharing of the frames, of which one member gets too many",
-        Cause::SharedCpus => "the number of CPUs",
-        Cause::Contention => "contention: a part of the work that one member does at a time",
-        Cause::Coherence => "coherence: members slow each other",
-        Cause::Members => "something that busy members share",
-        Cause::Unknown => "unknown",
+        Limit::Load => "the load, all of which they read",
+        Limit::Generator => "the generator",
+        Limit::Backlog => "the kernel's receive work on one CPU",
+        Limit::Sharing => "the sharing of the frames, of which one member gets too many",
+        Limit::SharedCpus => "the number of CPUs",
+        Limit::Contention => "contention: a part of the work that one member does at a time",
+        Limit::Coherence => "coherence: members slow each other",
+        Limit::Members => "something that busy members share",
+        _ => "unknown",
     }
 }
 
 /// The law is of members that nothing else limits.
-fn once_out_of_the_way(other_limit: Option<Cause>) -> String {
+fn once_out_of_the_way(other_limit: Option<Limit>) -> String {
     match other_limit {
         None => String::new(),
-        Some(Cause::Unknown) => ", once the unknown limit is no longer in the way".into(),
+        Some(Limit::Unknown) => ", once the unknown limit is no longer in the way".into(),
         Some(cause) => format!(", once {} is no longer in the way", limit(cause)),
     }
 }

@@ -5,7 +5,8 @@ use capbench_judge::finding::Finding as Fact;
 use capbench_judge::finding::sweep::SweepFinding;
 use capbench_judge::finding::sweep::members_answer::{Scales, members_answers};
 use capbench_judge::finding::sweep::members_stop::StopFigures;
-use capbench_judge::sweep::scaling::{Cause, Needed};
+use capbench_judge::limit::Limit;
+use capbench_judge::sweep::scaling::Needed;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::statistics::scalability::Law;
@@ -102,14 +103,14 @@ fn each_limit_is_named_and_no_other() {
         ("contention", results(&maximum(12), path(1e8, METHOD, contended, 5))),
         ("coherence", results(&maximum(12), path(1e8, METHOD, COHERENT, 5))),
     ];
-    let causes = [Cause::Generator, Cause::Kernel, Cause::Sharing, Cause::Contention, Cause::Coherence];
+    let causes = [Limit::Generator, Limit::Backlog, Limit::Sharing, Limit::Contention, Limit::Coherence];
     for ((_, results), cause) in runs.iter().zip(causes) {
         let found = match stop(results) {
-            StopFigures::Generator { .. } => Cause::Generator,
-            StopFigures::Kernel { .. } => Cause::Kernel,
-            StopFigures::Sharing { .. } => Cause::Sharing,
-            StopFigures::Contention { .. } => Cause::Contention,
-            StopFigures::Coherence { .. } => Cause::Coherence,
+            StopFigures::Generator { .. } => Limit::Generator,
+            StopFigures::Kernel { .. } => Limit::Backlog,
+            StopFigures::Sharing { .. } => Limit::Sharing,
+            StopFigures::Contention { .. } => Limit::Contention,
+            StopFigures::Coherence { .. } => Limit::Coherence,
             other => panic!("{other:?}"),
         };
         assert_eq!(found, cause);
@@ -137,7 +138,7 @@ fn the_members_that_a_load_needs_are_named() {
     assert_eq!(needed(&runs[0]), Needed::Measured { members: 3 });
     assert_eq!(scales(&runs[0]), Scales::Needs { members: 3 });
     assert!(matches!(scales(&runs[1]), Scales::NeedsByLaw { other_limit: None, .. }));
-    assert!(matches!(scales(&runs[2]), Scales::NoNumberIsEnough { limit: Some(Cause::Coherence) }));
+    assert!(matches!(scales(&runs[2]), Scales::NoNumberIsEnough { limit: Some(Limit::Coherence) }));
     assert!(matches!(scales(&runs[4]), Scales::UpToLast { .. }));
     assert!(matches!(scales(&runs[5]), Scales::LessThanLoad { limit: None, .. }));
     let texts: Vec<String> = runs.iter().map(said).collect();
