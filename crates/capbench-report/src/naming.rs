@@ -49,6 +49,14 @@ pub fn percent(ratio: f64) -> String {
     format!("{} %", number(ratio, Unit::Ratio))
 }
 
+/// A share as a part of a sentence: `half`, or in percent.
+pub fn share(ratio: f64) -> String {
+    match ratio {
+        0.5 => "half".into(),
+        _ => percent(ratio),
+    }
+}
+
 /// A list in words: `a, b and c`.
 pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     match words {

@@ -1,29 +1,30 @@
-//! The words of changes for the worse or better between two runs, or between methods that took turns.
+//! The words of `ComparisonFinding`: changes for the worse or better between two runs, or between methods that took turns.
 
 use capbench_judge::finding::comparison::{
     ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
 };
 
-use super::capital;
+use super::capitalised;
 use crate::naming::many;
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &ComparisonFinding) -> String {
     match fact {
-        ComparisonFinding::OfRuns { outcome } => of_outcome(outcome),
+        ComparisonFinding::OfRuns { outcome } => outcome_words(outcome),
         ComparisonFinding::OfMethods { compared } => {
             let mut sentences = Vec::new();
             for ComparedMethods { then, now, outcome } in compared {
-                sentences.push(format!("{now} against {then}: {}", of_outcome(outcome)));
+                sentences.push(format!("{now} against {then}: {}", outcome_words(outcome)));
             }
             sentences.join(" ")
         }
         ComparisonFinding::RunsDiffer { difference } => format!("The runs differ: {difference}."),
-        ComparisonFinding::Note { note } => capital(&format!("{}.", note.trim_end_matches('.'))),
+        ComparisonFinding::Note { note } => capitalised(&format!("{}.", note.trim_end_matches('.'))),
     }
 }
 
-fn of_outcome(outcome: &ComparisonOutcome) -> String {
+/// What follows from a comparison.
+fn outcome_words(outcome: &ComparisonOutcome) -> String {
     match outcome {
         ComparisonOutcome::Disturbed => {
             "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs."
@@ -38,37 +39,41 @@ fn of_outcome(outcome: &ComparisonOutcome) -> String {
         ComparisonOutcome::TooFewTrials => {
             "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into()
         }
-        ComparisonOutcome::Judged(counts) => of_counts(counts),
+        ComparisonOutcome::Judged(counts) => counts_words(counts),
     }
 }
 
-/// Figures of one judgement in words.
-struct Counted {
+/// How many figures have one judgement, and its predicate.
+struct Judged {
     figures: u64,
-    /// What is said of one figure.
+    /// The predicate of one figure.
     one: &'static str,
-    /// What is said of several.
+    /// The predicate of several figures.
     several: &'static str,
 }
 
-fn of_counts(counts: &FigureCounts) -> String {
+/// How many figures are worse, better or undecided.
+fn counts_words(counts: &FigureCounts) -> String {
     let all = [
-        Counted { figures: counts.better, one: "is better", several: "are better" },
-        Counted {
+        Judged { figures: counts.better, one: "is better", several: "are better" },
+        Judged {
             figures: counts.below_threshold,
             one: "changed by less than the threshold",
             several: "changed by less than the threshold",
         },
-        Counted { figures: counts.not_worse, one: "is not worse", several: "are not worse" },
-        Counted {
+        Judged { figures: counts.not_worse, one: "is not worse", several: "are not worse" },
+        Judged {
             figures: counts.may_be_worse,
             one: "shows no difference, but may be worse",
             several: "show no difference, but may be worse",
         },
-        Counted { figures: counts.too_few_trials, one: "has too few trials", several: "have too few trials" },
+        Judged { figures: counts.too_few_trials, one: "has too few trials", several: "have too few trials" },
     ];
     let mut parts = Vec::new();
-    for Counted { figures, one, several } in all.into_iter().filter(|counted| counted.figures > 0) {
+    for Judged { figures, one, several } in all {
+        if figures == 0 {
+            continue;
+        }
         let subject = match parts.is_empty() {
             true => many(figures, "figure", "figures"),
             false => figures.to_string(),
@@ -96,7 +101,7 @@ mod tests {
 
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {
-        assert_eq!(of_counts(&FigureCounts::default()), "No regression shown.");
+        assert_eq!(counts_words(&FigureCounts::default()), "No regression shown.");
         let one_each = FigureCounts {
             better: 1,
             below_threshold: 1,
@@ -106,7 +111,7 @@ mod tests {
             ..FigureCounts::default()
         };
         assert_eq!(
-            of_counts(&one_each),
+            counts_words(&one_each),
             "No regression shown: 1 figure is better; 1 changed by less than the threshold; 1 is not worse; 1 shows no \
              difference, but may be worse; 1 has too few trials."
         );
@@ -119,7 +124,7 @@ mod tests {
             ..FigureCounts::default()
         };
         assert_eq!(
-            of_counts(&several),
+            counts_words(&several),
             "2 regressions; 2 figures are not worse; 2 show no difference, but may be worse; 2 have too few trials. More trials \
              (`--visits 8` in both runs) decide."
         );

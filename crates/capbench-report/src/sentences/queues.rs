@@ -1,8 +1,8 @@
-//! The words of what stands against capture in the queues of an interface.
+//! The words of `QueuesAgainstCapture`: what stands against capture in the queues of an interface.
 
 use capbench_judge::finding::queues::QueuesAgainstCapture;
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(queues: &QueuesAgainstCapture) -> String {
     let against: Vec<String> = queues.against.iter().map(ToString::to_string).collect();
     format!("{}: {}.", queues.interface, against.join("; "))
