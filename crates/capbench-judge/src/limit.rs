@@ -57,7 +57,7 @@ impl Limit {
     /// What limited these trials, which lost frames at these places, most first. `backlogged` returns the frames of a trial that
     /// were delivered only because the buffer had room when sending ended. A longer trial loses these frames where frames wait
     /// for the application, so they count as lost there. `None` if no frame was lost or backlogged, or if no place is known.
-    pub fn of<'t>(
+    pub fn from_trials<'t>(
         lost: &[LostAt],
         trials: impl IntoIterator<Item = &'t TrialResult>,
         backlogged: impl Fn(&TrialResult) -> u64,
@@ -165,7 +165,7 @@ pub(crate) mod tests {
 
     fn limit(trials: &[TrialResult]) -> Option<Limit> {
         let lost = LostAt::sum(trials.iter().flat_map(TrialResult::losses));
-        Limit::of(&lost, trials, |trial| trial.buffered_frames(1))
+        Limit::from_trials(&lost, trials, |trial| trial.buffered_frames(1))
     }
 
     #[test]
@@ -212,7 +212,7 @@ pub(crate) mod tests {
         assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
         let of_place = |frames| {
             let lost = [LostAt { place: Place::Backlog, frames }];
-            Limit::of(&lost, &[trial(frames, 250.0)], |trial| trial.buffered_frames(1))
+            Limit::from_trials(&lost, &[trial(frames, 250.0)], |trial| trial.buffered_frames(1))
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));

@@ -20,7 +20,7 @@ pub(crate) struct Group<'r> {
 }
 
 impl<'r> Group<'r> {
-    fn of(what: String, trials: Vec<&'r TrialResult>) -> Option<Self> {
+    fn from_trials(what: String, trials: Vec<&'r TrialResult>) -> Option<Self> {
         let first = trials.first()?;
         Some(Self { what, load: naming::load(first), trials })
     }
@@ -31,7 +31,7 @@ impl<'r> Group<'r> {
 }
 
 /// All groups of a run that are meaningful by themselves. A search tries many loads; only the loads that bound its goals count.
-pub(crate) fn of(results: &Results) -> Vec<Group<'_>> {
+pub(crate) fn groups_in_run(results: &Results) -> Vec<Group<'_>> {
     let sets = [plain(results), of_sweeps(results), of_searches(results)];
     sets.into_iter().flatten().collect()
 }
@@ -53,12 +53,12 @@ fn plain(results: &Results) -> Vec<Group<'_>> {
     let alike = |trial: &&TrialResult| {
         let purpose = (trial.phase, naming::publication(results, trial.number));
         let intended = trial.intended_pps.map(f64::to_bits);
-        (purpose, trial.profile.method.clone(), intended, trial.load, Scene::of(trial))
+        (purpose, trial.profile.method.clone(), intended, trial.load, Scene::from_trial(trial))
     };
     let groups = grouped(results.trials.iter().filter(is_plain), alike).into_iter();
     let groups = groups.filter_map(|(((phase, publication), ..), trials)| {
         let phase = naming::phase(phase);
-        Group::of(publication.map_or_else(|| phase.into(), |key| format!("{key}, {phase}")), trials)
+        Group::from_trials(publication.map_or_else(|| phase.into(), |key| format!("{key}, {phase}")), trials)
     });
     groups.collect()
 }
@@ -70,7 +70,7 @@ fn of_sweeps(results: &Results) -> Vec<Group<'_>> {
         for reading in sweep.series.iter().flat_map(|series| &series.readings) {
             let point = sweep.points.get(reading.point).map_or("?", |point| point.label.as_str());
             let own = reading.trials.iter().filter_map(|number| trials.get(number).copied()).collect();
-            groups.extend(Group::of(format!("point {point}"), own));
+            groups.extend(Group::from_trials(format!("point {point}"), own));
         }
     }
     groups
@@ -85,7 +85,7 @@ fn of_searches(results: &Results) -> Vec<Group<'_>> {
                 let Some(bound) = bound else { continue };
                 let own = bound.trials.iter().filter_map(|number| trials.get(number).copied()).collect();
                 let nth = search.nth.map_or_else(String::new, |nth| format!(", search {nth}"));
-                groups.extend(Group::of(format!("{end} bound of {}{nth}", goal.goal.name), own));
+                groups.extend(Group::from_trials(format!("{end} bound of {}{nth}", goal.goal.name), own));
             }
         }
     }

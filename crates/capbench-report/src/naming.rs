@@ -94,7 +94,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    pub fn of(trial: &TrialResult) -> Self {
+    pub fn from_trial(trial: &TrialResult) -> Self {
         let Profile { frame_size, placement, work, .. } = &trial.profile;
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
@@ -199,7 +199,7 @@ pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
 pub struct Numbered<'r>(BTreeMap<u32, &'r TrialResult>);
 
 impl<'r> Numbered<'r> {
-    pub fn of(results: &'r Results) -> Self {
+    pub fn from_results(results: &'r Results) -> Self {
         Self(by_number(results))
     }
 

@@ -125,7 +125,7 @@ pub fn of_requirements(results: &Results, requirements: &[Requirement], max_loss
             "without loss".into()
         };
         let load = format!("{} packets/s {loss}", grouped(rate.get()));
-        match Sustains::of(&results.trials, &results.searches, method, rate.get(), max_loss) {
+        match Sustains::from_results(&results.trials, &results.searches, method, rate.get(), max_loss) {
             Sustains::Yes => {}
             Sustains::No => {
                 tell!("capbench: requirement not met: {method} does not sustain {load}");

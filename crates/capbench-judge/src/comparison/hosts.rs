@@ -73,7 +73,7 @@ pub fn of_figures(
         Some(values) => chosen(figures, by, values)?,
         None => only_two(figures, by)?,
     };
-    let sides = Sides::of(figures, [then, now]);
+    let sides = Sides::from_figures(figures, [then, now]);
     let (strata, unlike) = sides.strata();
     let changes = strata.iter().map(Stratum::change).collect::<Vec<_>>();
     let mut matched = matched(&strata);
@@ -101,7 +101,7 @@ pub fn of_figures(
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
         notes,
         visits_needed: None,
-        ..Comparison::of(names.map(String::from), false, &matched, thresholds, left_out)
+        ..Comparison::from_matched(names.map(String::from), false, &matched, thresholds, left_out)
     };
     // The median over hosts of unlike speed says nothing of the change of each.
     for contrast in &mut comparison.contrasts {
@@ -186,7 +186,7 @@ struct Stratum<'f> {
 }
 
 impl<'f> Sides<'f> {
-    fn of(figures: &'f Figures, values: [usize; 2]) -> Self {
+    fn from_figures(figures: &'f Figures, values: [usize; 2]) -> Self {
         let mut sides = Sides { figures, own: Vec::new(), without_host: 0 };
         let mut places: BTreeMap<Key<'f>, usize> = BTreeMap::new();
         let mut without = BTreeSet::new();
@@ -254,8 +254,9 @@ fn are_unlike(sides: &[Vec<Figure>; 2]) -> bool {
 
 impl Stratum<'_> {
     fn change(&self) -> HostChange {
-        let of = |side: &Vec<Figure>| median(side.iter().map(|figure| figure.value)).unwrap_or_default();
-        let medians = [of(&self.sides[0]), of(&self.sides[1])];
+        let median_of =
+            |side: &Vec<Figure>| median(side.iter().map(|figure| figure.value)).unwrap_or_default();
+        let medians = [median_of(&self.sides[0]), median_of(&self.sides[1])];
         let [then, now] = medians.map(|value| self.measure.scaled(value));
         HostChange {
             host: self.host.into(),

@@ -95,7 +95,7 @@ impl Measure {
         }
     }
 
-    pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
+    pub(crate) fn value_in(self, trial: &TrialResult) -> Option<f64> {
         let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
         let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());
         match self {

@@ -106,7 +106,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Judges matched figures, if only the measured figures differ.
-    pub fn of(
+    pub fn from_matched(
         [then, now]: [String; 2],
         paired: bool,
         matched: &[contrast::Matched],

@@ -43,10 +43,10 @@ pub fn of_runs(
     let runs = [then, now];
     let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
     let fastest = runs.map(|run| match is_one_host {
-        true => Fastest::of(then.trials.iter().chain(now.trials)),
-        false => Fastest::of(run.trials),
+        true => Fastest::from_trials(then.trials.iter().chain(now.trials)),
+        false => Fastest::from_trials(run.trials),
     });
-    let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
+    let mut samples = [0, 1].map(|nth| Samples::from_run(runs[nth], &fastest[nth]));
     settle(&mut samples);
     for (side, samples) in SIDES.iter().zip(&samples) {
         one_each(side, &samples.all, across)?;
@@ -93,7 +93,7 @@ pub fn of_runs(
         notes,
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
-        ..Comparison::of(SIDES.map(String::from), false, &matched, thresholds, left_out)
+        ..Comparison::from_matched(SIDES.map(String::from), false, &matched, thresholds, left_out)
     })
 }
 

@@ -67,13 +67,13 @@ pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
 
 /// The figures of a trial.
 pub fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
-    let setup = Setup::of(trial, point);
+    let setup = Setup::from_trial(trial, point);
     let number = trial.number;
     // If the receiver slows the generator, the sent rate is a property of the method.
     let is_at_least = trial.lost() == 0 && trial.profile.load_independent;
     let measured = Measure::OF_TRIALS
         .into_iter()
-        .filter_map(|measure| Some((measure, measure.of(trial)?)))
+        .filter_map(|measure| Some((measure, measure.value_in(trial)?)))
         .collect::<Vec<_>>();
     measured.into_iter().map(move |(measure, value)| Sample {
         setup: setup.clone(),
@@ -91,7 +91,7 @@ pub struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
 
 impl Fastest {
     /// Computes it from these trials, which are of one host.
-    pub fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+    pub fn from_trials<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
             for (cpu, speed) in

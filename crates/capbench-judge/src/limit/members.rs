@@ -40,7 +40,7 @@ impl MembersLimit {
     }
 
     /// What limited the members of a trial.
-    pub fn of(trial: &TrialResult) -> Self {
+    pub fn from_trial(trial: &TrialResult) -> Self {
         let members = &trial.members;
         let (limited, free): (Vec<&Member>, Vec<&Member>) =
             members.iter().partition(|member| is_at_its_limit(trial, member));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn limit(members: &[Member]) -> MembersLimit {
-        MembersLimit::of(&trial(members.to_vec()))
+        MembersLimit::from_trial(&trial(members.to_vec()))
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         let behind = |busy: [f64; 2]| {
             let members = vec![member(2, busy[0], 50_000, 0), member(3, busy[1], 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
-            MembersLimit::of(&TrialResult { emptying, ..trial(members) })
+            MembersLimit::from_trial(&TrialResult { emptying, ..trial(members) })
         };
         assert_eq!(behind([2.0, 2.0]), MembersLimit::Members);
         assert_eq!(behind([1.7, 1.9]), MembersLimit::Members, "one was ready before the other");
@@ -167,12 +167,16 @@ mod tests {
         refused.ledger.iter_mut().filter(|entry| entry.place == Place::Backlog).for_each(|entry| {
             entry.count = Some(20_000);
         });
-        assert_eq!(MembersLimit::of(&refused), MembersLimit::Kernel);
+        assert_eq!(MembersLimit::from_trial(&refused), MembersLimit::Kernel);
         let profile = Profile { load_independent: false, ..profile("packet-v3+members=2") };
         let slowed = TrialResult { profile, ..trial(free()) };
-        assert_eq!(MembersLimit::of(&slowed), MembersLimit::Unknown, "the kernel may slow the sender");
+        assert_eq!(
+            MembersLimit::from_trial(&slowed),
+            MembersLimit::Unknown,
+            "the kernel may slow the sender"
+        );
         let idle = CpuAccount { kernel_ns: Some(1000), ..CpuAccount::default() };
-        assert_eq!(MembersLimit::of(&TrialResult { cpu: idle, ..slowed }), MembersLimit::Load);
+        assert_eq!(MembersLimit::from_trial(&TrialResult { cpu: idle, ..slowed }), MembersLimit::Load);
     }
 
     #[test]
@@ -185,7 +189,7 @@ mod tests {
             let members = vec![member(2, busy, 50_000, 0), member(3, busy, 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
             let trial = TrialResult { emptying, sending_s: 1.0, ..trial(members) };
-            assert_eq!(MembersLimit::of(&trial), found, "{busy} s of CPU");
+            assert_eq!(MembersLimit::from_trial(&trial), found, "{busy} s of CPU");
         }
     }
 

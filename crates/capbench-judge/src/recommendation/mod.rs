@@ -358,7 +358,7 @@ pub enum Sustains {
 
 impl Sustains {
     /// Whether a method sustains a load with up to this loss in every set-up in which it was measured.
-    pub fn of(
+    pub fn from_results(
         trials: &[TrialResult],
         searches: &[SearchOutcome],
         method: &MethodSpec,
@@ -371,7 +371,7 @@ impl Sustains {
             .iter()
             .flat_map(|(_, own)| entrants(own, searches))
             .map(|entrant| {
-                let known = Sustained::of(&entrant, loss_ratio);
+                let known = Sustained::from_entrant(&entrant, loss_ratio);
                 match (known.lower_pps, known.upper_pps) {
                     (Some(lower), _) if lower >= pps * (1.0 - OFFERED_LOAD_ROUNDING) => Self::Yes,
                     (_, Some(upper)) if upper <= pps * (1.0 + OFFERED_LOAD_ROUNDING) => Self::No,
@@ -402,7 +402,7 @@ impl Ranking {
     }
 
     /// The figures of a method.
-    pub fn of<M>(&self, method: &M) -> Option<&Ranked>
+    pub fn find<M>(&self, method: &M) -> Option<&Ranked>
     where
         SavedMethod: PartialEq<M>,
     {

@@ -15,17 +15,17 @@ use crate::thresholds::{
 
 impl Sustained {
     /// The highest load with a loss of up to `loss_ratio`.
-    pub(super) fn of(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
+    pub(super) fn from_entrant(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
         let trials = &entrant.trials;
         if trials.is_empty() {
             return Self::new(SustainedStatus::Unknown, None, None, None, Vec::new());
         }
-        let tried = Tried::of(trials, loss_ratio);
+        let tried = Tried::from_trials(trials, loss_ratio);
         let is_asked =
             |result: &&GoalResult| result.goal.loss_ratio.get().total_cmp(&loss_ratio) == Ordering::Equal;
         let goals = entrant.searches.iter().flat_map(|search| search.goals.iter().filter(is_asked));
         let found = goals.filter_map(|result| {
-            let known = tried.with(Bounds::of(result)?);
+            let known = tried.with(Bounds::from_goal(result)?);
             // A search that ended early is as precise as its bounds.
             let width = result.goal.width.ratio().get();
             Some(Self { searched_to: Some(known.precision.unwrap_or(width).max(width)), ..known })
@@ -80,7 +80,7 @@ struct Bounds {
 
 impl Bounds {
     /// `None` if the search decided no load.
-    fn of(result: &GoalResult) -> Option<Self> {
+    fn from_goal(result: &GoalResult) -> Option<Self> {
         let own = (result.lower.as_ref(), result.upper.as_ref());
         let (lower, upper) = match (own, result.best_bounds()) {
             (_, Some((lower, upper))) => (Some(lower), Some(upper)),
@@ -105,7 +105,7 @@ struct Tried<'r> {
 }
 
 impl<'r> Tried<'r> {
-    fn of(trials: &[&'r TrialResult], loss_ratio: f64) -> Self {
+    fn from_trials(trials: &[&'r TrialResult], loss_ratio: f64) -> Self {
         let (mut held, mut failed): (Vec<_>, Vec<_>) =
             trials.iter().copied().partition(|trial| missing(trial) <= loss_ratio);
         held.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
@@ -271,7 +271,7 @@ impl<'r> Tried<'r> {
 
 /// The trial at the lowest load that lost frames or only buffered them.
 pub(super) fn first_failed<'r>(entrant: &Entrant<'r>) -> Option<&'r TrialResult> {
-    Tried::of(&entrant.trials, 0.0).first_failed()
+    Tried::from_trials(&entrant.trials, 0.0).first_failed()
 }
 
 /// Share of the sent frames that a longer trial loses: lost frames, and those that only the buffer had room for.
@@ -323,7 +323,7 @@ mod tests {
     fn a_loss_above_the_highest_load_of_a_search_is_not_hidden() {
         let at_least = |trials: &[TrialResult]| {
             let bounds = Bounds { lower_pps: Some(9_077.0), upper_pps: None, trials: vec![2] };
-            let known = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0).with(bounds);
+            let known = Tried::from_trials(&trials.iter().collect::<Vec<_>>(), 0.0).with(bounds);
             (known.status, known.upper_pps, known.at_most_pps, known.trials)
         };
         let held = trial(2, 9_077, 9_077, 0.0);
@@ -344,7 +344,7 @@ mod tests {
     fn a_method_that_reads_far_less_than_the_time_left_to_it_allows_does_not_sustain_the_load() {
         let known = |delivered| {
             let trial = trial(1, 200_000, delivered, 0.6);
-            Tried::of(&[&trial], 0.0).alone().status
+            Tried::from_trials(&[&trial], 0.0).alone().status
         };
         // Others left 40 % of the CPU.
         assert_eq!(known(30_000), SustainedStatus::NotReached, "15 % of the frames");
@@ -361,7 +361,7 @@ mod tests {
                 trial(3, 36_000, 30_000, 0.0),
                 long,
             ];
-            let tried = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0);
+            let tried = Tried::from_trials(&trials.iter().collect::<Vec<_>>(), 0.0);
             let bounds = Bounds { lower_pps: Some(34_150.0), upper_pps: Some(36_000.0), trials: vec![2, 3] };
             let known = tried.confirmed(Sustained { searched_to: Some(0.05), ..tried.with(bounds) });
             (known.status, known.lower_pps, known.at_most_pps, known.trials)
@@ -386,7 +386,7 @@ mod tests {
             }
             let method = &method.into();
             let entrant = Entrant { method, trials: trials.iter().collect(), searches: Vec::new() };
-            let known = Sustained::of(&entrant, 0.0);
+            let known = Sustained::from_entrant(&entrant, 0.0);
             (known.status, known.at_most_pps)
         };
         assert_eq!(at_most("recv"), (SustainedStatus::Disturbed, Some(500_000.0)), "twice 250,000");
@@ -397,7 +397,7 @@ mod tests {
     fn frames_that_the_generator_left_unsent_are_no_limit_of_the_method() {
         let trials =
             [trial(1, 1_208, 1_208, 0.0), trial(2, 17_175, 17_175, 0.0), trial(3, 23_328, 20_000, 0.0)];
-        let tried = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0);
+        let tried = Tried::from_trials(&trials.iter().collect::<Vec<_>>(), 0.0);
         let known = tried.with(Bounds { lower_pps: None, upper_pps: Some(1_209.0), trials: vec![1] });
         let found = (known.status, known.lower_pps, known.upper_pps);
         assert_eq!(found, (SustainedStatus::Between, Some(17_175.0), Some(23_328.0)));

@@ -175,7 +175,7 @@ impl<'m> MeasuredSteps<'m> {
                 readings.flat_map(|series| &series.readings).filter(|one| point == Some(one.point));
             at_point.flat_map(|reading| reading.trials.iter().copied()).collect()
         });
-        Seen::of(done.trials.iter().filter(|trial| match &swept {
+        Seen::from_trials(done.trials.iter().filter(|trial| match &swept {
             Some(numbers) => numbers.contains(&trial.number),
             None => {
                 select.method.as_ref().is_none_or(|wanted| *wanted == trial.profile.method)
@@ -213,7 +213,7 @@ impl<'m> MeasuredSteps<'m> {
 
 impl<'t> Seen<'t> {
     /// Creates a selection without invalid trials.
-    pub(crate) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+    pub(crate) fn from_trials(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
     }
 
@@ -223,7 +223,7 @@ impl<'t> Seen<'t> {
 
     /// The values of a figure for all trials; empty if one trial does not know it, since the rest would be a biased selection.
     pub(crate) fn values(&self, of: Figure) -> Vec<f64> {
-        self.trials.iter().map(|trial| of.of(trial)).collect::<Option<_>>().unwrap_or_default()
+        self.trials.iter().map(|trial| of.value_in(trial)).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The median of a figure; `None` if a trial does not know it.

@@ -45,7 +45,7 @@ impl<'t> Trials<'t> {
         self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
     }
 
-    pub(super) fn of(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
+    pub(super) fn observed_trials(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
         seen.iter().filter_map(|trial| self.get(trial.number)).collect()
     }
 
@@ -102,7 +102,7 @@ pub struct Backlogged {
 }
 
 impl Backlogged {
-    fn of(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
+    fn from_high_loss(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
         let frames = high.iter().map(|trial| trials.backlogged(trial)).sum();
         let others = |trial: &&TrialResult| trial.lost() + trial.shortfall();
         let of = frames + high.iter().map(others).sum::<u64>();
@@ -154,24 +154,24 @@ pub struct Moments {
 }
 
 impl HighLoss {
-    fn of(Hits { hits, of }: Hits) -> Self {
+    fn from_hits(Hits { hits, of }: Hits) -> Self {
         let (low, high) = counts::share(hits, of);
         Self { trials: hits, of, low, high }
     }
 }
 
 impl Losses {
-    pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
+    pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
         let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
         let most_of_a_trial = lossy().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
         let lost = LostAt::sum(lossy().flat_map(|trial| trial.losses()));
-        Some(Self { lost, most_of_a_trial, moments: Moments::of(trials) })
+        Some(Self { lost, most_of_a_trial, moments: Moments::from_trials(trials) })
     }
 }
 
 impl Moments {
     /// The times of all these losses; `None` if one lost frames that were not inspected.
-    pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
+    pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
         trials.iter().try_fold(Self::default(), |all, trial| {
             let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else {
                 let windows = all.windows + (trial.sending_s * 10.0).ceil() as u64;
@@ -202,7 +202,7 @@ impl Bound {
     ) -> Option<Self> {
         let intended_pps = seen.first()?.load.get();
         let achieved = seen.iter().filter(|trial| counts(trial)).map(|trial| trial.achieved.get());
-        let own = trials.of(seen);
+        let own = trials.observed_trials(seen);
         let is_high = |trial: &&Observation| trial.loss_ratio > criteria.loss_ratio.get();
         let high = seen.iter().filter(is_high).filter_map(|trial| trials.get(trial.number));
         Some(Self {
@@ -210,9 +210,9 @@ impl Bound {
             achieved_pps: achieved.fold(intended_pps, f64::min),
             seconds: seconds(seen),
             trials: seen.iter().map(|trial| trial.number).collect(),
-            high_loss: Some(HighLoss::of(hits(seen, criteria))),
-            losses: Losses::of(&own),
-            backlogged: Backlogged::of(&high.collect::<Vec<_>>(), trials),
+            high_loss: Some(HighLoss::from_hits(hits(seen, criteria))),
+            losses: Losses::from_trials(&own),
+            backlogged: Backlogged::from_high_loss(&high.collect::<Vec<_>>(), trials),
             disturbed: own
                 .iter()
                 .filter(|trial| !trial.disturbance.reasons().is_empty())
@@ -256,7 +256,7 @@ pub struct Buffered {
 
 impl Buffered {
     /// The buffered trials of a search; `None` if there are none.
-    pub fn of(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
+    pub fn from_trials(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
         let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
         let mut such: Vec<_> =
             of_search.filter(|trial| trial.lost() == 0 && trial.buffered_frames(burst_frames) > 0).collect();
@@ -287,7 +287,7 @@ pub struct Apart {
 }
 
 impl Apart {
-    pub(super) fn of(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
+    pub(super) fn from_bounds(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
         let (lower, upper) = (bounds.lower?, bounds.upper?);
         let hits = |trials| hits(trials, criteria);
         let mut few = hits(seen.at(lower));
@@ -373,14 +373,14 @@ mod tests {
         let lower = at(&mut seen, 434_457.0, 9, 20);
         let upper = at(&mut seen, 436_640.0, 11, 19);
         let bounds = Bounds { lower: Some(lower), upper: Some(upper) };
-        let alone = Apart::of(&seen, &criteria, bounds).unwrap();
+        let alone = Apart::from_bounds(&seen, &criteria, bounds).unwrap();
         assert!(!alone.is_told() && alone.by_chance > 0.25 && alone.nearest.is_none(), "{alone:?}");
         for (pps, lossy, all) in
             [(419_480.0, 2, 5), (427_974.0, 0, 9), (482_674.0, 12, 13), (492_448.0, 9, 9)]
         {
             at(&mut seen, pps, lossy, all);
         }
-        let apart = Apart::of(&seen, &criteria, bounds).unwrap();
+        let apart = Apart::from_bounds(&seen, &criteria, bounds).unwrap();
         let [from, to] = apart.nearest.unwrap();
         assert!(from <= 427_974.0 && (482_674.0..=492_448.0).contains(&to), "{apart:?}");
         assert_eq!(apart.by_chance, alone.by_chance);
@@ -390,6 +390,6 @@ mod tests {
             lower: Some(at(&mut clear, 1000.0, 0, 11)),
             upper: Some(at(&mut clear, 1005.0, 11, 11)),
         };
-        assert!(Apart::of(&clear, &criteria, bounds).unwrap().is_told());
+        assert!(Apart::from_bounds(&clear, &criteria, bounds).unwrap().is_told());
     }
 }

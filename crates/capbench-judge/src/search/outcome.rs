@@ -222,7 +222,7 @@ impl GoalResult {
                 .lower
                 .filter(|_| status != Status::AtLeast)
                 .map(|load| load.get() * (1.0 - criteria.quantile_loss(seen.at(load)))),
-            apart: Apart::of(seen, &criteria, bounds),
+            apart: Apart::from_bounds(seen, &criteria, bounds),
             limit: limiting.and_then(|bound| limit(bound, trials)),
             so_far,
             lower,
@@ -263,5 +263,5 @@ fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
         return Some(Limit::Application);
     }
     let own = upper.trials.iter().filter_map(|&number| trials.get(number));
-    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
+    Limit::from_trials(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
 }

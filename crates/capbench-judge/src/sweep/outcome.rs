@@ -108,7 +108,11 @@ pub struct Reading {
 
 impl Reading {
     /// Summary of the trials of one method at one point; `None` if none of them is valid.
-    pub fn of(point: usize, trials: &[&TrialResult], back_to_back: Option<BackToBack>) -> Option<Self> {
+    pub fn from_trials(
+        point: usize,
+        trials: &[&TrialResult],
+        back_to_back: Option<BackToBack>,
+    ) -> Option<Self> {
         let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
             trials.iter().partition(|trial| trial.verdict == Verdict::Invalid);
         let estimate = |of: fn(&TrialResult) -> f64| Estimate::of(valid.iter().map(|trial| of(trial)));
@@ -241,13 +245,13 @@ impl<'r> Swept<'r> {
 
 impl Swept<'_> {
     /// The trials of a reading.
-    pub fn of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
+    pub fn trials_of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
         reading.trials.iter().filter_map(|number| self.trials.get(number).copied())
     }
 
     /// The sustainable rates that its trials show.
     pub fn sustained(&self, reading: &Reading) -> Vec<f64> {
-        self.of(reading).map(sustained_pps).collect()
+        self.trials_of(reading).map(sustained_pps).collect()
     }
 
     /// Their median; 0 if there are none.
@@ -263,14 +267,14 @@ impl Swept<'_> {
     /// Whether every trial had the requested load and lost nothing, and would not have in a longer trial.
     pub fn keeps_up(&self, reading: &Reading) -> bool {
         !reading.trials.is_empty()
-            && self.of(reading).all(|trial| {
+            && self.trials_of(reading).all(|trial| {
                 trial.sustained_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0
             })
     }
 
     /// The limiting component at a point; `None` if nothing was lost, or only occasionally.
     pub fn limit(&self, reading: &Reading) -> Option<Limit> {
-        Limit::of(&reading.lost, self.of(reading), Self::untaken)
+        Limit::from_trials(&reading.lost, self.trials_of(reading), Self::untaken)
     }
 
     /// The name of a reading's point in reports.
@@ -280,7 +284,7 @@ impl Swept<'_> {
 
     /// The median of a figure over the trials of a reading; `None` if one trial does not know it.
     pub fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
-        let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
+        let values: Option<Vec<f64>> = self.trials_of(reading).map(of).collect();
         median(values?)
     }
 }

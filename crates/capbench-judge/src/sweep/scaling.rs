@@ -106,7 +106,7 @@ impl Step<'_> {
 
     /// What limited most of its trials.
     fn limit(&self) -> MembersLimit {
-        let mut limits = by_key(&self.trials, |trial| MembersLimit::of(trial)).into_iter();
+        let mut limits = by_key(&self.trials, |trial| MembersLimit::from_trial(trial)).into_iter();
         let most = limits.find(|(_, trials)| 2 * trials.len() > self.trials.len());
         most.map_or(MembersLimit::Unknown, |(limit, _)| limit)
     }
@@ -120,7 +120,7 @@ impl Step<'_> {
 
 impl Scaling {
     /// How the rate grows over the steps, by rising number of members.
-    pub fn of(steps: &[Step<'_>], load: Load) -> Self {
+    pub fn from_steps(steps: &[Step<'_>], load: Load) -> Self {
         let limits: Vec<MembersLimit> = steps.iter().map(Step::limit).collect();
         let of_members = steps.iter().zip(&limits).filter(|(_, limit)| **limit == MembersLimit::Members);
         let rates: Vec<_> = of_members.map(|(step, _)| (step.members, step.rates())).collect();

@@ -82,7 +82,7 @@ fn a_cpu_has_one_of_four_paces() {
         let cpu = trial.profile.cpus.application;
         trial.disturbance.cpus =
             vec![CpuDisturbance { cpu, core_speed: Some(speed), ..CpuDisturbance::default() }];
-        assert_eq!(Fastest::of([&trial]).pace(&trial).number(), pace, "{slowdown} times as long");
+        assert_eq!(Fastest::from_trials([&trial]).pace(&trial).number(), pace, "{slowdown} times as long");
     }
 }
 

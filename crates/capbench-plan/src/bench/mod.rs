@@ -73,7 +73,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn of(&self, method: &MethodSpec) -> Option<&Setup> {
+    fn setup_with(&self, method: &MethodSpec) -> Option<&Setup> {
         self.setups.iter().find(|setup| setup.method == *method)
     }
 }
@@ -167,8 +167,8 @@ impl BenchPlan {
     /// first: the smallest frames of every placement, then the largest.
     fn set_ups(&self) -> Vec<(PlacementChoice, &Setup)> {
         if self.searching.is_none() {
-            let of = |placement| self.sizes.iter().map(move |size| (placement, size));
-            return self.placements.iter().flat_map(|&placement| of(placement)).collect();
+            let sizes_at = |placement| self.sizes.iter().map(move |size| (placement, size));
+            return self.placements.iter().flat_map(|&placement| sizes_at(placement)).collect();
         }
         let last = self.sizes.len().saturating_sub(1);
         let order = [0, last].into_iter().take(self.sizes.len()).chain(1..last.max(1));
@@ -199,14 +199,14 @@ impl BenchPlan {
                 if is_random { shuffle.pass(stretches.len()) } else { (0..stretches.len()).collect() };
             for (place, method) in turns(&order, self.methods.len(), number) {
                 let stretch = &stretches[place];
-                let Some(setup) = stretch.of(&self.methods[method]) else { continue };
+                let Some(setup) = stretch.setup_with(&self.methods[method]) else { continue };
                 if failed.contains(&(place, method)) {
                     continue;
                 }
                 let measured = match &self.against {
                     None => self.at(stretch, setup, session)?.is_some(),
                     Some(against) => {
-                        let Some(beside) = stretch.of(against) else { continue };
+                        let Some(beside) = stretch.setup_with(against) else { continue };
                         // The order alternates between visits: A B, then B A.
                         let is_first = number.is_multiple_of(2);
                         let [one, two] = if is_first { [beside, setup] } else { [setup, beside] };
@@ -289,11 +289,11 @@ impl BenchPlan {
             return Ok(first);
         }
         let again = session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)?;
-        let of = |trial: &TrialResult| (trial.verdict == Verdict::Invalid, trial.sent_loss_ratio());
+        let quality = |trial: &TrialResult| (trial.verdict == Verdict::Invalid, trial.sent_loss_ratio());
         Ok(first
             .into_iter()
             .chain(again)
-            .min_by(|one, other| of(one).partial_cmp(&of(other)).unwrap_or(Ordering::Equal)))
+            .min_by(|one, other| quality(one).partial_cmp(&quality(other)).unwrap_or(Ordering::Equal)))
     }
 
     /// Measures all methods but the slowest at one load that they sustain. `None` if there is no such load.

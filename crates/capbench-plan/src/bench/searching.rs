@@ -73,7 +73,7 @@ impl Searching {
             })
         };
         let goals = vec![goal(LOSSLESS, 0.0)?, goal(NEARLY_LOSSLESS, NEARLY_LOSSLESS_RATIO)?];
-        let overload = Overload::of(overload)?;
+        let overload = Overload::from_trial(overload)?;
         let plan = SearchPlan::new(goals);
         let least = plan.least_pps.get().max(overload.read_pps.get() * LOWEST_SEARCH_LOAD);
         let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
@@ -101,7 +101,7 @@ impl Progress {
     }
 
     fn clock(&self, session: &Session<'_>) -> Option<Clock> {
-        Some(Clock::of(self.searching.as_ref()?, session))
+        Some(Clock::from_trials(self.searching.as_ref()?, session))
     }
 
     /// Whether so many trials are likely to fit into the time that is left.
@@ -174,7 +174,7 @@ impl BenchPlan {
         progress: &mut Progress,
         session: &mut Session<'_>,
     ) -> Result<()> {
-        let clock = Clock::of(searching, session);
+        let clock = Clock::from_trials(searching, session);
         progress.plan(self, searching, measured, &clock);
         let count = measured.len();
         // The rest is shared with the later set-ups, of which each also runs at maximum load.
@@ -197,7 +197,8 @@ impl BenchPlan {
                 let known = known(session, &open[nth].overload);
                 let may_be_best =
                     |one: &Measured| round.is_some() || may_be_best(one, known.as_ref(), fastest);
-                let (clock, left) = (Clock::of(searching, session), ends_at.saturating_sub(session.spent));
+                let (clock, left) =
+                    (Clock::from_trials(searching, session), ends_at.saturating_sub(session.spent));
                 let (coarser, time) = share(&open[nth..], may_be_best, searching, &clock, left);
                 let one = &mut open[nth];
                 let time = clock.for_trials(time, searching.trial);
@@ -225,7 +226,7 @@ impl BenchPlan {
                 let is_coarse = ranked.lossless.searched_to > Some(searching.precision.get());
                 ranked.below != Some(Certainty::Certain) && (is_coarse || !known.undecided().is_empty())
             };
-            open.retain(|one| known.of(&one.setup.method).is_some_and(is_undecided));
+            open.retain(|one| known.find(&one.setup.method).is_some_and(is_undecided));
         }
         Ok(())
     }
@@ -263,7 +264,7 @@ impl BenchPlan {
         let Some(searching) = &self.searching else { return Ok(()) };
         let Some(mut claim) = named(first, session) else { return Ok(()) };
         for _ in 0..CONFIRMATION_TRIALS {
-            let clock = Clock::of(searching, session);
+            let clock = Clock::from_trials(searching, session);
             let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
             let (setup, load) = claim;
             let time = time.min(CONFIRMATION_LENGTH * self.duration);
@@ -303,7 +304,7 @@ fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
     let known = recommend(&session.trials, &session.searches)?;
     let (method, ranking) = known.method.as_ref().zip(known.headline())?;
     let setup = first.setups.iter().find(|setup| *method == setup.method)?;
-    let ranked = ranking.of(&setup.method)?;
+    let ranked = ranking.find(&setup.method)?;
     let load = match ranked.limited_by {
         Some(Limit::Generator) => Load::Maximum,
         _ => Load::Rate(Pps::new(ranked.lossless.lower_pps?).ok()?),
@@ -331,7 +332,7 @@ fn leading(known: Option<&Ranking>, plan: &SearchPlan) -> Option<Pps> {
 /// fastest. A method that collapses at maximum load can be better than it looks there: a coarse search shows it.
 fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
     let fastest = known.and_then(Ranking::leading_pps).unwrap_or(0.0).max(fastest);
-    let ranked = known.and_then(|known| known.of(&one.setup.method));
+    let ranked = known.and_then(|known| known.find(&one.setup.method));
     let is_worse = ranked.is_some_and(|ranked| ranked.below == Some(Certainty::Certain));
     !is_worse && one.pps().is_none_or(|pps| pps >= fastest * COARSE_SEARCH_FIRST)
 }

@@ -126,7 +126,7 @@ fn outcome(
         nth: runner.nth,
         numbers: LossNumbers::new(&goals, seen, &by_number, top),
         goals,
-        buffered: Buffered::of(trials, plan.burst_frames),
+        buffered: Buffered::from_trials(trials, plan.burst_frames),
         plan: plan.clone(),
         maximum: maximum.cloned(),
         ended,

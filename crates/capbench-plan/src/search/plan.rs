@@ -147,7 +147,7 @@ pub fn estimate(plan: &SearchPlan) -> Result<Estimate> {
     let costs = costs?;
     let all = costs.iter().copied().chain([at_maximum]);
     let least_traffic = all.min_by_key(|cost| cost.traffic).unwrap_or(at_maximum);
-    Ok(Estimate { at_maximum, below: Spread::of(costs, plan.quiet), least_traffic })
+    Ok(Estimate { at_maximum, below: Spread::from_costs(costs, plan.quiet), least_traffic })
 }
 
 /// The maximum load, or its assumed value before it is known.

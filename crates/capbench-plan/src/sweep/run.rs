@@ -132,7 +132,9 @@ impl Course<'_, '_> {
                 visits.push(visit);
                 let trials: Vec<_> = visits.iter().map(|visit| &visit.trial).collect();
                 let bursts = visits.iter().filter_map(|visit| visit.burst.clone()).collect();
-                if let Some(reading) = Reading::of(point_nth, &trials, BackToBack::of(bursts)) {
+                if let Some(reading) =
+                    Reading::from_trials(point_nth, &trials, BackToBack::from_searches(bursts))
+                {
                     self.readings.insert(key, reading);
                 }
                 self.tell();
@@ -240,7 +242,7 @@ impl Course<'_, '_> {
                     let key = |reading: &Reading| (scene, order[reading.point], method);
                     let steps: Vec<Step<'_>> =
                         readings.iter().filter_map(|reading| self.step(reading, key(reading))).collect();
-                    Scaling::of(&steps, *load)
+                    Scaling::from_steps(&steps, *load)
                 });
                 series.push(Series {
                     method: Saved::Known(method_of_series(plan.axis.kind(), spec)),

@@ -101,7 +101,7 @@ fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'
 
 /// At the common load of each scene, the smallest one tried; else one chart per load.
 fn bench(results: &Results) -> Vec<Chart> {
-    let by_scene = grouped(of_bench(results), |trial| Scene::of(trial));
+    let by_scene = grouped(of_bench(results), |trial| Scene::from_trial(trial));
     by_scene.into_iter().flat_map(|(scene, group)| of_scene(&scene, &group)).collect()
 }
 
@@ -126,10 +126,10 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
     };
     let methods = grouped(group.iter(), |trial| trial.profile.method.clone()).into_iter();
     let methods: Vec<SavedMethod> = methods.map(|(name, _)| name).collect();
-    let of = |method: &SavedMethod| {
+    let trials_with = |method: &SavedMethod| {
         shown.iter().copied().filter(|trial| trial.profile.method == *method).collect()
     };
-    let placed = PlacedTrials::along(methods.iter().map(of));
+    let placed = PlacedTrials::along(methods.iter().map(trials_with));
     let missing = methods.iter().zip(&placed).filter(|(_, one)| one.trials.is_empty());
     let missing: Vec<String> = missing.map(|(method, _)| method.to_string()).collect();
     let note = match (is_sustained, missing.as_slice()) {
@@ -147,7 +147,7 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
 
 /// Parts over the axis of a sweep, one chart per method.
 fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
-    let varied = Varied::of(sweep);
+    let varied = Varied::from_outcome(sweep);
     let of_line = |line: &SweptSeries| {
         let placed = varied.placed(line, trials);
         let title = format!("CPU time per packet against {}: {}", varied.words, line.name());

@@ -67,7 +67,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         (_, Some(pps)) => Cell::Number(pps.floor()),
     };
     let overloads = bench::at_overload(ranking, &results.trials);
-    let trials_by_number = Numbered::of(results);
+    let trials_by_number = Numbered::from_results(results);
     let columns = Columns::new()
         .words("method", "method", |row: &&Ranked| row.method.to_string())
         .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))

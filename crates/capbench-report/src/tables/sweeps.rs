@@ -44,17 +44,17 @@ fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
         Some("members") => Unit::Count,
         _ => Unit::None,
     };
-    let of = |reading: &Reading| sweep.points.get(reading.point);
+    let point = |reading: &Reading| sweep.points.get(reading.point);
     Columns::new()
         .words("method", "method", |(series, _): &OfPoint<'c>| series.method.to_string())
         .words("placement", "placement", |(series, _)| series.placement.as_ref().map(ToString::to_string))
         .words("load", "load", |(series, _)| series.load.as_deref())
         .words("point", "point", move |(_, reading)| {
-            let added = if of(reading).is_some_and(|point| point.refined) { " (added)" } else { "" };
+            let added = if point(reading).is_some_and(|point| point.refined) { " (added)" } else { "" };
             format!("{}{added}", sweep.label(reading))
         })
         .with(Column::new("at", &sweep.axis.to_string(), unit).detail(), move |(_, reading)| {
-            Cell::where_known(of(reading).and_then(|point| point.at))
+            Cell::where_known(point(reading).and_then(|point| point.at))
         })
 }
 

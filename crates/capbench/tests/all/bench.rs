@@ -267,7 +267,13 @@ fn ends_by_its_trials(
         let mut command = capbench(&format!("bench --size 64 --placement same --duration 300ms {arguments}"));
         let ended = Running::start(HOST, command.arg("--out").arg(folder.path())).end();
         let results: Results = serde_json::from_value(results(folder.path()).unwrap()).unwrap();
-        let shown = Sustains::of(&results.trials, &results.searches, &method.parse().unwrap(), pps, max_loss);
+        let shown = Sustains::from_results(
+            &results.trials,
+            &results.searches,
+            &method.parse().unwrap(),
+            pps,
+            max_loss,
+        );
         let code = match shown {
             Sustains::Yes => 0,
             Sustains::No => 3,

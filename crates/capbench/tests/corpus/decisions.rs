@@ -58,8 +58,10 @@ fn sustained(results: &Results) -> Vec<String> {
             let mut answers = Vec::new();
             for factor in FACTORS {
                 let pps = middle * factor;
-                answers
-                    .push(format!("{:?}", Sustains::of(&results.trials, &results.searches, spec, pps, loss)));
+                answers.push(format!(
+                    "{:?}",
+                    Sustains::from_results(&results.trials, &results.searches, spec, pps, loss)
+                ));
             }
             lines.push(format!("sustained by {method} with {loss} loss: {}", answers.join(" ")));
         }

@@ -89,7 +89,7 @@ pub fn members_answers(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Vec<M
 
 fn scales(swept: &Swept<'_>, series: &Series, scaling: &Scaling) -> Option<Scales> {
     let last = series.readings.last()?;
-    let is_of_rate = !swept.of(last).any(|trial| trial.intended_pps.is_none());
+    let is_of_rate = !swept.trials_of(last).any(|trial| trial.intended_pps.is_none());
     let limit = scaling.stop.map(|stop| stop.cause);
     if is_of_rate {
         return Some(match scaling.needed {

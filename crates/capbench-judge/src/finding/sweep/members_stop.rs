@@ -81,7 +81,7 @@ pub(super) fn stop_figures(
     cause: Cause,
     scaling: &Scaling,
 ) -> StopFigures {
-    let first_trial = swept.of(reading).next();
+    let first_trial = swept.trials_of(reading).next();
     match cause {
         Cause::Load => StopFigures::Load,
         Cause::Generator => StopFigures::Generator {

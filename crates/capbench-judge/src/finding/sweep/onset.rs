@@ -178,7 +178,7 @@ fn hardly_any_loss(swept: &Swept<'_>, series: &Series) -> Found {
 fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<GeneratorLimits> {
     let (saturated, kept): (Vec<&Reading>, Vec<&Reading>) =
         readings.iter().partition(|reading| reading.is_saturated());
-    if !kept.iter().any(|reading| swept.of(reading).any(is_limited_by_generator)) {
+    if !kept.iter().any(|reading| swept.trials_of(reading).any(is_limited_by_generator)) {
         return None;
     }
     Some(match saturated.is_empty() {
