@@ -131,7 +131,7 @@ pub(super) fn growth(fact: &MembersGrowth) -> String {
 
 /// Up to which number of members the rate grows.
 fn growth_clause(fact: &MembersGrowth) -> String {
-    if fact.best.point.index == fact.first.point.index {
+    if !fact.scales() {
         return format!("it does not scale: it reads {}", rate_with_members(&fact.best));
     }
     format!(
