@@ -7,6 +7,9 @@ use capbench_judge::finding::comparison::{
 use super::capitalised;
 use crate::naming::many;
 
+/// Visits that a comparison with too few trials is advised to take.
+const ADVISED_VISITS: u32 = 8;
+
 /// The text of a fact.
 pub(super) fn words(fact: &ComparisonFinding) -> String {
     match fact {
@@ -37,7 +40,9 @@ fn outcome_words(outcome: &ComparisonOutcome) -> String {
             "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
         }
         ComparisonOutcome::TooFewTrials => {
-            "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into()
+            format!(
+                "Inconclusive: there are too few trials; measure both runs with `--visits {ADVISED_VISITS}`."
+            )
         }
         ComparisonOutcome::Judged(counts) => counts_words(counts),
     }
@@ -89,8 +94,8 @@ fn counts_words(counts: &FigureCounts) -> String {
     }
     let mark = if counts.worse == 0 { ':' } else { ';' };
     let next = match counts.more_trials_decide {
-        true => " More trials (`--visits 8` in both runs) decide.",
-        false => "",
+        true => format!(" More trials (`--visits {ADVISED_VISITS}` in both runs) decide."),
+        false => String::new(),
     };
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }

@@ -12,6 +12,7 @@ use capbench_judge::search::ranking::{goals as of_goals, ranked_goals};
 use capbench_judge::search::{Bound, GoalResult, Status};
 use capbench_judge::soak::record::Interval;
 use capbench_judge::sweep::outcome::{Swept, numbers};
+use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 use capbench_results::Kind;
@@ -68,10 +69,11 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
     };
     let overloads = bench::at_overload(ranking, &results.trials);
     let trials_by_number = Numbered::from_results(results);
+    let nearly_lossless = format!("≤ {} lost up to", naming::percent(NEARLY_LOSSLESS_RATIO));
     let columns = Columns::new()
         .words("method", "method", |row: &&Ranked| row.method.to_string())
         .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
-        .named("nearly_lossless_pps", "≤ 0.1 % lost up to", move |row| rate(&row.nearly_lossless))
+        .named("nearly_lossless_pps", &nearly_lossless, move |row| rate(&row.nearly_lossless))
         .named("app_ns_per_packet", "app CPU", |row| {
             match row.cost.as_ref().and_then(|cost| cost.app_range()) {
                 None => Cell::Unknown,
