@@ -11,9 +11,8 @@ use capbench_results::Results;
 
 use super::search::{after_colon, reason_words};
 use super::{Clause, capitalised, first_clauses, with_trials};
-use crate::groups::search_words;
 use crate::model::Sentence;
-use crate::naming::{frames, many, percent, rate, time};
+use crate::naming::{frames, many, percent, rate, search_words, time};
 
 /// Up to this number of set-ups are listed.
 const NAMED_SET_UPS: usize = 3;

@@ -22,9 +22,8 @@ use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
 
 use super::{Clause, first_clauses, with_trials};
-use crate::groups;
 use crate::model::Sentence;
-use crate::naming::{list, many, percent, rate, whole};
+use crate::naming::{self, list, many, percent, rate, whole};
 
 pub(super) use findings::words;
 pub(crate) use reasons::{after_colon, end_words, reason_words};
@@ -66,7 +65,7 @@ pub(crate) fn goal_name(goal: &str) -> String {
 fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
     let mut clauses = Vec::new();
     for (nth, found) in loads.methods.iter().enumerate() {
-        let method = groups::method_name(found.method.as_ref());
+        let method = naming::method_name(found.method.as_ref());
         let text = match load_words(&found.load) {
             _ if nth == 0 => first_method(&method, &found.load, loads),
             Some(load) => format!("{method} {load}"),
@@ -85,7 +84,7 @@ fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
 /// The clause of the first method, with the goal and the set-up, which all methods share.
 fn first_method(method: &str, load: &FoundLoad, loads: &SustainedLoads) -> String {
     let mut goal_and_set_up = vec![goal_words(loads.loss_ratio)];
-    goal_and_set_up.extend(groups::set_up_words(&loads.set_up));
+    goal_and_set_up.extend(naming::set_up_words(&loads.set_up));
     let scene = goal_and_set_up.join(", ");
     if let FoundLoad::Below { pps } = load {
         return format!("{method} does not sustain {} ({scene})", rate(*pps));
@@ -178,7 +177,7 @@ fn unsettled(goals: &[UnsettledGoal]) -> Option<Sentence> {
         };
         let reason = after_colon(goal.reason.as_ref());
         let text =
-            format!("{} of {} is {load}{reason}", goal_name(&goal.goal), groups::search_words(&goal.set_up));
+            format!("{} of {} is {load}{reason}", goal_name(&goal.goal), naming::search_words(&goal.set_up));
         clauses.push(Clause { text, trials: goal.trials.clone() });
     }
     first_clauses(&clauses, NAMED_UNSETTLED)
