@@ -15,6 +15,8 @@ mod cost;
 mod crossing;
 mod members;
 mod onset;
+#[cfg(test)]
+mod tests;
 
 use capbench_judge::finding::sweep::answer::{
     BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LossAtHighestRate, MeanBurst, MethodKeepsUp,

@@ -2,6 +2,8 @@
 //! what stops it (`stop`), and how many members a load needs.
 
 mod stop;
+#[cfg(test)]
+mod tests;
 
 use capbench_judge::finding::sweep::members::{MembersGrowth, MembersLaw, MembersNeeded, MembersRate};
 use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales, members_answers};

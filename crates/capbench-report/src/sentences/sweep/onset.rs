@@ -160,19 +160,12 @@ fn loss_and_places(loss: &LossAtPoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capbench_judge::finding::sweep::point::{SweepPoint, SweepSeries};
-    use capbench_judge::sweep::outcome::SweepScene;
-
-    fn point(index: usize) -> SweepPoint {
-        SweepPoint { index, at: None, label: format!("p{index}") }
-    }
+    use crate::sentences::sweep::tests::{point, series};
+    use capbench_judge::finding::sweep::loss::PlaceShare;
+    use capbench_model::places::Place;
 
     fn buffered(index: usize) -> BufferedAtPoint {
         BufferedAtPoint { point: point(index), read_pps: 900.0, offered_pps: 1000.0 }
-    }
-
-    fn series() -> SweepSeries {
-        SweepSeries { method: "recv".into(), scene: SweepScene { placement: None, load: None } }
     }
 
     /// Loss from the second point on.
@@ -230,5 +223,63 @@ mod tests {
             hardly_any_loss(&fact),
             "recv: frames are lost in some trials and not in most, at p0, p2. Where it keeps up, the limit is the generator."
         );
+    }
+
+    #[test]
+    fn the_last_point_and_each_limit_are_named() {
+        let loss = LossAtPoint { point: point(5), loss_ratio: 0.5, places: Vec::new() };
+        assert_eq!(
+            last_point(&LastPoint::Loses(loss)),
+            " At p5 it loses 50 % of the frames, at a place that no counter here reports."
+        );
+        assert_eq!(last_point(&LastPoint::Lossless(point(5))), " At p5 no frame is lost.");
+        assert_eq!(
+            last_point(&LastPoint::Buffers(buffered(5))),
+            " At p5 it reads 900 of 1,000 frames per second, and buffers hold the rest."
+        );
+        let from = |index, limit| LimitFrom { from: point(index), limit };
+        let one = [from(1, Limit::Backlog)];
+        assert_eq!(limits(&one), format!(" The limit is {}.", Limit::Backlog.words()));
+        let two = [from(1, Limit::Backlog), from(3, Limit::Generator)];
+        assert_eq!(
+            limits(&two),
+            format!(" The limits: from p1 on {}; from p3 on the generator.", Limit::Backlog.words())
+        );
+    }
+
+    #[test]
+    fn loss_at_named_points_is_listed_with_its_places() {
+        let share = |place, share| PlaceShare { place, share };
+        let both = vec![share(Place::Ring, 0.75), share(Place::Backlog, 0.25)];
+        let lossy = vec![
+            LossAtPoint { point: point(0), loss_ratio: 0.5, places: vec![share(Place::Ring, 1.0)] },
+            LossAtPoint { point: point(2), loss_ratio: 0.25, places: both },
+        ];
+        assert_eq!(
+            loss_at_named_points(&LossAtNamedPoints { series: series(), lossy, hidden: None }),
+            "recv: frames are lost at p0 (50 % of the frames, in the ring or socket queue); p2 (25 % of the frames, 75 % of it in \
+             the ring or socket queue, 25 % of it in the softirq backlog)."
+        );
+    }
+
+    #[test]
+    fn points_whose_loss_buffers_hide_are_named() {
+        let hidden = |points: Vec<usize>, reaches_end| {
+            let points = points.into_iter().map(point).collect();
+            let hidden = HiddenByBuffers { points, reaches_end, first: buffered(1) };
+            hardly_any_loss(&HardlyAnyLoss {
+                series: series(),
+                lossy: Vec::new(),
+                generator_limits: Some(GeneratorLimits::Everywhere),
+                hidden: Some(hidden),
+                limits: Vec::new(),
+            })
+        };
+        let none = "recv: no frame is lost at any point. The limit is the generator.";
+        let reads = "it reads 900 of 1,000 frames per second, and buffers hold the rest. Longer trials or a smaller --ring show \
+                     where loss begins.";
+        let from = format!("{none} From p1 on that is due to its buffers; at p1 {reads}");
+        assert_eq!(hidden(vec![1, 2], true), from);
+        assert_eq!(hidden(vec![1], false), format!("{none} At p1 that is due to its buffers: {reads}"));
     }
 }

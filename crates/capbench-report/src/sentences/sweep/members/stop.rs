@@ -102,11 +102,41 @@ mod tests {
             "All members are busy, and each reads less than before: they share something. At least 4 numbers of members show \
              whether it is contention or coherence."
         );
+        assert_eq!(
+            figures(&StopFigures::Generator { offered_pps: 4.5e6, busiest_ratio: Some(0.788) }),
+            "The generator is the limit: it sends 4,500,000 packets/s, of which they read all, and the busiest of them is busy for \
+             78.8 % of the time."
+        );
+        assert_eq!(
+            figures(&StopFigures::Kernel { cpu: Some(1), kernel_ratio: Some(1.0), members: members.clone() }),
+            "The kernel's receive work is the limit: CPU 1 does it for 100 % of the time, while members are busy for 25 % to 50 %. \
+             More receive queues, or RPS to more CPUs, share that work."
+        );
+        assert_eq!(
+            figures(&StopFigures::Sharing { excess_ratio: Some(0.333), idlest_ratio: Some(0.0) }),
+            "The sharing of the frames is the limit: one member gets 33.3 % more than an equal share and loses some, while another \
+             is busy for 0 % of the time. More flows share more evenly; --fanout lb does so with any, and splits them."
+        );
         let unknown = StopFigures::Unknown { members, loss_ratio: 0.125, place: Some(Place::Backlog) };
         assert_eq!(
             figures(&unknown),
             "The figures do not show why: members are busy for 25 % to 50 % of the time, and 12.5 % of the frames are lost, most in \
              the softirq backlog. The table of members has the figures of each."
+        );
+    }
+
+    #[test]
+    fn causes_that_the_law_shows_have_the_part_that_each_member_reads() {
+        let of_one_alone = Some(0.624);
+        assert_eq!(
+            figures(&StopFigures::Contention { of_one_alone }),
+            "All members are busy, and each reads 62.4 % of what one alone reads: contention, such as the lock of the fanout group \
+             or the bandwidth of memory, is the larger part."
+        );
+        assert_eq!(
+            figures(&StopFigures::Coherence { of_one_alone }),
+            "All members are busy, and each reads 62.4 % of what one alone reads: coherence is the larger part: they slow each \
+             other, as with shared cache lines."
         );
     }
 
