@@ -138,6 +138,19 @@ mod tests {
             noisy(NoiseCause::Clock, 1, false),
             "1 of 42 trials is noisy: the host's clock was changed."
         );
+        for (cause, words) in [
+            (
+                NoiseCause::MissedByTracer,
+                "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low",
+            ),
+            (NoiseCause::Steal, "the hypervisor took CPU time away"),
+            (NoiseCause::ForeignLoad, "other work ran on their CPUs"),
+            (NoiseCause::Stall, "a CPU stalled"),
+            (NoiseCause::Suspend, "the host was suspended"),
+            (NoiseCause::KernelElsewhere, "the kernel's receive work ran on another CPU than the chosen one"),
+        ] {
+            assert_eq!(noisy(cause, 2, false), format!("2 of 42 trials are noisy: {words}."));
+        }
         let other = NoiseCause::Other { reason: "the moon".into() };
         assert_eq!(
             words(&Caveat::NoisySegments { cause: other, noisy_segments: 2, all_segments: 9 }),

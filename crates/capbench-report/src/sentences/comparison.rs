@@ -106,7 +106,6 @@ mod tests {
 
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {
-        assert_eq!(counts_words(&FigureCounts::default()), "No regression shown.");
         let one_each = FigureCounts {
             better: 1,
             below_threshold: 1,
@@ -136,15 +135,39 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_that_shows_nothing_says_why_and_what_to_do() {
+        for (outcome, text) in [
+            (
+                ComparisonOutcome::Disturbed,
+                "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs.",
+            ),
+            (
+                ComparisonOutcome::Damaged,
+                "Inconclusive: the file of a run was damaged or changed; measure again.",
+            ),
+            (
+                ComparisonOutcome::TooFewRuns,
+                "Inconclusive: too few runs of the same hosts; measure each host several times.",
+            ),
+            (
+                ComparisonOutcome::TooFewTrials,
+                "Inconclusive: there are too few trials; measure both runs with `--visits 8`.",
+            ),
+        ] {
+            assert_eq!(words(&ComparisonFinding::OfRuns { outcome }), text);
+        }
+    }
+
+    #[test]
     fn methods_and_circumstances_are_said() {
         let compared = ComparedMethods {
             then: "recv".into(),
             now: "packet-v3".into(),
-            outcome: ComparisonOutcome::TooFewTrials,
+            outcome: ComparisonOutcome::Judged(FigureCounts::default()),
         };
         assert_eq!(
             words(&ComparisonFinding::OfMethods { compared: vec![compared] }),
-            "packet-v3 against recv: Inconclusive: there are too few trials; measure both runs with `--visits 8`."
+            "packet-v3 against recv: No regression shown."
         );
         let differ = ComparisonFinding::RunsDiffer { difference: "kernel".into() };
         assert_eq!(words(&differ), "The runs differ: kernel.");
