@@ -329,10 +329,13 @@ mod tests {
             assert_eq!(throughputs(&[throughput]).unwrap().text, sentence);
         }
         let contradiction =
-            Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: Vec::new() };
+            Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: vec![7] };
+        let sentence = contradicted(&set_up, &contradiction);
         assert_eq!(
-            contradiction_words(&contradiction),
-            "1,000 packets/s, but 50 % of the frames were lost at 900 packets/s in the same run"
+            sentence.text,
+            "Not repeatable: the search found a throughput for recv of 1,000 packets/s, but 50 % of the frames were lost at 900 \
+             packets/s in the same run; run it again with longer trials or on a quiet host."
         );
+        assert_eq!(sentence.trials, [7]);
     }
 }

@@ -81,8 +81,10 @@ fn the_growth_is_said_with_what_stops_it() {
         stop: Some(MembersStop { next: rate(5, 4000.0), cause: StopFigures::Load }),
         numbers: 7,
     };
-    let stop = "Beyond, more members bring less than half of what as many brought before: 4,000 packets/s with 5 members. They read \
-                the whole load, so no more are needed.";
+    let stop = format!(
+        "Beyond, more members bring less than half of what as many brought before: 4,000 packets/s with 5 members. {}",
+        stop::figures(&StopFigures::Load)
+    );
     let scales = "recv: it scales up to 3,880 packets/s with 4 members, 3.88 times that with 1 member";
     assert_eq!(growth(&stopped), format!("{scales}. {stop}"));
     let not_at_all = MembersGrowth { best: rate(1, 1000.0), ..stopped.clone() };
