@@ -2,7 +2,7 @@
 
 pub mod figure;
 
-use capbench_model::figures::shortest;
+use capbench_model::figures::percent;
 use capbench_model::method_spec::MethodSpec;
 use serde::Deserialize;
 
@@ -315,14 +315,14 @@ pub struct Mark {
 
 /// The marks: the generator did not reach the load, buffers increased the number, or both.
 pub fn marks() -> [Mark; 3] {
-    let percent = shortest(BUFFERED_SHARE * 100.0, 3);
+    let few = percent(BUFFERED_SHARE);
     let short = "g: the generator sent less than the load of the publication; captured is the share of what it did send.";
     let buffered = format!(
-        "b: more than {percent} % of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
+        "b: more than {few} of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
          may lose as much in the same time."
     );
     let both = format!(
-        "x: both: the generator sent less than the load, and buffers held more than {percent} % of what it sent."
+        "x: both: the generator sent less than the load, and buffers held more than {few} of what it sent."
     );
     [
         Mark { letter: 'g', meaning: short.into() },
