@@ -47,11 +47,11 @@ pub fn frames(size: &SizeLabel) -> String {
 
 /// A rate, rounded down: `1,234,567 packets/s`. A sustained rate must not be rounded up.
 pub fn rate(pps: f64) -> String {
-    format!("{} packets/s", whole(pps))
+    format!("{} packets/s", rate_number(pps))
 }
 
-/// The number of such a rate, without its unit.
-pub fn whole(pps: f64) -> String {
+/// A rate as [`rate`] writes it, without its unit.
+pub fn rate_number(pps: f64) -> String {
     number(if pps >= 100.0 { pps.floor() } else { pps }, Unit::PacketsPerSecond)
 }
 

@@ -99,23 +99,13 @@ fn test_set_up_words(set_up: &TestSetUp) -> String {
 pub(crate) fn test_words(fact: &TestFact) -> String {
     match fact {
         TestFact::Latency { way, typical_ns, worst_ns, rate_pps, lossy_trials, trials } => {
-            let way = match way {
-                Way::Whole => "",
-                Way::LessFastest => " longer than the fastest frame",
-                Way::KernelToApplication => " from the kernel's timestamp to the application",
-            };
-            let lossy = match lossy_trials {
-                0 => String::new(),
-                lossy => {
-                    let trials = many((*trials).into(), "trial", "trials");
-                    format!(" ({lossy} of {trials} lost frames: buffers were full)")
-                }
-            };
             format!(
-                "frames take {} (median) and {} at worst (99.9 %){way} at {}{lossy}",
+                "frames take {} (median) and {} at worst (99.9 %){} at {}{}",
                 signed_time(*typical_ns),
                 signed_time(*worst_ns),
-                rate(*rate_pps)
+                way_words(*way),
+                rate(*rate_pps),
+                lossy_trials_words(*lossy_trials, *trials)
             )
         }
         TestFact::NoneLost { at_percent, maximum_pps, worst } => {
@@ -165,6 +155,24 @@ pub(crate) fn test_words(fact: &TestFact) -> String {
             )
         }
     }
+}
+
+/// Which part of a frame's way a latency is about; empty for the whole.
+fn way_words(way: Way) -> &'static str {
+    match way {
+        Way::Whole => "",
+        Way::LessFastest => " longer than the fastest frame",
+        Way::KernelToApplication => " from the kernel's timestamp to the application",
+    }
+}
+
+/// How many trials of a latency lost frames; empty if none did.
+fn lossy_trials_words(lossy_trials: usize, trials: u32) -> String {
+    if lossy_trials == 0 {
+        return String::new();
+    }
+    let trials = many(trials.into(), "trial", "trials");
+    format!(" ({lossy_trials} of {trials} lost frames: buffers were full)")
 }
 
 /// Why a test was not run because it would show nothing, in one line.

@@ -23,7 +23,7 @@ use capbench_results::Results;
 
 use super::{Clause, first_clauses, with_trials};
 use crate::model::Sentence;
-use crate::naming::{self, list, many, percent, rate, whole};
+use crate::naming::{self, list, many, percent, rate, rate_number};
 
 pub(super) use findings::words;
 pub(crate) use reasons::{after_colon, end_words, reason_words};
@@ -110,7 +110,7 @@ fn load_words(load: &FoundLoad) -> Option<String> {
 }
 
 fn between(lower_pps: f64, upper_pps: f64) -> String {
-    format!("between {} and {}", whole(lower_pps), rate(upper_pps))
+    format!("between {} and {}", rate_number(lower_pps), rate(upper_pps))
 }
 
 /// The spread of results of each set-up that was searched several times.
@@ -131,8 +131,8 @@ fn spread(repeated: &Repeated) -> String {
         searches_with_bound => format!(
             "in the median of {searches_with_bound} of {} searches, from {} to {}",
             repeated.searches,
-            whole(repeated.least_pps),
-            whole(repeated.most_pps)
+            rate_number(repeated.least_pps),
+            rate_number(repeated.most_pps)
         ),
     };
     let mut weaker_results = Vec::new();

@@ -47,10 +47,10 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     if let Some(scaling) = members::answer(results) {
         sentences.push(scaling);
     } else {
-        if let Some(kept_up) = kept_up(&results.sweeps, &results.trials) {
-            sentences.extend(kept_up_sentence(&kept_up));
+        if let Some(points) = kept_up(&results.sweeps, &results.trials) {
+            sentences.extend(kept_up_sentence(&points));
         }
-        sentences.extend(longest_bursts(&results.sweeps));
+        sentences.extend(burst_ranges_sentence(&results.sweeps));
     }
     if let Some(highest) = highest_rate(&results.sweeps) {
         sentences.push(highest_rate_sentence(highest));
@@ -130,7 +130,7 @@ fn highest_rate_sentence(highest: HighestRate) -> Sentence {
 }
 
 /// The longest bursts without loss, if they were searched for.
-fn longest_bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+fn burst_ranges_sentence(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let mut clauses = Vec::new();
     let mut trials = Vec::new();
     for SeriesOfSweep { sweep, series } in all_series(sweeps) {
@@ -171,6 +171,7 @@ fn mean_burst(burst: &MeanBurst) -> String {
 pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = of_each_method(outcome, trials).into_iter().map(with_scene).collect();
     if outcome.axis.shows(Analysis::CostRegimes) {
+        // Effects have no fact yet: capbench-judge makes their text.
         for (series, effect) in effects(&Swept::new(outcome, trials)) {
             let text = format!("{}: {}", series.method, effect.text);
             findings.push(Finding { scene: series.scene(), text, fact: None, trials: effect.trials });

@@ -56,16 +56,7 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             )
         }
         SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps } => {
-            let limit = match source {
-                MaximumSource::LineRate => ", the line rate",
-                _ if *sustained => "",
-                _ => ", though it kept none of the rates that were tried",
-            };
-            format!(
-                "maximum load of the search: {} packets/s{limit}; the generator sent {} without a plan.",
-                grouped(*load_pps),
-                grouped(unpaced_pps.floor())
-            )
+            maximum_load(*load_pps, *source, *sustained, *unpaced_pps)
         }
         SearchFinding::Buffered { method, buffered } => {
             format!("{}: {}.", method_or_search(method.as_ref()), buffered_loads(buffered))
@@ -74,6 +65,20 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             format!("{}: the search is incomplete: {}.", method_or_search(method.as_ref()), end_words(end))
         }
     }
+}
+
+/// The highest load of a search, and why it is that.
+fn maximum_load(load_pps: f64, source: MaximumSource, is_sustained: bool, unpaced_pps: f64) -> String {
+    let limit = match source {
+        MaximumSource::LineRate => ", the line rate",
+        _ if is_sustained => "",
+        _ => ", though it kept none of the rates that were tried",
+    };
+    format!(
+        "maximum load of the search: {} packets/s{limit}; the generator sent {} without a plan.",
+        grouped(load_pps),
+        grouped(unpaced_pps.floor())
+    )
 }
 
 /// The method of a search, with which its findings begin.

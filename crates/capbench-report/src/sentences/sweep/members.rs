@@ -204,7 +204,7 @@ fn constant_with_interval(constant: &Constant, in_words: fn(f64) -> String) -> S
 }
 
 fn whole_rate(pps: f64) -> String {
-    naming::whole(pps.round())
+    naming::rate_number(pps.round())
 }
 
 /// A share with three digits. What a fit leaves of 0 is 0.
