@@ -8,9 +8,8 @@ use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
 use capbench_results::{Kind as Purpose, Results};
 
 use super::parts::{chart, grouped, linear, names, point, series};
-use crate::groups::set_up_words;
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
-use crate::naming::{self, Scene};
+use crate::naming::{self, Scene, set_up_words};
 use crate::sentences::search::{goal_name, goal_words};
 
 const WHISKER: &str =

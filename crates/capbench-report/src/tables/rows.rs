@@ -55,7 +55,7 @@ pub(super) fn set_up(profile: &Profile) -> Fields {
 
 /// The fields that identify a group of trials.
 pub(super) fn group_fields(group: &Group<'_>) -> Fields {
-    set_up(&group.trials[0].profile).words("what", "run for", group.what.as_str()).words(
+    set_up(&group.trials[0].profile).words("what", "run for", group.purpose.as_str()).words(
         "load",
         "load",
         group.load.as_str(),

@@ -14,8 +14,7 @@ mod rfc2544;
 mod search;
 mod sweep;
 
-use capbench_judge::limit::Limit;
-use capbench_model::places::Place;
+use capbench_judge::recommendation::LimitedBy;
 use capbench_results::Kind;
 use capbench_results::Results;
 
@@ -53,12 +52,12 @@ fn soak_table(results: &Results) -> Option<Table> {
     rows.table("summary", &caption)
 }
 
-/// The place that loses frames above the limit, or what keeps them from it, in one word.
-fn limit_word(lost_at: Option<Place>, limit: Option<Limit>) -> Option<&'static str> {
-    match (lost_at, limit) {
-        (_, Some(Limit::Generator)) => Some("generator"),
-        // Nothing is lost yet, but frames remain in the buffer.
-        (None, Some(Limit::Application)) => Some("application"),
-        (place, _) => place.map(Place::key),
+/// What limits a rate, in one word.
+fn limit_word(limit: LimitedBy) -> &'static str {
+    match limit {
+        LimitedBy::Generator => "generator",
+        LimitedBy::Noise => "noise",
+        LimitedBy::Application => "application",
+        LimitedBy::Place(place) => place.key(),
     }
 }

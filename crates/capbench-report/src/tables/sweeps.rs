@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capbench_judge::bursts::BurstEnd;
+use capbench_judge::limit::Limit;
 use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_judge::sweep::outcome::Swept;
 use capbench_judge::sweep::{Reading, Series, SweepOutcome};
@@ -146,7 +147,15 @@ fn scaling_fields(swept: &Swept<'_>, series: &Series, index: usize, reading: &Re
         .figure("kernel_busy_ratio", "kernel CPU busy", Cell::number(kernel_busy))
         .figure("members_busy_ratio", "members busy", members_busy)
         .figure("imbalance_ratio", "above equal share", Cell::number(above_equal_share))
-        .words("limit", "limit", limit.map(|limit| limit.words()))
+        .words("limit", "limit", limit.map(|limit| limit_of_members(*limit)))
+}
+
+/// What limited a number of members, in words.
+fn limit_of_members(limit: Limit) -> String {
+    match limit {
+        Limit::Backlog => "kernel's CPU".into(),
+        limit => limit.words(),
+    }
 }
 
 /// How busy each member of a trial was.

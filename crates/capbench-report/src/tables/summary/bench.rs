@@ -2,6 +2,8 @@
 
 use capbench_judge::finding::bench::{at_overload, trials_of};
 use capbench_judge::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
+use capbench_model::figures::percent;
 use capbench_model::trial::TrialResult;
 use capbench_results::{Kind, Results};
 
@@ -9,7 +11,7 @@ use super::limit_word;
 use crate::figures::number;
 use crate::groups::grouped;
 use crate::model::{Cell, Column, Table, Unit};
-use crate::naming::{self, Numbered, Scene};
+use crate::naming::{self, Scene};
 use crate::sentences::sorted;
 use crate::tables::rows::{Fields, Rows};
 
@@ -34,17 +36,12 @@ pub(in crate::tables) fn other_set_ups(results: &Results) -> Vec<Table> {
 }
 
 fn ranking_table(id: &str, question: Question, ranking: &Ranking, results: &Results) -> Option<Table> {
-    // With a load of the user's choice no higher one is sent, so the generator limits nothing.
     let is_of_one_load = matches!(question, Question::CheapestAt { .. });
     let overloads = at_overload(ranking, &results.trials);
-    let trials_by_number = Numbered::from_results(results);
     let mut rows = Rows::new();
     for ranked in &ranking.methods {
         let overload = overloads.iter().find(|trial| trial.profile.method == ranked.method).copied();
-        let mut limit = limiting(ranked, &trials_by_number);
-        if is_of_one_load && limit == Some("generator") {
-            limit = None;
-        }
+        let limit = ranked.lossless_limit(question, &results.trials).map(limit_word);
         let fields =
             rate_and_cost_fields(ranked).words("limit", "limited by", limit).and(overload_fields(overload));
         let mut trials = trials_of(ranked);
@@ -67,10 +64,11 @@ fn rate_and_cost_fields(ranked: &Ranked) -> Fields {
         Some((low, high)) if low >= high => Cell::Number(low),
         Some((low, high)) => Cell::Range { low, high },
     };
+    let nearly_lossless = format!("≤ {} lost up to", percent(NEARLY_LOSSLESS_RATIO));
     Fields::new()
         .words("method", "method", ranked.method.to_string())
         .figure("lossless_pps", "lossless up to", rate(&ranked.lossless))
-        .figure("nearly_lossless_pps", "≤ 0.1 % lost up to", rate(&ranked.nearly_lossless))
+        .figure("nearly_lossless_pps", &nearly_lossless, rate(&ranked.nearly_lossless))
         .figure("app_ns_per_packet", "app CPU", app)
         .figure("total_ns_per_packet", "total CPU", Cell::number(cost.and_then(|cost| cost.total_ns)))
 }
@@ -96,22 +94,6 @@ fn overload_fields(trial: Option<&TrialResult>) -> Fields {
         .with(Column::figure("overload_lost_ratio", "at overload: lost").files_only(), lost)
 }
 
-/// What limits the rate that a row shows.
-fn limiting(ranked: &Ranked, trials: &Numbered<'_>) -> Option<&'static str> {
-    let at_limit = match ranked.lossless.status {
-        SustainedStatus::Unknown => return None,
-        SustainedStatus::AtLeast => return Some("generator"),
-        SustainedStatus::Disturbed => return Some("noise"),
-        SustainedStatus::Between | SustainedStatus::NotReached => trials.sound(&ranked.lossless.trials),
-    };
-    let waiting: u64 = at_limit.iter().map(|trial| trial.buffered_frames(1)).sum();
-    match naming::losses(at_limit).first() {
-        Some((place, lost)) if *lost >= waiting => Some(place.key()),
-        _ if waiting > 0 => Some("application"),
-        _ => limit_word(ranked.lost_at, ranked.limited_by),
-    }
-}
-
 /// What to know to read the rates and costs of a ranking.
 fn notes(ranking: &Ranking, is_of_one_load: bool) -> Vec<String> {
     let methods = &ranking.methods;
@@ -122,7 +104,7 @@ fn notes(ranking: &Ranking, is_of_one_load: bool) -> Vec<String> {
     let at_least = note_of_at_least(methods, is_of_one_load);
     let rates = if at_least.is_some() { "Other rates" } else { "Rates" };
     notes.extend(at_least.map(String::from));
-    if is_out_of_order(methods) {
+    if ranking.is_out_of_order() {
         let why =
             "A method above one with a higher rate may sustain more, or costs less at about the same rate.";
         notes.push(why.into());
@@ -155,25 +137,6 @@ fn note_of_at_least(methods: &[Ranked], is_of_one_load: bool) -> Option<&'static
         (false, true) => Some("≥: noise of the host hides the limit."),
         (true, true) => Some("≥: the generator sends no more, or noise of the host hides the limit."),
     }
-}
-
-/// Rates that differ by less are alike to a reader.
-const ALIKE: f64 = 0.01;
-
-/// Whether a method is above one with a higher rate.
-fn is_out_of_order(methods: &[Ranked]) -> bool {
-    let mut least = f64::INFINITY;
-    for ranked in methods {
-        let pps = match ranked.lossless.status {
-            SustainedStatus::Unknown => 0.0,
-            _ => ranked.lossless.lower_pps.unwrap_or(0.0),
-        };
-        if pps > least * (1.0 + ALIKE) {
-            return true;
-        }
-        least = least.min(pps);
-    }
-    false
 }
 
 /// How precisely the limits are known that are between two bounds: methods that the answer does not depend on less than others.

@@ -1,5 +1,6 @@
 //! The table of a search: for each goal the highest load that was sustained, and the lowest that was not.
 
+use capbench_judge::recommendation::LimitedBy;
 use capbench_judge::search::ranking::{goals, ranked_goals};
 use capbench_judge::search::{Bound, GoalResult};
 use capbench_results::Results;
@@ -41,7 +42,7 @@ fn goal_fields(goal: &GoalResult) -> Fields {
         .figure("upper_pps", "not sustained", upper_bound(best_upper(goal)))
         .figure("relative_width_ratio", "width", Cell::where_known(width))
         .words("status", "result", result)
-        .words("limit", "limited by", limit_word(lost_at, goal.limit))
+        .words("limit", "limited by", LimitedBy::of_limit(lost_at, goal.limit).map(limit_word))
 }
 
 fn has_bound(goal: &GoalResult) -> bool {

@@ -7,7 +7,7 @@ use capbench_judge::sweep::outcome::{Swept, numbers};
 use capbench_results::Results;
 
 use crate::model::{Cell, Table};
-use crate::sentences::sweep::{bursts_of, keeps_up as keeps_up_words};
+use crate::sentences::sweep::{burst_range_words, keeps_up_words};
 use crate::tables::rows::{Fields, Rows};
 
 pub(super) fn table(results: &Results) -> Option<Table> {
@@ -45,7 +45,7 @@ fn series_fields(results: &Results, line: &SeriesOfSweep<'_>) -> Fields {
 fn where_it_keeps_up(results: &Results, line: &SeriesOfSweep<'_>) -> Option<String> {
     if searches_bursts(line.series) {
         let range = burst_range(line.sweep, line.series)?;
-        return Some(bursts_of(&range));
+        return Some(burst_range_words(&range));
     }
     let swept = Swept::new(line.sweep, &results.trials);
     Some(keeps_up_words(&keeps_up(&swept, line.series)))
