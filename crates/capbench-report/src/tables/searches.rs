@@ -1,24 +1,26 @@
-//! Results of searches: goals with their bounds and quality, the related numbers, repeats, and how each search went.
+//! Results of searches: goals with their bounds and quality, repeats, and how each search went. The trials that decide bounds and
+//! the related numbers have files of their own.
+
+mod bounds;
+mod numbers;
 
 use std::fmt;
 
 use capbench_judge::limit::Limit;
 use capbench_judge::search::ranking::{goals as goals_of, repeated};
 use capbench_judge::search::{
-    Apart, Bound, GoalResult, Held, LossEvents, Losses, MaximumLoad, MaximumSource, Moments, SearchOutcome,
-    SelfTest, SoFar, Status,
+    Apart, Bound, MaximumLoad, MaximumSource, SearchOutcome, SelfTest, SoFar, Status,
 };
 use capbench_model::saved::Saved;
 
 use super::rows::{Fields, Rows};
-use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
 use crate::sentences::search::{end_words, reason_words};
 use crate::sentences::sorted;
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
-    let tables = [goals, bounds, numbers, repeats, buffered, conduct];
+    let tables = [goals, bounds::table, numbers::table, repeats, buffered, conduct];
     tables.iter().filter_map(|table| table(searches)).collect()
 }
 
@@ -119,160 +121,6 @@ fn distinction_words(apart: Apart) -> String {
         }
         None => format!("no (chance {:.2}), and no two loads are", apart.by_chance),
     }
-}
-
-fn bounds(searches: &[SearchOutcome]) -> Option<Table> {
-    let mut rows = Rows::new();
-    for (search, goal) in goals_of(searches) {
-        for (name, bound) in named_bounds(goal) {
-            let fields = set_up_and_number(search)
-                .words("goal", "goal", goal.goal.name.as_str())
-                .words("bound", "bound", name)
-                .and(bound_fields(bound));
-            rows.add(fields, bound.trials.clone());
-        }
-    }
-    let table = rows.table("searches-bounds", "Bounds: the trials that decide them, and what those lost")?;
-    Some(table.without_empty_columns())
-}
-
-/// The bounds of a goal that are known, also those by a coarser target.
-fn named_bounds(goal: &GoalResult) -> Vec<(&'static str, &Bound)> {
-    let mut bounds = Vec::new();
-    if let Some(lower) = &goal.lower {
-        bounds.push(("lower", lower));
-    }
-    if let Some(upper) = &goal.upper {
-        bounds.push(("upper", upper));
-    }
-    if let Some(so_far) = &goal.so_far {
-        bounds.push(("lower, coarser target", &so_far.lower));
-        bounds.push(("upper, coarser target", &so_far.upper));
-    }
-    bounds
-}
-
-/// The trials of a bound, and their losses.
-fn bound_fields(bound: &Bound) -> Fields {
-    let losses = bound.losses.as_ref();
-    let moments = losses.and_then(|losses| losses.moments);
-    let high_loss = match bound.high_loss {
-        Some(high) => Cell::Interval {
-            middle: f64::from(high.trials) / f64::from(high.of.max(1)),
-            low: high.low,
-            high: high.high,
-        },
-        None => Cell::Unknown,
-    };
-    Fields::new()
-        .figure("intended_pps", "intended", bound.intended_pps.floor())
-        .figure("achieved_pps", "offered at least", bound.achieved_pps.floor())
-        .figure("seconds_s", "seconds of trials", bound.seconds)
-        .count("trials", "trials", bound.trials.len())
-        .count(
-            "high_loss_trials",
-            "of these high-loss",
-            Cell::count(bound.high_loss.map(|high| high.trials.into())),
-        )
-        .with(Column::new("high_loss_ratio", "share that this fits (95 %)", Unit::Ratio), high_loss)
-        .words("lost", "lost, by place", losses.map(lost_words))
-        .figure(
-            "most_of_a_trial_ratio",
-            "most of a trial",
-            Cell::where_known(losses.map(|losses| losses.most_of_a_trial)),
-        )
-        .words("moments", "100 ms with loss, longest burst", moments.map(moments_words))
-        .count("disturbed", "disturbed trials", bound.disturbed.len())
-}
-
-/// Lost frames by place.
-fn lost_words(losses: &Losses) -> String {
-    let mut places = Vec::new();
-    for lost in &losses.lost {
-        places.push(format!("{} {}", lost.place.key(), count(lost.frames)));
-    }
-    places.join(", ")
-}
-
-/// In how many windows of 100 ms frames were lost, and how many in a row.
-fn moments_words(moments: Moments) -> String {
-    format!(
-        "{} of {}; {} frames or {}",
-        count(moments.lossy_windows),
-        count(moments.windows),
-        count(moments.longest_frames),
-        time(moments.longest_ns as f64 / 1e9)
-    )
-}
-
-fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
-    let mut rows = Rows::new();
-    for search in searches {
-        let numbers = &search.numbers;
-        let strict = &numbers.strict_lossless;
-        let has_upper = strict.pps.is_some() && !strict.at_least;
-        let lossy_from_pps = if has_upper { strict.upper_pps } else { None };
-        let fields = set_up_and_number(search)
-            .figure("strict_lossless_pps", "without any loss", sustained_rate(strict))
-            .figure(
-                "strict_lossless_below_pps",
-                "with loss from",
-                Cell::whole_rate_where_known(lossy_from_pps),
-            )
-            .figure("ndr_pps", "NDR", sustained_rate(&numbers.ndr))
-            .figure("pdr_pps", "PDR", sustained_rate(&numbers.pdr))
-            .and(loss_event_fields(numbers.loss_events.as_ref()));
-        let mut trials = Vec::new();
-        for number in [strict, &numbers.ndr, &numbers.pdr] {
-            trials.extend(&number.trials);
-        }
-        rows.add(fields, trials);
-    }
-    let caption = "Numbers to read together: on a noisy host each of them alone misleads";
-    Some(rows.table("searches-numbers", caption)?.without_empty_columns().main())
-}
-
-/// A rate up to which a search lost no more than one of its numbers allows.
-fn sustained_rate(number: &Held) -> Cell {
-    match (number.pps, number.upper_pps) {
-        (Some(pps), _) if number.at_least => Cell::AtLeast(pps.floor()),
-        (Some(pps), _) => Cell::Number(pps.floor()),
-        (None, Some(upper)) => Cell::AtMost(upper.floor()),
-        (None, None) => Cell::Unknown,
-    }
-}
-
-/// The fields of bursts of loss at loads that are sustained on average; empty without any.
-fn loss_event_fields(events: Option<&LossEvents>) -> Fields {
-    let mut fields = [const { Cell::Empty }; 5];
-    if let Some(events) = events {
-        let number = match events.at_least {
-            true => Cell::AtLeast(events.events as f64),
-            false => Cell::Count(events.events),
-        };
-        let per_second = match events.per_second_limits {
-            Some([_, most]) if events.events == 0 => Cell::AtMost(most),
-            Some([low, high]) => Cell::Interval { middle: events.per_second, low, high },
-            None => events.per_second.into(),
-        };
-        let lossy_trials = format!("{} of {}", events.lossy_trials, events.trials);
-        let longest = match events.longest {
-            Some(burst) => {
-                let lasted = time(burst.ns as f64 / 1e9);
-                Cell::text(format!("{} frames or {lasted}", count(burst.frames)))
-            }
-            None => Cell::Empty,
-        };
-        let up_to = Cell::whole_rate_where_known(Some(events.up_to_pps));
-        fields = [up_to, number, per_second, lossy_trials.into(), longest];
-    }
-    let [up_to, number, per_second, lossy_trials, longest] = fields;
-    Fields::new()
-        .figure("loss_events_up_to_pps", "loss events up to", up_to)
-        .count("loss_events", "loss events", number)
-        .figure("loss_events_per_second", "a second (95 %)", per_second)
-        .words("lossy_trials", "trials with loss", lossy_trials)
-        .words("longest", "longest burst", longest)
 }
 
 fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
