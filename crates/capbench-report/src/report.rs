@@ -83,7 +83,7 @@ fn take_picture(results: &Results, sections: &mut Vec<Section>) -> Vec<Chart> {
     picture
 }
 
-/// The position of the first section with charts; of tests of RFC 2544 rather that of losses against the load.
+/// The position of the section that shows the verdict: of tests of RFC 2544 the losses against the load, else the first with charts.
 fn section_of_verdict(results: &Results, sections: &[Section]) -> Option<usize> {
     let mut first = None;
     for (index, section) in sections.iter().enumerate() {

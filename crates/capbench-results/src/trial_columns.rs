@@ -10,7 +10,7 @@ use crate::column::Column;
 /// The columns of a table of trials.
 type Trials = Column<'static, TrialResult>;
 
-/// The columns of `trials.csv`, in order. Behind them it has those of [`place_names`].
+/// The columns of `trials.csv`, in order. The file has the columns of [`place_names`] behind them.
 #[rustfmt::skip]
 pub fn columns() -> Vec<Trials> {
     vec![

@@ -32,7 +32,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// That of a command with or without its flag for details.
+    /// What a command shows; `details` is whether its flag for details is given.
     pub fn with(details: bool) -> Self {
         if details { Self::Details } else { Self::Answer }
     }

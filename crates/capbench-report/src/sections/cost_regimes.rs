@@ -72,7 +72,7 @@ fn costs(varied: &Varied, line: &SweptSeries, regimes: &CostRegimes<'_>) -> Seri
     series(line.method.to_string(), Role::Method, points)
 }
 
-/// The interval of a reading's cost, which is that of its rate: the higher rate is the lower cost.
+/// The interval of a reading's cost. It follows from the interval of the rate: the higher rate is the lower cost.
 fn cost_interval(reading: &Reading, cost_ns: f64) -> Option<[f64; 2]> {
     let work_ns = 1e9 / reading.taken_pps.median - cost_ns;
     let highest = reading.taken_pps.high.filter(|rate| *rate > 0.0)?;

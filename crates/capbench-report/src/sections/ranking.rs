@@ -174,7 +174,7 @@ fn without_hidden(lines: Vec<Series>) -> Vec<Series> {
     seen
 }
 
-/// Whether the bar of a point is longer than those of these points in its row.
+/// Whether the bar of a point is longer than the bars of `points` in its row.
 fn is_longer(point: &Point, points: &[Point]) -> bool {
     points.iter().all(|below| below.x != point.x || point.y > below.y)
 }

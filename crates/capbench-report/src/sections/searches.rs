@@ -154,7 +154,7 @@ fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
     lines
 }
 
-/// The trials of one set-up's searches: a line for each search, and those that show no loss of the method apart.
+/// The trials of one set-up's searches: a line for each search. Trials whose loss is not the method's are marked.
 fn trials_chart(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart> {
     let first = searches.iter().find(|search| search.method.is_some())?;
     let method = first.method.clone()?;
@@ -195,7 +195,7 @@ fn trial_point(trial: &TrialResult) -> Point {
     point(intended_or_offered(trial), trial.loss_ratio, vec![trial.number])
 }
 
-/// The bounds of a single search. Those of many searches would clutter the chart: the chart of bounds shows them.
+/// The bounds of a single search. Many searches have none here: their bounds would clutter the chart, and have a chart.
 fn bound_marks(searches: &[&SearchOutcome]) -> Vec<Mark> {
     let [search] = searches else { return Vec::new() };
     let mut marks = Vec::new();

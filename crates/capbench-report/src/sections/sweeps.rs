@@ -134,7 +134,7 @@ struct LineGroup<'r> {
     lines: Vec<&'r SweptSeries>,
 }
 
-/// All lines together, or those of each placement and load.
+/// All lines in one group, or a group for each placement and load.
 fn line_groups(sweep: &SweepOutcome) -> Vec<LineGroup<'_>> {
     let by_scene = grouped(&sweep.series, |line| line.scene());
     if by_scene.len() > 1 && sweep.series.len() <= MOST_LINES {
@@ -227,8 +227,7 @@ fn linear_scaling(varied: &Varied, line: &SweptSeries) -> Option<Mark> {
     Some(Mark { label: format!("{}: one member's rate for each", line.name()), at })
 }
 
-/// The ledger of one method over the axis; `None` if it lost nothing. For a sweep of the load these layers are with those of
-/// searches.
+/// The ledger of one method over the axis; `None` if it lost nothing. A sweep of the load has these layers in `loads`.
 fn layers_chart(
     sweep: &SweepOutcome,
     varied: &Varied,

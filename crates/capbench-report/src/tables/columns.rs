@@ -16,17 +16,17 @@ impl Column {
         Self::new(key, heading, unit_of(key))
     }
 
-    /// The same, omitted if there is no room for all columns.
+    /// The column, omitted if there is no room for all columns.
     pub(crate) fn detail(self) -> Self {
         Self { narrow: Narrow::Absent, ..self }
     }
 
-    /// The same, in pages and files only.
+    /// The column, in pages and files only.
     pub(crate) fn files_only(self) -> Self {
         Self { narrow: Narrow::FilesOnly, ..self }
     }
 
-    /// The same, with intervals even if there is no room for all columns.
+    /// The column, with intervals even if there is no room for all columns.
     pub(crate) fn whole(self) -> Self {
         Self { narrow: Narrow::Whole, ..self }
     }

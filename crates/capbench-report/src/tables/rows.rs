@@ -36,7 +36,7 @@ impl Fields {
         self.with(Column::figure(key, heading), cell)
     }
 
-    /// These fields, and then those.
+    /// These fields, and then further ones.
     pub(crate) fn and(mut self, fields: Self) -> Self {
         self.columns.extend(fields.columns);
         self.cells.extend(fields.cells);
@@ -116,18 +116,18 @@ impl Table {
         })
     }
 
-    /// The same, shown also on a terminal.
+    /// The table, shown also on a terminal.
     pub(crate) fn main(self) -> Self {
         Self { is_main: true, ..self }
     }
 
-    /// The same with these notes under it; empty ones are left out.
+    /// The table with these notes under it; empty notes are left out.
     pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes.into_iter().filter(|note| !note.is_empty()));
         self
     }
 
-    /// The same without columns that are empty in all rows.
+    /// The table without columns that are empty in all rows.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         for index in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row.cells[index] == Cell::Empty) {

@@ -45,7 +45,7 @@ pub(super) fn set_up(search: &SearchOutcome) -> Fields {
         .words("method", "method", known(&search.method))
 }
 
-/// The same, and the number of the search if there are several.
+/// The fields of a search's set-up, and its number if there are several.
 pub(super) fn set_up_and_number(search: &SearchOutcome) -> Fields {
     set_up(search).words("nth", "search", search.nth.map_or(Cell::Empty, Cell::from))
 }

@@ -69,7 +69,7 @@ fn ledger(record: &SoakRecord) -> Option<Table> {
     rows.table("soak-ledger", "The ledger of the whole soak; unknown where one segment does not know it")
 }
 
-/// The whole soak, and those of its intervals that lost most, in the order of time.
+/// The whole soak, and its intervals that lost most, in the order of time.
 fn lossy_stretches(record: &SoakRecord) -> Option<Table> {
     let mut lossy: Vec<&Interval> = record.intervals.iter().filter(|interval| interval.lost() > 0).collect();
     let all = lossy.len();

@@ -308,7 +308,9 @@ fn preflight(scene: &mut Scene, laboratory: &mut Site) -> Result<Vec<NotMeasured
     let mut all = Vec::new();
     for &placement in &placements {
         match refused(scene, placement, laboratory)? {
-            Err(reason) => all.push(NotMeasured::new(Saved::Other("every method".into()), Some(placement), reason)),
+            Err(reason) => {
+                all.push(NotMeasured::new(Saved::Other("every method".into()), Some(placement), reason))
+            }
             Ok(refused) => {
                 if refused.len() < scene.methods.len() {
                     scene.placements.push(placement);

@@ -120,7 +120,8 @@ impl Observer for Recorder {
     fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         let (Setup { method, placement, .. }, label) = (setup, setup.label());
         self.failures.push((method.clone(), Failure::of(why)));
-        let missing = NotMeasured::new(Saved::Known(method.clone()), Some(*placement), format!("at {load}: {why}"));
+        let missing =
+            NotMeasured::new(Saved::Known(method.clone()), Some(*placement), format!("at {load}: {why}"));
         self.results.not_measured.push(NotMeasured { frame_size: Some(setup.label()), ..missing });
         self.bar
             .0

@@ -24,7 +24,7 @@ pub(super) fn table(searches: &[SearchOutcome]) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// The bounds of a goal that are known, also those by a coarser target.
+/// The known bounds of a goal, by its target and by a coarser one.
 fn named_bounds(goal: &GoalResult) -> Vec<(&'static str, &Bound)> {
     let mut bounds = Vec::new();
     if let Some(lower) = &goal.lower {

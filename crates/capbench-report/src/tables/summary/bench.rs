@@ -158,7 +158,7 @@ fn note_of_precision(rates: &str, methods: &[Ranked]) -> Option<String> {
     Some(note + ".")
 }
 
-/// Whether the application's cost is known, but not that of application and kernel together.
+/// Whether the application's cost is known, but not the cost of application and kernel together.
 fn lacks_total_cost(ranked: &Ranked) -> bool {
     match &ranked.cost {
         Some(cost) => cost.app_ns.is_some() && cost.total_ns.is_none(),

@@ -49,7 +49,7 @@ fn has_bound(goal: &GoalResult) -> bool {
     best_lower(goal).is_some() || best_upper(goal).is_some()
 }
 
-/// The lower bound of a goal. If the search ended early, that of a coarser target is the best available.
+/// The lower bound of a goal. If the search ended early, the bound by a coarser target is the best available.
 fn best_lower(goal: &GoalResult) -> Option<&Bound> {
     match &goal.so_far {
         Some(so_far) => Some(&so_far.lower),
@@ -57,7 +57,7 @@ fn best_lower(goal: &GoalResult) -> Option<&Bound> {
     }
 }
 
-/// The upper bound of a goal. If the search ended early, that of a coarser target is the best available.
+/// The upper bound of a goal. If the search ended early, the bound by a coarser target is the best available.
 fn best_upper(goal: &GoalResult) -> Option<&Bound> {
     match &goal.so_far {
         Some(so_far) => Some(&so_far.upper),
