@@ -93,7 +93,9 @@ pub fn of_figures(
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
         (trials > 0).then(|| LeftOut { of: "both".into(), because: because.into(), trials })
     };
-    left_out.extend(out("the common loads of the host differ by more than 10 %", unlike));
+    let unlike_loads =
+        format!("the common loads of the host differ by more than {:.0} %", EQUAL_LOADS_OF_HOSTS * 100.0);
+    left_out.extend(out(&unlike_loads, unlike));
     left_out.extend(out("no host_id: nobody knows which runs are of one host", sides.without_host));
     left_out.extend(out("invalid, of a search or a sweep, or below their load", figures.left_out as usize));
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();
