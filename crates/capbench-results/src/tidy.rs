@@ -9,6 +9,9 @@ use crate::read::Run;
 use crate::results::Results;
 use crate::trial_columns::{COLUMNS, Of, key};
 
+/// How trials are kept that are results.
+pub const RESULT: &str = "result";
+
 /// A trial that a run saved, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct SavedTrial<'r> {
@@ -25,7 +28,7 @@ pub fn saved(results: &Results) -> Vec<SavedTrial<'_>> {
     let mut all = Vec::new();
     for result in &results.trials {
         let mut add = |trial, kept| all.push(SavedTrial { trial, kept, belongs_to: result.number });
-        add(result, "result");
+        add(result, RESULT);
         if let Some(guarding) = &result.guarding {
             guarding.discarded.iter().for_each(|attempt| add(&attempt.trial, "set_aside"));
             let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
