@@ -13,13 +13,20 @@ use crate::thresholds::UNSENT_SHARE;
 #[cfg(test)]
 mod tests;
 
-const SHOWS_NOTHING: &str = "they are invalid";
-const IS_STEP: &str =
-    "steps of searches, confirmations and probes: the results of searches are compared instead";
-const IS_SHORT: &str = "the generator did not reach their load";
-/// The load that a bench found for all its methods.
-const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
-const IS_UNKNOWN_POINT: &str = "points of sweeps whose parameter is unknown";
+/// Why a trial is not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// It is invalid.
+    Invalid,
+    /// It is a step towards a result, or a probe. The results of searches are compared instead.
+    Step,
+    /// It is a point of a sweep whose parameter is unknown.
+    UnknownPoint,
+    /// The generator did not send its load.
+    LoadNotSent,
+    /// Its common load was lowered afterwards, because a method lost frames there.
+    LoweredLoad,
+}
 
 /// What a comparison needs to know of a trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,9 +98,9 @@ impl SampledTrial {
     }
 
     /// Why the trial is not compared, whatever the other trials are.
-    pub fn unusable(&self) -> Option<&'static str> {
+    pub fn unusable(&self) -> Option<Unusable> {
         match self.phase {
-            _ if self.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
+            _ if self.verdict == Verdict::Invalid => Some(Unusable::Invalid),
             Phase::Confirmation
             | Phase::Search
             | Phase::SelfTest
@@ -101,16 +108,16 @@ impl SampledTrial {
             | Phase::Probe
             | Phase::Retried
             | Phase::BackToBack
-            | Phase::Recovery => Some(IS_STEP),
-            Phase::Sweep if self.is_unknown_point => Some(IS_UNKNOWN_POINT),
-            _ if self.intended_pps.is_some() && !self.is_load_sent() => Some(IS_SHORT),
+            | Phase::Recovery => Some(Unusable::Step),
+            Phase::Sweep if self.is_unknown_point => Some(Unusable::UnknownPoint),
+            _ if self.intended_pps.is_some() && !self.is_load_sent() => Some(Unusable::LoadNotSent),
             _ => None,
         }
     }
 
     /// Why the trial is not compared; `common` are the common loads of its run.
-    pub fn left_out(&self, common: &CommonLoads) -> Option<&'static str> {
-        self.unusable().or_else(|| common.is_lowered(self).then_some(IS_LOWERED))
+    pub fn left_out(&self, common: &CommonLoads) -> Option<Unusable> {
+        self.unusable().or_else(|| common.is_lowered(self).then_some(Unusable::LoweredLoad))
     }
 
     /// The figures by which the trial is compared.

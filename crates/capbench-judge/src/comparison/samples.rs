@@ -1,13 +1,14 @@
 //! The figures of a trial with the pace of its CPUs.
 
-use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE};
+use crate::thresholds::{HELD_UP_CORE, SLOWED_CORE};
+use capbench_model::thresholds::SHARED_CORE;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
-use super::sampled::{MeasuredFigure, SampledTrial};
+use super::sampled::{MeasuredFigure, SampledTrial, Unusable};
 use super::setup::Setup;
 use capbench_model::trial::TrialResult;
 
@@ -37,6 +38,23 @@ pub struct Sample {
     pub is_at_least: bool,
     /// The speed of its CPUs.
     pub pace: Pace,
+}
+
+impl Unusable {
+    /// The reason in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Invalid => "they are invalid",
+            Self::Step => {
+                "steps of searches, confirmations and probes: the results of searches are compared instead"
+            }
+            Self::UnknownPoint => "points of sweeps",
+            Self::LoadNotSent => "the generator did not reach their load",
+            Self::LoweredLoad => {
+                "at a common load that was lowered afterwards, because a method lost frames there"
+            }
+        }
+    }
 }
 
 /// The delivered rate is then the rate of the generator.

@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::measure::Measure;
-use crate::comparison::sampled::{CommonLoads, SampledTrial};
+use crate::comparison::sampled::{CommonLoads, SampledTrial, Unusable};
 use crate::comparison::samples::{Fastest, LeftOut, Pace, Sample, of_trial};
 use crate::comparison::setup::{Setup, goal_words};
 use crate::run::RunFacts;
@@ -40,7 +40,7 @@ impl Samples {
         let mut samples = Self { common: CommonLoads::of_trials(&sampled), ..Self::default() };
         for (trial, sampled) in run.trials.iter().zip(&sampled) {
             let is_changed = (!trial.ledger_sums_up()).then_some(IS_CHANGED);
-            match is_changed.or_else(|| sampled.left_out(&samples.common)) {
+            match is_changed.or_else(|| sampled.left_out(&samples.common).map(Unusable::words)) {
                 Some(because) => *samples.left_out.entry(because).or_default() += 1,
                 None => samples.all.extend(of_trial(sampled, trial.number, fastest.pace(trial))),
             }

@@ -26,19 +26,19 @@ fn measures(trial: &SampledTrial) -> Vec<Measure> {
 #[test]
 fn a_trial_that_left_a_twentieth_unsent_is_not_compared() {
     assert_eq!(trial(Phase::FixedLoad, rate("100k"), 96_000, 0).unusable(), None);
-    assert_eq!(trial(Phase::FixedLoad, rate("100k"), 93_800, 0).unusable(), Some(IS_SHORT));
+    assert_eq!(trial(Phase::FixedLoad, rate("100k"), 93_800, 0).unusable(), Some(Unusable::LoadNotSent));
     assert_eq!(trial(Phase::BestEffort, Load::Maximum, 93_800, 0).unusable(), None, "it has no load");
 }
 
 #[test]
 fn steps_of_searches_and_unknown_points_of_sweeps_are_not_compared() {
-    assert_eq!(trial(Phase::Search, rate("100k"), 100_000, 0).unusable(), Some(IS_STEP));
+    assert_eq!(trial(Phase::Search, rate("100k"), 100_000, 0).unusable(), Some(Unusable::Step));
     let point = trial(Phase::Sweep, rate("100k"), 100_000, 0);
     assert_eq!(point.unusable(), None);
     let unknown = SampledTrial { is_unknown_point: true, ..point };
-    assert_eq!(unknown.unusable(), Some(IS_UNKNOWN_POINT));
+    assert_eq!(unknown.unusable(), Some(Unusable::UnknownPoint));
     let invalid = SampledTrial { verdict: Verdict::Invalid, ..unknown };
-    assert_eq!(invalid.unusable(), Some(SHOWS_NOTHING));
+    assert_eq!(invalid.unusable(), Some(Unusable::Invalid));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn only_the_lowest_common_load_is_compared() {
     let low = trial(Phase::CommonLoad, rate("60k"), 60_000, 0);
     let low = SampledTrial { intended: 60_000, ..low };
     let common = CommonLoads::of_trials([&high, &low]);
-    assert_eq!((high.left_out(&common), low.left_out(&common)), (Some(IS_LOWERED), None));
+    assert_eq!((high.left_out(&common), low.left_out(&common)), (Some(Unusable::LoweredLoad), None));
     let fixed = trial(Phase::FixedLoad, rate("100k"), 100_000, 0);
     assert_eq!(fixed.left_out(&common), None);
     assert_eq!(common.scenes().map(|(_, pps)| pps).collect::<Vec<_>>(), [60_000.0]);
