@@ -3,6 +3,8 @@
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, TrialResult};
 
+use crate::sustained::is_delivered;
+
 /// CPU time per packet by who spent it, nanoseconds. The known parts sum up to the total of the trial, if that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuParts {
@@ -136,7 +138,7 @@ pub fn compared<'t>(trials: &[&'t TrialResult]) -> Vec<AtLoad<'t>> {
 impl<'t> AtLoad<'t> {
     fn of_trials(trials: Vec<&'t TrialResult>) -> Self {
         let sustained: Vec<&TrialResult> =
-            trials.iter().copied().filter(|trial| trial.sustained_load()).collect();
+            trials.iter().copied().filter(|trial| is_delivered(trial)).collect();
         if sustained.is_empty() {
             return Self { trials, is_sustained: false };
         }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`run`] | the facts of a saved run that judgement needs |
 //! | [`finding`] | what a run shows, as facts; capbench-report has their words |
-//! | [`search`] | when a load is sustained; the result of a search |
+//! | [`sustained`] | whether a load is sustained |
+//! | [`search`] | the result of a search |
 //! | [`limit`] | what limited a method, or its members |
 //! | [`livelock`] | which trials show receive livelock |
 //! | [`recommendation`] | which method to use, by the trials and searches of a bench |
@@ -34,12 +35,14 @@ pub mod finding;
 pub mod fuzzing;
 pub mod limit;
 pub mod livelock;
+mod ratio;
 pub mod recommendation;
 pub mod reproduction;
 pub mod rfc2544;
 pub mod run;
 pub mod search;
 pub mod soak;
+pub mod sustained;
 pub mod sweep;
 pub mod thresholds;
 

@@ -18,7 +18,7 @@ use crate::comparison::setup::{Field, Setup};
 use crate::comparison::{Comparison, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_LOADS_OF_RUNS;
+use crate::thresholds::EQUAL_LOADS;
 
 pub use self::circumstances::NOISY;
 
@@ -62,8 +62,7 @@ pub fn of_runs(
         samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
         let trials = before - trials(&samples.all);
         if trials > 0 {
-            let because =
-                format!("their common load differs by more than {:.0} %", EQUAL_LOADS_OF_RUNS * 100.0);
+            let because = format!("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0);
             left_out.push(LeftOut { of: (*side).into(), because, trials });
         }
     }
@@ -178,7 +177,7 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
 
 /// Whether the CPU time of a packet at two common loads is not compared.
 fn are_unlike(one_pps: f64, other_pps: f64) -> bool {
-    (one_pps - other_pps).abs() > EQUAL_LOADS_OF_RUNS * one_pps.max(other_pps)
+    (one_pps - other_pps).abs() > EQUAL_LOADS * one_pps.max(other_pps)
 }
 
 /// Scenes whose common loads differ too much.

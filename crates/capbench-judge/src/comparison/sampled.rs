@@ -8,7 +8,7 @@ use capbench_model::trial::{LoadShape, Phase, TrialResult, Verdict, shortfall};
 
 use super::measure::Measure;
 use super::setup::Setup;
-use crate::thresholds::UNSENT_SHARE;
+use crate::sustained::{are_frames_sent, delivers_all};
 
 #[cfg(test)]
 mod tests;
@@ -148,12 +148,12 @@ impl SampledTrial {
     /// Whether the generator sent the load.
     fn is_load_sent(&self) -> bool {
         let unsent = shortfall(self.intended, self.sent, self.intended_pps);
-        unsent as f64 <= UNSENT_SHARE * self.intended as f64
+        are_frames_sent(self.intended, self.intended - unsent)
     }
 
     /// Whether the load was sent and all of it was delivered. Otherwise the CPU time per packet is not that of this load.
     pub fn is_load_delivered(&self) -> bool {
-        matches!(self.verdict, Verdict::Lossless | Verdict::GeneratorLimited) && self.is_load_sent()
+        delivers_all(self.verdict) && self.is_load_sent()
     }
 
     /// Whether the method may deliver more than it did: it lost nothing. If the receiver slows the generator, the sent rate is a

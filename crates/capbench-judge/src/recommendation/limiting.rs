@@ -6,6 +6,7 @@ use capbench_model::trial::{TrialResult, Verdict};
 
 use super::{Question, Ranked, Ranking, SustainedStatus};
 use crate::limit::Limit;
+use crate::sustained::buffered_frames;
 use crate::thresholds::HIGHER_RANKED_RATE;
 
 /// What keeps a method from a higher rate without loss.
@@ -56,7 +57,7 @@ impl Ranked {
             let trial = trials.iter().find(|trial| trial.number == *number);
             at_bounds.extend(trial.filter(|trial| trial.verdict != Verdict::Invalid));
         }
-        let buffered: u64 = at_bounds.iter().map(|trial| trial.buffered_frames(1)).sum();
+        let buffered: u64 = at_bounds.iter().map(|trial| buffered_frames(trial, 1)).sum();
         let lost = LostAt::sum(at_bounds.iter().flat_map(|trial| trial.losses()));
         match lost.first() {
             Some(most) if most.frames >= buffered => Some(LimitedBy::Place(most.place)),

@@ -368,17 +368,6 @@ impl TrialResult {
         balanced.unexplained == self.unexplained
     }
 
-    /// Whether the method got the intended load within 5 % and delivered all of it. Otherwise its cost per packet is not
-    /// comparable.
-    pub fn sustained_load(&self) -> bool {
-        let unsent = self.intended.saturating_sub(self.sent);
-        match self.verdict {
-            Verdict::Lossless => true,
-            Verdict::GeneratorLimited => unsent * 20 <= self.intended,
-            Verdict::Lossy | Verdict::Invalid => false,
-        }
-    }
-
     /// Uncertainty of the CPU time per packet because of clock ticks, in nanoseconds.
     pub fn cpu_uncertainty_ns(&self) -> f64 {
         let ticks = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;

@@ -228,10 +228,10 @@ fn sweep(results: &Results) -> Option<Table> {
 
 fn where_it_keeps_up(results: &Results, one: &SeriesOfSweep<'_>) -> Option<String> {
     if searches_bursts(one.series) {
-        return burst_range(one.sweep, one.series).map(|range| sentences::sweep::bursts_of(&range));
+        return burst_range(one.sweep, one.series).map(|range| sentences::sweep::burst_range_words(&range));
     }
     let swept = Swept::new(one.sweep, &results.trials);
-    Some(sentences::sweep::keeps_up(&keeps_up(&swept, one.series)))
+    Some(sentences::sweep::keeps_up_words(&keeps_up(&swept, one.series)))
 }
 
 fn tests(results: &Results) -> Option<Table> {
