@@ -1,4 +1,5 @@
-//! Every number that decides what a measurement means, or which trial runs next.
+//! Every number that decides what trials mean, or which trial runs next. capbench-model has those that decide what one trial is
+//! worth, in a table of the same form.
 //!
 //! A row: why, as its comment; name, type, value; unit; source. "chosen" is a source: no evidence for that very number is recorded.
 
@@ -7,37 +8,9 @@ mod tests;
 
 use std::time::Duration;
 
-/// A row of the table, to print it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threshold {
-    /// What it decides.
-    pub name: &'static str,
-    /// Its value as in the source.
-    pub value: &'static str,
-    /// What the value counts, or what it is a share of.
-    pub unit: &'static str,
-    /// Why there is such a number.
-    pub why: &'static str,
-    /// Where the value comes from.
-    pub source: &'static str,
-}
+pub use capbench_model::thresholds::Threshold;
 
-macro_rules! thresholds {
-    ($($(#[doc = $why:literal])+ $name:ident: $kind:ty = $value:expr, $unit:literal, $source:literal;)+) => {
-        $($(#[doc = $why])+ pub const $name: $kind = $value;)+
-
-        /// All of them.
-        pub const ALL: &[Threshold] = &[$(Threshold {
-            name: stringify!($name),
-            value: stringify!($value),
-            unit: $unit,
-            why: concat!($($why),+),
-            source: $source,
-        }),+];
-    };
-}
-
-thresholds! {
+capbench_model::thresholds! {
     // What limited a method.
     /// A loss from this share of the frames on lasts: it shows a limit. The cause of a smaller one can be a moment in which nobody
     /// read, and a second trial may not repeat it.
@@ -87,6 +60,8 @@ thresholds! {
     EQUAL_GENERATOR_LIMITS: f64 = 0.75, "of the higher rate", "chosen";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
     EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "chosen";
+    /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
+    HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "chosen";
     /// A single trial does not show how much the next one differs. On quiet hosts it is less than this share.
     SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "quiet hosts";
     /// A cost whose error is above this share of it is only a range.
@@ -136,6 +111,13 @@ thresholds! {
     /// Smallest change of rates and times to report, by default. The precision of many hosts is higher than that of two
     /// runs, and a change of a few hosts is a small one of all.
     REPORTED_CHANGE_OF_HOSTS: f64 = 0.005, "of the earlier value", "chosen";
+    /// A host is named as worse from this change on. It is smaller than that of two runs: a host has several runs.
+    WORSE_HOST: f64 = 0.02, "of the earlier value", "chosen";
+    /// Up to this number of days from one on are compared with as many before it: a host has one run a day, and a test needs
+    /// several.
+    COMPARED_DAYS: usize = 3, "days on each side", "chosen";
+    /// The last days of a dataset that are compared. Each is a test, and the more tests there are, the larger must a change be.
+    LAST_DAYS: usize = 60, "days", "chosen";
     /// Figures of the host's speed that differ by less than this share are equal.
     EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "chosen";
     /// Replaces 0, which has no logarithm. It is below all measured values.

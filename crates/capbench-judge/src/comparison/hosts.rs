@@ -5,6 +5,7 @@
 //! all of its trials. So what is permuted are the runs of a host.
 
 mod figures;
+mod worse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +13,11 @@ use crate::comparison::contrast::{Matched, without_those_of_generator};
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
 use crate::thresholds::EQUAL_LOADS;
+use capbench_model::figures::percent;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
+pub use self::worse::WorseHosts;
 use crate::error::{JudgeError, Result};
 
 /// A figure of a host with both values.
@@ -91,7 +94,9 @@ pub fn of_figures(
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
         (trials > 0).then(|| LeftOut { of: "both".into(), because: because.into(), trials })
     };
-    left_out.extend(out("the common loads of the host differ by more than 10 %", unlike));
+    let differ =
+        format!("the common loads of the host differ by more than {}", percent(EQUAL_LOADS));
+    left_out.extend(out(&differ, unlike));
     left_out.extend(out("no host_id: nobody knows which runs are of one host", sides.without_host));
     left_out.extend(out("invalid, of a search or a sweep, or below their load", figures.left_out as usize));
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();

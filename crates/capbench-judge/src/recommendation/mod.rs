@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `bounds` | the limits of one method: what its trials and its search show |
 //! | `cost` | CPU time per packet at the equal load |
+//! | `limiting` | what limits the rate of a row, and whether the order follows the rates |
 //! | `rank` | the order of the methods of one set-up, and what is certain about it |
 //! | `choice` | the best of several methods with equal limits |
 //! | `settle` | the command that settles which of several is better |
@@ -15,6 +16,7 @@
 mod bounds;
 mod choice;
 mod cost;
+mod limiting;
 mod rank;
 mod settle;
 
@@ -26,6 +28,7 @@ use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
+pub use limiting::LimitedBy;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;

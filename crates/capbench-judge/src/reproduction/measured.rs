@@ -2,6 +2,7 @@
 
 pub mod figure;
 
+use capbench_model::figures::percent;
 use capbench_model::method_spec::MethodSpec;
 use serde::Deserialize;
 
@@ -300,22 +301,32 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// The marks of numbers, and their meaning: the generator did not reach the load, buffers increased the number, or both.
-pub const MARKS: [(char, &str); 3] = [
-    (
-        'g',
-        "g: the generator sent less than the load of the publication; captured is the share of what it did send.",
-    ),
-    (
-        'b',
-        "b: more than 0.1 % of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
-         may lose as much in the same time.",
-    ),
-    (
-        'x',
-        "x: both: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
-    ),
-];
+/// A mark of numbers in a table of a publication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The letter after a number.
+    pub letter: char,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// The marks: the generator did not reach the load, buffers increased the number, or both.
+pub fn marks() -> [Mark; 3] {
+    let few = percent(BUFFERED_SHARE);
+    let short = "g: the generator sent less than the load of the publication; captured is the share of what it did send.";
+    let buffered = format!(
+        "b: more than {few} of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
+         may lose as much in the same time."
+    );
+    let both = format!(
+        "x: both: the generator sent less than the load, and buffers held more than {few} of what it sent."
+    );
+    [
+        Mark { letter: 'g', meaning: short.into() },
+        Mark { letter: 'b', meaning: buffered },
+        Mark { letter: 'x', meaning: both },
+    ]
+}
 
 /// A note if buffers contained more than a few of the sent frames when sending ended; else empty.
 pub(crate) fn buffered_note(seen: &[Seen<'_>]) -> String {

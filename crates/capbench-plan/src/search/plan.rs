@@ -115,8 +115,10 @@ fn doubts(plan: &SearchPlan) -> Vec<String> {
     }
     for goal in plan.goals.iter().filter(|goal| goal.final_duration < SHORT_FINAL_TRIAL) {
         warnings.push(format!(
-            "goal {}: trials of {:?}; RFC 2544 section 24 asks for 60 s at least",
-            goal.name, goal.final_duration
+            "goal {}: trials of {:?}; RFC 2544 section 24 asks for {} s at least",
+            goal.name,
+            goal.final_duration,
+            SHORT_FINAL_TRIAL.as_secs()
         ));
     }
     warnings

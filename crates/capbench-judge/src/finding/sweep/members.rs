@@ -73,6 +73,13 @@ pub struct MembersLaw {
     pub no_law_because: Option<Unfit>,
 }
 
+impl MembersGrowth {
+    /// Whether more members than the first number read more.
+    pub fn scales(&self) -> bool {
+        self.best.point.index != self.first.point.index
+    }
+}
+
 impl MembersRate {
     pub(super) fn of_reading(swept: &Swept<'_>, reading: &Reading) -> Self {
         Self { point: SweepPoint::of_reading(swept.outcome, reading), pps: swept.sustained_pps(reading) }

@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, ImplItemConst, ItemConst, ItemMod, Lit, LitFloat, LitInt, Macro};
 
-use crate::source;
+use crate::files;
 
 /// Crates that decide.
 const CRATES: [&str; 2] = ["capbench-judge", "capbench-plan"];
@@ -33,7 +33,7 @@ const OF_DEVELOPERS: [&str; 5] = ["assert", "assert_eq", "debug_assert", "debug_
 pub fn outside_the_table() -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for name in CRATES {
-        for source in source::of_crate(name) {
+        for source in files::of_crate(name) {
             if source.path == TABLE {
                 continue;
             }
@@ -122,7 +122,7 @@ impl<'ast> Visit<'ast> for Numbers {
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        if !source::is_cfg_of_tests_in(&module.attrs) {
+        if !files::is_cfg_of_tests_in(&module.attrs) {
             visit::visit_item_mod(self, module);
         }
     }
