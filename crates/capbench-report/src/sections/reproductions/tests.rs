@@ -4,7 +4,7 @@ use capbench_judge::reproduction::{
 
 use super::charts::charts;
 use super::table::table;
-use crate::model::{Cell, Kind, Mark, Place, Role, Scale, Unit};
+use crate::model::{Cell, Kind, Mark, Place, Role, Scale};
 
 fn comparison() -> Comparison {
     let column = |side, method: &str, quantity| SavedColumn {
