@@ -10,7 +10,7 @@ use capbench_model::trial::{Load, Phase, TrialResult};
 
 use crate::comparison::samples::{Fastest, unusable};
 use crate::recommendation::Cost;
-use crate::reproduction::measured::is_short;
+use crate::reproduction::measured::visits::is_short;
 use crate::rfc2544::recovery::{Recovery, recovery};
 use crate::search::bound::{Bound, Losses, Moments, Trials};
 use crate::search::maximum::{SelfTest, Try};
