@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 
-use super::passage::Held;
+use super::passage::InterruptsAtRate;
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::SavedMethod;
@@ -91,19 +91,24 @@ pub(super) struct Ability {
     pub(super) kernel_ns: f64,
     /// Whether the application's CPU also provides the kernel's time.
     pub(super) shares_cpu: bool,
-    /// Frames per wake-up and frames per batch, where the method has regimes.
+    /// Wake-ups and batches per frame, where the method has regimes.
     pub(super) batching: Option<Batching>,
 }
 
 impl Ability {
     /// The same behind a card: frames of an interrupt share its cost and, unless the method batches itself, arrive together.
-    pub(super) fn interrupted(self, held: Held) -> Self {
-        let together = Batching { wakeups: 1.0 / held.frames, batches: 1.0 / held.frames };
-        Self { kernel_ns: self.kernel_ns + held.cost_ns, batching: self.batching.or(Some(together)), ..self }
+    pub(super) fn interrupted(self, interrupts: InterruptsAtRate) -> Self {
+        let per_frame = 1.0 / interrupts.frames;
+        let together = Batching { wakeups: per_frame, batches: per_frame };
+        Self {
+            kernel_ns: self.kernel_ns + interrupts.cost_ns,
+            batching: self.batching.or(Some(together)),
+            ..self
+        }
     }
 }
 
-/// How frames reach the application.
+/// How frames reach the application: wake-ups and batches per frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Batching {
     pub(super) wakeups: f64,
