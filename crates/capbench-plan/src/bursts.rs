@@ -139,7 +139,7 @@ impl BurstSearch {
         let mut lossy: Vec<TrialResult> = Vec::new();
         for _ in 0..(self.verifications + 1) * BURST_ATTEMPTS {
             session.rest(self.depletion.max(duration));
-            let trial = match session.sound(setup, load, duration, Phase::BackToBack)? {
+            let trial = match session.valid_trial(setup, load, duration, Phase::BackToBack)? {
                 Ok(trial) => trial,
                 Err(missing) => return Ok(Err(missing)),
             };
