@@ -9,10 +9,9 @@ use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
 
 use super::group::Group;
+use super::interrupts::{Interrupts, InterruptsAtRate};
 use super::method::{Ability, SimulatedMethod};
-use super::passage::{
-    Chance, ForeignWork, Interrupts, InterruptsAtRate, LossBursts, Noise, Offered, Passage, through,
-};
+use super::passage::{Chance, Conditions, ForeignWork, LossBursts, Noise, Offered, Passage, through};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::evidence::Evidence;
@@ -25,16 +24,6 @@ use capbench_model::trial::{
 use capbench_model::work::Work;
 use capbench_model::work::WorkModel;
 use capbench_model::{Result, TrialError};
-
-/// Conditions of every trial on the path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Conditions {
-    pub(super) backlog_pps: f64,
-    pub(super) noise: Noise,
-    pub(super) bursts: Option<LossBursts>,
-    foreign: Option<ForeignWork>,
-    seed: u64,
-}
 
 /// A path whose generator reaches a known rate. By default it is exact: no noise, no bursts, and a backlog that passes any load.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 
-use super::passage::InterruptsAtRate;
+use super::interrupts::InterruptsAtRate;
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::SavedMethod;
