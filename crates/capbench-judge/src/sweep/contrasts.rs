@@ -140,6 +140,15 @@ fn correct(all: Vec<&mut Evidence>) {
     }
 }
 
+/// The readings of both methods of a lead at one point.
+#[derive(Clone, Copy, Debug)]
+pub struct LeadPoint<'r> {
+    /// Of the method with the higher value.
+    pub ahead: &'r Reading,
+    /// Of the other one.
+    pub behind: &'r Reading,
+}
+
 /// Neighbouring points at which a value of one method is higher than that of another by more than chance explains.
 #[derive(Clone, Debug)]
 pub struct Lead<'r> {
@@ -147,8 +156,8 @@ pub struct Lead<'r> {
     pub ahead: &'r Series,
     /// The other one.
     pub behind: &'r Series,
-    /// The readings of both methods at each of the points, the higher one's first.
-    pub points: Vec<(&'r Reading, &'r Reading)>,
+    /// The readings at each of the points, at least one.
+    pub points: Vec<LeadPoint<'r>>,
     /// The difference of the values: the median over the points.
     pub gain: f64,
     /// The highest value at one of the points.
@@ -190,7 +199,7 @@ impl<'r> Leads<'r> {
         }
         correct(all.iter_mut().map(|lead| &mut lead.evidence).collect());
         all.retain(|lead| lead.evidence.excludes_chance());
-        all.sort_by_key(|lead| (lead.points[0].0.point, lead.points.len()));
+        all.sort_by_key(|lead| (lead.points[0].ahead.point, lead.points.len()));
         Self { proven: all }
     }
 }
@@ -208,9 +217,10 @@ fn possible_leads<'r>(
     behind: &'r Series,
     values: &impl Fn(&Reading) -> Vec<f64>,
 ) -> Vec<Lead<'r>> {
-    let points = common(ahead, behind);
+    let mut points = Vec::new();
     let mut values_at = Vec::new();
-    for (reading_ahead, reading_behind) in &points {
+    for (reading_ahead, reading_behind) in common(ahead, behind) {
+        points.push(LeadPoint { ahead: reading_ahead, behind: reading_behind });
         values_at.push(PointValues { ahead: values(reading_ahead), behind: values(reading_behind) });
     }
     let mut leads = Vec::new();
@@ -227,7 +237,7 @@ fn possible_leads<'r>(
 fn possible_lead<'r>(
     ahead: &'r Series,
     behind: &'r Series,
-    points: &[(&'r Reading, &'r Reading)],
+    points: &[LeadPoint<'r>],
     values: &[PointValues],
 ) -> Lead<'r> {
     let mut strata = Vec::new();

@@ -129,9 +129,9 @@ impl Compare {
     fn answer(&self, compared: &[Compared<'_>], visits: &[Visits<'_>]) -> Answer {
         let mut cases = Cases { confirming: 0, contrary: 0, all: compared.len() };
         let mut undecided = 0;
-        for one in compared {
-            cases.confirming += usize::from(self.holds.contains(&one.order));
-            undecided += usize::from(one.order == Order::Unknown);
+        for place in compared {
+            cases.confirming += usize::from(self.holds.contains(&place.order));
+            undecided += usize::from(place.order == Order::Unknown);
         }
         cases.contrary = compared.len() - cases.confirming - undecided;
         let answer = cases.answer(self.exceptions, self.refuted_by);
@@ -147,7 +147,7 @@ impl Compare {
 
     fn chance(&self, answer: Answer, compared: &[Compared<'_>]) -> Chance {
         match self.chance {
-            ChanceOf::Apart if compared.iter().any(|one| one.order == Order::Alike) => Chance::Unknown,
+            ChanceOf::Apart if compared.iter().any(|place| place.order == Order::Alike) => Chance::Unknown,
             ChanceOf::Changed if answer != Answer::Changed => Chance::Unknown,
             ChanceOf::Apart | ChanceOf::Every | ChanceOf::Changed => Chance::Apart,
         }
@@ -161,12 +161,12 @@ fn with_orders<'v, 'm>(
     mut values: TextValues<'v, 'm>,
 ) -> TextValues<'v, 'm> {
     for (name, order) in [("above", Order::Above), ("below", Order::Below), ("alike", Order::Alike)] {
-        values = values.with(name, places(compared, |one| one.order == order));
+        values = values.with(name, places(compared, |place| place.order == order));
     }
-    values = values.with("short_at", places(compared, |one| one.is_short));
-    let is_short = compared.iter().any(|one| one.is_short);
-    let is_undecided = compared.iter().any(|one| one.order == Order::Unknown && !one.is_short);
-    let are_alike = compared.iter().any(|one| one.order == Order::Alike);
+    values = values.with("short_at", places(compared, |place| place.is_short));
+    let is_short = compared.iter().any(|place| place.is_short);
+    let is_undecided = compared.iter().any(|place| place.order == Order::Unknown && !place.is_short);
+    let are_alike = compared.iter().any(|place| place.order == Order::Alike);
     let short = if is_short { values.fill(claim.says("short")) } else { String::new() };
     values
         .with("short", short)
@@ -176,7 +176,8 @@ fn with_orders<'v, 'm>(
 
 /// The selected places.
 fn places(compared: &[Compared<'_>], is_selected: impl Fn(&Compared<'_>) -> bool) -> String {
-    let selected: Vec<&str> = compared.iter().filter(|one| is_selected(one)).map(|one| one.at).collect();
+    let selected: Vec<&str> =
+        compared.iter().filter(|place| is_selected(place)).map(|place| place.at).collect();
     if selected.is_empty() { "none".into() } else { selected.join(", ") }
 }
 

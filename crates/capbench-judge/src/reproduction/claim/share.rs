@@ -48,15 +48,15 @@ impl Share {
     /// undecided.
     pub(super) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
         let limited = self.limited_visits(groups);
-        let changed = limited.iter().rfind(|one| one.visits.meets(one.limits.changed, self.share));
-        let undecided = limited.iter().find(|one| !one.visits.meets(one.limits.holds, self.share));
+        let changed = limited.iter().rfind(|entry| entry.visits.meets(entry.limits.changed, self.share));
+        let undecided = limited.iter().find(|entry| !entry.visits.meets(entry.limits.holds, self.share));
         let (answer, case) = match (changed, undecided) {
             (Some(_), _) => (Answer::Changed, "changed"),
             (None, None) if !limited.is_empty() => (Answer::Holds, "holds"),
             _ => (Answer::Inconclusive, "inconclusive"),
         };
-        let visits: Vec<Visits<'_>> = limited.iter().map(|one| one.visits.clone()).collect();
-        let names: Vec<String> = limited.iter().map(|one| one.name.to_string()).collect();
+        let visits: Vec<Visits<'_>> = limited.iter().map(|entry| entry.visits.clone()).collect();
+        let names: Vec<String> = limited.iter().map(|entry| entry.name.to_string()).collect();
         let least = visits.iter().flat_map(|visits| visits.values(Figure::Captured)).reduce(f64::min);
         let mut values = TextValues::from_operands(&visits);
         values.missing = least.is_none().then_some(0);
@@ -68,7 +68,8 @@ impl Share {
                 .with("why", named.visits.why_inconclusive())
                 .with("because", &named.limits.because);
         }
-        let are_most = self.most.is_some_and(|limit| visits.iter().all(|one| one.meets(limit, self.share)));
+        let are_most =
+            self.most.is_some_and(|limit| visits.iter().all(|entry| entry.meets(limit, self.share)));
         let labels: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
         values = values
             .with("least", least.map_or_else(String::new, at_least))

@@ -3,7 +3,7 @@
 
 use super::words::{self, SECOND};
 use super::{Appearance, Effect, EffectAnswer, EffectKind, ExcludedIncrease};
-use crate::sweep::contrasts::{Lead, Leads, common};
+use crate::sweep::contrasts::{Lead, LeadPoint, Leads, common};
 use crate::sweep::limits::Limits;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 use capbench_model::method_spec::Delivery;
@@ -44,7 +44,8 @@ pub(super) fn ring_behind_socket(
             EffectAnswer { appearance: Appearance::CannotAppear, text }
         }
         Delivery::Ring => {
-            sockets.extend(scene.iter().filter(|other| delivery(&other.method) == Some(Delivery::Copied)));
+            sockets
+                .extend(scene.iter().filter(|compared| delivery(&compared.method) == Some(Delivery::Copied)));
             against_all(swept, series, &sockets, leads)
         }
     };
@@ -150,7 +151,7 @@ fn largest_lead<'s, 'r>(leads: &'s Leads<'r>, ahead: &Series, behind: &Series) -
     let mut largest: Option<&Lead<'r>> = None;
     for lead in &leads.proven {
         let is_of_both = std::ptr::eq(lead.ahead, ahead) && std::ptr::eq(lead.behind, behind);
-        let is_short = lead.points.iter().all(|(one, other)| one.falls_short() || other.falls_short());
+        let is_short = lead.points.iter().all(|at| at.ahead.falls_short() || at.behind.falls_short());
         if !is_of_both || !is_short || !lead.is_notable() {
             continue;
         }
@@ -186,7 +187,7 @@ fn compared_blocks(
 fn lead_in_words(swept: &Swept<'_>, lead: &Lead<'_>, ring: &Series) -> String {
     let is_of_ring = std::ptr::eq(lead.ahead, ring);
     let mut points = Vec::new();
-    for &(ahead, behind) in &lead.points {
+    for &LeadPoint { ahead, behind } in &lead.points {
         points.push(match is_of_ring {
             true => RingAndSocket { ring: ahead, socket: behind },
             false => RingAndSocket { ring: behind, socket: ahead },
