@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::reproduction::measured::Done;
-use crate::reproduction::measured::visits::{Visits, is_short};
+use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::{Answer, Judgement};
+use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
 
 /// How an answer follows from visits.
@@ -45,8 +46,12 @@ pub(crate) struct RuleAnswer<'m> {
 
 /// The judgement of a claim by this answer. There is no answer if the generator did not reach the load of the publication.
 pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
-    let trials = answer.visits.iter().flat_map(|visits| &visits.trials).filter(|trial| is_short(trial));
-    let short: BTreeSet<u32> = trials.map(|trial| trial.number).collect();
+    let mut short: BTreeSet<u32> = BTreeSet::new();
+    for trial in answer.visits.iter().flat_map(|visits| &visits.trials) {
+        if !is_published_load_sent(trial) {
+            short.insert(trial.number);
+        }
+    }
     let mut judgement = judgement_at_any_load(claim, answer);
     if !short.is_empty() {
         let all = judgement.trials.len();

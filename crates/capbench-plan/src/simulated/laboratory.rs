@@ -217,12 +217,10 @@ impl Trial for SimulatedTrial<'_> {
             sent,
             lost_in_card: sent - received.iter().map(|phase| phase.frames).sum::<u64>(),
         };
-        let measured = Measured {
-            latency,
-            members,
-            disturbance: disturbance(foreign_share, sending),
-            ..self.measured(frames, ability, passage, sending)
-        };
+        let mut measured = self.measured(frames, ability, passage, sending);
+        measured.trial.latency = latency;
+        measured.trial.members = members;
+        measured.trial.disturbance = disturbance(foreign_share, sending);
         Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
     }
 
@@ -319,7 +317,6 @@ impl SimulatedTrial<'_> {
         let shows_moments = self.laboratory.shows_moments && delivered < sent;
         let quiet = if delivered < sent { self.setup.quiet } else { Duration::ZERO };
         Measured {
-            intended,
             evidence: Evidence {
                 sent,
                 unsent: intended - sent,
@@ -344,17 +341,21 @@ impl SimulatedTrial<'_> {
                 ..Evidence::default()
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
-            loss_pattern: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),
             sending,
             drain: Duration::from_secs_f64(emptied_s) + quiet,
-            emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),
-            cpu: self.cpu(ability, delivered, reached),
-            line_rate_pps: self.laboratory.line_rate.map(Pps::get),
-            // The generator waits for the link, so no frame is on its way at the end.
-            departed: self
-                .laboratory
-                .line_rate
-                .map(|_| Departed { after_s: sending.as_secs_f64(), under_way: 0 }),
+            trial: TrialResult {
+                intended,
+                loss_pattern: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),
+                emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),
+                cpu: self.cpu(ability, delivered, reached),
+                line_rate_pps: self.laboratory.line_rate.map(Pps::get),
+                // The generator waits for the link, so no frame is on its way at the end.
+                departed: self
+                    .laboratory
+                    .line_rate
+                    .map(|_| Departed { after_s: sending.as_secs_f64(), under_way: 0 }),
+                ..TrialResult::default()
+            },
             ..Measured::default()
         }
     }

@@ -19,6 +19,7 @@ use crate::order::{Shuffle, turns};
 use crate::session::{Session, describe};
 use crate::{Observer, Result};
 use capbench_judge::bursts::BurstEnd;
+use capbench_judge::sustained::captures_all;
 use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_judge::sweep::outcome::{Reading, SweepOutcome, sustained_pps};
@@ -226,8 +227,7 @@ impl Course<'_, '_> {
             }
             (None, Probe::BackToBack(_)) => None,
             (None, Probe::Trial) => {
-                let is_lossy = trial.lost() > 0 || trial.buffered_frames(1) > 0;
-                Some(CurvePoint { point, at, value: sustained_pps(trial), is_lossy })
+                Some(CurvePoint { point, at, value: sustained_pps(trial), is_lossy: !captures_all(trial) })
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{Appearance, Effect, EffectAnswer, EffectKind, ExcludedIncrease};
 use crate::sweep::contrasts::{Rise, Rises, block_pairs, middle};
 use crate::sweep::limits::Limits;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers, sustained_pps};
-use crate::thresholds::EQUAL_EFFECT_RATES;
+use crate::thresholds::EQUAL_RATES;
 use capbench_model::statistics::shift::Groups;
 
 /// Whether the first effect appears with a method.
@@ -58,7 +58,7 @@ fn starts_short(rise: &Rise<'_>) -> bool {
 
 fn is_notable(swept: &Swept<'_>, rise: &Rise<'_>) -> bool {
     let rates = rise.low.iter().map(|reading| swept.sustained_pps(reading));
-    rise.gain > EQUAL_EFFECT_RATES * middle(rates)
+    rise.gain > EQUAL_RATES * middle(rates)
 }
 
 /// The largest rise, whether or not chance explains it.
