@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use capbench_judge::finding::search::SetUp;
 use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
 use capbench_judge::search::SearchOutcome;
-use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
@@ -273,12 +272,6 @@ pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
         words.push(format!("unexplained {unexplained}"));
     }
     words.join(", ")
-}
-
-/// Losses of several trials by place, largest first.
-pub fn losses<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<(Place, u64)> {
-    let lost = LostAt::sum(trials.into_iter().flat_map(TrialResult::losses));
-    lost.into_iter().map(|lost| (lost.place, lost.frames)).collect()
 }
 
 #[cfg(test)]

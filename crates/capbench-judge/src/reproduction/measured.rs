@@ -9,8 +9,9 @@ use serde::Deserialize;
 use self::figure::{Figure, buffered};
 use crate::reproduction::{Cell, Quantity};
 use crate::search::{SearchOutcome, Status};
+use crate::sustained::is_published_load_sent;
 use crate::sweep::SweepOutcome;
-use crate::thresholds::{BUFFERED_SHARE, REPRODUCED_LOAD_SHARE};
+use crate::thresholds::BUFFERED_SHARE;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
@@ -257,7 +258,7 @@ impl<'t> Seen<'t> {
     }
 
     pub(crate) fn fell_short(&self) -> bool {
-        self.trials.iter().any(|trial| is_short(trial))
+        self.trials.iter().any(|trial| !is_published_load_sent(trial))
     }
 
     /// The largest share of the sent frames that was still buffered when sending ended; 0 if unknown.
@@ -298,10 +299,6 @@ impl<'t> Seen<'t> {
     pub(crate) fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
         order(&self.values(of), &other.values(of), margin)
     }
-}
-
-pub(crate) fn is_short(trial: &TrialResult) -> bool {
-    trial.intended > 0 && (trial.sent as f64) < REPRODUCED_LOAD_SHARE * trial.intended as f64
 }
 
 /// A mark of numbers in a table of a publication.

@@ -3,7 +3,7 @@
 //! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
 //! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
 
-use crate::thresholds::EQUAL_EFFECT_RATES;
+use crate::thresholds::EQUAL_RATES;
 
 use capbench_model::method_spec::Delivery;
 
@@ -94,8 +94,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
     let loses = |rise: &Rise<'_>| rise.low.iter().all(Reading::falls_short);
     let is_worth = |rise: &Rise<'_>| {
         loses(rise)
-            && rise.gain
-                > EQUAL_EFFECT_RATES * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
+            && rise.gain > EQUAL_RATES * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
     };
     let words = |rise: &Rise<'_>| {
         format!(

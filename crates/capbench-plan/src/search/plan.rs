@@ -11,8 +11,9 @@ use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
 use crate::{PlanError, Result};
 use capbench_judge::JudgeError;
-use capbench_judge::search::database::{Database, Observation};
+use capbench_judge::search::database::Database;
 use capbench_judge::search::{Goal, SearchPlan, Strategy};
+use capbench_judge::sustained::Observation;
 use capbench_judge::thresholds::{SHORT_FINAL_TRIAL, UNPACED_TRIALS};
 use capbench_model::figures::grouped;
 

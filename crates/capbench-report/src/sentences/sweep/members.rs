@@ -7,9 +7,11 @@ mod tests;
 
 use capbench_judge::finding::sweep::members::{MembersGrowth, MembersLaw, MembersNeeded, MembersRate};
 use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales, members_answers};
-use capbench_judge::sweep::scaling::{Cause, Needed};
+use capbench_judge::limit::Limit;
+use capbench_judge::sweep::scaling::Needed;
 use capbench_judge::thresholds::USEFUL_MEMBERS_GAIN;
-use capbench_model::statistics::scalability::{Constant, LEAST_NUMBERS, ScalabilityFit, Unfit};
+use capbench_model::statistics::scalability::{Constant, ScalabilityFit, Unfit};
+use capbench_model::thresholds::SCALABILITY_NUMBERS;
 use capbench_results::Results;
 
 use super::NAMED;
@@ -64,7 +66,7 @@ fn scaling_of_method(answer: &MembersAnswer) -> String {
 }
 
 /// `; the limit is the generator`; empty without a cause.
-fn limit_clause(cause: Option<Cause>) -> String {
+fn limit_clause(cause: Option<Limit>) -> String {
     match cause {
         Some(cause) => format!("; the limit is {}", limit_words(cause)),
         None => String::new(),
@@ -72,25 +74,25 @@ fn limit_clause(cause: Option<Cause>) -> String {
 }
 
 /// A cause, named as the limit.
-fn limit_words(cause: Cause) -> &'static str {
+fn limit_words(cause: Limit) -> &'static str {
     match cause {
-        Cause::Load => "the load, all of which they read",
-        Cause::Generator => "the generator",
-        Cause::Kernel => "the kernel's receive work on one CPU",
-        Cause::Sharing => "the sharing of the frames, of which one member gets too many",
-        Cause::SharedCpus => "the number of CPUs",
-        Cause::Contention => "contention: a part of the work that one member does at a time",
-        Cause::Coherence => "coherence: members slow each other",
-        Cause::Members => "something that busy members share",
-        Cause::Unknown => "unknown",
+        Limit::Load => "the load, all of which they read",
+        Limit::Generator => "the generator",
+        Limit::Backlog => "the kernel's receive work on one CPU",
+        Limit::Sharing => "the sharing of the frames, of which one member gets too many",
+        Limit::SharedCpus => "the number of CPUs",
+        Limit::Contention => "contention: a part of the work that one member does at a time",
+        Limit::Coherence => "coherence: members slow each other",
+        Limit::Members => "something that busy members share",
+        _ => "unknown",
     }
 }
 
 /// What has to change before the law applies: it is about members that nothing else limits.
-fn once_limit_is_gone(other_limit: Option<Cause>) -> String {
+fn once_limit_is_gone(other_limit: Option<Limit>) -> String {
     match other_limit {
         None => String::new(),
-        Some(Cause::Unknown) => ", once the unknown limit is no longer in the way".into(),
+        Some(Limit::Unknown) => ", once the unknown limit is no longer in the way".into(),
         Some(cause) => format!(", once {} is no longer in the way", limit_words(cause)),
     }
 }
@@ -221,7 +223,7 @@ fn no_law_because(unfit: Unfit) -> String {
                 several => format!("there are {several}"),
             };
             format!(
-                "no scalability law is fitted: it needs {LEAST_NUMBERS} numbers of members at which the members are the limit, each \
+                "no scalability law is fitted: it needs {SCALABILITY_NUMBERS} numbers of members at which the members are the limit, each \
                  on a CPU, and {there_are}."
             )
         }

@@ -6,7 +6,8 @@ use capbench_judge::finding::sweep::SweepFinding;
 use capbench_judge::finding::sweep::members::MembersLaw;
 use capbench_judge::finding::sweep::members_answer::{Scales, members_answers};
 use capbench_judge::finding::sweep::members_stop::StopFigures;
-use capbench_judge::sweep::scaling::{Cause, Needed};
+use capbench_judge::limit::Limit;
+use capbench_judge::sweep::scaling::Needed;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::statistics::scalability::{Law, Unfit};
@@ -96,35 +97,35 @@ fn each_limit_is_named_and_no_other() {
     let contended = Law { lambda: 1e6, sigma: 0.3, kappa: 0.0005 };
     let maximum = |most| plan(METHOD, most, Load::Maximum);
     let runs = [
-        (Cause::Generator, results(&maximum(7), path(4.5e6, METHOD, FREE, 100))),
-        (Cause::Kernel, results(&maximum(7), path(1e7, METHOD, FREE, 250).backlog(4e6))),
-        (Cause::Sharing, results(&uneven, path(1e7, "packet-v3", FREE, 50))),
-        (Cause::Contention, results(&maximum(12), path(1e8, METHOD, contended, 5))),
-        (Cause::Coherence, results(&maximum(12), path(1e8, METHOD, COHERENT, 5))),
+        (Limit::Generator, results(&maximum(7), path(4.5e6, METHOD, FREE, 100))),
+        (Limit::Backlog, results(&maximum(7), path(1e7, METHOD, FREE, 250).backlog(4e6))),
+        (Limit::Sharing, results(&uneven, path(1e7, "packet-v3", FREE, 50))),
+        (Limit::Contention, results(&maximum(12), path(1e8, METHOD, contended, 5))),
+        (Limit::Coherence, results(&maximum(12), path(1e8, METHOD, COHERENT, 5))),
     ];
     for (cause, results) in &runs {
         let found = match stop(results) {
             StopFigures::Generator { offered_pps, busiest_ratio: Some(busiest) } => {
                 assert!(offered_pps == 4.5e6 && (busiest - 0.788).abs() < 0.001, "{busiest}");
-                Cause::Generator
+                Limit::Generator
             }
             StopFigures::Kernel { cpu, kernel_ratio, members } => {
                 assert_eq!((cpu, kernel_ratio), (Some(1), Some(1.0)));
                 assert!(members.busiest_ratio.is_some_and(|busy| busy < 0.84), "{members:?}");
-                Cause::Kernel
+                Limit::Backlog
             }
             StopFigures::Sharing { excess_ratio: Some(excess), idlest_ratio } => {
                 assert!((excess - 1.0 / 3.0).abs() < 0.001, "{excess}");
                 assert_eq!(idlest_ratio, Some(0.0));
-                Cause::Sharing
+                Limit::Sharing
             }
             StopFigures::Contention { of_one_alone: Some(part) } => {
                 assert!((part - 0.624).abs() < 0.001, "{part}");
-                Cause::Contention
+                Limit::Contention
             }
             StopFigures::Coherence { of_one_alone: Some(part) } => {
                 assert!((part - 0.676).abs() < 0.001, "{part}");
-                Cause::Coherence
+                Limit::Coherence
             }
             other => panic!("{other:?}"),
         };
@@ -150,7 +151,7 @@ fn the_members_that_a_load_needs_are_named() {
     assert_eq!(needed(&runs[0]), Needed::Measured { members: 3 });
     assert_eq!(scales(&runs[0]), Scales::Needs { members: 3 });
     assert!(matches!(scales(&runs[1]), Scales::NeedsByLaw { other_limit: None, .. }));
-    assert!(matches!(scales(&runs[2]), Scales::NoNumberIsEnough { limit: Some(Cause::Coherence) }));
+    assert!(matches!(scales(&runs[2]), Scales::NoNumberIsEnough { limit: Some(Limit::Coherence) }));
     assert!(matches!(scales(&runs[4]), Scales::UpToLast { .. }));
     assert!(matches!(scales(&runs[5]), Scales::LessThanLoad { limit: None, .. }));
     assert!(matches!(needed(&runs[1]), Needed::ByLaw { members: 9 }));

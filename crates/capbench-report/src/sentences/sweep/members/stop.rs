@@ -1,7 +1,7 @@
 //! The words of `StopFigures`: why more members bring no more, with the figures that show it, and what to do about it.
 
 use capbench_judge::finding::sweep::members_stop::{MembersBusy, StopFigures};
-use capbench_model::statistics::scalability::LEAST_NUMBERS;
+use capbench_model::thresholds::SCALABILITY_NUMBERS;
 
 use super::percent_to_a_tenth;
 use crate::naming::{self, many};
@@ -48,7 +48,7 @@ pub(super) fn figures(cause: &StopFigures) -> String {
             known_share(*of_one_alone)
         ),
         StopFigures::Members => format!(
-            "All members are busy, and each reads less than before: they share something. At least {LEAST_NUMBERS} numbers of \
+            "All members are busy, and each reads less than before: they share something. At least {SCALABILITY_NUMBERS} numbers of \
              members show whether it is contention or coherence."
         ),
         StopFigures::Unknown { members, loss_ratio, place } => {

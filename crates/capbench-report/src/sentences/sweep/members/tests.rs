@@ -15,7 +15,7 @@ fn rate(members: usize, pps: f64) -> MembersRate {
 
 #[test]
 fn how_a_method_scales_is_one_clause() {
-    let limit = Some(Cause::Coherence);
+    let limit = Some(Limit::Coherence);
     let coherence = "; the limit is coherence: members slow each other";
     let cases = [
         (Scales::Needs { members: 3 }, "recv needs 3 members for 1,000 packets/s".to_string()),
@@ -24,7 +24,7 @@ fn how_a_method_scales_is_one_clause() {
             "recv needs 9 members for 1,000 packets/s by the fitted law".into(),
         ),
         (
-            Scales::NeedsByLaw { members: 9, other_limit: Some(Cause::Unknown) },
+            Scales::NeedsByLaw { members: 9, other_limit: Some(Limit::Unknown) },
             "recv needs 9 members for 1,000 packets/s by the fitted law, once the unknown limit is no longer in the way".into(),
         ),
         (
@@ -36,13 +36,13 @@ fn how_a_method_scales_is_one_clause() {
             "recv does not read 1,000 packets/s; it reads 900 packets/s with 3 members".into(),
         ),
         (
-            Scales::NotAtAll { one: rate(1, 900.0), next: rate(2, 800.0), limit: Cause::Coherence },
+            Scales::NotAtAll { one: rate(1, 900.0), next: rate(2, 800.0), limit: Limit::Coherence },
             format!(
                 "recv does not scale: it reads 900 packets/s with 1 member and 800 packets/s with 2 members{coherence}"
             ),
         ),
         (
-            Scales::UpTo { best: rate(3, 900.0), limit: Cause::Coherence },
+            Scales::UpTo { best: rate(3, 900.0), limit: Limit::Coherence },
             format!("recv scales up to 900 packets/s with 3 members{coherence}"),
         ),
         (
@@ -59,14 +59,14 @@ fn how_a_method_scales_is_one_clause() {
 #[test]
 fn each_cause_is_named_as_the_limit() {
     for (cause, words) in [
-        (Cause::Load, "the load, all of which they read"),
-        (Cause::Generator, "the generator"),
-        (Cause::Kernel, "the kernel's receive work on one CPU"),
-        (Cause::Sharing, "the sharing of the frames, of which one member gets too many"),
-        (Cause::SharedCpus, "the number of CPUs"),
-        (Cause::Contention, "contention: a part of the work that one member does at a time"),
-        (Cause::Members, "something that busy members share"),
-        (Cause::Unknown, "unknown"),
+        (Limit::Load, "the load, all of which they read"),
+        (Limit::Generator, "the generator"),
+        (Limit::Backlog, "the kernel's receive work on one CPU"),
+        (Limit::Sharing, "the sharing of the frames, of which one member gets too many"),
+        (Limit::SharedCpus, "the number of CPUs"),
+        (Limit::Contention, "contention: a part of the work that one member does at a time"),
+        (Limit::Members, "something that busy members share"),
+        (Limit::Unknown, "unknown"),
     ] {
         assert_eq!(limit_words(cause), words);
     }
@@ -111,7 +111,7 @@ fn the_members_that_a_load_needs_are_said() {
         "recv: for 1,000 packets/s this host needs 3 members: the fewest that lost nothing in any trial."
     );
     assert_eq!(
-        text(Needed::ByLaw { members: 12 }, Some(Cause::Kernel)),
+        text(Needed::ByLaw { members: 12 }, Some(Limit::Backlog)),
         "recv: for 1,000 packets/s this host needs 12 members by the fitted law, once the kernel's receive work on one CPU is no \
          longer in the way; no measured number was enough."
     );
