@@ -12,6 +12,7 @@ use capbench_judge::comparison::setup::COMMON_LOAD;
 use capbench_judge::comparison::{Measure, Setup};
 use capbench_judge::sustained::are_frames_sent;
 use capbench_model::saved::Saved;
+use capbench_results::column::Values;
 
 use crate::error::{DatasetError, Result};
 use crate::layout::{self, DataFile};
@@ -83,8 +84,11 @@ fn usable() -> impl Iterator<Item = &'static str> {
     const OTHERS: [&str; 8] =
         ["run_id", "kept", "command", "phase", "host_id", "clock_class", "verdict", "invalid_because"];
     let columns = trials::columns();
-    let names: Vec<_> =
-        columns.iter().filter(|column| column.of.kind() == "string").map(|column| column.name).collect();
+    let names: Vec<_> = columns
+        .iter()
+        .filter(|column| matches!(column.values, Values::Text(_)))
+        .map(|column| column.name)
+        .collect();
     names.into_iter().filter(|name| !OTHERS.contains(name))
 }
 
