@@ -213,6 +213,12 @@ pub fn tolerated_frames(intended_pps: Option<f64>) -> u64 {
     intended_pps.map_or(0, |pps| (pps * UNSENT_ROUNDING.as_secs_f64()).ceil() as u64)
 }
 
+/// Frames of a load that were not sent; 0 if they are few enough to be rounding of the clock.
+pub fn shortfall(intended: u64, sent: u64, intended_pps: Option<f64>) -> u64 {
+    let unsent = intended.saturating_sub(sent);
+    if unsent > tolerated_frames(intended_pps) { unsent } else { 0 }
+}
+
 impl Measured {
     /// Books the ledger, computes ratios and judges. `number` and `phase` identify the trial.
     pub fn result(

@@ -10,6 +10,9 @@ use crate::read::Run;
 use crate::results::Results;
 use crate::trial_columns::{column, key};
 
+/// How trials are kept that are results.
+pub const RESULT: &str = "result";
+
 /// A trial that a run saved, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct SavedTrial<'r> {
@@ -26,7 +29,7 @@ pub fn saved(results: &Results) -> Vec<SavedTrial<'_>> {
     let mut all = Vec::new();
     for result in &results.trials {
         let belongs_to = result.number;
-        all.push(SavedTrial { trial: result, kept: "result", belongs_to });
+        all.push(SavedTrial { trial: result, kept: RESULT, belongs_to });
         let Some(guarding) = &result.guarding else { continue };
         for attempt in &guarding.discarded {
             all.push(SavedTrial { trial: &attempt.trial, kept: "set_aside", belongs_to });

@@ -1,9 +1,10 @@
 //! `trials`: a row is a trial.
 
+use capbench_judge::comparison::sampled::{CommonLoads, SampledTrial};
 use capbench_model::latency::{Delays, Latency};
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::column::{Column, Values};
-use capbench_results::tidy::{SavedTrial, saved};
+use capbench_results::tidy::{RESULT, SavedTrial, saved};
 use capbench_results::trial_columns::column;
 
 use super::{ExportedRun, receiving, word};
@@ -16,6 +17,12 @@ pub const NAME: &str = "trials";
 pub struct TrialRow<'r> {
     run: &'r ExportedRun<'r>,
     saved: SavedTrial<'r>,
+    /// Whether comparisons of the dataset use the trial.
+    is_compared: bool,
+    /// Whether its load was sent and delivered.
+    is_load_delivered: bool,
+    /// Whether its method may deliver more.
+    is_rate_at_least: bool,
 }
 
 impl TrialRow<'_> {
@@ -26,7 +33,25 @@ impl TrialRow<'_> {
 
 /// The trials of a run, with discarded attempts and probes.
 pub fn rows<'r>(run: &'r ExportedRun<'r>) -> Vec<TrialRow<'r>> {
-    saved(run.results).into_iter().map(|saved| TrialRow { run, saved }).collect()
+    let results: Vec<SampledTrial> = run.results.trials.iter().map(sampled).collect();
+    let common = CommonLoads::of_trials(&results);
+    let mut rows = Vec::new();
+    for saved in saved(run.results) {
+        let trial = sampled(saved.trial);
+        rows.push(TrialRow {
+            run,
+            saved,
+            is_compared: saved.kept == RESULT && trial.left_out(&common).is_none(),
+            is_load_delivered: trial.is_load_delivered(),
+            is_rate_at_least: trial.is_rate_at_least(),
+        });
+    }
+    rows
+}
+
+/// A trial as comparisons of the dataset see it: its rows do not have the point of a sweep.
+fn sampled(trial: &TrialResult) -> SampledTrial {
+    SampledTrial { is_unknown_point: trial.phase == Phase::Sweep, ..SampledTrial::from_result(trial, None) }
 }
 
 type Trials<'r> = Column<'r, TrialRow<'r>>;
@@ -136,6 +161,21 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
                 let cpu = &row.saved.trial.cpu;
                 cpu.app_ns_per_packet_at_most.or(cpu.app_ns_per_packet.filter(|_| !cpu.split_is_sampled))
             },
+        ),
+        Trials::flag(
+            "is_compared",
+            "whether `compare --dataset` uses the trial: a result with the load of the user, the maximum, or the lowest common one",
+            |row| Some(row.is_compared),
+        ),
+        Trials::flag(
+            "is_load_delivered",
+            "whether the load was sent and all of it delivered: only then is the CPU time per packet that of the load",
+            |row| Some(row.is_load_delivered),
+        ),
+        Trials::flag(
+            "is_rate_at_least",
+            "whether the method may deliver more than `delivered_pps`: nothing was lost, and the receiver does not slow the generator",
+            |row| Some(row.is_rate_at_least),
         ),
     ]);
     columns

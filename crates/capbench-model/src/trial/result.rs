@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capbench_frames::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
+use super::{Emptying, LoadShape, Phase, Profile, Verdict, shortfall};
 use super::{Guarding, Livelock};
 use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
@@ -388,8 +388,7 @@ impl TrialResult {
 
     /// Frames that the generator did not send; 0 if they are few enough to be rounding of the clock.
     pub fn shortfall(&self) -> u64 {
-        let unsent = self.intended.saturating_sub(self.sent);
-        if unsent > tolerated_frames(self.intended_pps) { unsent } else { 0 }
+        shortfall(self.intended, self.sent, self.intended_pps)
     }
 
     /// Why the trial is invalid, if it is.
