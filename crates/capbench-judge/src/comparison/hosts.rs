@@ -94,8 +94,7 @@ pub fn of_figures(
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
         (trials > 0).then(|| LeftOut { of: "both".into(), because: because.into(), trials })
     };
-    let differ =
-        format!("the common loads of the host differ by more than {}", percent(EQUAL_LOADS));
+    let differ = format!("the common loads of the host differ by more than {}", percent(EQUAL_LOADS));
     left_out.extend(out(&differ, unlike));
     left_out.extend(out("no host_id: nobody knows which runs are of one host", sides.without_host));
     left_out.extend(out("invalid, of a search or a sweep, or below their load", figures.left_out as usize));
