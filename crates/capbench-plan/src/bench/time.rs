@@ -113,7 +113,7 @@ mod tests {
             trials_of_search(&overload, &searching, 1)
         };
         let counted: Vec<usize> = (1..10).map(|tenth| trials(1_000_000, tenth * 50_000)).collect();
-        assert_eq!(counted, Vec::<usize>::new());
+        assert_eq!(counted, [4, 5, 4, 4, 4, 4, 4, 4, 4], "it loses 5 % to 45 %");
     }
 
     #[test]
