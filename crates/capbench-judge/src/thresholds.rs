@@ -124,8 +124,6 @@ capbench_model::thresholds! {
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
     /// A CPU whose loop takes longer than this is not at full speed.
     SLOWED_CORE: f64 = 1.05, "times its minimum", "loops on shared cores";
-    /// A CPU whose loop takes longer than this shares its core for a part of the time.
-    SHARED_CORE: f64 = 1.15, "times its minimum", "loops on shared cores";
     /// A CPU whose loop takes longer than this shares its core all the time, which takes 1.3 to 1.5 times as long.
     HELD_UP_CORE: f64 = 1.3, "times its minimum", "loops on shared cores";
 
