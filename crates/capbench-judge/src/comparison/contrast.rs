@@ -1,7 +1,5 @@
 //! One figure on both sides: its change, the probability of chance, and the judgement.
 
-use crate::thresholds::MOST_VISITS;
-
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Better, Measure, Scale};
@@ -128,7 +126,7 @@ pub struct Tested {
 }
 
 impl Tested {
-    fn of(matched: &[&Matched]) -> Option<Self> {
+    fn from_matched(matched: &[&Matched]) -> Option<Self> {
         let measure = matched.first()?.measure;
         let setups: Vec<&Setup> = matched.iter().map(|matched| &matched.setup).collect();
         let strata: Vec<&[Vec<(f64, u32)>; 2]> = matched.iter().flat_map(|matched| &matched.strata).collect();
@@ -181,7 +179,7 @@ pub fn all(matched: &[Matched]) -> Vec<Tested> {
             groups.push(group);
         }
     }
-    groups.iter().filter_map(|group| Tested::of(group)).collect()
+    groups.iter().filter_map(|group| Tested::from_matched(group)).collect()
 }
 
 /// Judges all contrasts together, and counts those that could be tested. A contrast with too few trials for the level, or with
@@ -224,7 +222,14 @@ pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32>
         true => least_by_chance(vec![(1, 1); visits]),
         false => least_by_chance([(visits, visits)]),
     };
-    is_short.then(|| (2..MOST_VISITS).find(|&visits| least(visits) <= level).unwrap_or(MOST_VISITS) as u32)
+    if !is_short {
+        return None;
+    }
+    let mut visits = 2;
+    while least(visits) > level {
+        visits += 1;
+    }
+    u32::try_from(visits).ok()
 }
 
 impl Contrast {

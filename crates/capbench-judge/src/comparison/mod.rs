@@ -8,21 +8,25 @@
 //! |---|---|
 //! | [`measure`] | the compared figures, their units, and the better direction |
 //! | [`setup`] | what trials must have in common |
-//! | `samples` | the figures of a trial, the pace of its CPUs, and which trials have none |
+//! | [`sampled`] | which trials are compared, and by which figures |
+//! | `samples` | these figures with the pace of the CPUs |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
 //! | [`hosts`] | two values of a column of a dataset, with hosts and set-ups as strata |
+//! | [`days`] | the days of a dataset |
 
 pub mod contrast;
+pub mod days;
 pub mod hosts;
 pub mod measure;
 mod pairs;
 pub mod runs;
+pub mod sampled;
 pub mod samples;
 pub mod setup;
 
-use crate::thresholds::{REPORTED_CHANGE, REPORTED_LOSS_CHANGE};
+use crate::thresholds::{REPORTED_CHANGE, REPORTED_CHANGE_OF_HOSTS, REPORTED_LOSS_CHANGE};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,9 +47,17 @@ pub struct Thresholds {
     pub loss: f64,
 }
 
+/// Those for two runs, or for methods that took turns.
 impl Default for Thresholds {
     fn default() -> Self {
         Self { relative: REPORTED_CHANGE, loss: REPORTED_LOSS_CHANGE }
+    }
+}
+
+impl Thresholds {
+    /// Those for the runs of many hosts.
+    pub fn for_hosts() -> Self {
+        Self { relative: REPORTED_CHANGE_OF_HOSTS, ..Self::default() }
     }
 }
 
@@ -106,7 +118,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Judges matched figures, if only the measured figures differ.
-    pub fn of(
+    pub fn from_matched(
         [then, now]: [String; 2],
         paired: bool,
         matched: &[contrast::Matched],

@@ -14,11 +14,11 @@ use self::samples::{IS_SLOW, Samples, settle};
 use crate::comparison::contrast::{self, Matched};
 use crate::comparison::measure::Measure;
 use crate::comparison::samples::{Fastest, LeftOut, PACES, Sample};
-use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
+use crate::comparison::setup::{Field, Setup};
 use crate::comparison::{Comparison, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_LOADS_OF_RUNS;
+use crate::thresholds::EQUAL_LOADS;
 
 pub use self::circumstances::NOISY;
 
@@ -43,10 +43,10 @@ pub fn of_runs(
     let runs = [then, now];
     let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
     let fastest = runs.map(|run| match is_one_host {
-        true => Fastest::of(then.trials.iter().chain(now.trials)),
-        false => Fastest::of(run.trials),
+        true => Fastest::from_trials(then.trials.iter().chain(now.trials)),
+        false => Fastest::from_trials(run.trials),
     });
-    let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
+    let mut samples = [0, 1].map(|nth| Samples::from_run(runs[nth], &fastest[nth]));
     settle(&mut samples);
     for (side, samples) in SIDES.iter().zip(&samples) {
         one_each(side, &samples.all, across)?;
@@ -62,8 +62,7 @@ pub fn of_runs(
         samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
         let trials = before - trials(&samples.all);
         if trials > 0 {
-            let because =
-                format!("their common load differs by more than {:.0} %", EQUAL_LOADS_OF_RUNS * 100.0);
+            let because = format!("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0);
             left_out.push(LeftOut { of: (*side).into(), because, trials });
         }
     }
@@ -93,7 +92,7 @@ pub fn of_runs(
         notes,
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
-        ..Comparison::of(SIDES.map(String::from), false, &matched, thresholds, left_out)
+        ..Comparison::from_matched(SIDES.map(String::from), false, &matched, thresholds, left_out)
     })
 }
 
@@ -176,17 +175,21 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     Ok(())
 }
 
+/// Whether the CPU time of a packet at two common loads is not compared.
+fn are_unlike(one_pps: f64, other_pps: f64) -> bool {
+    (one_pps - other_pps).abs() > EQUAL_LOADS * one_pps.max(other_pps)
+}
+
 /// Scenes whose common loads differ too much.
 fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let [then, now] = samples;
-    let open = |scene: &Setup| scene.across(across);
     let mut unlike = Vec::new();
-    for (scene, pps) in &then.common_pps {
-        let other = now.common_pps.iter().find(|(other, _)| open(other) == open(scene));
-        let is_unlike =
-            other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS_OF_RUNS * pps.max(*other));
-        if is_unlike && scene.load.as_deref() == Some(COMMON_LOAD) {
-            unlike.push(open(scene));
+    for (scene, then_pps) in then.common.scenes() {
+        let open = scene.across(across);
+        for (other, now_pps) in now.common.scenes() {
+            if other.across(across) == open && are_unlike(then_pps, now_pps) {
+                unlike.push(open.clone());
+            }
         }
     }
     unlike

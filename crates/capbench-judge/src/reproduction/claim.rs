@@ -157,7 +157,7 @@ impl Claim {
         } else {
             (Answer::Changed, "counted")
         };
-        let words = Words::of(&seen).and("lost", count(lost)).and("uncounted", count(uncounted));
+        let words = Words::from_operands(&seen).and("lost", count(lost)).and("uncounted", count(uncounted));
         let text = self.text(case, words.and("places", places.join(", ")), &[]);
         Said { answer, text, seen, chance: Chance::Unknown }
     }
@@ -211,7 +211,7 @@ impl Share {
         let seen: Vec<Seen<'_>> = parts.iter().map(|(_, seen, _)| (*seen).clone()).collect();
         let names: Vec<String> = parts.iter().map(|(name, ..)| (*name).clone()).collect();
         let least = seen.iter().flat_map(|seen| seen.values(Figure::Captured)).reduce(f64::min);
-        let mut words = Words::of(&seen);
+        let mut words = Words::from_operands(&seen);
         words.missing = least.is_none().then_some(0);
         if let Some((name, seen, limits)) = changed.or(undecided) {
             let captured = seen.text(Figure::Captured).unwrap_or_else(|| Quantity::Captured.text(0.0));
@@ -269,7 +269,8 @@ impl Search {
             seen.push(effort);
         }
         let answer = counted(below, decided - below, searched.len(), 1, None);
-        let words = Words::of(&seen).and("below", below.to_string()).and("decided", decided.to_string());
+        let words =
+            Words::from_operands(&seen).and("below", below.to_string()).and("decided", decided.to_string());
         let text = claim.text("all", words.and("searched", searched.len().to_string()), &[]);
         let mut judgement = claim.judgement(Said { answer, text, seen, chance: Chance::Unknown });
         judgement.trials.extend(searches);
@@ -299,7 +300,27 @@ pub(crate) fn counted(
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, counted};
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, TrialResult};
+
+    use super::{Answer, Claim, Group, Seen, counted};
+
+    #[test]
+    fn losses_are_uncounted_from_a_hundredth_of_them_on() {
+        let claim: Claim =
+            serde_json::from_value(serde_json::json!({"claim": "some", "rule": "uncounted"})).unwrap();
+        for (unexplained, answer) in [(95, Answer::Inconclusive), (105, Answer::Holds)] {
+            let trial = measured(100_000, 100_000, 90_000, 10_000);
+            let second = Duration::from_secs(1);
+            let trial = trial.result(1, Phase::Sweep, &profile("recv"), Load::Maximum, second);
+            let trial = TrialResult { unexplained, ..trial };
+            let seen = vec![Seen::from_trials([&trial])];
+            let group = Group { label: String::new(), names: Vec::new(), seen };
+            assert_eq!(claim.uncounted(vec![group]).answer, answer, "{unexplained} of 10,000");
+        }
+    }
 
     #[test]
     fn a_claim_holds_with_up_to_one_exception() {

@@ -11,10 +11,11 @@ use crate::session::Session;
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{Certainty, LOSSLESS, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
 use capbench_judge::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
+use capbench_judge::sustained::{Criteria, is_as_high, is_sustained};
 use capbench_judge::thresholds::{
     COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, LIKELY_SEARCH_TRIALS,
     LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD, METHOD_HOLD_TIME, NEARLY_LOSSLESS_RATIO,
-    NEXT_CONFIRMATION_LOAD, OFFERED_LOAD_ROUNDING, UNDERSENT_SHARE,
+    NEXT_CONFIRMATION_LOAD, UNDERSENT_SHARE,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
@@ -46,8 +47,13 @@ impl Searching {
 
     /// The same with the longest trials for which what it needs is in this time.
     fn longer(&self, time: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
-        let with = |factor: u32| Self { trial: self.trial * factor, ..*self };
-        [LONGER_SEARCH_TRIALS, 2].into_iter().map(with).find(|longer| needs(longer) <= time).unwrap_or(*self)
+        for factor in [LONGER_SEARCH_TRIALS, 2] {
+            let longer = Self { trial: self.trial * factor, ..*self };
+            if needs(&longer) <= time {
+                return longer;
+            }
+        }
+        *self
     }
 
     /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
@@ -57,27 +63,30 @@ impl Searching {
         }
         let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
         // A coarser search has fewer trials, but no shorter ones: these would not meet a loss that lasts for a moment.
-        let trial = self.trial;
-        let goal = |name: &str, loss: f64| {
-            Some(Goal {
-                name: name.into(),
-                strategy: Strategy::Mlr,
-                loss_ratio: Ratio::new(loss).ok()?,
-                // One trial without loss sustains a load. A loss counts if a second trial at that load repeats it.
-                exceed_ratio: Ratio::new(0.5).ok()?,
-                width: Width::Relative(precision),
-                final_duration: trial,
-                duration_sum: 2 * trial,
-                initial_duration: trial,
-                preceding_targets: 1,
-            })
-        };
-        let goals = vec![goal(LOSSLESS, 0.0)?, goal(NEARLY_LOSSLESS, NEARLY_LOSSLESS_RATIO)?];
-        let overload = Overload::of(overload)?;
+        let goals = vec![
+            goal(LOSSLESS, Ratio::ZERO, precision, self.trial),
+            goal(NEARLY_LOSSLESS, Ratio::new(NEARLY_LOSSLESS_RATIO).ok()?, precision, self.trial),
+        ];
+        let overload = Overload::from_trial(overload)?;
         let plan = SearchPlan::new(goals);
         let least = plan.least_pps.get().max(overload.read_pps.get() * LOWEST_SEARCH_LOAD);
         let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
         Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
+    }
+}
+
+fn goal(name: &str, loss_ratio: Ratio, precision: Ratio, trial: Duration) -> Goal {
+    let criteria = Criteria::of_repeats(loss_ratio, trial);
+    Goal {
+        name: name.into(),
+        strategy: Strategy::Mlr,
+        loss_ratio,
+        exceed_ratio: criteria.exceed_ratio,
+        width: Width::Relative(precision),
+        final_duration: criteria.full_length,
+        duration_sum: criteria.duration_sum,
+        initial_duration: trial,
+        preceding_targets: 1,
     }
 }
 
@@ -101,7 +110,7 @@ impl Progress {
     }
 
     fn clock(&self, session: &Session<'_>) -> Option<Clock> {
-        Some(Clock::of(self.searching.as_ref()?, session))
+        Some(Clock::from_trials(self.searching.as_ref()?, session))
     }
 
     /// Whether so many trials are likely to fit into the time that is left.
@@ -137,32 +146,50 @@ impl Progress {
     }
 }
 
-/// The precision of the first of these searches as a factor of the requested one, and its part of `time`. Methods that may be best
-/// get the finest precision that the time suffices for, and all time that the others do not need. If it does not suffice for all,
-/// the first ones get what they need.
-fn share(
-    open: &[&mut Measured],
-    may_be_best: impl Fn(&Measured) -> bool,
-    searching: &Searching,
-    clock: &Clock,
+/// A search that is still to be run.
+struct OpenSearch<'m> {
+    overload: &'m TrialResult,
+    /// Whether it can decide the answer.
+    may_be_best: bool,
+}
+
+impl OpenSearch<'_> {
+    /// Its precision as a factor of the requested one, if those that may be best get this one.
+    fn factor(&self, coarser: u32) -> u32 {
+        if self.may_be_best { coarser } else { COARSEST_SEARCH }
+    }
+
+    fn time(&self, searching: &Searching, clock: &Clock, coarser: u32) -> Duration {
+        clock.of_search(self.overload, searching, self.factor(coarser))
+    }
+}
+
+/// The precision of a search as a factor of the requested one, and its time.
+struct SearchShare {
+    coarser: u32,
     time: Duration,
-) -> (u32, Duration) {
-    let factor = |one: &Measured, coarser: u32| if may_be_best(one) { coarser } else { COARSEST_SEARCH };
-    let needs = |open: &[&mut Measured], coarser: u32| -> Duration {
-        open.iter().map(|one| clock.of_search(&one.overload, searching, factor(one, coarser))).sum()
-    };
-    let coarser = coarser_searches()
-        .into_iter()
-        .find(|&coarser| needs(open, coarser) <= time)
-        .unwrap_or(COARSEST_SEARCH);
+}
+
+/// The share of the first of these searches in `time`. Methods that may be best get the finest precision that the time suffices
+/// for, and all time that the others do not need. If it does not suffice for all, the first ones get what they need.
+fn share(open: &[OpenSearch<'_>], searching: &Searching, clock: &Clock, time: Duration) -> SearchShare {
+    let mut coarser = COARSEST_SEARCH;
+    for finer in coarser_searches() {
+        let all: Duration = open.iter().map(|search| search.time(searching, clock, finer)).sum();
+        if all <= time {
+            coarser = finer;
+            break;
+        }
+    }
     let equal = time / open.len() as u32;
-    let own = if may_be_best(open[0]) {
-        let rest = time.saturating_sub(needs(&open[1..], coarser));
-        needs(&open[..1], coarser).max(rest).max(equal).min(time)
-    } else {
-        equal
-    };
-    (factor(open[0], coarser), own)
+    let first = &open[0];
+    if !first.may_be_best {
+        return SearchShare { coarser: first.factor(coarser), time: equal };
+    }
+    let others: Duration = open[1..].iter().map(|search| search.time(searching, clock, coarser)).sum();
+    let rest = time.saturating_sub(others);
+    let own = first.time(searching, clock, coarser).max(rest).max(equal).min(time);
+    SearchShare { coarser: first.factor(coarser), time: own }
 }
 
 impl BenchPlan {
@@ -174,7 +201,7 @@ impl BenchPlan {
         progress: &mut Progress,
         session: &mut Session<'_>,
     ) -> Result<()> {
-        let clock = Clock::of(searching, session);
+        let clock = Clock::from_trials(searching, session);
         progress.plan(self, searching, measured, &clock);
         let count = measured.len();
         // The rest is shared with the later set-ups, of which each also runs at maximum load.
@@ -195,13 +222,16 @@ impl BenchPlan {
         for round in [None, Some(2)] {
             for nth in 0..open.len() {
                 let known = known(session, &open[nth].overload);
-                let may_be_best =
-                    |one: &Measured| round.is_some() || may_be_best(one, known.as_ref(), fastest);
-                let (clock, left) = (Clock::of(searching, session), ends_at.saturating_sub(session.spent));
-                let (coarser, time) = share(&open[nth..], may_be_best, searching, &clock, left);
+                let clock = Clock::from_trials(searching, session);
+                let mut searches = Vec::new();
+                for one in &open[nth..] {
+                    let may_be_best = round.is_some() || may_be_best(one, known.as_ref(), fastest);
+                    searches.push(OpenSearch { overload: &one.overload, may_be_best });
+                }
+                let share = share(&searches, searching, &clock, ends_at.saturating_sub(session.spent));
                 let one = &mut open[nth];
-                let time = clock.for_trials(time, searching.trial);
-                let (Some(plan), Some(time)) = (searching.plan(&one.overload, coarser), time) else {
+                let time = clock.for_trials(share.time, searching.trial);
+                let (Some(plan), Some(time)) = (searching.plan(&one.overload, share.coarser), time) else {
                     if round.is_none() {
                         progress.leave_out(&one.setup, "some of its searches, to end in time");
                     }
@@ -221,14 +251,19 @@ impl BenchPlan {
             self.catch_up(&mut at_generator, ends_at, progress, session)?;
             // Methods between which the trials leave no decision are searched once more.
             let Some(known) = open.first().and_then(|first| known(session, &first.overload)) else { break };
-            let is_undecided = |ranked: &Ranked| {
-                let is_coarse = ranked.lossless.searched_to > Some(searching.precision.get());
-                ranked.below != Some(Certainty::Certain) && (is_coarse || !known.undecided().is_empty())
-            };
-            open.retain(|one| known.of(&one.setup.method).is_some_and(is_undecided));
+            open.retain(|one| {
+                let ranked = known.find(&one.setup.method);
+                ranked.is_some_and(|ranked| is_undecided(ranked, &known, searching.precision))
+            });
         }
         Ok(())
     }
+}
+
+/// Whether a finer search may change what is known of a method.
+fn is_undecided(ranked: &Ranked, ranking: &Ranking, precision: Ratio) -> bool {
+    let is_coarse = ranked.lossless.searched_to > Some(precision.get());
+    ranked.below != Some(Certainty::Certain) && (is_coarse || !ranking.undecided().is_empty())
 }
 
 impl BenchPlan {
@@ -263,13 +298,13 @@ impl BenchPlan {
         let Some(searching) = &self.searching else { return Ok(()) };
         let Some(mut claim) = named(first, session) else { return Ok(()) };
         for _ in 0..CONFIRMATION_TRIALS {
-            let clock = Clock::of(searching, session);
+            let clock = Clock::from_trials(searching, session);
             let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
             let (setup, load) = claim;
             let time = time.min(CONFIRMATION_LENGTH * self.duration);
             let Some(trial) = session.trial(&setup, load, time, Phase::Confirmation)? else { break };
             claim = match named(first, session) {
-                Some((named, lower)) if named.method == setup.method && is_as_high(lower, load) => break,
+                Some((named, lower)) if named.method == setup.method && is_tried(lower, load) => break,
                 // The rate at which it read frames is the better guess than the next load that a search tried.
                 Some((named, _)) if named.method == setup.method => {
                     match Pps::new(trial.read_pps() * NEXT_CONFIRMATION_LOAD) {
@@ -285,15 +320,10 @@ impl BenchPlan {
     }
 }
 
-/// Whether a method read every frame of a trial in time.
-fn is_sustained(trial: &TrialResult) -> bool {
-    trial.lost() == 0 && trial.buffered_frames(1) == 0
-}
-
-/// Whether a load is the one that was tried, but for rounding, or a higher one.
-fn is_as_high(load: Load, tried: Load) -> bool {
+/// Whether a load is the one that was tried, or a higher one.
+fn is_tried(load: Load, tried: Load) -> bool {
     match (load.pps(), tried.pps()) {
-        (Some(load), Some(tried)) => load >= tried * (1.0 - OFFERED_LOAD_ROUNDING),
+        (Some(load), Some(tried)) => is_as_high(load, tried),
         (load, tried) => load == tried,
     }
 }
@@ -303,7 +333,7 @@ fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
     let known = recommend(&session.trials, &session.searches)?;
     let (method, ranking) = known.method.as_ref().zip(known.headline())?;
     let setup = first.setups.iter().find(|setup| *method == setup.method)?;
-    let ranked = ranking.of(&setup.method)?;
+    let ranked = ranking.find(&setup.method)?;
     let load = match ranked.limited_by {
         Some(Limit::Generator) => Load::Maximum,
         _ => Load::Rate(Pps::new(ranked.lossless.lower_pps?).ok()?),
@@ -314,10 +344,10 @@ fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
 /// What the trials so far show about the set-up of a trial.
 fn known(session: &Session<'_>, trial: &TrialResult) -> Option<Ranking> {
     let profile = &trial.profile;
-    let is_its = |ranking: &Ranking| {
-        (&ranking.frame_size, &ranking.placement) == (&profile.frame_size, &profile.placement)
-    };
-    recommend(&session.trials, &session.searches)?.rankings.into_iter().find(is_its)
+    recommend(&session.trials, &session.searches)?
+        .rankings
+        .into_iter()
+        .find(|ranking| ranking.frame_size == profile.frame_size && ranking.placement == profile.placement)
 }
 
 /// Where the search of a method starts that read less at maximum load than the leading one sustains: at that load. If it loses
@@ -331,7 +361,7 @@ fn leading(known: Option<&Ranking>, plan: &SearchPlan) -> Option<Pps> {
 /// fastest. A method that collapses at maximum load can be better than it looks there: a coarse search shows it.
 fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
     let fastest = known.and_then(Ranking::leading_pps).unwrap_or(0.0).max(fastest);
-    let ranked = known.and_then(|known| known.of(&one.setup.method));
+    let ranked = known.and_then(|known| known.find(&one.setup.method));
     let is_worse = ranked.is_some_and(|ranked| ranked.below == Some(Certainty::Certain));
     !is_worse && one.pps().is_none_or(|pps| pps >= fastest * COARSE_SEARCH_FIRST)
 }

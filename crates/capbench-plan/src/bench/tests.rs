@@ -35,6 +35,23 @@ fn a_common_load_that_loses_is_lowered_until_all_hold_it() {
     assert_eq!(outcome.trials.last().unwrap().verdict, Verdict::Lossless);
 }
 
+/// The common loads of a bench, each once.
+fn common_loads(method: SimulatedMethod) -> Vec<f64> {
+    let mut laboratory = SimulatedLaboratory::new(1_000_000.0, vec![method]);
+    let outcome = bench_plan(&["recv"]).run(&mut laboratory, &mut Collected::default()).unwrap();
+    let mut rates: Vec<f64> = outcome.trials.iter().filter_map(|trial| trial.intended_pps).collect();
+    rates.dedup();
+    rates
+}
+
+#[test]
+fn the_common_load_is_lowered_four_times_and_not_below_a_thousand_packets_a_second() {
+    let lossy = SimulatedMethod::new("recv", 400_000.0).bursts_lost_above(1.0);
+    assert_eq!(common_loads(lossy).len(), 5);
+    // 0.7 of what it delivers are 910 packets/s.
+    assert_eq!(common_loads(SimulatedMethod::new("recv", 1300.0)), [1000.0]);
+}
+
 #[test]
 fn a_method_that_delivers_next_to_nothing_does_not_set_the_common_load() {
     let mut laboratory = SimulatedLaboratory::new(
@@ -64,8 +81,9 @@ fn every_visit_measures_every_method_at_every_load_in_another_order() {
     let outcome = visited.run(&mut path(), &mut Collected::default()).unwrap();
     assert_eq!(outcome.trials.len(), visited.trials());
     assert!(outcome.pairs.is_empty());
-    let of = |trial: &TrialResult| (trial.profile.frame_size.to_string(), trial.phase as u8);
-    let passes: Vec<Vec<_>> = outcome.trials.chunks(8).map(|pass| pass.iter().map(of).collect()).collect();
+    let size_and_phase = |trial: &TrialResult| (trial.profile.frame_size.to_string(), trial.phase as u8);
+    let passes: Vec<Vec<_>> =
+        outcome.trials.chunks(8).map(|pass| pass.iter().map(size_and_phase).collect()).collect();
     let sorted = |pass: &Vec<(String, u8)>| {
         let mut pass = pass.clone();
         pass.sort();

@@ -90,7 +90,7 @@ fn by_setup(
 ) -> BTreeMap<Setup, BTreeSet<String>> {
     let mut setups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for trial in run.trials {
-        let setup = Setup { load: None, capture: None, ..Setup::of(trial, None) }.across(across);
+        let setup = Setup { load: None, capture: None, ..Setup::from_trial(trial, None) }.across(across);
         setups.entry(setup).or_default().insert(of(trial));
     }
     setups
@@ -137,11 +137,11 @@ pub(super) fn is_disturbed(run: &RunFacts<'_>) -> bool {
 
 /// The time to verify a frame is measured before trials, and depends only on the CPU.
 fn speed(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Option<String> {
-    let of = |run: &RunFacts<'_>| {
+    let verify_ns = |run: &RunFacts<'_>| {
         let costs = run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
         median(costs)
     };
-    let (before, after) = (of(then)?, of(now)?);
+    let (before, after) = (verify_ns(then)?, verify_ns(now)?);
     let change = after / before - 1.0;
     (change.abs() > EQUAL_HOST_SPEED).then(|| {
         format!(

@@ -1,0 +1,150 @@
+//! Numbers that decide, in model, judge and plan outside the tables.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Expr, ImplItemConst, ItemConst, ItemMod, Lit, LitFloat, LitInt, Macro};
+
+use crate::files;
+
+/// Crates that decide.
+const CRATES: [&str; 3] = ["capbench-model", "capbench-judge", "capbench-plan"];
+
+/// The tables of numbers that decide.
+const TABLES: [&str; 2] = ["capbench-model/src/thresholds.rs", "capbench-judge/src/thresholds.rs"];
+
+/// Files whose numbers are those of a format: classic BPF, and histograms as HdrHistogram stores them.
+const FORMATS: [&str; 2] = ["capbench-model/src/filter/", "capbench-model/src/latency/delays/stored.rs"];
+
+/// Free besides powers of ten: a half, none, one, two, and factors of units: bits of an octet, octets of a kibibyte, seconds of a minute
+/// and an hour.
+const FREE: [f64; 8] = [0.0, 0.5, 1.0, 2.0, 8.0, 1024.0, 60.0, 3600.0];
+
+/// How the name of a constant ends that is a list of frame sizes.
+const FRAME_SIZES: &str = "FRAME_SIZES";
+
+/// Types of constants that decide, with any value.
+const NUMBERS: [&str; 14] = [
+    "f32", "f64", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "isize", "usize", "Duration",
+];
+
+/// Macros whose numbers are for those who change the program.
+const OF_DEVELOPERS: [&str; 5] = ["assert", "assert_eq", "debug_assert", "debug_assert_eq", "panic"];
+
+/// By `file:number` or `file:CONSTANT`, how often it is there.
+pub fn outside_the_tables() -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for name in CRATES {
+        for source in files::of_crate(name) {
+            let is_format = FORMATS.iter().any(|format| source.path.starts_with(format));
+            if is_format || TABLES.contains(&source.path.as_str()) {
+                continue;
+            }
+            let mut numbers = Numbers { path: source.path.clone(), found: BTreeMap::new() };
+            source.items.iter().for_each(|item| numbers.visit_item(item));
+            found.extend(numbers.found);
+        }
+    }
+    found
+}
+
+struct Numbers {
+    path: String,
+    found: BTreeMap<String, usize>,
+}
+
+impl Numbers {
+    fn note(&mut self, what: &str) {
+        *self.found.entry(format!("{}:{what}", self.path)).or_default() += 1;
+    }
+
+    fn note_number(&mut self, literal: &str) {
+        let integer = syn::parse_str::<LitInt>(literal).ok().map(|number| number.base10_digits().to_string());
+        let float = syn::parse_str::<LitFloat>(literal).ok().map(|number| number.base10_digits().to_string());
+        let Some(digits) = integer.or(float) else { return };
+        if digits.parse::<f64>().is_ok_and(|value| !is_free(value)) {
+            self.note(&digits);
+        }
+    }
+
+    /// Numbers in the arguments of a macro, which are not parsed.
+    fn note_tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.note_tokens(group.stream()),
+                TokenTree::Literal(literal) => self.note_number(&literal.to_string()),
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+
+    /// A constant with a number: by its name if its type is one of numbers, else by the numbers in it.
+    fn note_constant(&mut self, name: &str, kind: &syn::Type, value: &Expr) {
+        if name.ends_with(FRAME_SIZES) {
+            return;
+        }
+        let syn::Type::Path(path) = kind else { return self.visit_expr(value) };
+        let is_number =
+            path.path.segments.last().is_some_and(|kind| NUMBERS.iter().any(|known| kind.ident == known));
+        let mut has = HasNumber(false);
+        has.visit_expr(value);
+        match is_number && has.0 {
+            true => self.note(name),
+            false => self.visit_expr(value),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Numbers {
+    fn visit_lit(&mut self, literal: &'ast Lit) {
+        match literal {
+            Lit::Int(number) => self.note_number(&number.to_string()),
+            Lit::Float(number) => self.note_number(&number.to_string()),
+            _ => {}
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        let name = call.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        if !OF_DEVELOPERS.contains(&name.as_str()) {
+            self.note_tokens(call.tokens.clone());
+        }
+    }
+
+    fn visit_item_const(&mut self, item: &'ast ItemConst) {
+        self.note_constant(&item.ident.to_string(), &item.ty, &item.expr);
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast ImplItemConst) {
+        self.note_constant(&item.ident.to_string(), &item.ty, &item.expr);
+    }
+
+    /// The length of an array decides nothing.
+    fn visit_type(&mut self, _: &'ast syn::Type) {}
+
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        if !files::is_cfg_of_tests_in(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+}
+
+struct HasNumber(bool);
+
+impl<'ast> Visit<'ast> for HasNumber {
+    fn visit_lit(&mut self, literal: &'ast Lit) {
+        self.0 |= matches!(literal, Lit::Int(_) | Lit::Float(_));
+    }
+}
+
+fn is_free(value: f64) -> bool {
+    let is_power_of_ten = || {
+        let exponent = value.log10().round();
+        // Both are the nearest float to the same decimal number.
+        format!("1e{exponent}").parse::<f64>().is_ok_and(|power| power == value)
+    };
+    FREE.contains(&value) || value > 0.0 && is_power_of_ten()
+}
