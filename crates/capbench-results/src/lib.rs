@@ -2,7 +2,8 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `results` | all data that a run saves, and the directory that it is saved in |
+//! | `results` | all data that a run saves |
+//! | `run_directory` | the directory that it is saved in |
 //! | [`read`] | the only reader of saved results, complete or not |
 //! | [`segments`] | the segments of a soak since its results were saved |
 //! | [`column`] | a column of a table as data |
@@ -24,9 +25,12 @@ mod error;
 pub mod for_tests;
 pub mod read;
 mod results;
+mod run_directory;
 pub mod segments;
 pub mod tidy;
 pub mod trial_columns;
 
 pub use error::{Result, ResultsError};
-pub use results::{Finding, Kind, Results, RunDirectory, SCHEMA_VERSION, trials_csv};
+pub use results::{Finding, Kind, Results, SCHEMA_VERSION};
+pub use run_directory::RunDirectory;
+pub use trial_columns::trials_csv;

@@ -1,5 +1,8 @@
 //! The columns of a trial: `trials.csv`, tidy rows, the table of trials in reports, and Parquet files have them from here.
 
+use std::io;
+
+use capbench_model::csv_text::CsvText;
 use capbench_model::latency::Delays;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::places::{self, Place};
@@ -135,11 +138,84 @@ fn lost_at(trial: &TrialResult, place: Place) -> Option<u64> {
     trial.ledger.iter().find(|entry| entry.place == place)?.count
 }
 
+/// The table of trials: one row per trial, names as in `results.json`, units in the names, unknown values empty.
+///
+/// # Errors
+/// Only when memory is exhausted.
+pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
+    let columns = columns();
+    let mut names = Vec::new();
+    for column in &columns {
+        names.push(column.name.to_string());
+    }
+    names.extend(place_names());
+    let mut table = CsvText::new(names)?;
+    for trial in trials {
+        let mut fields = Vec::new();
+        for column in &columns {
+            fields.push(column.csv_field(trial));
+        }
+        for count in lost_by_place(trial) {
+            fields.push(match count {
+                Some(count) => count.to_string(),
+                None => String::new(),
+            });
+        }
+        table.row(fields)?;
+    }
+    Ok(table.into_octets()?)
+}
+
 /// The name of a value in results files.
 pub fn key<T: serde::Serialize>(value: T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(text)) => text,
         Ok(other) => other.to_string(),
         Err(error) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase};
+
+    use super::*;
+
+    fn trial() -> TrialResult {
+        measured(1000, 1000, 700, 300).result(
+            1,
+            Phase::BestEffort,
+            &profile("packet-v3"),
+            Load::Maximum,
+            Duration::from_secs(1),
+        )
+    }
+
+    #[test]
+    fn rows_have_a_field_for_every_column_and_unknown_is_empty() {
+        let text = String::from_utf8(trials_csv(&[trial()]).unwrap()).unwrap();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(lines[0].len(), lines[1].len());
+        let value = |name: &str| lines[1][lines[0].iter().position(|&head| head == name).unwrap()];
+        assert_eq!((value("delivered"), value("lost_ring"), value("unexplained")), ("700", "300", "0"));
+        assert_eq!((value("lost_stack"), value("intended_pps")), ("", ""));
+        assert_eq!(places::ALL.len(), trial().ledger.len());
+    }
+
+    #[test]
+    fn a_trial_survives_json() {
+        let text = serde_json::to_string(&trial()).unwrap();
+        assert_eq!(serde_json::from_str::<TrialResult>(&text).unwrap(), trial());
+        for key in [
+            "\"method\":\"packet-v3\"",
+            "\"frame_size\":64",
+            "\"verdict\":\"lossy\"",
+            "\"placement\":\"same\"",
+        ] {
+            assert!(text.contains(key), "{key} in {text}");
+        }
     }
 }

@@ -37,7 +37,7 @@ fn bench_charts(results: &Results) -> Vec<Chart> {
 
 fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
     let groups = grouped(trials.iter().copied(), |trial| {
-        (Scene::from_trial(trial), trial.phase, intended_load(trial))
+        (Scene::from_trial(trial), trial.phase, IntendedLoad::from_trial(trial))
     });
     let mut charts = Vec::new();
     for ((scene, phase, _), trials) in groups {
@@ -52,9 +52,17 @@ fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
     charts
 }
 
-/// The intended load: a rate, or a shape.
-fn intended_load(trial: &TrialResult) -> (Option<u64>, Option<LoadShape>) {
-    (trial.intended_pps.map(f64::to_bits), trial.load)
+/// The intended load: a rate, or a shape; neither at maximum load.
+#[derive(Clone, Copy, PartialEq)]
+struct IntendedLoad {
+    pps: Option<f64>,
+    shape: Option<LoadShape>,
+}
+
+impl IntendedLoad {
+    fn from_trial(trial: &TrialResult) -> Self {
+        Self { pps: trial.intended_pps, shape: trial.load }
+    }
 }
 
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
@@ -71,7 +79,7 @@ fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
             charts.push(bars(&id, title, "Frame size (bytes), load", by_name));
             continue;
         }
-        for (_, trials) in grouped(trials, |trial| intended_load(trial)) {
+        for (_, trials) in grouped(trials, |trial| IntendedLoad::from_trial(trial)) {
             let title = format!("Delivered and lost at {}: {method}, {place}", load(trials[0]));
             let by_name = grouped(trials, |trial| trial.profile.frame_size.to_string());
             charts.push(bars(&id, title, "Frame size (bytes)", by_name));
@@ -83,10 +91,10 @@ fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
 /// Whether each frame size has one load, and not all the same, as with the line rate of a link: that is one chart, not one for
 /// each size.
 fn load_follows_size(trials: &[&TrialResult]) -> bool {
-    let mut loads_by_size: Vec<(&SizeLabel, (Option<u64>, Option<LoadShape>))> = Vec::new();
+    let mut loads_by_size: Vec<(&SizeLabel, IntendedLoad)> = Vec::new();
     for trial in trials {
         let size = &trial.profile.frame_size;
-        let load = intended_load(trial);
+        let load = IntendedLoad::from_trial(trial);
         match loads_by_size.iter().find(|(known, _)| *known == size) {
             Some((_, known)) if *known != load => return false,
             Some(_) => {}

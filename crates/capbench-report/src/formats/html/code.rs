@@ -9,7 +9,7 @@ pub(super) const BRIEF: usize = 32;
 pub(super) fn with_code(text: &str) -> Value {
     let parts: Vec<&str> = text.split('`').collect();
     // A single backtick is text.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return Value::from(text);
     }
     let mut html = String::new();
