@@ -1,4 +1,5 @@
-//! Facts about the longest bursts without loss, by ring size, and what limits their growth.
+//! The longest bursts without loss of a method over the axis, whether they grow with the ring, and which resource is full if they
+//! do not, by the searches for bursts at each point.
 
 use crate::thresholds::BUFFER_FOLLOWS_RING;
 use capbench_model::ledger::LostAt;

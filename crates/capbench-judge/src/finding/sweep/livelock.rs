@@ -1,4 +1,4 @@
-//! The fact that more load delivers fewer packets.
+//! Whether more load delivers fewer packets, by the rates that a method delivers at rising loads.
 
 use crate::thresholds::FALLING_RATE;
 use serde::{Deserialize, Serialize};

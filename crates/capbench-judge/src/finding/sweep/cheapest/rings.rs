@@ -20,7 +20,7 @@ pub(super) fn cheapest_ring(costs: &Costs<'_, '_>) -> Option<Found> {
     let proof = proof(costs, &candidates, first);
     let alike = candidates
         .iter()
-        .filter(|other| other.ns_per_packet - first.ns_per_packet <= EQUAL_SWEEP_COSTS * other.ns_per_packet);
+        .filter(|pair| pair.ns_per_packet - first.ns_per_packet <= EQUAL_SWEEP_COSTS * pair.ns_per_packet);
     let smallest = alike.min_by_key(|candidate| candidate.reading.point);
     let fact = CheapestRing {
         scene: costs.placement_and_load(),
@@ -47,10 +47,10 @@ fn proof<'r>(costs: &Costs<'_, 'r>, candidates: &[Candidate<'r>], first: &Candid
     let mut not_distinguished = Vec::new();
     for &series in costs.scene.iter().filter(|series| !ptr::eq(**series, first.series)) {
         let best_of_series = candidates.iter().find(|candidate| ptr::eq(candidate.series, series));
-        let Some(other) = best_of_series else { continue };
-        match costs.cheaper(first, other) {
+        let Some(compared) = best_of_series else { continue };
+        match costs.cheaper(first, compared) {
             Some(found) => evidence = Some(evidence.map_or(found, |known| known.weaker(found))),
-            None => not_distinguished.push(other.series.method.clone()),
+            None => not_distinguished.push(series.method.clone()),
         }
     }
     let evidence = evidence.filter(|_| not_distinguished.is_empty());
