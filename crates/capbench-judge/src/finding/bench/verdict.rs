@@ -274,3 +274,24 @@ fn is_paused(method: &SavedMethod, paused: &[Paused<'_>]) -> bool {
 pub(super) fn is_unknown(ranked: &Ranked) -> bool {
     ranked.lossless.status == SustainedStatus::Unknown
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_limit_if_it_is_known_to_a_quarter() {
+        for (precision, is_limit) in [(0.24, true), (0.26, false)] {
+            let sustained = Sustained {
+                status: SustainedStatus::Between,
+                lower_pps: Some(1e6),
+                upper_pps: Some(1e6 / (1.0 - precision)),
+                at_most_pps: None,
+                precision: Some(precision),
+                searched_to: None,
+                trials: Vec::new(),
+            };
+            assert_eq!(matches!(highest(&sustained), SustainedRate::Limit { .. }), is_limit, "{precision}");
+        }
+    }
+}
