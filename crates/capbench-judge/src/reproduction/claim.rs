@@ -1,5 +1,5 @@
-//! Claims of publications, as their files define them: each has a rule, the trials that the rule compares, and texts for each case
-//! that the rule can find. This file selects the measurements and asks the rule.
+//! Claims of publications, as their files define them: each has a rule, the trials that the rule compares, and texts for each
+//! case that the rule can find. This file selects the measurements and asks the rule.
 //!
 //! | file | the rule |
 //! |---|---|
