@@ -15,6 +15,7 @@ use capbench_judge::comparison::sampled::{CommonLoads, MeasuredFigure, SampledTr
 use capbench_judge::comparison::setup::goal_words;
 use capbench_judge::comparison::{Measure, Setup};
 use capbench_model::saved::Saved;
+use capbench_results::column::Values;
 
 use self::sampled::{sampled, setup};
 use crate::error::{DatasetError, Result};
@@ -87,8 +88,11 @@ fn usable() -> impl Iterator<Item = &'static str> {
     const OTHERS: [&str; 8] =
         ["run_id", "kept", "command", "phase", "host_id", "clock_class", "verdict", "invalid_because"];
     let columns = trials::columns();
-    let names: Vec<_> =
-        columns.iter().filter(|column| column.of.kind() == "string").map(|column| column.name).collect();
+    let names: Vec<_> = columns
+        .iter()
+        .filter(|column| matches!(column.values, Values::Text(_)))
+        .map(|column| column.name)
+        .collect();
     names.into_iter().filter(|name| !OTHERS.contains(name))
 }
 

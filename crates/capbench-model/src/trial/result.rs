@@ -155,7 +155,7 @@ pub struct CpuAccount {
 }
 
 /// One trial as stored: counts first, then ratios computed from them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialResult {
     /// Running number within its run, from 1.
     pub number: u32,
