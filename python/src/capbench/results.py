@@ -5238,7 +5238,7 @@ class SoakRecord(TypedDict):
 
 
 class TrialResult(TypedDict):
-    """One trial as stored: counts first, then ratios computed from them."""
+    """One trial as stored: counts first, then ratios computed from them. The default is one of which nothing is known yet."""
 
     capture: NotRequired[CaptureFacts]
     """What captured the frames; absent on a simulated path."""
