@@ -1,6 +1,7 @@
 //! Capture programs of others in trials: those that capbench knows, for real, and small scripts that do everything wrong.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -62,6 +63,12 @@ fn defined(text: &str) -> Programs {
     Programs::with_file(Some(&file)).unwrap()
 }
 
+/// The turn of a test: it would take programs of another one that runs for some that its own left. `None` where the test cannot run.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    privileges().map(|()| TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// Directories of trials of this process that are still there.
 fn left_directories() -> Vec<PathBuf> {
     let prefix = format!("capbench-{}-", std::process::id());
@@ -108,8 +115,8 @@ fn assert_nothing_left() {
 }
 
 #[test]
-fn root_alone_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
-    let Some(()) = privileges() else { return };
+fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
+    let Some(_turn) = turn() else { return };
     let mut laboratory = laboratory(Programs::default());
     for (name, captured) in
         [("tcpdump", "captured"), ("dumpcap", "captured"), ("netsniff-ng", "passed filter")]
@@ -142,8 +149,8 @@ fn root_alone_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
 }
 
 #[test]
-fn root_alone_counts_without_a_file_are_taken_on_trust() {
-    let Some(()) = privileges() else { return };
+fn root_counts_without_a_file_are_taken_on_trust() {
+    let Some(_turn) = turn() else { return };
     let _ = program("tracestats");
     let mut laboratory = laboratory(Programs::default());
     for name in ["tracestats-ring", "tracestats-int"] {
@@ -160,7 +167,7 @@ fn root_alone_counts_without_a_file_are_taken_on_trust() {
 
 #[test]
 fn root_cut_frames_are_verified_as_cut() {
-    let Some(()) = privileges() else { return };
+    let Some(_turn) = turn() else { return };
     let mut laboratory = laboratory(Programs::default());
     for method in ["cmd:tcpdump", "cmd:netsniff-ng"] {
         let mut setup = Setup { method: method.parse().unwrap(), ..setup(method) };
@@ -187,8 +194,8 @@ struct Mistake<'t> {
 }
 
 #[test]
-fn root_alone_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
-    let Some(()) = privileges() else { return };
+fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
+    let Some(_turn) = turn() else { return };
     let counts = "counts = { captured = '(\\d+) captured' }";
     let ready = format!("ready = 'ready'\n{counts}");
     let hasty = format!("ready = 'ready'\npatience = '1s'\n{counts}");
@@ -267,8 +274,8 @@ fn root_alone_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_me
 }
 
 #[test]
-fn root_alone_a_program_that_is_not_installed_is_left_out_with_the_reason() {
-    let Some(()) = privileges() else { return };
+fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
+    let Some(_turn) = turn() else { return };
     let text = "[programs.none]\ncommand = ['no-such-program', '{file}']\n[programs.path]\ncommand = ['/no/such', '{file}']\n\
                 [programs.text]\ncommand = ['/proc/version', '{file}']";
     let mut laboratory = laboratory(defined(text));
@@ -293,8 +300,8 @@ struct Doubtful<'t> {
 }
 
 #[test]
-fn root_alone_what_a_program_says_is_set_against_what_its_file_has() {
-    let Some(()) = privileges() else { return };
+fn root_what_a_program_says_is_set_against_what_its_file_has() {
+    let Some(_turn) = turn() else { return };
     let _ = program("tcpdump");
     let tcpdump = "trap : INT; tcpdump -n -Z root -i \"$1\" -w {file}";
     let counts = "ready = 'listening on'\nholds = '1s'\ncounts = { captured = '(\\d+) packets captured' }";
@@ -345,8 +352,8 @@ fn root_alone_what_a_program_says_is_set_against_what_its_file_has() {
 }
 
 #[test]
-fn root_alone_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
-    let Some(()) = privileges() else { return };
+fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
+    let Some(_turn) = turn() else { return };
     let _ = program("tcpdump");
     let script = format!(
         "trap 'exit 0' INT; tcpdump -n -Z root -i \"$1\" -c 100 --immediate-mode -w {{file}}; {WAIT}"

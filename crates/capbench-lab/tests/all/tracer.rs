@@ -107,7 +107,7 @@ fn entry(trial: &TrialResult, place: Lost) -> &Entry {
 }
 
 #[test]
-fn root_alone_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
+fn root_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
     let Some(()) = privileges() else { return };
     let (watched, other) = (Place::with_pair(), Place::with_pair());
     let tracer = Tracer::start(&[scope(&watched, "left"), scope(&watched, "right")]).unwrap();
@@ -217,7 +217,7 @@ fn root_alone_tc_consumes_frames_behind_a_method_and_no_drop_is_traced_for_them(
 
 /// Whether that is so on this host, its own measurement says.
 #[test]
-fn root_alone_drops_are_not_traced_where_every_frame_is_one_and_that_costs_too_much() {
+fn root_drops_are_not_traced_where_every_frame_is_one_and_that_costs_too_much() {
     let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let tracer = Tracer::start(&[scope(&place, "left"), scope(&place, "right")]).unwrap();
@@ -247,7 +247,7 @@ fn root_alone_drops_are_not_traced_where_every_frame_is_one_and_that_costs_too_m
 }
 
 #[test]
-fn root_alone_softirqs_are_not_timed_after_a_trial_in_which_that_cost_too_much() {
+fn root_softirqs_are_not_timed_after_a_trial_in_which_that_cost_too_much() {
     let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let tracer = Tracer::start(&[scope(&place, "left"), scope(&place, "right")]).unwrap();
@@ -336,7 +336,7 @@ fn root_alone_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
 }
 
 #[test]
-fn root_alone_without_the_tracer_or_the_kernels_types_places_are_unknown_and_it_is_said_why() {
+fn root_without_the_tracer_or_the_kernels_types_places_are_unknown_and_it_is_said_why() {
     let Some(()) = privileges() else { return };
     let without_types = || untraced(pair()).with_tracer_on(Path::new("/no/such/btf"));
     for (laboratory, why) in [
@@ -361,7 +361,7 @@ fn a_kernel_that_does_not_describe_its_types_is_told_so() {
 }
 
 #[test]
-fn root_alone_without_privilege_there_is_no_tracer() {
+fn root_without_privilege_there_is_no_tracer() {
     let Some(()) = privileges() else { return };
     // A thread in a user namespace of its own would have to be a process of its own: the program is one.
     let own = std::env::current_exe().unwrap();

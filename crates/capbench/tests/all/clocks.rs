@@ -272,7 +272,7 @@ fn phases(frames: &[(f64, String)]) -> Vec<(f64, f64)> {
 const HEAD_START: f64 = 0.06;
 
 #[test]
-fn root_alone_the_management_interface_of_the_receivers_host_is_silent_while_frames_are_sent() {
+fn root_the_management_interface_of_the_receivers_host_is_silent_while_frames_are_sent() {
     let Some(()) = privileges() else { return };
     // The agent that ssh starts is the receiver's. Or it is the generator's, and the controller is on the receiver's host.
     std::thread::scope(|scope| {

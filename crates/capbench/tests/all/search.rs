@@ -145,7 +145,9 @@ fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
         }
     }
     let one_line = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line.contains("of 2 searches"), "{}", ended.out);
+    // On a busy host a search may sustain no load at all: then there are no two bounds of a method.
+    let is_bounded = searches.iter().all(|search| !search["goals"][0]["lower"].is_null());
+    assert!(one_line.contains("of 2 searches") || !is_bounded, "{}", ended.out);
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Saved")));
 }
 

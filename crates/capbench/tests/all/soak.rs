@@ -45,7 +45,7 @@ fn root_a_soak_says_a_line_per_interval_and_accounts_for_every_frame() {
 }
 
 #[test]
-fn root_alone_loss_above_the_limit_ends_with_3_and_has_its_time() {
+fn root_loss_above_the_limit_ends_with_3_and_has_its_time() {
     let Some(scratch) = scratch_of_root() else { return };
     // At most 1000 frames/s of 20,000.
     let slow =

@@ -97,11 +97,21 @@ fn root_an_af_xdp_reader_that_was_away_is_named() {
     let report = count.end().success().out;
     assert_eq!(told, number_before(&report, "packets dropped by kernel"), "{report}");
     assert!(told > 0 && said.contains(&format!("({told} in ")), "{told}: {said}");
+    // On a busy host the reader that goes on is kept from its CPU, too.
+    let is_short_of_cpu =
+        said.contains("% of the time for a CPU") && said.contains("let it run before the others");
     assert!(
-        said.contains("fill ring was empty") || said.contains("for longer than its buffer lasts"),
+        said.contains("fill ring was empty")
+            || said.contains("for longer than its buffer lasts")
+            || is_short_of_cpu,
         "{said}"
     );
-    assert!(said.contains("give buffers back sooner") || said.contains("a longer receive ring"), "{said}");
+    assert!(
+        said.contains("give buffers back sooner")
+            || said.contains("a longer receive ring")
+            || is_short_of_cpu,
+        "{said}"
+    );
 }
 
 #[test]

@@ -35,8 +35,8 @@ struct Reader {
 }
 
 #[test]
-fn root_alone_frames_that_a_program_has_not_read_are_counted_in_its_sockets_and_rings() {
-    let Some(()) = privileges() else { return };
+fn root_frames_that_a_program_has_not_read_are_counted_in_its_sockets_and_rings() {
+    let Some(_turn) = turn() else { return };
     let folder = Scratch::new();
     // Together fewer than the kernel's backlog holds. Those to the slow one are more than its socket has room for.
     let readers = [
