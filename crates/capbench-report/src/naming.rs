@@ -1,8 +1,9 @@
 //! Names of set-ups, loads and trials in sentences and tables.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
+use capbench_judge::recommendation::{Ranking, Recommendation};
 use capbench_judge::search::SearchOutcome;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
@@ -159,9 +160,7 @@ pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
 
 /// Which method to use: saved with a bench. For a bench of an earlier version it is computed from its trials.
 pub fn recommendation(results: &Results) -> Option<Recommendation> {
-    let of_trials = || recommend(&results.trials, &results.searches);
-    let is_bench = results.kind() == Kind::Bench;
-    results.recommended.clone().or_else(|| is_bench.then(of_trials).flatten())
+    results.whole_run().recommendation().map(Cow::into_owned)
 }
 
 /// The publication whose experiment a trial belongs to.

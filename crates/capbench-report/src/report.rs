@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use capbench_judge::comparison::Comparison;
-use capbench_judge::finding::Finding as Fact;
-use capbench_judge::finding::comparison;
+use capbench_judge::finding::{Found, Subject, comparison, whole_run};
 use capbench_judge::search::End;
-use capbench_results::{Finding, Results};
+use capbench_results::Results;
 
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
@@ -30,14 +29,11 @@ fn nothing() -> Sentence {
 /// The report of a run.
 pub fn report(run: &Run) -> Report {
     let results = &run.results;
-    let mut answers = sentences::answers(results).into_iter();
-    let verdict = answers.next().unwrap_or_else(nothing);
-    let found = sentences::find(results).into_iter();
-    // The section of a publication shows the answers to its claims.
-    let is_claim = |finding: &Finding| {
-        let scene = finding.scene.as_deref();
-        results.reproductions.iter().any(|reproduction| scene == Some(&reproduction.key))
-    };
+    let run_of_results = results.whole_run();
+    let mut answers = whole_run::answers(&run_of_results).into_iter();
+    let first = answers.next();
+    let subject_of_verdict = first.as_ref().and_then(|first| first.subject.clone());
+    let verdict = first.map_or_else(nothing, sentences::answer);
     let mut sections = together(sections::sections(results), tables::sections(results));
     let mut picture = sections::ranking::charts(results);
     if picture.is_empty() {
@@ -49,13 +45,17 @@ pub fn report(run: &Run) -> Report {
         }
         sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     }
-    let mut findings: Vec<Sentence> = answers.collect();
+    let mut findings: Vec<Sentence> = answers.map(sentences::answer).collect();
     let mut details = Vec::new();
-    for finding in found.filter(|finding| !is_claim(finding)) {
-        if finding.fact.as_ref().is_some_and(Fact::is_detail) {
+    for found in whole_run::find(&run_of_results) {
+        // The section of a publication shows the answers to its claims.
+        if matches!(found.subject, Some(Subject::Publication { .. })) {
+            continue;
+        }
+        if found.fact.is_detail() {
             details.push(findings.len());
         }
-        findings.push(said(finding, &verdict.text));
+        findings.push(with_subject(&found, subject_of_verdict.as_ref()));
     }
     let mut report = Report {
         title: format!("capbench {}", results.command_word().unwrap_or(results.kind().command())),
@@ -160,14 +160,15 @@ fn subtitle(run: &Run) -> String {
     )
 }
 
-/// A finding with its scene, unless the verdict begins with that.
-fn said(finding: Finding, verdict: &str) -> Sentence {
-    let is_said = |scene: &String| verdict.starts_with(&format!("With {scene}: "));
-    let text = match finding.scene.filter(|scene| !is_said(scene)) {
-        Some(scene) => format!("{scene}: {}", finding.text),
-        None => finding.text,
+/// A fact in words, with what it concerns, unless the verdict concerns the same.
+fn with_subject(found: &Found, subject_of_verdict: Option<&Subject>) -> Sentence {
+    let Sentence { text, trials } = sentences::in_words(found);
+    let subject = found.subject.as_ref().filter(|subject| Some(*subject) != subject_of_verdict);
+    let text = match subject.and_then(sentences::subject_words) {
+        Some(subject) => format!("{subject}: {text}"),
+        None => text,
     };
-    Sentence { text, trials: finding.trials }
+    Sentence { text, trials }
 }
 
 /// Prefixes of section names in reading order: the run's question, where frames went, CPU cost, latency. Other sections follow.

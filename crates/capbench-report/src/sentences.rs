@@ -28,59 +28,34 @@ pub(crate) mod sweep;
 mod trials;
 mod unfinished;
 
-use capbench_judge::finding::{self, Finding as Fact, Found};
+use capbench_judge::finding::whole_run;
+use capbench_judge::finding::{Finding as Fact, Found, OddFrames, Subject};
 use capbench_model::figures::percent;
-use capbench_results::Kind;
 use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
 pub use rfc2544::{not_measured, not_tested_words};
 
-/// All findings of a run, as they are saved: the most important first.
+/// What a run shows besides its answers, as it is saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {
-    if results.kind() == Kind::Reproduce {
-        return reproduction::find(results);
-    }
-    let searched = judged(finding::search::find(&results.searches));
-    let settings = finding::queues::find(&results.environment);
-    if results.kind() == Kind::Bench {
-        // Its searches only serve the recommendation.
-        let mut found = trials::find(&results.trials, settings);
-        found.extend(searched);
-        return found;
-    }
-    let mut found = searched;
-    found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
-    found.extend(match &results.soak {
-        Some(record) => {
-            let mut found = judged(finding::soak::find(record));
-            found.extend(judged(settings));
-            found
-        }
-        None => trials::find(&results.trials, settings),
-    });
-    found
+    whole_run::find(&results.whole_run()).into_iter().map(saved).collect()
 }
 
 /// The verdict of a run in one sentence, then the facts that matter most.
 pub fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = match results.kind() {
-        Kind::Bench => bench::answers(results),
-        Kind::Search => search::answers(results),
-        Kind::Sweep => sweep::answers(results),
-        Kind::Rfc2544 => rfc2544::answers(results),
-        Kind::Soak => soak::answers(results),
-        Kind::Reproduce => reproduction::answers(results),
-    };
-    // A requested comparison comes first.
-    if let Some(compared) = finding::comparison::of_methods(&results.comparisons) {
-        sentences.insert(0, answer(compared));
-    }
-    if sentences.is_empty() {
-        sentences.push(answer(finding::unfinished::unfinished(&results.trials)));
-    }
-    sentences
+    whole_run::answers(&results.whole_run()).into_iter().map(answer).collect()
+}
+
+/// Adds to results what they show: answers, findings and caveats, each a fact with its sentence.
+pub fn conclude(results: &mut Results) {
+    let run = results.whole_run();
+    let answers = whole_run::answers(&run).into_iter().map(saved).collect();
+    let findings = whole_run::find(&run).into_iter().map(saved).collect();
+    let caveats = whole_run::caveats(&run).into_iter().map(saved).collect();
+    results.answers = answers;
+    results.findings = findings;
+    results.caveats = caveats;
 }
 
 /// A sentence with its trials, each once.
@@ -95,21 +70,22 @@ pub(crate) fn sorted(mut trials: Trials) -> Trials {
     trials
 }
 
-/// The first of several statements with their trials, and how many more are in the table; `None` without statements.
-fn first_of(all: &[(String, Trials)], most: usize) -> Option<Sentence> {
+/// The first of several statements with their trials, and how many more are in the table.
+fn first_of(all: &[(String, Trials)], most: usize) -> Sentence {
     let words: Vec<&str> = all.iter().take(most).map(|(words, _)| words.as_str()).collect();
     let rest = match all.len().saturating_sub(most) {
         0 => String::new(),
         more => format!("; {more} more in the table"),
     };
     let trials = all.iter().take(most).flat_map(|(_, trials)| trials.clone());
-    (!all.is_empty()).then(|| sentence(format!("{}{rest}.", words.join("; ")), trials))
+    sentence(format!("{}{rest}.", words.join("; ")), trials)
 }
 
 /// Frames that arrived and are not delivered ones, or not in order.
-fn odd_frames([foreign, duplicate, reordered, short, damaged]: [u64; 5]) -> String {
+fn odd_frames(OddFrames { foreign, duplicates, reordered, truncated, corrupt }: &OddFrames) -> String {
     format!(
-        "{foreign} foreign, {duplicate} duplicate, {reordered} reordered, {short} cut short and {damaged} damaged frames arrived."
+        "{foreign} foreign, {duplicates} duplicate, {reordered} reordered, {truncated} cut short and {corrupt} damaged frames \
+         arrived."
     )
 }
 
@@ -119,29 +95,42 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Facts with their words, as they are saved.
-fn judged(found: Vec<Found>) -> Vec<Finding> {
-    found.into_iter().map(said).collect()
-}
-
 /// A fact with its words, as it is saved.
-fn said(found: Found) -> Finding {
-    let Found { scene, fact, trials } = found;
-    let scene = scene.map(|scene| format!("{}-byte frames, placement {}", scene.frame_size, scene.placement));
-    Finding { scene, text: words(&fact), fact: Some(fact), trials }
+fn saved(found: Found) -> Finding {
+    let Sentence { text, trials } = in_words(&found);
+    let scene = found.subject.as_ref().and_then(subject_words);
+    Finding { scene, subject: found.subject, text, fact: Some(found.fact), trials }
 }
 
-/// A fact in words, with its trials.
+/// A fact in words, with its trials in order.
 pub(crate) fn answer(found: Found) -> Sentence {
-    sentence(words(&found.fact), found.trials)
+    let Sentence { text, trials } = in_words(&found);
+    sentence(text, trials)
 }
 
-/// The sentence of a fact.
-fn words(fact: &Fact) -> String {
-    match fact {
+/// What a fact concerns, in words; `None` for a sweep without a constant placement or load.
+pub(crate) fn subject_words(subject: &Subject) -> Option<String> {
+    match subject {
+        Subject::Frames { frame_size, placement } => {
+            Some(format!("{frame_size}-byte frames, placement {placement}"))
+        }
+        Subject::Series(scene) => scene.words(),
+        Subject::Publication { key } => Some(key.clone()),
+    }
+}
+
+/// The sentence of a fact, with its trials. Of a long list only the first entries are named, with their trials.
+pub(crate) fn in_words(found: &Found) -> Sentence {
+    let trials = found.trials.clone();
+    let text = match &found.fact {
+        Fact::SweepAnswer(fact) => return sweep::answer(fact, trials),
+        Fact::SearchAnswer(fact) => return search::answer(fact),
+        Fact::Rfc2544Answer(fact) => return rfc2544::answer(fact),
+        Fact::ReproductionAnswer(fact) => return reproduction::answer(fact, trials),
         Fact::LossPattern(fact) => trials::loss::words(fact),
         Fact::Sweep(fact) => sweep::words(fact),
         Fact::Search(fact) => search::words(fact),
+        Fact::SoakAnswer(fact) => soak::answer_words(fact),
         Fact::Soak(fact) => soak::words(fact),
         Fact::Reproduction(fact) => reproduction::words(fact),
         Fact::Trials(fact) => trials::words(fact),
@@ -150,7 +139,8 @@ fn words(fact: &Fact) -> String {
         Fact::Comparison(fact) => comparison::words(fact),
         Fact::Unfinished(fact) => unfinished::words(fact),
         Fact::Caveat(fact) => caveats::words(fact),
-    }
+    };
+    Sentence { text, trials }
 }
 
 fn time(ns: f64) -> String {

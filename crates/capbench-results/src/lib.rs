@@ -25,5 +25,6 @@ pub mod segments;
 pub mod tidy;
 pub mod trial_columns;
 
+pub use capbench_judge::run::Kind;
 pub use error::{Result, ResultsError};
-pub use results::{Finding, Kind, Results, RunDirectory, SCHEMA_VERSION, trials_csv};
+pub use results::{Finding, Results, RunDirectory, SCHEMA_VERSION, trials_csv};

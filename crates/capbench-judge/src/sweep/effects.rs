@@ -1,30 +1,236 @@
-//! Tests for two effects that Dain published in 2004 and that nobody explained: more work per packet leads to more packets, and
-//! a ring captures less than a socket's queue once packets are lost. Every method at every load gets an answer. If an effect is
-//! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
+//! Two effects that Dain published in 2004 and that nobody explained: more work per packet leads to more packets, and a ring
+//! captures less than a socket's queue once packets are lost. Every method at every load gets an answer. If an effect is not
+//! seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
 //! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
+//!
+//! | file | what |
+//! |---|---|
+//! | this one | the answers as facts, and their words, which answers to claims of publications store |
+//! | `decide` | which answer the trials give |
 
-use crate::thresholds::EQUAL_EFFECT_RATES;
+mod decide;
 
-use capbench_model::method_spec::Delivery;
+use std::fmt;
 
-use super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
-use super::limits::Limits;
-use super::outcome::{Reading, Series, Swept, numbers, sustained_pps};
 use capbench_model::figures::{grouped, percent};
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::shift::Groups;
+use capbench_model::statistics::FALSE_ALARMS;
+use serde::{Deserialize, Serialize};
+
+use super::contrasts::Evidence;
+use super::outcome::SweepScene;
+
+pub use decide::effects;
 
 const FIRST: &str = "Dain's first effect (more work per packet, more packets)";
 const SECOND: &str =
     "Dain's second effect (a ring captures less than a socket's queue once packets are lost)";
 
-/// Which of the two effects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EffectKind {
+/// The answer of a sweep of work about an effect, with one method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Effect {
+    /// The method.
+    pub method: SavedMethod,
+    /// Its placement and load.
+    pub scene: SweepScene,
+    /// Which effect, and whether it appears.
+    pub answer: EffectAnswer,
+}
+
+/// An answer, with the trials that support it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SupportedEffect {
+    /// The answer.
+    pub effect: Effect,
+    /// Numbers of the trials.
+    pub trials: Vec<u32>,
+}
+
+/// Which effect, and whether it appears.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum EffectAnswer {
     /// More work per packet, more packets.
-    MoreWorkMorePackets,
+    MoreWorkMorePackets {
+        /// Whether it appears.
+        shows: MoreWorkShows,
+    },
     /// A ring captures less than a socket's queue once packets are lost.
-    RingBehindSocket,
+    RingBehindSocket {
+        /// Whether it appears.
+        shows: RingShows,
+    },
+}
+
+/// Whether more work per packet leads to more packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum MoreWorkShows {
+    /// It cannot appear: hardly any packet is lost.
+    CannotAppear {
+        /// How many are.
+        losses: FewLosses,
+        /// The name of the last point.
+        last: String,
+    },
+    /// It appears.
+    Appears {
+        /// The largest rise.
+        rise: RateRise,
+    },
+    /// The repeats cannot decide it.
+    Inconclusive {
+        /// Visits of each point.
+        visits: u32,
+        /// Number of points.
+        points: usize,
+    },
+    /// It does not appear.
+    DoesNotAppear {
+        /// The largest rise; absent if no rate is higher than one with less work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        largest: Option<RateRise>,
+        /// The rise that is excluded.
+        excluded: Excluded,
+    },
+}
+
+/// Whether a ring captures less than a socket's queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum RingShows {
+    /// It cannot appear: the method has no ring.
+    NoRing,
+    /// It cannot be decided: no method without a ring was measured next to it.
+    NoSocket,
+    /// Against each method without a ring.
+    Against {
+        /// The methods.
+        sockets: Vec<AgainstSocket>,
+    },
+}
+
+/// A ring next to a method without one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AgainstSocket {
+    /// The method without a ring.
+    pub socket: SavedMethod,
+    /// Whether the effect appears.
+    pub shows: RingAgainstSocket,
+}
+
+/// Whether the effect appears against a method without a ring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum RingAgainstSocket {
+    /// It cannot appear: hardly any packet is lost.
+    CannotAppear {
+        /// How many are.
+        losses: FewLosses,
+    },
+    /// It appears.
+    Appears {
+        /// Where the socket is ahead.
+        lead: RateLead,
+    },
+    /// The repeats cannot decide it.
+    Inconclusive {
+        /// Visits of each point.
+        visits: u32,
+        /// Where the ring is ahead; absent if it is nowhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ahead: Option<RateLead>,
+    },
+    /// It does not appear: the ring is ahead.
+    RingAhead {
+        /// Where it is.
+        lead: RateLead,
+        /// The lead of the socket that is excluded.
+        excluded: Excluded,
+    },
+    /// It does not appear: the two do not differ by more than chance explains.
+    Alike {
+        /// The point at which the ring is furthest behind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worst: Option<ComparedRates>,
+        /// The lead of the socket that is excluded.
+        excluded: Excluded,
+    },
+}
+
+/// How few packets are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FewLosses {
+    /// None.
+    None,
+    /// At no point in most of its trials.
+    NowAndThen,
+}
+
+/// Neighbouring points, by their names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PointSpan {
+    /// The first.
+    pub first: String,
+    /// The last; absent if it is the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+}
+
+/// A rate that a method can sustain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SustainableRate {
+    /// As a share of the offered load.
+    pub of_offered_ratio: f64,
+    /// In packets per second.
+    pub pps: f64,
+}
+
+/// A rise of a rate along the axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RateRise {
+    /// The points with the lower rate.
+    pub from: PointSpan,
+    /// That rate.
+    pub from_rate: SustainableRate,
+    /// The points with the higher rate.
+    pub to: PointSpan,
+    /// That rate.
+    pub to_rate: SustainableRate,
+    /// Its evidence.
+    pub evidence: Evidence,
+}
+
+/// The rates of a ring and of a socket at the same points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ComparedRates {
+    /// The points.
+    pub points: PointSpan,
+    /// The rate of the ring.
+    pub ring: SustainableRate,
+    /// The rate of the socket.
+    pub socket: SustainableRate,
+}
+
+/// Rates that differ by more than chance explains.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RateLead {
+    /// The rates.
+    pub rates: ComparedRates,
+    /// The evidence.
+    pub evidence: Evidence,
+}
+
+/// A difference that the repeats exclude.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Excluded {
+    /// Differences above this share of the smaller rate are excluded.
+    pub above_ratio: f64,
+    /// Neighbouring points of a block that was compared.
+    pub neighbouring_points: usize,
+    /// Number of comparisons.
+    pub comparisons: usize,
 }
 
 /// Whether an effect appears.
@@ -43,281 +249,185 @@ pub enum Appearance {
     Inconclusive,
 }
 
-/// The result of a sweep of work for an effect, with one method.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Effect {
-    /// Which one.
-    pub kind: EffectKind,
-    /// The method.
-    pub method: SavedMethod,
-    /// Whether it appears.
-    pub appearance: Appearance,
-    /// A sentence about it.
-    pub text: String,
-    /// Trials that support it.
-    pub trials: Vec<u32>,
-}
-
-/// For every method of a sweep of work: whether the effects appear, with its series. Empty if its points have no common unit.
-pub fn effects<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
-    let mut found = Vec::new();
-    if swept.outcome.unit.is_none() {
-        return found;
-    }
-    for scene in swept.scenes() {
-        let leads = Leads::find_in_rates(swept, &scene);
-        for series in scene.iter().copied().filter(|series| series.readings.len() > 1) {
-            let effect = |kind, (appearance, text): (Appearance, String), trials| {
-                let method = series.method.clone();
-                (series, Effect { kind, method, appearance, text, trials })
-            };
-            let trials = numbers(&series.readings);
-            found.push(effect(EffectKind::MoreWorkMorePackets, first(swept, series), trials));
-            if let Some((answer, against)) = second(swept, series, &scene, &leads) {
-                let readings = against.iter().copied().chain([series]).flat_map(|series| &series.readings);
-                found.push(effect(EffectKind::RingBehindSocket, answer, numbers(readings)));
-            }
-        }
-    }
-    found
-}
-
-fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
-    let readings = &series.readings;
-    if !readings.iter().any(Reading::falls_short) {
-        let last = labels(swept, readings.iter().rev().take(1));
-        let text =
-            format!("{FIRST} cannot appear: {} up to {last}, so there are none to win.", lossless(readings));
-        return (Appearance::CannotAppear, text);
-    }
-    let rises = Rises::find(swept, readings, sustained_pps);
-    let loses = |rise: &Rise<'_>| rise.low.iter().all(Reading::falls_short);
-    let is_worth = |rise: &Rise<'_>| {
-        loses(rise)
-            && rise.gain
-                > EQUAL_EFFECT_RATES * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
-    };
-    let words = |rise: &Rise<'_>| {
-        format!(
-            "{} at {}, {} at {} ({})",
-            share(swept, rise.low.iter()),
-            labels(swept, rise.low.iter()),
-            share(swept, rise.high.iter()),
-            labels(swept, rise.high.iter()),
-            rise.evidence
-        )
-    };
-    if let Some(rise) = rises.largest(is_worth) {
-        return (Appearance::Appears, format!("{FIRST} appears: {}.", words(rise)));
-    }
-    let limits = Limits::from_comparisons(|width| blocks(swept, readings, width));
-    let from_loss =
-        |first: usize, width: usize| readings[first..first + width].iter().all(Reading::falls_short);
-    let excluded = limits
-        .as_ref()
-        .and_then(|limits| Some((limits, limits.increase(|first| from_loss(first, limits.width))?)));
-    let Some((limits, most)) = excluded else {
-        let text = format!(
-            "{FIRST} cannot be decided: {} visits of {} points are no evidence of any rise, nor do they exclude one; give more \
-             --visits.",
-            swept.outcome.repeats,
-            readings.len()
-        );
-        return (Appearance::Inconclusive, text);
-    };
-    let seen = rises.all.iter().filter(|rise| loses(rise) && rise.gain > 0.0);
-    let largest = seen
-        .max_by(|a, b| a.gain.total_cmp(&b.gain))
-        .map_or("at no point are more captured than at one with less work".into(), |rise| {
-            format!("the largest rise is {}", words(rise))
-        });
-    let text = format!(
-        "{FIRST} does not appear: {largest}. {} ({}).",
-        excluded_above("A rise", most),
-        limits.basis()
-    );
-    (Appearance::DoesNotAppear { excluded_above: most }, text)
-}
-
-/// Blocks of `width` neighbouring points, each with every later block of the same length.
-fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Groups>)> {
-    let values: Vec<Vec<f64>> = readings.iter().map(|reading| swept.sustained(reading)).collect();
-    let block = |first: usize| values[first..first + width].concat();
-    let ends = (readings.len() + 1).saturating_sub(width);
-    (0..readings.len())
-        .flat_map(|low| (low + width..ends).map(move |high| (low, high)))
-        .map(|(low, high)| (low, vec![(block(low), block(high))]))
-        .collect()
-}
-
-/// Blocks of `width` neighbouring points that both methods have, the ring's repeats first.
-fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Groups>)> {
-    let rates = |reading| swept.sustained(reading);
-    let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Groups>>();
-    hands.windows(width).enumerate().map(|(first, block)| (first, block.to_vec())).collect()
-}
-
-/// The excluded increase, as a share of the smaller rate.
-fn excluded_above(what: &str, increase: f64) -> String {
-    if increase == 0.0 {
-        format!("{what} is excluded")
-    } else {
-        format!("{what} above {:.2} % is excluded", increase * 100.0)
-    }
-}
-
-/// The result for a ring, and the methods without a ring that it was compared with. `None` for other methods.
-fn second<'r>(
-    swept: &Swept<'_>,
-    series: &'r Series,
-    scene: &[&'r Series],
-    leads: &Leads<'r>,
-) -> Option<((Appearance, String), Vec<&'r Series>)> {
-    match delivery(&series.method)? {
-        Delivery::Counted => None,
-        Delivery::Copied => {
-            let text = format!("{SECOND} is one of rings, and this method has none.");
-            Some(((Appearance::CannotAppear, text), Vec::new()))
-        }
-        Delivery::Ring => {
-            let sockets: Vec<&Series> = scene
-                .iter()
-                .copied()
-                .filter(|other| delivery(&other.method) == Some(Delivery::Copied))
-                .collect();
-            if sockets.is_empty() {
-                let text = format!(
-                    "{SECOND} cannot be decided: no method without a ring was measured next to it; add recv to --method."
-                );
-                return Some(((Appearance::Inconclusive, text), sockets));
-            }
-            let (appearances, answers): (Vec<_>, Vec<_>) =
-                sockets.iter().map(|socket| against(swept, series, socket, leads)).unzip();
-            let text = format!("{SECOND} {}.", answers.join("; it "));
-            Some(((together(&appearances), text), sockets))
+impl EffectAnswer {
+    /// Whether the effect appears.
+    pub fn appearance(&self) -> Appearance {
+        match self {
+            Self::MoreWorkMorePackets { shows } => match shows {
+                MoreWorkShows::CannotAppear { .. } => Appearance::CannotAppear,
+                MoreWorkShows::Appears { .. } => Appearance::Appears,
+                MoreWorkShows::Inconclusive { .. } => Appearance::Inconclusive,
+                MoreWorkShows::DoesNotAppear { excluded, .. } => {
+                    Appearance::DoesNotAppear { excluded_above: excluded.above_ratio }
+                }
+            },
+            Self::RingBehindSocket { shows } => match shows {
+                RingShows::NoRing => Appearance::CannotAppear,
+                RingShows::NoSocket => Appearance::Inconclusive,
+                RingShows::Against { sockets } => against_all(sockets),
+            },
         }
     }
 }
 
 /// One socket that is ahead of the ring is enough. The limit against all of them is the limit against the worst.
-fn together(appearances: &[Appearance]) -> Appearance {
-    if let Some(told) = [Appearance::Appears, Appearance::Inconclusive]
-        .into_iter()
-        .find(|appearance| appearances.contains(appearance))
-    {
-        return told;
-    }
-    let excluded = appearances.iter().filter_map(|appearance| match appearance {
-        Appearance::DoesNotAppear { excluded_above } => Some(*excluded_above),
-        _ => None,
-    });
-    excluded
-        .reduce(f64::max)
-        .map_or(Appearance::CannotAppear, |excluded_above| Appearance::DoesNotAppear { excluded_above })
-}
-
-/// The answer for one ring and one socket.
-fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>) -> (Appearance, String) {
-    let name = &socket.method;
-    let lossy: Vec<_> =
-        common(ring, socket).into_iter().filter(|(a, b)| a.falls_short() || b.falls_short()).collect();
-    if lossy.is_empty() {
-        let readings = ring.readings.iter().chain(&socket.readings);
-        let text = format!("cannot appear against {name}: {} with either", lossless(readings));
-        return (Appearance::CannotAppear, text);
-    }
-    let lead = |ahead: &Series, behind: &Series| {
-        let of_both = |lead: &&Lead<'_>| {
-            std::ptr::eq(lead.ahead, ahead)
-                && std::ptr::eq(lead.behind, behind)
-                && lead.is_notable()
-                && lead.points.iter().all(|(one, other)| one.falls_short() || other.falls_short())
+fn against_all(sockets: &[AgainstSocket]) -> Appearance {
+    let mut together = Appearance::CannotAppear;
+    for AgainstSocket { shows, .. } in sockets {
+        together = match (shows, together) {
+            (RingAgainstSocket::Appears { .. }, _) | (_, Appearance::Appears) => Appearance::Appears,
+            (RingAgainstSocket::Inconclusive { .. }, _) | (_, Appearance::Inconclusive) => {
+                Appearance::Inconclusive
+            }
+            (RingAgainstSocket::CannotAppear { .. }, known) => known,
+            (
+                RingAgainstSocket::RingAhead { excluded, .. } | RingAgainstSocket::Alike { excluded, .. },
+                known,
+            ) => {
+                let above = excluded.above_ratio;
+                let excluded_above = match known {
+                    Appearance::DoesNotAppear { excluded_above } => excluded_above.max(above),
+                    _ => above,
+                };
+                Appearance::DoesNotAppear { excluded_above }
+            }
         };
-        leads.told.iter().filter(of_both).max_by(|a, b| a.gain.total_cmp(&b.gain))
-    };
-    let compared = |points: &[(&Reading, &Reading)], evidence: String| {
-        format!(
-            "{} are kept up with against {} at {}{evidence}",
-            share(swept, points.iter().map(|(of_ring, _)| *of_ring)),
-            share(swept, points.iter().map(|(_, of_socket)| *of_socket)),
-            labels(swept, points.iter().map(|(of_ring, _)| *of_ring))
-        )
-    };
-    if let Some(behind) = lead(socket, ring) {
-        let points: Vec<_> = behind.points.iter().map(|&(of_socket, of_ring)| (of_ring, of_socket)).collect();
-        let text =
-            format!("appears against {name}: {}", compared(&points, format!(" ({})", behind.evidence)));
-        return (Appearance::Appears, text);
     }
-    let points = common(ring, socket);
-    let limits = Limits::from_comparisons(|width| beside(swept, &points, width));
-    let lossy_at = |first: usize, width: usize| {
-        points[first..first + width].iter().all(|(one, other)| one.falls_short() || other.falls_short())
-    };
-    let most = limits
-        .as_ref()
-        .and_then(|limits| Some((limits, limits.increase(|first| lossy_at(first, limits.width))?)));
-    let excluded = most.as_ref().map(|(limits, most)| {
-        format!("{} ({})", excluded_above("a lead of the socket", *most), limits.basis())
-    });
-    let does_not = Appearance::DoesNotAppear { excluded_above: most.map_or(f64::INFINITY, |(_, most)| most) };
-    let ahead = lead(ring, socket);
-    let Some(excluded) = excluded else {
-        let most = ahead.map_or(String::new(), |ahead| {
-            format!(": {}", compared(&ahead.points, format!(" ({})", ahead.evidence)))
-        });
-        let text = format!(
-            "cannot be decided against {name} with {} visits, which exclude nothing{most}; give more --visits",
-            swept.outcome.repeats
-        );
-        return (Appearance::Inconclusive, text);
-    };
-    if let Some(ahead) = ahead {
-        let most = compared(&ahead.points, format!(" ({})", ahead.evidence));
-        let text = format!(
-            "does not appear against {name}: {most}, and nowhere less that chance does not explain; {excluded}"
-        );
-        return (does_not, text);
-    }
-    let gap = |(of_ring, of_socket): &(&Reading, &Reading)| {
-        swept.sustained_pps(of_ring) - swept.sustained_pps(of_socket)
-    };
-    let worst = lossy.iter().min_by(|a, b| gap(a).total_cmp(&gap(b)));
-    let worst =
-        worst.map_or(String::new(), |worst| format!(": {} at worst", compared(&[*worst], String::new())));
-    let text = format!(
-        "does not appear against {name}: the two do not differ by more than chance explains{worst}; {excluded}"
-    );
-    (does_not, text)
+    together
 }
 
-/// A description of how few packets are lost if no point loses any in most of its trials.
-fn lossless<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> &'static str {
-    if readings.into_iter().all(Reading::is_clean) {
-        "no packets are lost"
-    } else {
-        "packets are lost now and then only"
+impl fmt::Display for EffectAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MoreWorkMorePackets { shows } => write!(f, "{FIRST} {shows}."),
+            Self::RingBehindSocket { shows: RingShows::NoRing } => {
+                write!(f, "{SECOND} is one of rings, and this method has none.")
+            }
+            Self::RingBehindSocket { shows: RingShows::NoSocket } => write!(
+                f,
+                "{SECOND} cannot be decided: no method without a ring was measured next to it; add recv to --method."
+            ),
+            Self::RingBehindSocket { shows: RingShows::Against { sockets } } => {
+                let answers: Vec<String> = sockets.iter().map(AgainstSocket::to_string).collect();
+                write!(f, "{SECOND} {}.", answers.join("; it "))
+            }
+        }
     }
 }
 
-fn delivery(method: &SavedMethod) -> Option<Delivery> {
-    method.known()?.delivery()
+impl fmt::Display for MoreWorkShows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CannotAppear { losses, last } => {
+                write!(f, "cannot appear: {losses} up to {last}, so there are none to win")
+            }
+            Self::Appears { rise } => write!(f, "appears: {rise}"),
+            Self::Inconclusive { visits, points } => write!(
+                f,
+                "cannot be decided: {visits} visits of {points} points are no evidence of any rise, nor do they exclude one; give \
+                 more --visits"
+            ),
+            Self::DoesNotAppear { largest, excluded } => {
+                match largest {
+                    Some(rise) => write!(f, "does not appear: the largest rise is {rise}")?,
+                    None => write!(
+                        f,
+                        "does not appear: at no point are more captured than at one with less work"
+                    )?,
+                }
+                write!(f, ". A rise {excluded}")
+            }
+        }
+    }
 }
 
-/// The sustained rate, as a share of the offered load and as a rate.
-fn share<'r>(swept: &Swept<'_>, readings: impl Iterator<Item = &'r Reading> + Clone) -> String {
-    let part = |reading: &Reading| swept.sustained_pps(reading) / reading.offered_pps.median;
-    format!(
-        "{} ({} packets/s)",
-        percent(middle(readings.clone().map(part))),
-        grouped(middle(readings.map(|reading| swept.sustained_pps(reading))))
-    )
+impl fmt::Display for AgainstSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.socket;
+        match &self.shows {
+            RingAgainstSocket::CannotAppear { losses } => {
+                write!(f, "cannot appear against {name}: {losses} with either")
+            }
+            RingAgainstSocket::Appears { lead } => write!(f, "appears against {name}: {lead}"),
+            RingAgainstSocket::Inconclusive { visits, ahead } => {
+                write!(f, "cannot be decided against {name} with {visits} visits, which exclude nothing")?;
+                if let Some(lead) = ahead {
+                    write!(f, ": {lead}")?;
+                }
+                write!(f, "; give more --visits")
+            }
+            RingAgainstSocket::RingAhead { lead, excluded } => write!(
+                f,
+                "does not appear against {name}: {lead}, and nowhere less that chance does not explain; a lead of the socket \
+                 {excluded}"
+            ),
+            RingAgainstSocket::Alike { worst, excluded } => {
+                write!(
+                    f,
+                    "does not appear against {name}: the two do not differ by more than chance explains"
+                )?;
+                if let Some(worst) = worst {
+                    write!(f, ": {worst} at worst")?;
+                }
+                write!(f, "; a lead of the socket {excluded}")
+            }
+        }
+    }
 }
 
-fn labels<'r>(swept: &Swept<'r>, mut readings: impl Iterator<Item = &'r Reading>) -> String {
-    let first = readings.next().map_or("?", |reading| swept.label(reading));
-    match readings.last() {
-        Some(last) => format!("{first} to {}", swept.label(last)),
-        None => first.into(),
+impl fmt::Display for FewLosses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "no packets are lost",
+            Self::NowAndThen => "packets are lost now and then only",
+        })
+    }
+}
+
+impl fmt::Display for PointSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.first)?;
+        self.last.as_ref().map_or(Ok(()), |last| write!(f, " to {last}"))
+    }
+}
+
+impl fmt::Display for SustainableRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} packets/s)", percent(self.of_offered_ratio), grouped(self.pps))
+    }
+}
+
+impl fmt::Display for RateRise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, from_rate, to, to_rate, evidence } = self;
+        write!(f, "{from_rate} at {from}, {to_rate} at {to} ({evidence})")
+    }
+}
+
+impl fmt::Display for ComparedRates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} are kept up with against {} at {}", self.ring, self.socket, self.points)
+    }
+}
+
+impl fmt::Display for RateLead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.rates, self.evidence)
+    }
+}
+
+/// As the end of a clause: `above 3.00 % is excluded (at single points, …)`.
+impl fmt::Display for Excluded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.above_ratio != 0.0 {
+            write!(f, "above {:.2} % ", self.above_ratio * 100.0)?;
+        }
+        f.write_str("is excluded (")?;
+        match self.neighbouring_points {
+            1 => f.write_str("at single points")?,
+            width => write!(f, "over {width} neighbouring points")?,
+        }
+        let level = (1.0 - FALSE_ALARMS) * 100.0;
+        write!(f, ", at {level:.0} % for all {} comparisons together)", self.comparisons)
     }
 }

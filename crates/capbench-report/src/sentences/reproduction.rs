@@ -1,63 +1,45 @@
 //! The words of reproductions: the answers to the claims of publications.
 
-use capbench_judge::finding::reproduction::{self, ReproductionAnswer, ReproductionFinding, SupportedClaim};
-use capbench_judge::finding::{Finding as Fact, Found};
+use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
 use capbench_judge::reproduction::Answer;
-use capbench_results::{Finding, Results};
 
-use super::{first_of, sentence, trials};
-use crate::model::Sentence;
+use super::{first_of, sentence};
+use crate::model::{Sentence, Trials};
 use crate::naming::{list, many};
 
 /// Most claims that are listed one by one: of those with an answer, and of the others.
 const NAMED: usize = 3;
 const NAMED_OPEN: usize = 1;
 
-/// How many claims hold here, and which do not; then the answers one by one.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    for answer in reproduction::answers(&results.reproductions, &results.trials) {
-        sentences.extend(answer_sentence(answer));
-    }
-    sentences
-}
-
-fn answer_sentence(answer: ReproductionAnswer) -> Option<Sentence> {
+/// The sentence of an answer.
+pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
     match answer {
-        ReproductionAnswer::Summary {
-            publications,
-            claims,
-            hold,
-            changed,
-            undecided,
-            not_testable,
-            trials,
-        } => {
-            let all = many(claims as u64, "claim", "claims");
-            let verb = if hold == 1 { "holds" } else { "hold" };
-            let mut words = vec![format!("{hold} of {all} of {} {verb} here", list(&publications))];
-            if changed > 0 {
-                words.push(format!("{changed} {}", if changed == 1 { "does not" } else { "do not" }));
+        ReproductionAnswer::Summary { publications, claims, hold, changed, undecided, not_testable } => {
+            let all = many(*claims as u64, "claim", "claims");
+            let verb = if *hold == 1 { "holds" } else { "hold" };
+            let mut words = vec![format!("{hold} of {all} of {} {verb} here", list(publications))];
+            if *changed > 0 {
+                words.push(format!("{changed} {}", if *changed == 1 { "does not" } else { "do not" }));
             }
-            if undecided > 0 {
-                words.push(format!("{undecided} {} undecided", if undecided == 1 { "is" } else { "are" }));
+            if *undecided > 0 {
+                words.push(format!("{undecided} {} undecided", if *undecided == 1 { "is" } else { "are" }));
             }
-            if not_testable > 0 {
+            if *not_testable > 0 {
                 words.push(format!("{not_testable} cannot be tested here"));
             }
-            Some(sentence(format!("{}.", words.join(", ")), trials))
+            sentence(format!("{}.", words.join(", ")), trials)
         }
-        ReproductionAnswer::MoreVisits { visits, needed, seconds, trials } => {
+        ReproductionAnswer::MoreVisits { visits, needed, seconds } => {
             let text = format!(
                 "{} cannot exclude chance: `--visits {needed}` can, and takes about {}.",
-                many(visits.into(), "visit of each point", "visits of each point"),
-                time_words(seconds)
+                many((*visits).into(), "visit of each point", "visits of each point"),
+                time_words(*seconds)
             );
-            Some(sentence(text, trials))
+            sentence(text, trials)
         }
-        ReproductionAnswer::Claims { answer, claims } => named(answer, &claims),
+        ReproductionAnswer::Claims { answer, claims } => named(*answer, claims),
         ReproductionAnswer::Unfinished { publications } => {
-            Some(sentence(format!("Not all trials of {} were run.", list(&publications)), []))
+            sentence(format!("Not all trials of {} were run.", list(publications)), trials)
         }
     }
 }
@@ -71,7 +53,7 @@ fn time_words(seconds: f64) -> String {
 }
 
 /// The first claims with an answer.
-fn named(answer: Answer, claims: &[SupportedClaim]) -> Option<Sentence> {
+fn named(answer: Answer, claims: &[SupportedClaim]) -> Sentence {
     let most = match answer {
         Answer::Holds | Answer::Changed => NAMED,
         Answer::Inconclusive | Answer::NotTestable => NAMED_OPEN,
@@ -84,8 +66,8 @@ fn named(answer: Answer, claims: &[SupportedClaim]) -> Option<Sentence> {
     for claim in claims {
         words.push((claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
     }
-    let Sentence { text, trials } = first_of(&words, most)?;
-    Some(Sentence { text: format!("{head}: {text}"), trials })
+    let Sentence { text, trials } = first_of(&words, most);
+    Sentence { text: format!("{head}: {text}"), trials }
 }
 
 /// An answer to a claim, in words.
@@ -98,25 +80,6 @@ pub(crate) fn answer_words(answer: Answer) -> &'static str {
     }
 }
 
-/// The answers to the claims of each publication, then findings about all trials.
-pub(super) fn find(results: &Results) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
-        reproduction::find(&results.reproductions).into_iter().map(in_publication).collect();
-    findings.extend(
-        trials::find(&results.trials, Vec::new()).into_iter().filter(|finding| finding.scene.is_none()),
-    );
-    findings
-}
-
-/// A fact with its words. It concerns its publication.
-fn in_publication(found: Found) -> Finding {
-    let scene = match &found.fact {
-        Fact::Reproduction(ReproductionFinding::Claim { publication, .. }) => Some(publication.clone()),
-        _ => None,
-    };
-    Finding { scene, ..super::said(found) }
-}
-
 /// The sentence of a fact.
 pub(super) fn words(fact: &ReproductionFinding) -> String {
     let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
@@ -127,8 +90,8 @@ pub(super) fn words(fact: &ReproductionFinding) -> String {
 mod tests {
     use super::*;
 
-    fn text(answer: ReproductionAnswer) -> String {
-        answer_sentence(answer).unwrap().text
+    fn text(said: ReproductionAnswer) -> String {
+        answer(&said, Vec::new()).text
     }
 
     fn summary(counts: [usize; 4]) -> String {
@@ -140,7 +103,6 @@ mod tests {
             changed,
             undecided,
             not_testable,
-            trials: Vec::new(),
         })
     }
 
@@ -158,9 +120,7 @@ mod tests {
 
     #[test]
     fn more_visits_are_named_with_their_time() {
-        let more = |visits, seconds| {
-            text(ReproductionAnswer::MoreVisits { visits, needed: 6, seconds, trials: Vec::new() })
-        };
+        let more = |visits, seconds| text(ReproductionAnswer::MoreVisits { visits, needed: 6, seconds });
         assert_eq!(
             more(1, 89.2),
             "1 visit of each point cannot exclude chance: `--visits 6` can, and takes about 90 seconds."

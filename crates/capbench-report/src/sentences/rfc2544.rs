@@ -1,12 +1,11 @@
 //! The words of RFC 2544: throughput, and the results of the tests relative to it.
 
 use capbench_judge::finding::rfc2544::{
-    self, Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
+    Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
 };
 use capbench_judge::rfc2544::{NotTested, Untested};
 use capbench_model::figures::grouped;
 use capbench_model::not_measured::NotMeasured;
-use capbench_results::Results;
 
 use super::search::{after_colon, reason_words};
 use super::{capital, first_of, sentence};
@@ -17,25 +16,21 @@ use crate::naming::{frames, many, percent, rate, time};
 /// Most set-ups that are listed one by one.
 const NAMED: usize = 3;
 
-/// The throughput, or what contradicts it, then the results of the tests.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    for answer in rfc2544::answers(&results.searches, &results.rfc2544, &results.trials) {
-        sentences.extend(match &answer {
-            Rfc2544Answer::NotRepeatable { set_up, contradiction } => {
-                let text = format!(
-                    "Not repeatable: the search found a throughput for {} of {}; run it again with longer trials or on a quiet \
-                     host.",
-                    search_words(set_up),
-                    contradiction_words(contradiction)
-                );
-                Some(sentence(text, contradiction.trials.iter().copied()))
-            }
-            Rfc2544Answer::Throughput(all) => throughputs(all),
-            Rfc2544Answer::Loss(results) | Rfc2544Answer::Time(results) => tests(results),
-        });
+/// The sentence of an answer.
+pub(super) fn answer(answer: &Rfc2544Answer) -> Sentence {
+    match answer {
+        Rfc2544Answer::NotRepeatable { set_up, contradiction } => {
+            let text = format!(
+                "Not repeatable: the search found a throughput for {} of {}; run it again with longer trials or on a quiet \
+                 host.",
+                search_words(set_up),
+                contradiction_words(contradiction)
+            );
+            sentence(text, contradiction.trials.iter().copied())
+        }
+        Rfc2544Answer::Throughput { set_ups } => throughputs(set_ups),
+        Rfc2544Answer::Loss { tests: results } | Rfc2544Answer::Time { tests: results } => tests(results),
     }
-    sentences
 }
 
 /// What contradicts a throughput, in a clause.
@@ -48,7 +43,7 @@ pub(crate) fn contradiction_words(found: &Contradiction) -> String {
     )
 }
 
-fn throughputs(all: &[Throughput]) -> Option<Sentence> {
+fn throughputs(all: &[Throughput]) -> Sentence {
     let mut words = Vec::new();
     for throughput in all {
         let set_up = search_words(&throughput.set_up);
@@ -65,11 +60,11 @@ fn throughputs(all: &[Throughput]) -> Option<Sentence> {
         };
         words.push((text, throughput.trials.clone()));
     }
-    let Sentence { text, trials } = first_of(&words, NAMED)?;
-    Some(Sentence { text: capital(&text), trials })
+    let Sentence { text, trials } = first_of(&words, NAMED);
+    Sentence { text: capital(&text), trials }
 }
 
-fn tests(results: &[TestResult]) -> Option<Sentence> {
+fn tests(results: &[TestResult]) -> Sentence {
     let mut words = Vec::new();
     for result in results.iter().take(NAMED) {
         let clause = test_words(&result.fact);
@@ -79,8 +74,8 @@ fn tests(results: &[TestResult]) -> Option<Sentence> {
         };
         words.push((text, result.trials.clone()));
     }
-    let Sentence { text, trials } = first_of(&words, NAMED)?;
-    Some(Sentence { text: capital(&text), trials })
+    let Sentence { text, trials } = first_of(&words, NAMED);
+    Sentence { text: capital(&text), trials }
 }
 
 fn set_up_words(set_up: &TestSetUp) -> String {
@@ -315,7 +310,7 @@ mod tests {
         ];
         for (found, sentence) in found {
             let throughput = Throughput { set_up: set_up.clone(), found, trials: Vec::new() };
-            assert_eq!(throughputs(&[throughput]).unwrap().text, sentence);
+            assert_eq!(throughputs(&[throughput]).text, sentence);
         }
         let contradiction =
             Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: Vec::new() };

@@ -14,11 +14,10 @@ mod reasons;
 mod tests;
 
 use capbench_judge::finding::search::{
-    self, FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
+    FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
 };
 use capbench_judge::search::ranking::Repeated;
 use capbench_model::saved::SavedMethod;
-use capbench_results::Results;
 
 use super::{first_of, sentence};
 use crate::groups;
@@ -33,18 +32,14 @@ const NAMED: usize = 4;
 /// Most goals without a regular result that are listed one by one.
 const NAMED_UNSETTLED: usize = 2;
 
-/// What each method sustains, best first; then the limit, unsettled goals and the spread of repeated searches.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    for answer in search::answers(&results.searches) {
-        sentences.extend(match &answer {
-            SearchAnswer::Sustained(loads) => sustained(loads),
-            SearchAnswer::Limits(found) => Some(limits(found)),
-            SearchAnswer::Unsettled(goals) => unsettled(goals),
-            SearchAnswer::Repeated(all) => Some(repeated(all)),
-        });
+/// The sentence of an answer.
+pub(super) fn answer(answer: &SearchAnswer) -> Sentence {
+    match answer {
+        SearchAnswer::Sustained(loads) => sustained(loads),
+        SearchAnswer::Limits { limits: found } => limits(found),
+        SearchAnswer::Unsettled { goals } => unsettled(goals),
+        SearchAnswer::Repeated { results } => repeated(results),
     }
-    sentences
 }
 
 /// What a goal allows: `without loss`.
@@ -61,7 +56,7 @@ pub(crate) fn goal_name(goal: &str) -> String {
 }
 
 /// What the methods of the first set-up sustain by the first goal.
-fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
+fn sustained(loads: &SustainedLoads) -> Sentence {
     let mut words = Vec::new();
     for (nth, found) in loads.methods.iter().enumerate() {
         let method = groups::method_name(found.method.as_ref());
@@ -78,8 +73,8 @@ fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
         0 => String::new(),
         others => format!("; {} in the table", many(others as u64, "other set-up is", "other set-ups are")),
     };
-    let Sentence { text, trials } = first_of(&words, NAMED)?;
-    Some(Sentence { text: format!("{}{further}.", text.trim_end_matches('.')), trials })
+    let Sentence { text, trials } = first_of(&words, NAMED);
+    Sentence { text: format!("{}{further}.", text.trim_end_matches('.')), trials }
 }
 
 /// The first method's clause, with the goal and the set-up of all of them.
@@ -164,7 +159,7 @@ fn known_name(method: &Option<SavedMethod>) -> String {
     method.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-fn unsettled(goals: &[UnsettledGoal]) -> Option<Sentence> {
+fn unsettled(goals: &[UnsettledGoal]) -> Sentence {
     let mut words = Vec::new();
     for goal in goals {
         let load = match goal.at_least_pps {

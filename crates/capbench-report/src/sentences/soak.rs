@@ -1,26 +1,15 @@
 //! The words of soaks: whether the load was sustained, and when frames were lost.
 
-use capbench_judge::finding::soak::{self, SoakAnswer, SoakFinding, SoakSetUp};
+use capbench_judge::finding::soak::{SoakAnswer, SoakFinding, SoakSetUp};
 use capbench_judge::soak::record::LossEvent;
-use capbench_model::places::Place;
-use capbench_results::Results;
+use capbench_model::ledger::LostAt;
 
-use super::{capital, odd_frames, sentence};
+use super::{capital, odd_frames};
 use crate::figures::count;
-use crate::model::Sentence;
 use crate::naming::{self, Scene, list, many, percent, time};
 
-/// Whether the load was sustained, and when frames were lost.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let Some(record) = &results.soak else { return Vec::new() };
-    let mut sentences = Vec::new();
-    for answer in soak::answers(record) {
-        sentences.push(sentence(answer_words(&answer), soak::kept_trials(record)));
-    }
-    sentences
-}
-
-fn answer_words(answer: &SoakAnswer) -> String {
+/// The sentence of an answer.
+pub(super) fn answer_words(answer: &SoakAnswer) -> String {
     match answer {
         SoakAnswer::Loss { set_up, lost, sent, loss_ratio, intended_pps, sending_s, cut_from_s } => {
             let method = set_up.as_ref().map_or_else(|| "the method".into(), set_up_words);
@@ -81,12 +70,12 @@ fn set_up_words(set_up: &SoakSetUp) -> String {
     format!("{} ({})", set_up.method, scene.words())
 }
 
-fn at_places(places: &[(Place, u64)]) -> String {
+fn at_places(places: &[LostAt]) -> String {
     if places.is_empty() {
         return String::new();
     }
     let places: Vec<String> =
-        places.iter().map(|(place, frames)| format!("{} {}", place.key(), count(*frames))).collect();
+        places.iter().map(|lost| format!("{} {}", lost.place.key(), count(lost.frames))).collect();
     format!(": {}", list(&places))
 }
 
@@ -120,9 +109,7 @@ pub(super) fn words(fact: &SoakFinding) -> String {
         SoakFinding::Unexplained { packets, invalid_segments } => format!(
             "{packets} packets are not explained by any counter; the account of {invalid_segments} segments contradicts itself."
         ),
-        SoakFinding::OddFrames { foreign, duplicates, reordered, truncated, corrupt } => {
-            odd_frames([*foreign, *duplicates, *reordered, *truncated, *corrupt])
-        }
+        SoakFinding::OddFrames { frames } => odd_frames(frames),
         SoakFinding::Noisy { reason, segments } => {
             format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
         }
@@ -136,6 +123,8 @@ pub(super) fn words(fact: &SoakFinding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_judge::finding::OddFrames;
+    use capbench_model::places::Place;
     use capbench_model::trial::SizeLabel;
 
     #[test]
@@ -175,7 +164,8 @@ mod tests {
             places,
             largest,
         };
-        let places = vec![(Place::Ring, 9), (Place::Backlog, 1)];
+        let lost = [(Place::Ring, 9), (Place::Backlog, 1)];
+        let places = lost.map(|(place, frames)| LostAt { place, frames }).to_vec();
         assert_eq!(
             answer_words(&answer(Some(3), places, Some(largest))),
             "They were lost in 2 of 10 segments and in 3 bursts: ring 9 and backlog 1, the largest of 7 frames after 12 s."
@@ -206,8 +196,8 @@ mod tests {
             sent: 5000,
             worst_100ms_lost,
         };
-        let odd =
-            SoakFinding::OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        let frames = OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        let odd = SoakFinding::OddFrames { frames };
         let buffered = SoakFinding::Buffered {
             buffered_segments: 2,
             segments: 10,

@@ -6,23 +6,15 @@ mod members;
 #[cfg(test)]
 mod tests;
 
-use capbench_judge::finding::Found;
 use capbench_judge::finding::trials::{
-    self as facts, Account, Attempt, LivelockedTrial, LostMeanwhile, ReportSums, StalledCpu, TrialFinding,
+    Account, Attempt, LivelockedTrial, LostMeanwhile, ReportSums, StalledCpu, TrialFinding,
 };
 use capbench_model::figures::count;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
-use capbench_model::trial::TrialResult;
-use capbench_results::Finding;
 
-use super::{many, odd_frames, said};
+use super::{many, odd_frames};
 use crate::naming::rate;
-
-/// Findings of trials, the most important first, with those on settings of the host.
-pub(super) fn find(trials: &[TrialResult], settings: Vec<Found>) -> Vec<Finding> {
-    facts::find(trials, settings).into_iter().map(said).collect()
-}
 
 /// The sentence of a fact.
 pub(super) fn words(fact: &TrialFinding) -> String {
@@ -53,9 +45,8 @@ pub(super) fn words(fact: &TrialFinding) -> String {
             "Placement {placement}: the offered load depends on the receiver ({reason}), so rates there are no limits of a \
              method."
         ),
-        TrialFinding::OddFrames { trial, method, foreign, duplicates, reordered, truncated, damaged } => {
-            let odd = odd_frames([*foreign, *duplicates, *reordered, *truncated, *damaged]);
-            format!("{}: {odd}", of_trial(*trial, method))
+        TrialFinding::OddFrames { trial, method, frames } => {
+            format!("{}: {}", of_trial(*trial, method), odd_frames(frames))
         }
         TrialFinding::ProgramReports(sums) => program_reports(sums),
         TrialFinding::MethodUnverified { method, reason } => {

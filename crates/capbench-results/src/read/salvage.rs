@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Kind, Results, SCHEMA_VERSION, memory, within_memory};
+use crate::results::{Finding, Results, SCHEMA_VERSION, memory, within_memory};
 use capbench_judge::recommendation::Recommendation;
+use capbench_judge::run::Kind;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_model::bounded_json::Bounded;
 use capbench_model::not_measured::NotMeasured;
@@ -29,7 +30,7 @@ fn is<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
 }
 
 /// Members that are lists with independent entries; whether a run without entries leaves the list out.
-const LISTS: [(&str, bool, Check); 9] = [
+const LISTS: [(&str, bool, Check); 11] = [
     ("trials", false, is::<capbench_model::trial::TrialResult>),
     ("sweeps", true, is::<capbench_judge::sweep::SweepOutcome>),
     ("searches", true, is::<capbench_judge::search::SearchOutcome>),
@@ -37,7 +38,9 @@ const LISTS: [(&str, bool, Check); 9] = [
     ("comparisons", true, is::<capbench_judge::comparison::Comparison>),
     ("reproductions", true, is::<capbench_judge::reproduction::Reproduction>),
     ("not_measured", true, is::<NotMeasured>),
+    ("answers", true, is::<Finding>),
     ("findings", false, is::<Finding>),
+    ("caveats", true, is::<Finding>),
     ("statements", false, is::<String>),
 ];
 
@@ -294,7 +297,8 @@ fn without_place(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use crate::for_tests::{bench, results};
-    use crate::results::{Kind, Results};
+    use crate::results::Results;
+    use capbench_judge::run::Kind;
 
     #[test]
     fn a_saved_kind_is_what_a_run_measured_whatever_it_contains() {

@@ -3,9 +3,65 @@
 use crate::thresholds::UNSENT_SHARE;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
 
+use super::members_answer::{MembersAnswer, members_answers};
 use super::point::SweepPoint;
+use super::subject_of_scene;
+use crate::finding::{Finding, Found};
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, SweepScene, Swept, numbers};
+
+/// What answers the question of a run of sweeps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum SweepAnswer {
+    /// How methods scale, or how many members a load needs.
+    Scales {
+        /// The methods, at least one.
+        methods: Vec<MembersAnswer>,
+    },
+    /// At which points methods keep up.
+    KeepsUp(KeptUp),
+    /// The longest bursts without loss.
+    LongestBursts {
+        /// The methods, at least one.
+        methods: Vec<MethodBursts>,
+    },
+    /// The highest rate that a method reads.
+    HighestRate(HighestRate),
+}
+
+/// The longest bursts without loss of a method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MethodBursts {
+    /// The method.
+    pub method: SavedMethod,
+    /// Its placement and load.
+    pub scene: SweepScene,
+    /// Over the axis.
+    pub range: BurstRange,
+    /// Numbers of its trials.
+    pub trials: Vec<u32>,
+}
+
+/// The answers, the verdict first.
+pub fn answers(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Vec<Found> {
+    let mut answers = Vec::new();
+    let methods = members_answers(sweeps, trials);
+    if methods.is_empty() {
+        answers.extend(kept_up(sweeps, trials));
+        answers.extend(bursts(sweeps));
+    } else {
+        let trials = methods.iter().flat_map(|method| method.trials.clone()).collect();
+        answers.push(found(SweepAnswer::Scales { methods }, trials));
+    }
+    answers.extend(highest_rate(sweeps));
+    answers
+}
+
+fn found(answer: SweepAnswer, trials: Vec<u32>) -> Found {
+    Found::new(Finding::SweepAnswer(Box::new(answer)), trials)
+}
 
 /// A series, with the sweep that it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +98,7 @@ pub fn ranked(sweeps: &[SweepOutcome]) -> Vec<SeriesOfSweep<'_>> {
 }
 
 /// Where a method keeps up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KeepsUp {
     /// The points at which it neither loses frames nor only buffers them, and the load was sent.
     pub points: KeptPoints,
@@ -51,7 +107,8 @@ pub struct KeepsUp {
 }
 
 /// Points at which a method keeps up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "keeps_up", rename_all = "snake_case")]
 pub enum KeptPoints {
     /// No point.
     Nowhere,
@@ -61,8 +118,11 @@ pub enum KeptPoints {
     UpTo(SweepPoint),
     /// All from this one on.
     From(SweepPoint),
-    /// These.
-    Only(Vec<SweepPoint>),
+    /// Some of them.
+    Only {
+        /// These.
+        points: Vec<SweepPoint>,
+    },
 }
 
 /// Where a method keeps up.
@@ -100,7 +160,8 @@ fn kept_points(
     if sweep.unit.is_some() && first.point + kept.len() == sweep.points.len() {
         return KeptPoints::From(SweepPoint::of_reading(sweep, first));
     }
-    KeptPoints::Only(kept.iter().map(|reading| SweepPoint::of_reading(sweep, reading)).collect())
+    let points = kept.iter().map(|reading| SweepPoint::of_reading(sweep, reading)).collect();
+    KeptPoints::Only { points }
 }
 
 /// Whether the generator sent the intended load in most trials of a point.
@@ -113,16 +174,17 @@ fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
 }
 
 /// The points at which methods of a run keep up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KeptUp {
     /// Placement and load, if all methods share them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_scene: Option<SweepScene>,
     /// The methods, those that keep up at most points first.
     pub methods: Vec<MethodKeepsUp>,
 }
 
 /// Where one method keeps up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MethodKeepsUp {
     /// The method.
     pub method: SavedMethod,
@@ -135,7 +197,7 @@ pub struct MethodKeepsUp {
 }
 
 /// The points at which methods keep up; `None` without series of loads.
-pub fn kept_up(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Option<KeptUp> {
+fn kept_up(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Option<Found> {
     let ranked = ranked(sweeps);
     let scene = ranked.first()?.series.placement_and_load();
     let is_shared = ranked.iter().all(|of_sweep| of_sweep.series.placement_and_load() == scene);
@@ -148,7 +210,10 @@ pub fn kept_up(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Option<KeptUp
             trials: numbers(&series.readings),
         });
     }
-    Some(KeptUp { shared_scene: is_shared.then_some(scene), methods })
+    let trials = methods.iter().flat_map(|method| method.trials.clone()).collect();
+    let subject = if is_shared { subject_of_scene(&scene) } else { None };
+    let kept_up = KeptUp { shared_scene: is_shared.then_some(scene), methods };
+    Some(Found { subject, ..found(SweepAnswer::KeepsUp(kept_up), trials) })
 }
 
 /// The point at which a series reads most frames per second. Frames that were only in buffers do not count.
@@ -158,11 +223,12 @@ pub fn reads_most(series: &Series) -> Option<&Reading> {
 }
 
 /// The highest rate that a method of a run reads.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HighestRate {
     /// The method.
     pub method: SavedMethod,
     /// Its placement and load; absent if all methods of the run share them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<SweepScene>,
     /// The point.
     pub point: SweepPoint,
@@ -172,12 +238,11 @@ pub struct HighestRate {
     pub loss: LossAtHighestRate,
     /// Number of visits of the point.
     pub visits: u32,
-    /// Numbers of its trials.
-    pub trials: Vec<u32>,
 }
 
 /// The loss at the highest rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
 pub enum LossAtHighestRate {
     /// Frames were lost in most visits.
     Lost {
@@ -193,7 +258,7 @@ pub enum LossAtHighestRate {
 }
 
 /// The highest rate that a method of these sweeps reads.
-pub fn highest_rate(sweeps: &[SweepOutcome]) -> Option<HighestRate> {
+fn highest_rate(sweeps: &[SweepOutcome]) -> Option<Found> {
     let all = all_series(sweeps);
     let mut highest: Option<(SeriesOfSweep<'_>, &Reading)> = None;
     for &of_sweep in &all {
@@ -207,15 +272,15 @@ pub fn highest_rate(sweeps: &[SweepOutcome]) -> Option<HighestRate> {
     let (SeriesOfSweep { sweep, series }, reading) = highest?;
     let scene = series.placement_and_load();
     let is_shared = all.iter().all(|other| other.series.placement_and_load() == scene);
-    Some(HighestRate {
+    let highest = HighestRate {
         method: series.method.clone(),
         scene: (!is_shared).then_some(scene),
         point: SweepPoint::of_reading(sweep, reading),
         read_pps: reading.taken_pps.median,
         loss: loss_at(reading),
         visits: reading.delivered_pps.repeats,
-        trials: reading.trials.clone(),
-    })
+    };
+    Some(found(SweepAnswer::HighestRate(highest), reading.trials.clone()))
 }
 
 fn loss_at(reading: &Reading) -> LossAtHighestRate {
@@ -232,24 +297,26 @@ fn loss_at(reading: &Reading) -> LossAtHighestRate {
 }
 
 /// The shortest and the longest burst without loss of a method over the axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BurstRange {
     /// The shortest of the points.
     pub shortest: MeanBurst,
     /// The longest; absent if only one point has a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<MeanBurst>,
     /// Number of points at which none was found.
     pub points_without: usize,
 }
 
 /// The mean of the longest bursts without loss at a point.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MeanBurst {
     /// The point.
     pub point: SweepPoint,
     /// Its length in frames.
     pub frames: f64,
     /// Its duration, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts_s: Option<f64>,
 }
 
@@ -270,8 +337,28 @@ pub fn burst_range(sweep: &SweepOutcome, series: &Series) -> Option<BurstRange> 
     })
 }
 
+/// The longest bursts without loss, if they were searched for.
+fn bursts(sweeps: &[SweepOutcome]) -> Option<Found> {
+    let mut methods = Vec::new();
+    for SeriesOfSweep { sweep, series } in all_series(sweeps) {
+        let Some(range) = burst_range(sweep, series) else { continue };
+        let trials = trials_of_bursts(series);
+        methods.push(MethodBursts {
+            method: series.method.clone(),
+            scene: series.placement_and_load(),
+            range,
+            trials,
+        });
+    }
+    if methods.is_empty() {
+        return None;
+    }
+    let trials = methods.iter().flat_map(|method| method.trials.clone()).collect();
+    Some(found(SweepAnswer::LongestBursts { methods }, trials))
+}
+
 /// The trials of the searches for bursts of a series.
-pub fn trials_of_bursts(series: &Series) -> Vec<u32> {
+fn trials_of_bursts(series: &Series) -> Vec<u32> {
     let tests = series.readings.iter().filter_map(|reading| reading.back_to_back.as_ref());
     tests.flat_map(|test| &test.searches).flat_map(|search| search.trials.iter().copied()).collect()
 }
@@ -342,7 +429,7 @@ mod tests {
 
     fn indices(points: &KeptPoints) -> Vec<usize> {
         match points {
-            KeptPoints::Only(points) => points.iter().map(|point| point.index).collect(),
+            KeptPoints::Only { points } => points.iter().map(|point| point.index).collect(),
             other => panic!("{other:?}"),
         }
     }

@@ -9,7 +9,7 @@ use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::figure::Words;
 use crate::reproduction::measured::{Limit, MeasuredSteps, Order, Seen, Select, StepFacts};
 use crate::reproduction::{Answer, Judgement, Quantity};
-use crate::sweep::effects::{Appearance, Effect, EffectKind, effects};
+use crate::sweep::effects::{Appearance, EffectAnswer, SupportedEffect, effects};
 use crate::sweep::outcome::Swept;
 use crate::thresholds::ABSENT_EFFECT;
 
@@ -257,24 +257,29 @@ enum Kind {
     RingBehindSocket,
 }
 
+impl Kind {
+    fn is_of(self, answer: &EffectAnswer) -> bool {
+        match self {
+            Self::MoreWorkMorePackets => matches!(answer, EffectAnswer::MoreWorkMorePackets { .. }),
+            Self::RingBehindSocket => matches!(answer, EffectAnswer::RingBehindSocket { .. }),
+        }
+    }
+}
+
 impl Regimes {
     /// The answers, one for all methods with the same answer.
     pub(crate) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
-        let kind = match self.effect {
-            Kind::MoreWorkMorePackets => EffectKind::MoreWorkMorePackets,
-            Kind::RingBehindSocket => EffectKind::RingBehindSocket,
-        };
         let Some((outcome, done)) = measured.step(of).and_then(|done| Some((done.sweep.as_ref()?, done)))
         else {
             return Vec::new();
         };
         let mut found: Vec<Judgement> = Vec::new();
-        let wanted = |effect: &Effect| effect.kind == kind && self.methods.contains(&effect.method);
-        let swept = Swept::new(outcome, &done.trials);
-        for effect in effects(&swept).into_iter().map(|(_, effect)| effect).filter(wanted) {
-            let seen =
-                Seen::from_trials(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
-            let said = (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
+        for SupportedEffect { effect, trials } in effects(&Swept::new(outcome, &done.trials)) {
+            if !self.effect.is_of(&effect.answer) || !self.methods.contains(&effect.method) {
+                continue;
+            }
+            let seen = Seen::from_trials(done.trials.iter().filter(|trial| trials.contains(&trial.number)));
+            let said = (answer(effect.answer.appearance()), format!("{}: {}", effect.method, effect.answer));
             let mut judged = judgement(claim, said, &[seen], Chance::Unknown);
             judged.visits = Some(outcome.repeats);
             match found.iter_mut().find(|known| known.answer == judged.answer) {

@@ -1,10 +1,9 @@
 //! The words of facts about searches.
 
-use capbench_judge::finding::search::{CoarserBounds, RankedMethod, SearchFinding, TooFewSearches};
+use capbench_judge::finding::search::{CoarserBounds, RankedMethod, SearchFinding, SetUp, TooFewSearches};
 use capbench_judge::search::ranking::Repeated;
 use capbench_judge::search::{Buffered, MaximumSource, Reason, Status};
 use capbench_model::figures::grouped;
-use capbench_model::saved::SavedMethod;
 
 use super::reasons::{end_words, reason_words};
 use super::{goals, numbers};
@@ -13,22 +12,22 @@ use crate::naming::list;
 /// The sentence of a fact.
 pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
     match fact {
-        SearchFinding::Ranking { goal, methods, too_few_searches } => {
+        SearchFinding::Ranking { goal, methods, too_few_searches, .. } => {
             ranking(goal, methods, *too_few_searches)
         }
         SearchFinding::Repeated(repeated) => {
             format!("{}, goal {}, lower bounds: {}.", repeated.method, repeated.goal, spread(repeated))
         }
-        SearchFinding::Goals { method, goals: names, shows } => {
+        SearchFinding::Goals { set_up, goals: names, shows } => {
             let head = if names.len() == 1 { "goal" } else { "goals" };
-            format!("{}, {head} {}: {}.", subject(method.as_ref()), list(names), goals::words(shows))
+            format!("{}, {head} {}: {}.", subject(set_up), list(names), goals::words(shows))
         }
-        SearchFinding::Numbers { method, strict_lossless, ndr, pdr, loss_events } => {
+        SearchFinding::Numbers { set_up, strict_lossless, ndr, pdr, loss_events } => {
             let words = numbers::words(strict_lossless, ndr, pdr, loss_events.as_ref());
-            format!("{}: {words}.", subject(method.as_ref()))
+            format!("{}: {words}.", subject(set_up))
         }
         SearchFinding::Bounds {
-            method,
+            set_up,
             goal,
             status,
             lower_pps,
@@ -42,12 +41,12 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             let forwarded = conditional_throughput_pps.map_or_else(String::new, |pps| {
                 format!(", conditional throughput {} packets/s", grouped(pps.floor()))
             });
-            format!("{}, goal {goal}: {bounds}{so_far}{forwarded}.", subject(method.as_ref()))
+            format!("{}, goal {goal}: {bounds}{so_far}{forwarded}.", subject(set_up))
         }
-        SearchFinding::NoBounds { method, goal, reason } => {
-            format!("{}, goal {goal}: no bound is known: {}.", subject(method.as_ref()), reason_words(reason))
+        SearchFinding::NoBounds { set_up, goal, reason } => {
+            format!("{}, goal {goal}: no bound is known: {}.", subject(set_up), reason_words(reason))
         }
-        SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps } => {
+        SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps, .. } => {
             let limit = match source {
                 MaximumSource::LineRate => ", the line rate",
                 _ if *sustained => "",
@@ -59,17 +58,20 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
                 grouped(unpaced_pps.floor())
             )
         }
-        SearchFinding::Buffered { method, buffered } => {
-            format!("{}: {}.", subject(method.as_ref()), in_buffers(buffered))
+        SearchFinding::Buffered { set_up, buffered } => {
+            format!("{}: {}.", subject(set_up), in_buffers(buffered))
         }
-        SearchFinding::Incomplete { method, end } => {
-            format!("{}: the search is incomplete: {}.", subject(method.as_ref()), end_words(end))
+        SearchFinding::Incomplete { set_up, end } => {
+            format!("{}: the search is incomplete: {}.", subject(set_up), end_words(end))
         }
     }
 }
 
-fn subject(method: Option<&SavedMethod>) -> String {
-    method.map_or_else(|| "the search".into(), ToString::to_string)
+fn subject(set_up: &SetUp) -> String {
+    match &set_up.method {
+        Some(method) => method.to_string(),
+        None => "the search".into(),
+    }
 }
 
 /// The methods in order, and the pairs whose difference chance explains.

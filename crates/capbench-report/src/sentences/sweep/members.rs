@@ -3,10 +3,9 @@
 mod stop;
 
 use capbench_judge::finding::sweep::members::{MembersGrowth, MembersLaw, MembersNeeded, MembersRate};
-use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales, members_answers};
+use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales};
 use capbench_judge::sweep::scaling::{Cause, Needed};
 use capbench_model::statistics::scalability::{Constant, LEAST_NUMBERS, ScalabilityFit, Unfit};
-use capbench_results::Results;
 
 use super::MOST;
 use crate::figures::significant;
@@ -14,11 +13,11 @@ use crate::model::Sentence;
 use crate::naming::{self, many};
 use crate::sentences::first_of;
 
-/// How each method scales, and how many members it needs: one sentence. `None` without a sweep of members.
-pub(super) fn answer(results: &Results) -> Option<Sentence> {
+/// How each method scales, and how many members it needs: one sentence.
+pub(super) fn answer(methods: &[MembersAnswer]) -> Sentence {
     let mut words = Vec::new();
-    for answer in members_answers(&results.sweeps, &results.trials) {
-        words.push((scales(&answer), answer.trials));
+    for method in methods {
+        words.push((scales(method), method.trials.clone()));
     }
     first_of(&words, MOST)
 }
