@@ -91,10 +91,13 @@ fn costs(ranking: &Ranking) -> Chart {
 /// What the methods of the first set-up of a search sustain, by goal.
 fn searched(searches: &[SearchOutcome]) -> Chart {
     let all = ranked_goals(searches);
-    let scene = |search: &SearchOutcome| set_up_words(&SetUp::of_search(search)).join(", ");
-    let first = all.first().map(|(search, _)| scene(search)).unwrap_or_default();
-    let own: Vec<&(&SearchOutcome, &GoalResult)> =
-        all.iter().filter(|(search, _)| scene(search) == first).collect();
+    let first = all.first().map(|(search, _)| SetUp::for_any_method(search));
+    let mut own: Vec<&(&SearchOutcome, &GoalResult)> = Vec::new();
+    for ranked in &all {
+        if Some(SetUp::for_any_method(ranked.0)) == first {
+            own.push(ranked);
+        }
+    }
     let method = |search: &SearchOutcome| search.method.as_ref().map(ToString::to_string).unwrap_or_default();
     let methods: Vec<String> =
         grouped(own.iter(), |(search, _)| method(search)).into_iter().map(|(name, _)| name).collect();
@@ -121,7 +124,8 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
         )
     };
     let lines = seen(goals.iter().map(line).collect());
-    let title = format!("Sustained rate, {first}");
+    let first = first.map_or_else(Vec::new, |set_up| set_up_words(&set_up));
+    let title = format!("Sustained rate, {}", first.join(", "));
     sustained("ranking-searches", title, methods, lines)
 }
 

@@ -53,21 +53,27 @@ fn buffered<'s>(searches: impl IntoIterator<Item = &'s SearchOutcome>) -> Trials
     found.flat_map(|found| found.trials.iter().copied()).collect()
 }
 
-/// The set-up of a search without its method.
-fn scene(search: &SearchOutcome) -> String {
-    set_up_words(&SetUp::of_search(search)).join(", ")
+/// The set-up of a search without its method, in words.
+fn scene_words(set_up: &SetUp) -> String {
+    set_up_words(set_up).join(", ")
 }
 
 /// Bounds of every search for a goal: by set-up, one point per search.
 fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     let known = searches.iter().filter(|search| search.method.is_some());
-    let scenes: Vec<String> =
-        grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
+    let mut set_ups: Vec<SetUp> = Vec::new();
+    for search in known.clone() {
+        let set_up = SetUp::for_any_method(search);
+        if !set_ups.contains(&set_up) {
+            set_ups.push(set_up);
+        }
+    }
     let by_method = grouped(known, |search| search.method.as_ref());
     let at_least = by_method.iter().flat_map(|(_, own)| own).filter(|search| is_at_least(search, goal));
     let mut at_least: Vec<String> = at_least.map(|search| search_words(&SetUp::of_search(search))).collect();
     let place = |search: &SearchOutcome| {
-        let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0);
+        let set_up = SetUp::for_any_method(search);
+        let x = set_ups.iter().position(|known| *known == set_up).unwrap_or(0);
         bounds(x as f64, goal, &[search])
     };
     let line = |(method, own): (Option<&SavedMethod>, Vec<&SearchOutcome>)| {
@@ -82,9 +88,16 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
         let searches = at_least.join("; ");
         format!("At least, because the generator, the link or the named load was the limit: {searches}.")
     });
-    chart(&format!("bounds-{goal}"), title, Kind::Points, names("Set-up", scenes), y, spread)
-        .noting(["Points are lower bounds, bars reach up to the upper ones."])
-        .noting(limits)
+    chart(
+        &format!("bounds-{goal}"),
+        title,
+        Kind::Points,
+        names("Set-up", set_ups.iter().map(scene_words).collect()),
+        y,
+        spread,
+    )
+    .noting(["Points are lower bounds, bars reach up to the upper ones."])
+    .noting(limits)
 }
 
 pub(super) fn is_at_least(search: &SearchOutcome, goal: &str) -> bool {
@@ -148,7 +161,7 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
             lines.push(series(name, Role::Account, points));
         }
     }
-    let title = format!("Trials of the search: {method}, {}", scene(first));
+    let title = format!("Trials of the search: {method}, {}", scene_words(&SetUp::of_search(first)));
     let x = linear("Intended load", Unit::PacketsPerSecond);
     let y = linear("Lost of the intended frames", Unit::Ratio);
     // Bounds of many searches would clutter this chart: the chart of bounds shows them.
