@@ -7,6 +7,7 @@
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
 //! | [`disturbance`] | disturbances of a trial by the host |
+//! | [`thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`not_measured`] | set-ups that could not be measured |
 //! | [`work`], [`traffic`] | the application's work per frame, and the frames |
@@ -60,6 +61,7 @@ pub mod requirement;
 pub mod running;
 pub mod saved;
 pub mod statistics;
+pub mod thresholds;
 pub mod traced_losses;
 pub mod traffic;
 pub mod trial;

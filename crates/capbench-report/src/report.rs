@@ -33,7 +33,7 @@ pub fn report(run: &Run) -> Report {
     let mut answers = whole_run::answers(&run_of_results).into_iter();
     let first = answers.next();
     let subject_of_verdict = first.as_ref().and_then(|first| first.subject.clone());
-    let verdict = first.map_or_else(nothing, sentences::answer);
+    let verdict = first.map_or_else(nothing, sentences::in_words);
     let mut sections = together(sections::sections(results), tables::sections(results));
     let mut picture = sections::ranking::charts(results);
     if picture.is_empty() {
@@ -45,7 +45,7 @@ pub fn report(run: &Run) -> Report {
         }
         sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     }
-    let mut findings: Vec<Sentence> = answers.map(sentences::answer).collect();
+    let mut findings: Vec<Sentence> = answers.map(sentences::in_words).collect();
     let mut details = Vec::new();
     for found in whole_run::find(&run_of_results) {
         // The section of a publication shows the answers to its claims.
@@ -96,11 +96,11 @@ pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
     Report {
         title: "capbench compare".into(),
         subtitle,
-        verdict: sentences::answer(comparison::of_runs(comparison)),
+        verdict: sentences::in_words(comparison::of_runs(comparison)),
         warnings: Vec::new(),
         picture: section.charts.drain(..PICTURES.min(section.charts.len())).collect(),
         summary: tables::comparisons::changes(comparison),
-        findings: comparison::circumstances(comparison).into_iter().map(sentences::answer).collect(),
+        findings: comparison::circumstances(comparison).into_iter().map(sentences::in_words).collect(),
         details: Vec::new(),
         caveats: Vec::new(),
         sections: vec![section],
@@ -130,7 +130,7 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
         results.statements.iter().map(|statement| format!("{name}: {statement}")).collect::<Vec<_>>()
     };
     let mut report = Report {
-        caveats: sentences::caveats::of_both(runs).into_iter().collect(),
+        caveats: sentences::caveats::noise_of_both_runs(runs).into_iter().collect(),
         environment: runs.into_iter().flat_map(host).collect(),
         statements: runs.into_iter().flat_map(said).collect(),
         trials: tables::trials::of_both(runs),
@@ -162,7 +162,7 @@ fn subtitle(run: &Run) -> String {
 
 /// A fact in words, with what it concerns, unless the verdict concerns the same.
 fn with_subject(found: &Found, subject_of_verdict: Option<&Subject>) -> Sentence {
-    let Sentence { text, trials } = sentences::in_words(found);
+    let Sentence { text, trials } = sentences::text_and_trials(found);
     let subject = found.subject.as_ref().filter(|subject| Some(*subject) != subject_of_verdict);
     let text = match subject.and_then(sentences::subject_words) {
         Some(subject) => format!("{subject}: {text}"),

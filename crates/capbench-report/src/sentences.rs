@@ -1,20 +1,21 @@
-//! Findings in sentences, each with its trials: a pure function of the measurements.
+//! The words of what a run shows: the text of each fact that `capbench-judge/src/finding/` finds, with the numbers of its trials.
 //!
-//! | file | about |
+//! | file | words the facts about |
 //! |---|---|
 //! | `trials` | trials of any run: ledgers, loss patterns, guards, noise |
-//! | `bench` | which method to use, up to which rate, and what the others lack |
-//! | `caveats` | one line each: how noisy the trials are, and what could not be measured |
+//! | `bench` | which method to use, up to which rate, and what the other methods lack |
+//! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
 //! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
 //! | `rfc2544` | throughput, and the results of the tests relative to it |
 //! | `soak` | whether the load was sustained, and when frames were lost |
-//! | `queues` | what of the queues of an interface stood against capture |
+//! | `queues` | what stands against capture in the queues of an interface |
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
-//! [`answers`] begins with the run's verdict; [`find`] lists all findings, the most important first.
+//! A file's function `words` gives the text of one fact. Its function `answer`, if it has one, gives the sentence of one answer to
+//! the question of a run. Which facts a run has, and in which order, is decided in `capbench-judge/src/finding/whole_run.rs`.
 
 mod bench;
 pub(crate) mod caveats;
@@ -30,7 +31,6 @@ mod unfinished;
 
 use capbench_judge::finding::whole_run;
 use capbench_judge::finding::{Finding as Fact, Found, OddFrames, Subject};
-use capbench_model::figures::percent;
 use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
@@ -39,73 +39,41 @@ pub use rfc2544::{not_measured, not_tested_words};
 
 /// What a run shows besides its answers, as it is saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {
-    whole_run::find(&results.whole_run()).into_iter().map(saved).collect()
+    saved_findings(whole_run::find(&results.whole_run()))
 }
 
 /// The verdict of a run in one sentence, then the facts that matter most.
 pub fn answers(results: &Results) -> Vec<Sentence> {
-    whole_run::answers(&results.whole_run()).into_iter().map(answer).collect()
+    whole_run::answers(&results.whole_run()).into_iter().map(in_words).collect()
 }
 
-/// Adds to results what they show: answers, findings and caveats, each a fact with its sentence.
+/// Adds to results what they show: answers, findings and caveats, each a fact with its text.
 pub fn conclude(results: &mut Results) {
     let run = results.whole_run();
-    let answers = whole_run::answers(&run).into_iter().map(saved).collect();
-    let findings = whole_run::find(&run).into_iter().map(saved).collect();
-    let caveats = whole_run::caveats(&run).into_iter().map(saved).collect();
+    let answers = saved_findings(whole_run::answers(&run));
+    let findings = saved_findings(whole_run::find(&run));
+    let caveats = saved_findings(whole_run::caveats(&run));
     results.answers = answers;
     results.findings = findings;
     results.caveats = caveats;
 }
 
-/// A sentence with its trials, each once.
-fn sentence(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
-    Sentence { text, trials: sorted(trials.into_iter().collect()) }
+/// Facts with their text, as they are saved.
+fn saved_findings(all: Vec<Found>) -> Vec<Finding> {
+    all.into_iter().map(saved_finding).collect()
 }
 
-/// Numbers in order, each once.
-pub(crate) fn sorted(mut trials: Trials) -> Trials {
-    trials.sort_unstable();
-    trials.dedup();
-    trials
-}
-
-/// The first of several statements with their trials, and how many more are in the table.
-fn first_of(all: &[(String, Trials)], most: usize) -> Sentence {
-    let words: Vec<&str> = all.iter().take(most).map(|(words, _)| words.as_str()).collect();
-    let rest = match all.len().saturating_sub(most) {
-        0 => String::new(),
-        more => format!("; {more} more in the table"),
-    };
-    let trials = all.iter().take(most).flat_map(|(_, trials)| trials.clone());
-    sentence(format!("{}{rest}.", words.join("; ")), trials)
-}
-
-/// Frames that arrived and are not delivered ones, or not in order.
-fn odd_frames(OddFrames { foreign, duplicates, reordered, truncated, corrupt }: &OddFrames) -> String {
-    format!(
-        "{foreign} foreign, {duplicates} duplicate, {reordered} reordered, {truncated} cut short and {corrupt} damaged frames \
-         arrived."
-    )
-}
-
-/// With a capital letter, as sentences start; names of methods are unchanged.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// A fact with its words, as it is saved.
-fn saved(found: Found) -> Finding {
-    let Sentence { text, trials } = in_words(&found);
+/// A fact with its text, as it is saved.
+fn saved_finding(found: Found) -> Finding {
+    let Sentence { text, trials } = text_and_trials(&found);
     let scene = found.subject.as_ref().and_then(subject_words);
     Finding { scene, subject: found.subject, text, fact: Some(found.fact), trials }
 }
 
 /// A fact in words, with its trials in order.
-pub(crate) fn answer(found: Found) -> Sentence {
-    let Sentence { text, trials } = in_words(&found);
-    sentence(text, trials)
+pub(crate) fn in_words(found: Found) -> Sentence {
+    let Sentence { text, trials } = text_and_trials(&found);
+    with_trials(text, trials)
 }
 
 /// What a fact concerns, in words; `None` for a sweep without a constant placement or load.
@@ -119,8 +87,8 @@ pub(crate) fn subject_words(subject: &Subject) -> Option<String> {
     }
 }
 
-/// The sentence of a fact, with its trials. Of a long list only the first entries are named, with their trials.
-pub(crate) fn in_words(found: &Found) -> Sentence {
+/// The text of a fact, with its trials. Of a long list only the first entries are named, with their trials.
+pub(crate) fn text_and_trials(found: &Found) -> Sentence {
     let trials = found.trials.clone();
     let text = match &found.fact {
         Fact::SweepAnswer(fact) => return sweep::answer(fact, trials),
@@ -143,12 +111,53 @@ pub(crate) fn in_words(found: &Found) -> Sentence {
     Sentence { text, trials }
 }
 
-fn time(ns: f64) -> String {
-    match ns.abs() {
-        large if large >= 1e9 => format!("{:.3} s", ns / 1e9),
-        large if large >= 1e6 => format!("{:.2} ms", ns / 1e6),
-        large if large >= 1e4 => format!("{:.1} µs", ns / 1e3),
-        large if large >= 1e3 => format!("{:.2} µs", ns / 1e3),
-        _ => format!("{ns:.0} ns"),
+/// A sentence with its trials, in order and each once.
+fn with_trials(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
+    Sentence { text, trials: sorted(trials.into_iter().collect()) }
+}
+
+/// Trial numbers in order, each once.
+pub(crate) fn sorted(mut trials: Trials) -> Trials {
+    trials.sort_unstable();
+    trials.dedup();
+    trials
+}
+
+/// A part of a sentence about several things of a kind, with its trials.
+struct Clause {
+    text: String,
+    trials: Trials,
+}
+
+/// One sentence of up to `most` of at least one clause: `a; b; 2 more in the table.`
+fn first_clauses(clauses: &[Clause], most: usize) -> Sentence {
+    let mut texts = Vec::new();
+    let mut trials = Trials::new();
+    for clause in clauses.iter().take(most) {
+        texts.push(clause.text.as_str());
+        trials.extend(&clause.trials);
+    }
+    let more = match clauses.len() - texts.len() {
+        0 => String::new(),
+        more => format!("; {more} more in the table"),
+    };
+    with_trials(format!("{}{more}.", texts.join("; ")), trials)
+}
+
+/// Frames that arrived and do not count as delivered in order.
+fn odd_frames_words(frames: &OddFrames) -> String {
+    let OddFrames { foreign, duplicates, reordered, truncated, corrupt } = frames;
+    format!(
+        "{foreign} foreign, {duplicates} duplicate, {reordered} reordered, {truncated} cut short and {corrupt} damaged frames \
+         arrived."
+    )
+}
+
+/// With a capital letter, as sentences start.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
     }
 }

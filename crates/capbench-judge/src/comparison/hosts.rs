@@ -5,16 +5,19 @@
 //! all of its trials. So what is permuted are the runs of a host.
 
 mod figures;
+mod worse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::contrast::{Matched, without_those_of_generator};
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
-use crate::thresholds::EQUAL_LOADS_OF_HOSTS;
+use crate::thresholds::EQUAL_LOADS;
+use capbench_model::figures::percent;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
+pub use self::worse::WorseHosts;
 use crate::error::{JudgeError, Result};
 
 /// A figure of a host with both values.
@@ -91,7 +94,8 @@ pub fn of_figures(
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
         (trials > 0).then(|| LeftOut { of: "both".into(), because: because.into(), trials })
     };
-    left_out.extend(out("the common loads of the host differ by more than 10 %", unlike));
+    let differ = format!("the common loads of the host differ by more than {}", percent(EQUAL_LOADS));
+    left_out.extend(out(&differ, unlike));
     left_out.extend(out("no host_id: nobody knows which runs are of one host", sides.without_host));
     left_out.extend(out("invalid, of a search or a sweep, or below their load", figures.left_out as usize));
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();
@@ -247,7 +251,7 @@ impl<'f> Sides<'f> {
 fn are_unlike(sides: &[Vec<Figure>; 2]) -> bool {
     let pps = |side: &[Figure]| median(side.iter().filter_map(|figure| figure.intended_pps));
     match (pps(&sides[0]), pps(&sides[1])) {
-        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS_OF_HOSTS * then.max(now),
+        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS * then.max(now),
         _ => false,
     }
 }

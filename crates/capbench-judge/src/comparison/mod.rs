@@ -13,8 +13,10 @@
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
 //! | [`hosts`] | two values of a column of a dataset, with hosts and set-ups as strata |
+//! | [`days`] | the days of a dataset |
 
 pub mod contrast;
+pub mod days;
 pub mod hosts;
 pub mod measure;
 mod pairs;
@@ -22,7 +24,7 @@ pub mod runs;
 pub mod samples;
 pub mod setup;
 
-use crate::thresholds::{REPORTED_CHANGE, REPORTED_LOSS_CHANGE};
+use crate::thresholds::{REPORTED_CHANGE, REPORTED_CHANGE_OF_HOSTS, REPORTED_LOSS_CHANGE};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,9 +45,17 @@ pub struct Thresholds {
     pub loss: f64,
 }
 
+/// Those for two runs, or for methods that took turns.
 impl Default for Thresholds {
     fn default() -> Self {
         Self { relative: REPORTED_CHANGE, loss: REPORTED_LOSS_CHANGE }
+    }
+}
+
+impl Thresholds {
+    /// Those for the runs of many hosts.
+    pub fn for_hosts() -> Self {
+        Self { relative: REPORTED_CHANGE_OF_HOSTS, ..Self::default() }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
 use crate::comparison::{Comparison, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_LOADS_OF_RUNS;
+use crate::thresholds::EQUAL_LOADS;
 
 pub use self::circumstances::NOISY;
 
@@ -62,8 +62,7 @@ pub fn of_runs(
         samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
         let trials = before - trials(&samples.all);
         if trials > 0 {
-            let because =
-                format!("their common load differs by more than {:.0} %", EQUAL_LOADS_OF_RUNS * 100.0);
+            let because = format!("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0);
             left_out.push(LeftOut { of: (*side).into(), because, trials });
         }
     }
@@ -183,8 +182,7 @@ fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let mut unlike = Vec::new();
     for (scene, pps) in &then.common_pps {
         let other = now.common_pps.iter().find(|(other, _)| open(other) == open(scene));
-        let is_unlike =
-            other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS_OF_RUNS * pps.max(*other));
+        let is_unlike = other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS * pps.max(*other));
         if is_unlike && scene.load.as_deref() == Some(COMMON_LOAD) {
             unlike.push(open(scene));
         }

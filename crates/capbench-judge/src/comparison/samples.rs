@@ -1,6 +1,7 @@
 //! The figures of a trial, and why some trials have none.
 
-use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE, UNSENT_SHARE};
+use crate::sustained::is_load_sent;
+use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE};
 
 use std::collections::BTreeMap;
 
@@ -47,7 +48,6 @@ const IS_SHORT: &str = "the generator did not reach their load";
 
 /// Why a trial is not compared.
 pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
-    let unsent = trial.intended.saturating_sub(trial.sent);
     match trial.phase {
         _ if trial.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
         Phase::Confirmation
@@ -58,9 +58,7 @@ pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
         | Phase::Retried
         | Phase::BackToBack
         | Phase::Recovery => Some(IS_STEP),
-        _ if trial.intended_pps.is_some() && unsent as f64 > UNSENT_SHARE * trial.intended as f64 => {
-            Some(IS_SHORT)
-        }
+        _ if trial.intended_pps.is_some() && !is_load_sent(trial) => Some(IS_SHORT),
         _ => None,
     }
 }

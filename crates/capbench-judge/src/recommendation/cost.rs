@@ -1,5 +1,6 @@
 //! CPU time per packet at the load at which all methods of a set-up are compared.
 
+use crate::sustained::is_delivered;
 use crate::thresholds::{COST_RANGE_ERROR, SINGLE_TRIAL_COST_ERROR};
 
 use capbench_model::statistics::interval::Estimate;
@@ -13,7 +14,7 @@ impl Cost {
         let is_compared = |trial: &&&TrialResult| {
             matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad)
                 && trial.intended_pps == Some(pps)
-                && trial.sustained_load()
+                && is_delivered(trial)
         };
         let trials: Vec<&TrialResult> = entrant.trials.iter().filter(is_compared).copied().collect();
         let estimate = |value: fn(&TrialResult) -> Option<f64>| {

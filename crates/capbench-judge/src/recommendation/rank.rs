@@ -1,9 +1,10 @@
 //! The order of the methods of one set-up, and what is certain about it.
 
 use crate::limit::Limit;
+use crate::sustained::is_rate_sent;
 use crate::thresholds::{
-    ASSUMED_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISION, EQUAL_LIMITS_PRECISIONS,
-    NEARLY_LOSSLESS_RATIO, TESTED_LOAD_SHARE,
+    ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISIONS,
+    NEARLY_LOSSLESS_RATIO,
 };
 use capbench_model::ledger::LostAt;
 use capbench_model::method_spec::{Delivery, MethodSpec, Privilege};
@@ -11,8 +12,8 @@ use capbench_model::placement::PlacementName;
 use capbench_model::saved::SavedMethod;
 use capbench_model::work::Work;
 
+use super::bounds::first_failed;
 use super::cost::equal_load;
-use super::sustained::first_failed;
 use super::{
     Because, Certainty, Conclusion, Cost, Entrant, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
@@ -34,9 +35,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
                 known.status = SustainedStatus::NotReached;
             }
             // Without loss at less than the load in question: that load was not tried.
-            if known.upper_pps.is_none()
-                && known.lower_pps.is_some_and(|lower| lower < pps * TESTED_LOAD_SHARE)
-            {
+            if known.upper_pps.is_none() && known.lower_pps.is_some_and(|lower| !is_rate_sent(lower, pps)) {
                 known.status = SustainedStatus::Unknown;
                 sent_pps = known.lower_pps.into_iter().chain(sent_pps).max_by(f64::total_cmp);
             }
@@ -68,7 +67,7 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
     let failed = first_failed(entrant);
     let by_trial = || {
         let lost = LostAt::sum(failed.iter().flat_map(|trial| trial.losses()));
-        Limit::from_trials(&lost, failed, |trial| trial.buffered_frames(1))
+        Limit::from_trials(&lost, failed, 1)
     };
     Ranked {
         method: entrant.method.clone(),
@@ -272,8 +271,7 @@ impl Order {
         let highest = tied.iter().map(can).fold(0.0, f64::max);
         lowest
             >= highest
-                * (1.0
-                    - (EQUAL_LIMITS_PRECISIONS * margin.min(EQUAL_LIMITS_PRECISION)).max(ASSUMED_PRECISION))
+                * (1.0 - (EQUAL_LIMITS_PRECISIONS * margin.min(COARSEST_PRECISION)).max(ASSUMED_PRECISION))
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::reproduction::measured::{Done, Seen, is_short};
+use crate::reproduction::measured::{Done, Seen};
 use crate::reproduction::{Answer, Judgement};
+use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
 
 /// How an answer follows from visits.
@@ -34,8 +35,11 @@ impl Chance {
 /// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
 pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
     let mut judgement = at_what_was_sent(claim, said, seen, chance);
-    let short =
-        seen.iter().flat_map(|seen| &seen.trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
+    let short = seen
+        .iter()
+        .flat_map(|seen| &seen.trials)
+        .filter(|trial| !is_published_load_sent(trial))
+        .map(|trial| trial.number);
     let short = short.collect::<BTreeSet<u32>>().len();
     if short > 0 {
         let all = judgement.trials.len();

@@ -10,14 +10,12 @@
 //! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
-use crate::thresholds::OVERLOAD_LOSS;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::criteria::Criteria;
-use super::database::{Bounds, Database, Observation};
+use super::database::{Bounds, Database};
+use crate::sustained::{Criteria, Observation, buffered_frames, has_small_loss};
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
@@ -49,9 +47,14 @@ impl<'t> Trials<'t> {
         seen.iter().filter_map(|trial| self.get(trial.number)).collect()
     }
 
+    /// The number of frames that the load sends at once.
+    pub(super) fn burst_frames(&self) -> u32 {
+        self.burst_frames
+    }
+
     /// Frames of a trial that were delivered only because the buffer had room for them.
-    pub(super) fn backlogged(&self, trial: &TrialResult) -> u64 {
-        trial.buffered_frames(self.burst_frames)
+    fn backlogged(&self, trial: &TrialResult) -> u64 {
+        buffered_frames(trial, self.burst_frames)
     }
 
     /// Whether the load was too high all the time: the trial lost frames in half of its 100 ms windows, or frames were read
@@ -62,9 +65,16 @@ impl<'t> Trials<'t> {
             _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,
             Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
-            None => trial.sent_loss_ratio() >= OVERLOAD_LOSS,
+            None => !has_small_loss(trial),
         }
     }
+}
+
+/// Whether a bound is the highest sustained load, or the lowest that is not sustained. Trials of its own kind made it that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Lower,
+    Upper,
 }
 
 /// A load that is sustained, or is not.
@@ -193,26 +203,34 @@ impl Moments {
 }
 
 impl Bound {
-    /// The load of these trials by some criteria. `counts` are the trials that make it this high or this low.
+    /// The load of these trials by some criteria.
     pub(super) fn new(
         seen: &[Observation],
         trials: &Trials<'_>,
         criteria: &Criteria,
-        counts: impl Fn(&Observation) -> bool,
+        side: Side,
     ) -> Option<Self> {
         let intended_pps = seen.first()?.load.get();
-        let achieved = seen.iter().filter(|trial| counts(trial)).map(|trial| trial.achieved.get());
+        let mut achieved_pps = intended_pps;
+        let mut high = Vec::new();
+        for trial in seen {
+            let is_high = criteria.is_high_loss(trial);
+            if is_high == (side == Side::Upper) {
+                achieved_pps = achieved_pps.min(trial.achieved.get());
+            }
+            if is_high {
+                high.extend(trials.get(trial.number));
+            }
+        }
         let own = trials.observed_trials(seen);
-        let is_high = |trial: &&Observation| trial.loss_ratio > criteria.loss_ratio.get();
-        let high = seen.iter().filter(is_high).filter_map(|trial| trials.get(trial.number));
         Some(Self {
             intended_pps,
-            achieved_pps: achieved.fold(intended_pps, f64::min),
+            achieved_pps,
             seconds: seconds(seen),
             trials: seen.iter().map(|trial| trial.number).collect(),
             high_loss: Some(HighLoss::from_hits(hits(seen, criteria))),
             losses: Losses::from_trials(&own),
-            backlogged: Backlogged::from_high_loss(&high.collect::<Vec<_>>(), trials),
+            backlogged: Backlogged::from_high_loss(&high, trials),
             disturbed: own
                 .iter()
                 .filter(|trial| !trial.disturbance.reasons().is_empty())
@@ -230,7 +248,7 @@ impl Bound {
 /// High-loss trials among the full-length ones: short trials lose less often.
 pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
     let full = || seen.iter().filter(|trial| trial.duration >= criteria.full_length);
-    let high = full().filter(|trial| trial.loss_ratio > criteria.loss_ratio.get());
+    let high = full().filter(|trial| criteria.is_high_loss(trial));
     Hits { hits: high.count() as u32, of: full().count() as u32 }
 }
 
@@ -259,7 +277,7 @@ impl Buffered {
     pub fn from_trials(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
         let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
         let mut such: Vec<_> =
-            of_search.filter(|trial| trial.lost() == 0 && trial.buffered_frames(burst_frames) > 0).collect();
+            of_search.filter(|trial| trial.lost() == 0 && buffered_frames(trial, burst_frames) > 0).collect();
         such.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
         let (first, last) = (such.first()?, such.last()?);
         let behind = such.iter().filter_map(|trial| trial.behind_s(burst_frames));
@@ -340,8 +358,8 @@ mod tests {
 
     use super::Apart;
     use crate::search::Ratio;
-    use crate::search::criteria::Criteria;
-    use crate::search::database::{Bounds, Database, Observation};
+    use crate::search::database::{Bounds, Database};
+    use crate::sustained::{Criteria, Observation};
 
     fn at(seen: &mut Database, pps: f64, lossy: u32, all: u32) -> Pps {
         let load = Pps::new(pps).unwrap();

@@ -7,11 +7,11 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::bound::{self, Moments, Trials};
-use super::criteria::Criteria;
 use super::database::{Bounds, Database};
-use super::goal::Ratio;
 use super::notation::preset;
 use super::outcome::{GoalResult, Status};
+use crate::ratio::Ratio;
+use crate::sustained::Criteria;
 use capbench_model::statistics::counts;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -127,7 +127,7 @@ impl Held {
     fn new(by: &str, criteria: &Criteria, seen: &Database, top: Option<Pps>) -> Self {
         let Bounds { lower, upper } = seen.bounds(criteria);
         let trials = lower.map_or(&[][..], |load| seen.at(load));
-        let achieved = trials.iter().filter(|trial| trial.loss_ratio <= criteria.loss_ratio.get());
+        let achieved = trials.iter().filter(|trial| !criteria.is_high_loss(trial));
         let is_top = || lower.zip(top).is_some_and(|(lower, top)| lower >= top);
         Self {
             by: by.into(),

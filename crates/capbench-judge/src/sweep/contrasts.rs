@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::thresholds::{CONTRASTED_POINTS, EQUAL_CONTRASTED_RATES};
+use crate::thresholds::{CONTRASTED_POINTS, EQUAL_RATES};
 
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
@@ -129,7 +129,7 @@ pub struct Lead<'r> {
 impl Lead<'_> {
     /// Whether it is large enough to report.
     pub fn is_notable(&self) -> bool {
-        self.gain > EQUAL_CONTRASTED_RATES * self.most
+        self.gain > EQUAL_RATES * self.most
     }
 }
 

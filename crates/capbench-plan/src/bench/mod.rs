@@ -28,9 +28,10 @@ use crate::order::{Shuffle, turns};
 use crate::session::Session;
 use capbench_judge::comparison::Pair;
 use capbench_judge::search::SearchOutcome;
+use capbench_judge::sustained::{has_small_loss, is_sustained};
 use capbench_judge::thresholds::{
     COMMON_LOAD_ROUNDS, COMMON_LOAD_SLOWEST, FIRST_COMMON_LOAD, LOWERED_COMMON_LOAD, LOWEST_COMMON_LOAD,
-    LOWEST_COMMON_LOAD_PPS, SINGLE_LOSS, TRIAL_OVERHEAD,
+    LOWEST_COMMON_LOAD_PPS, TRIAL_OVERHEAD,
 };
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
@@ -92,11 +93,6 @@ impl Measured {
         let delivered = (self.overload.verdict != Verdict::Invalid).then_some(self.overload.delivered_pps);
         self.sustained.or(delivered)
     }
-}
-
-/// Whether a trial lost so few frames that a stall of the host can be the cause, which a second trial does not repeat.
-fn has_small_loss(trial: &TrialResult) -> bool {
-    trial.lost() > 0 && trial.sent_loss_ratio() < SINGLE_LOSS
 }
 
 /// The outcome of a bench.
@@ -344,12 +340,11 @@ impl BenchPlan {
             if session.stopped {
                 return Ok(false);
             }
-            let sustained = |result: &TrialResult| result.sustained_load() && result.buffered_frames(1) == 0;
-            let mut is_held = result.as_ref().is_none_or(sustained);
+            let mut is_held = result.as_ref().is_none_or(is_sustained);
             let is_small = result.as_ref().is_some_and(has_small_loss);
             if !is_held && is_small && progress.fits(setup, self.duration, session) {
                 let again = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
-                is_held = again.as_ref().is_none_or(sustained);
+                is_held = again.as_ref().is_none_or(is_sustained);
             }
             held &= is_held;
             if session.stopped || (!held && !is_last) {

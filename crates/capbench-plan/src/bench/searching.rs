@@ -11,10 +11,11 @@ use crate::session::Session;
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{Certainty, LOSSLESS, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
 use capbench_judge::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
+use capbench_judge::sustained::{Criteria, is_as_high, is_sustained};
 use capbench_judge::thresholds::{
     COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, LIKELY_SEARCH_TRIALS,
     LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD, METHOD_HOLD_TIME, NEARLY_LOSSLESS_RATIO,
-    NEXT_CONFIRMATION_LOAD, OFFERED_LOAD_ROUNDING, UNDERSENT_SHARE,
+    NEXT_CONFIRMATION_LOAD, UNDERSENT_SHARE,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
@@ -57,27 +58,30 @@ impl Searching {
         }
         let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
         // A coarser search has fewer trials, but no shorter ones: these would not meet a loss that lasts for a moment.
-        let trial = self.trial;
-        let goal = |name: &str, loss: f64| {
-            Some(Goal {
-                name: name.into(),
-                strategy: Strategy::Mlr,
-                loss_ratio: Ratio::new(loss).ok()?,
-                // One trial without loss sustains a load. A loss counts if a second trial at that load repeats it.
-                exceed_ratio: Ratio::new(0.5).ok()?,
-                width: Width::Relative(precision),
-                final_duration: trial,
-                duration_sum: 2 * trial,
-                initial_duration: trial,
-                preceding_targets: 1,
-            })
-        };
-        let goals = vec![goal(LOSSLESS, 0.0)?, goal(NEARLY_LOSSLESS, NEARLY_LOSSLESS_RATIO)?];
+        let goals = vec![
+            goal(LOSSLESS, Ratio::ZERO, precision, self.trial),
+            goal(NEARLY_LOSSLESS, Ratio::new(NEARLY_LOSSLESS_RATIO).ok()?, precision, self.trial),
+        ];
         let overload = Overload::from_trial(overload)?;
         let plan = SearchPlan::new(goals);
         let least = plan.least_pps.get().max(overload.read_pps.get() * LOWEST_SEARCH_LOAD);
         let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
         Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
+    }
+}
+
+fn goal(name: &str, loss_ratio: Ratio, precision: Ratio, trial: Duration) -> Goal {
+    let criteria = Criteria::of_repeats(loss_ratio, trial);
+    Goal {
+        name: name.into(),
+        strategy: Strategy::Mlr,
+        loss_ratio,
+        exceed_ratio: criteria.exceed_ratio,
+        width: Width::Relative(precision),
+        final_duration: criteria.full_length,
+        duration_sum: criteria.duration_sum,
+        initial_duration: trial,
+        preceding_targets: 1,
     }
 }
 
@@ -270,7 +274,7 @@ impl BenchPlan {
             let time = time.min(CONFIRMATION_LENGTH * self.duration);
             let Some(trial) = session.trial(&setup, load, time, Phase::Confirmation)? else { break };
             claim = match named(first, session) {
-                Some((named, lower)) if named.method == setup.method && is_as_high(lower, load) => break,
+                Some((named, lower)) if named.method == setup.method && is_tried(lower, load) => break,
                 // The rate at which it read frames is the better guess than the next load that a search tried.
                 Some((named, _)) if named.method == setup.method => {
                     match Pps::new(trial.read_pps() * NEXT_CONFIRMATION_LOAD) {
@@ -286,15 +290,10 @@ impl BenchPlan {
     }
 }
 
-/// Whether a method read every frame of a trial in time.
-fn is_sustained(trial: &TrialResult) -> bool {
-    trial.lost() == 0 && trial.buffered_frames(1) == 0
-}
-
-/// Whether a load is the one that was tried, but for rounding, or a higher one.
-fn is_as_high(load: Load, tried: Load) -> bool {
+/// Whether a load is the one that was tried, or a higher one.
+fn is_tried(load: Load, tried: Load) -> bool {
     match (load.pps(), tried.pps()) {
-        (Some(load), Some(tried)) => load >= tried * (1.0 - OFFERED_LOAD_ROUNDING),
+        (Some(load), Some(tried)) => is_as_high(load, tried),
         (load, tried) => load == tried,
     }
 }

@@ -8,6 +8,7 @@ use crate::order::{Shuffle, turns};
 use crate::session::{Session, describe};
 use crate::{Observer, Result};
 use capbench_judge::bursts::BurstEnd;
+use capbench_judge::sustained::captures_all;
 use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::back_to_back::{BackToBack, Burst};
 use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
@@ -188,7 +189,7 @@ impl Course<'_, '_> {
                 (None, Probe::BackToBack(_)) => continue,
                 (None, Probe::Trial) => {
                     let trial = &visit.trial;
-                    (sustained_pps(trial), trial.lost() > 0 || trial.buffered_frames(1) > 0)
+                    (sustained_pps(trial), !captures_all(trial))
                 }
             };
             let at = if self.plan.axis.kind().shows(Analysis::Buffers) { at.log2() } else { at };

@@ -7,9 +7,8 @@ use capbench_judge::search::{GoalResult, SearchOutcome};
 use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
 
 use super::parts::{chart, grouped, linear, names, point, series};
-use crate::groups::set_up_words;
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
-use crate::naming::{self, Scene};
+use crate::naming::{self, Scene, set_up_words};
 use crate::sentences::search::{goal_name, goal_words};
 use capbench_results::Kind as Purpose;
 use capbench_results::Results;

@@ -1,14 +1,15 @@
-//! The words of reproductions: the answers to the claims of publications.
+//! The words of `ReproductionAnswer` and `ReproductionFinding`: which claims of publications hold here.
 
 use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
 use capbench_judge::reproduction::Answer;
 
-use super::{first_of, sentence};
+use super::{Clause, first_clauses, with_trials};
 use crate::model::{Sentence, Trials};
 use crate::naming::{list, many};
 
-/// Most claims that are listed one by one: of those with an answer, and of the others.
-const NAMED: usize = 3;
+/// Up to this number of claims that hold, or do not hold, are listed.
+const NAMED_DECIDED: usize = 3;
+/// Up to this number of claims that are undecided, or cannot be tested, are listed.
 const NAMED_OPEN: usize = 1;
 
 /// The sentence of an answer.
@@ -27,46 +28,47 @@ pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
             if *not_testable > 0 {
                 words.push(format!("{not_testable} cannot be tested here"));
             }
-            sentence(format!("{}.", words.join(", ")), trials)
+            with_trials(format!("{}.", words.join(", ")), trials)
         }
         ReproductionAnswer::MoreVisits { visits, needed, seconds } => {
             let text = format!(
                 "{} cannot exclude chance: `--visits {needed}` can, and takes about {}.",
                 many((*visits).into(), "visit of each point", "visits of each point"),
-                time_words(*seconds)
+                whole_time(*seconds)
             );
-            sentence(text, trials)
+            with_trials(text, trials)
         }
-        ReproductionAnswer::Claims { answer, claims } => named(*answer, claims),
+        ReproductionAnswer::Claims { answer, claims } => claims_sentence(*answer, claims),
         ReproductionAnswer::Unfinished { publications } => {
-            sentence(format!("Not all trials of {} were run.", list(publications)), trials)
+            with_trials(format!("Not all trials of {} were run.", list(publications)), trials)
         }
     }
 }
 
 /// A time in whole seconds or minutes, rounded up.
-fn time_words(seconds: f64) -> String {
+fn whole_time(seconds: f64) -> String {
     match seconds {
         short @ ..90.0 => many(short.ceil() as u64, "second", "seconds"),
         long => many((long / 60.0).ceil() as u64, "minute", "minutes"),
     }
 }
 
-/// The first claims with an answer.
-fn named(answer: Answer, claims: &[SupportedClaim]) -> Sentence {
+/// The first claims with an answer, and how many more there are.
+fn claims_sentence(answer: Answer, claims: &[SupportedClaim]) -> Sentence {
     let most = match answer {
-        Answer::Holds | Answer::Changed => NAMED,
+        Answer::Holds | Answer::Changed => NAMED_DECIDED,
         Answer::Inconclusive | Answer::NotTestable => NAMED_OPEN,
     };
     let head = match answer {
         Answer::NotTestable => "Cannot be tested here",
         answer => answer_words(answer),
     };
-    let mut words = Vec::new();
+    let mut clauses = Vec::new();
     for claim in claims {
-        words.push((claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
+        let text = claim.claim.trim_end_matches('.').to_string();
+        clauses.push(Clause { text, trials: claim.trials.clone() });
     }
-    let Sentence { text, trials } = first_of(&words, most);
+    let Sentence { text, trials } = first_clauses(&clauses, most);
     Sentence { text: format!("{head}: {text}"), trials }
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn answer_words(answer: Answer) -> &'static str {
     }
 }
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &ReproductionFinding) -> String {
     let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
     format!("{}: {claim} {evidence}", answer_words(*answer))
@@ -90,8 +92,8 @@ pub(super) fn words(fact: &ReproductionFinding) -> String {
 mod tests {
     use super::*;
 
-    fn text(said: ReproductionAnswer) -> String {
-        answer(&said, Vec::new()).text
+    fn text(of_claims: ReproductionAnswer) -> String {
+        answer(&of_claims, Vec::new()).text
     }
 
     fn summary(counts: [usize; 4]) -> String {

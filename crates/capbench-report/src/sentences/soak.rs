@@ -1,10 +1,10 @@
-//! The words of soaks: whether the load was sustained, and when frames were lost.
+//! The words of `SoakAnswer` and `SoakFinding`: whether a soak sustained its load, and when frames were lost.
 
 use capbench_judge::finding::soak::{SoakAnswer, SoakFinding, SoakSetUp};
 use capbench_judge::soak::record::LossEvent;
 use capbench_model::ledger::LostAt;
 
-use super::{capital, odd_frames};
+use super::{capitalised, odd_frames_words};
 use crate::figures::count;
 use crate::naming::{self, Scene, list, many, percent, time};
 
@@ -12,7 +12,10 @@ use crate::naming::{self, Scene, list, many, percent, time};
 pub(super) fn answer_words(answer: &SoakAnswer) -> String {
     match answer {
         SoakAnswer::Loss { set_up, lost, sent, loss_ratio, intended_pps, sending_s, cut_from_s } => {
-            let method = set_up.as_ref().map_or_else(|| "the method".into(), set_up_words);
+            let method = match set_up {
+                Some(set_up) => set_up_words(set_up),
+                None => "the method".into(),
+            };
             let lost = match lost {
                 0 => "lost nothing".into(),
                 lost => format!("lost {} ({})", many(*lost, "frame", "frames"), percent(*loss_ratio)),
@@ -29,14 +32,19 @@ pub(super) fn answer_words(answer: &SoakAnswer) -> String {
             )
         }
         SoakAnswer::WhenLost { lossy_segments, segments, bursts, places, largest } => {
-            let bursts = bursts
-                .map_or_else(String::new, |bursts| format!(" and in {}", many(bursts, "burst", "bursts")));
+            let bursts = match bursts {
+                Some(bursts) => format!(" and in {}", many(*bursts, "burst", "bursts")),
+                None => String::new(),
+            };
+            let largest = match largest {
+                Some(burst) => largest_burst(burst),
+                None => String::new(),
+            };
             format!(
-                "They were lost in {} of {}{bursts}{}{}.",
+                "They were lost in {} of {}{bursts}{}{largest}.",
                 count(*lossy_segments),
                 many(*segments, "segment", "segments"),
-                at_places(places),
-                largest.as_ref().map_or_else(String::new, largest_burst)
+                at_places(places)
             )
         }
         SoakAnswer::Doubts { unsent_ratio, buffered_ratio, unexplained, invalid_segments } => {
@@ -56,7 +64,7 @@ pub(super) fn answer_words(answer: &SoakAnswer) -> String {
             if *invalid_segments > 0 {
                 words.push(format!("{} are invalid", many(*invalid_segments, "segment", "segments")));
             }
-            capital(&format!("{}.", list(&words)))
+            capitalised(&format!("{}.", list(&words)))
         }
     }
 }
@@ -70,20 +78,23 @@ fn set_up_words(set_up: &SoakSetUp) -> String {
     format!("{} ({})", set_up.method, scene.words())
 }
 
+/// `: ring 9 and backlog 1`; empty without a place.
 fn at_places(places: &[LostAt]) -> String {
     if places.is_empty() {
         return String::new();
     }
-    let places: Vec<String> =
-        places.iter().map(|lost| format!("{} {}", lost.place.key(), count(lost.frames))).collect();
-    format!(": {}", list(&places))
+    let mut frames_by_place = Vec::new();
+    for lost in places {
+        frames_by_place.push(format!("{} {}", lost.place.key(), count(lost.frames)));
+    }
+    format!(": {}", list(&frames_by_place))
 }
 
 fn largest_burst(event: &LossEvent) -> String {
     format!(", the largest of {} after {}", many(event.frames, "frame", "frames"), time(event.at_s))
 }
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &SoakFinding) -> String {
     match fact {
         SoakFinding::WorstSegment { from_s, lost, sent, worst_100ms_lost } => format!(
@@ -109,7 +120,7 @@ pub(super) fn words(fact: &SoakFinding) -> String {
         SoakFinding::Unexplained { packets, invalid_segments } => format!(
             "{packets} packets are not explained by any counter; the account of {invalid_segments} segments contradicts itself."
         ),
-        SoakFinding::OddFrames { frames } => odd_frames(frames),
+        SoakFinding::OddFrames { frames } => odd_frames_words(frames),
         SoakFinding::Noisy { reason, segments } => {
             format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
         }
@@ -196,8 +207,6 @@ mod tests {
             sent: 5000,
             worst_100ms_lost,
         };
-        let frames = OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
-        let odd = SoakFinding::OddFrames { frames };
         let buffered = SoakFinding::Buffered {
             buffered_segments: 2,
             segments: 10,
@@ -234,7 +243,6 @@ mod tests {
                 SoakFinding::Unexplained { packets: 3, invalid_segments: 2 },
                 "3 packets are not explained by any counter; the account of 2 segments contradicts itself.",
             ),
-            (odd, "1 foreign, 2 duplicate, 3 reordered, 4 cut short and 5 damaged frames arrived."),
             (
                 SoakFinding::Noisy { reason: "a CPU was slow".into(), segments: 2 },
                 "Noisy: 2 segments: a CPU was slow.",
@@ -247,5 +255,9 @@ mod tests {
         for (fact, sentence) in sentences {
             assert_eq!(words(&fact), sentence);
         }
+        // The words of `OddFrames` are tested with those of trials.
+        let frames = OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        let odd = SoakFinding::OddFrames { frames };
+        assert!(words(&odd).starts_with("1 foreign, 2 duplicate, 3 reordered, 4 cut"));
     }
 }

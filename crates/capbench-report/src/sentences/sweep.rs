@@ -1,5 +1,13 @@
-//! The words of sweeps: up to where each method keeps up, its cost, where one overtakes another, and the most that it delivers.
-//! capbench-judge decides what they say.
+//! The words of what sweeps show: up to which point each method keeps up, and `SweepFinding`, the other facts.
+//!
+//! | file | words |
+//! |---|---|
+//! | `onset` | where loss begins and ends, and the limit |
+//! | `cost` | what a packet costs besides the work |
+//! | `buffers` | the longest bursts without loss, by ring size |
+//! | `members` | how the rate grows with members, and how many a load needs |
+//! | `crossing` | one method overtakes another |
+//! | `cheapest` | the cheapest method and ring |
 
 mod buffers;
 mod cheapest;
@@ -7,9 +15,12 @@ mod cost;
 mod crossing;
 mod members;
 mod onset;
+#[cfg(test)]
+mod tests;
 
 use capbench_judge::finding::sweep::answer::{
     BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LossAtHighestRate, MeanBurst, MethodBursts,
+    MethodKeepsUp,
 };
 use capbench_judge::finding::sweep::livelock::LivelockFound;
 use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
@@ -18,48 +29,49 @@ use capbench_judge::sweep::outcome::SweepScene;
 use capbench_model::figures::grouped;
 use capbench_model::saved::SavedMethod;
 
-use super::{first_of, sentence};
+use super::{Clause, first_clauses, with_trials};
 use crate::figures::number;
 use crate::model::{Sentence, Trials, Unit};
 use crate::naming::{self, many};
 
-/// Most series that are listed one by one.
-const MOST: usize = 3;
+/// Up to this number of methods, or points, are listed.
+const NAMED: usize = 3;
 
 /// The sentence of an answer.
 pub(super) fn answer(answer: &SweepAnswer, trials: Trials) -> Sentence {
     match answer {
         SweepAnswer::Scales { methods } => members::answer(methods),
-        SweepAnswer::KeepsUp(kept) => kept_up(kept),
-        SweepAnswer::LongestBursts { methods } => bursts(methods),
-        SweepAnswer::HighestRate(highest) => sentence(highest_words(highest), trials),
+        SweepAnswer::KeepsUp(points) => kept_up_sentence(points),
+        SweepAnswer::LongestBursts { methods } => burst_ranges_sentence(methods),
+        SweepAnswer::HighestRate(highest) => with_trials(highest_rate_words(highest), trials),
     }
 }
 
-/// Up to which point each method keeps up. What all share is said once.
-fn kept_up(kept: &KeptUp) -> Sentence {
-    let mut words = Vec::new();
-    for one in &kept.methods {
-        let name = match kept.shared_scene {
-            Some(_) => one.method.to_string(),
-            None => name(&one.method, &one.scene),
+/// Up to which point each method keeps up. A placement and load that all methods share is the beginning of the sentence.
+fn kept_up_sentence(kept_up: &KeptUp) -> Sentence {
+    let mut clauses = Vec::new();
+    for MethodKeepsUp { method, scene, keeps_up, trials } in &kept_up.methods {
+        let name = match kept_up.shared_scene {
+            Some(_) => method.to_string(),
+            None => method_in_scene(method, scene),
         };
-        let points = keeps_up(&one.keeps_up);
-        let verb = match one.keeps_up.points {
-            // The name of the point begins with `up to`.
+        let verb = match keeps_up.points {
+            // The words of the points begin with "up to".
             KeptPoints::UpTo(_) => "keeps",
             _ => "keeps up",
         };
-        words.push((format!("{name} {verb} {points}"), one.trials.clone()));
+        let text = format!("{name} {verb} {}", keeps_up_words(keeps_up));
+        clauses.push(Clause { text, trials: trials.clone() });
     }
-    let Sentence { text, trials } = first_of(&words, MOST);
-    let scene = kept.shared_scene.as_ref().and_then(SweepScene::words);
-    let scene = scene.map_or_else(String::new, |scene| format!("With {scene}: "));
-    Sentence { text: format!("{scene}{text}"), trials }
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED);
+    match kept_up.shared_scene.as_ref().and_then(SweepScene::words) {
+        Some(scene) => Sentence { text: format!("With {scene}: {text}"), trials },
+        None => Sentence { text, trials },
+    }
 }
 
 /// A method with its placement and load.
-fn name(method: &SavedMethod, scene: &SweepScene) -> String {
+fn method_in_scene(method: &SavedMethod, scene: &SweepScene) -> String {
     match scene.words() {
         Some(scene) => format!("{method}, {scene}"),
         None => method.to_string(),
@@ -67,29 +79,27 @@ fn name(method: &SavedMethod, scene: &SweepScene) -> String {
 }
 
 /// The points of a series at which it neither loses frames nor only buffers them.
-pub(crate) fn keeps_up(kept: &KeepsUp) -> String {
+pub(crate) fn keeps_up_words(kept: &KeepsUp) -> String {
     let points = match &kept.points {
         KeptPoints::Nowhere => "at no point".into(),
         KeptPoints::Everywhere => "at every point".into(),
         KeptPoints::UpTo(last) => format!("up to {}", last.label),
         KeptPoints::From(first) => format!("from {} on", first.label),
         KeptPoints::Only { points } => {
-            let labels: Vec<&str> = points.iter().take(MOST).map(|point| point.label.as_str()).collect();
-            let more = if points.len() > MOST { ", …" } else { "" };
+            let labels: Vec<&str> = points.iter().take(NAMED).map(|point| point.label.as_str()).collect();
+            let more = if points.len() > NAMED { ", …" } else { "" };
             format!("only at {}{more}", labels.join(", "))
         }
     };
-    match kept.unsent_points {
-        0 => points,
-        unsent => format!(
-            "{points} (the generator did not send the load at {})",
-            many(unsent as u64, "point", "points")
-        ),
+    if kept.unsent_points == 0 {
+        return points;
     }
+    let unsent = many(kept.unsent_points as u64, "point", "points");
+    format!("{points} (the generator did not send the load at {unsent})")
 }
 
 /// The method and point with the highest rate, and its loss.
-fn highest_words(highest: &HighestRate) -> String {
+fn highest_rate_words(highest: &HighestRate) -> String {
     let lost = match highest.loss {
         LossAtHighestRate::Lost { loss_ratio } => {
             format!(", and lost {} of what was sent", naming::percent(loss_ratio))
@@ -99,7 +109,7 @@ fn highest_words(highest: &HighestRate) -> String {
         LossAtHighestRate::NothingInMostVisits => ", and lost nothing in most visits".into(),
     };
     let name = match &highest.scene {
-        Some(scene) => name(&highest.method, scene),
+        Some(scene) => method_in_scene(&highest.method, scene),
         None => highest.method.to_string(),
     };
     format!(
@@ -111,35 +121,39 @@ fn highest_words(highest: &HighestRate) -> String {
 }
 
 /// The longest bursts without loss.
-fn bursts(methods: &[MethodBursts]) -> Sentence {
-    let mut words = Vec::new();
-    let mut trials = Vec::new();
-    for bursts in methods.iter().take(MOST) {
-        words.push(format!("{} {}", name(&bursts.method, &bursts.scene), bursts_of(&bursts.range)));
-        trials.extend(bursts.trials.iter().copied());
+fn burst_ranges_sentence(methods: &[MethodBursts]) -> Sentence {
+    let mut clauses = Vec::new();
+    let mut trials = Trials::new();
+    for bursts in methods.iter().take(NAMED) {
+        let name = method_in_scene(&bursts.method, &bursts.scene);
+        clauses.push(format!("{name} {}", burst_range_words(&bursts.range)));
+        trials.extend(&bursts.trials);
     }
-    sentence(format!("Longest bursts without loss: {}.", words.join("; ")), trials)
+    with_trials(format!("Longest bursts without loss: {}.", clauses.join("; ")), trials)
 }
 
 /// The shortest and the longest burst without loss of a method over the axis.
-pub(crate) fn bursts_of(range: &BurstRange) -> String {
-    let others = match range.points_without as u64 {
+pub(crate) fn burst_range_words(range: &BurstRange) -> String {
+    let without_burst = match range.points_without as u64 {
         0 => String::new(),
-        others => format!(", and none was found at {}", many(others, "other point", "other points")),
+        points => format!(", and none was found at {}", many(points, "other point", "other points")),
     };
     let shortest = mean_burst(&range.shortest);
     match &range.longest {
-        None => format!("takes {shortest}{others}"),
-        Some(longest) => format!("takes {shortest} to {}{others}", mean_burst(longest)),
+        None => format!("takes {shortest}{without_burst}"),
+        Some(longest) => format!("takes {shortest} to {}{without_burst}", mean_burst(longest)),
     }
 }
 
 fn mean_burst(burst: &MeanBurst) -> String {
-    let lasts = burst.lasts_s.map_or_else(String::new, |seconds| format!(" ({})", naming::time(seconds)));
-    format!("{} frames{lasts} at {}", number(burst.frames, Unit::Count), burst.point.label)
+    let time = match burst.lasts_s {
+        Some(seconds) => format!(" ({})", naming::time(seconds)),
+        None => String::new(),
+    };
+    format!("{} frames{time} at {}", number(burst.frames, Unit::Count), burst.point.label)
 }
 
-/// The sentences of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &SweepFinding) -> String {
     match fact {
         SweepFinding::LossBegins(fact) => onset::loss_begins(fact),
@@ -155,8 +169,8 @@ pub(super) fn words(fact: &SweepFinding) -> String {
         SweepFinding::MembersLaw(fact) => members::law(fact),
         SweepFinding::Crossing(fact) => crossing::crossing(fact),
         SweepFinding::Effect(Effect { method, answer, .. }) => format!("{method}: {answer}"),
-        SweepFinding::CheapestAtPoints(fact) => cheapest::at_points(fact),
-        SweepFinding::CheapestRing(fact) => cheapest::ring(fact),
+        SweepFinding::CheapestAtPoints(fact) => cheapest::cheapest_at_points(fact),
+        SweepFinding::CheapestRing(fact) => cheapest::cheapest_ring(fact),
     }
 }
 
@@ -171,4 +185,15 @@ fn livelock(fact: &LivelockFound) -> String {
         fact.lowest.label,
         fact.evidence
     )
+}
+
+/// A time in nanoseconds, such as what a packet costs: `1.80 µs`.
+fn time_words(ns: f64) -> String {
+    match ns.abs() {
+        size if size >= 1e9 => format!("{:.3} s", ns / 1e9),
+        size if size >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        size if size >= 1e4 => format!("{:.1} µs", ns / 1e3),
+        size if size >= 1e3 => format!("{:.2} µs", ns / 1e3),
+        _ => format!("{ns:.0} ns"),
+    }
 }

@@ -175,7 +175,7 @@ pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
 pub(super) fn group<'c>() -> Columns<'c, &'c Group<'c>> {
     Columns::new()
         .part(set_up(), |group: &&'c Group<'c>| &group.trials[0].profile)
-        .words("what", "run for", |group| group.what.as_str())
+        .words("what", "run for", |group| group.purpose.as_str())
         .words("load", "load", |group| group.load.as_str())
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capbench_judge::bursts::BurstEnd;
+use capbench_judge::limit::Limit;
 use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_judge::sweep::outcome::Swept;
 use capbench_judge::sweep::{Reading, Series, SweepOutcome};
@@ -129,13 +130,20 @@ fn scaling(swept: &Swept<'_>, mark: &str) -> Option<Table> {
         })
         .words("limit", "limit", |(series, reading)| {
             let nth = series.readings.iter().position(|other| other.point == reading.point)?;
-            series.scaling.as_ref()?.limits.get(nth).map(|limit| limit.words())
+            series.scaling.as_ref()?.limits.get(nth).map(|limit| limit_of_members(*limit))
         });
     let rows = points(swept.outcome).filter(|(series, _)| series.scaling.is_some());
     let caption = "What each number of members read, how busy they were, and what limited them: medians";
     let table =
         columns.table(&format!("sweep{mark}-scaling"), caption, rows, |(_, one)| one.trials.clone())?;
     Some(table.without_empty_columns().with_notes([stopped(swept.outcome)]).main())
+}
+
+fn limit_of_members(limit: Limit) -> String {
+    match limit {
+        Limit::Backlog => "kernel's CPU".into(),
+        other => other.words(),
+    }
 }
 
 /// How far intervals can be trusted, which depends on the visits of a point.

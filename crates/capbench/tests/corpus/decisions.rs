@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::accepted;
 use crate::imports::{
-    Load, Requirement, Results, Stored, Sustains, Trial, TrialResult, exit, livelock, recommend, search,
+    Load, Requirement, Results, Stored, Trial, TrialResult, exit, livelock, recommend, search, sustains,
 };
 use crate::members::{self, Compared};
 
@@ -78,10 +78,7 @@ fn sustained(results: &Results) -> Vec<String> {
             let mut answers = Vec::new();
             for factor in FACTORS {
                 let pps = middle * factor;
-                answers.push(format!(
-                    "{:?}",
-                    Sustains::from_results(&results.trials, &results.searches, spec, pps, loss)
-                ));
+                answers.push(format!("{:?}", sustains(&results.trials, &results.searches, spec, pps, loss)));
             }
             lines.push(format!("sustained by {method} with {loss} loss: {}", answers.join(" ")));
         }

@@ -10,7 +10,7 @@ pub use capbench_judge::comparison::runs::of_runs;
 pub use capbench_judge::comparison::{Comparison, Thresholds};
 pub use capbench_judge::finding::{Found, comparison};
 pub use capbench_judge::livelock;
-pub use capbench_judge::recommendation::{Sustains, recommend};
+pub use capbench_judge::recommendation::{recommend, sustains};
 pub use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;
 pub use capbench_model::requirement::Requirement;
 pub use capbench_model::trial::{Load, Trial, TrialResult};

@@ -1,7 +1,6 @@
 //! Fleets whose differences are known: hosts of different speed, runs that vary, and a change on some of the hosts.
 
 use crate::comparison::{Conclusion, Judgement};
-use crate::thresholds::REPORTED_CHANGE_OF_HOSTS;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -80,7 +79,7 @@ impl Fleet {
     }
 
     fn compared(self) -> HostsCompared {
-        let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
+        let thresholds = Thresholds::for_hosts();
         of_figures(&self.figures(), "kernel_release", None, thresholds).unwrap()
     }
 }

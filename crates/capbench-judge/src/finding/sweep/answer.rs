@@ -1,6 +1,6 @@
 //! What a report of a sweep says first: up to where methods keep up, the longest bursts, the most that is read.
 
-use crate::thresholds::UNSENT_SHARE;
+use crate::sustained::is_load_sent;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
@@ -166,10 +166,7 @@ fn kept_points(
 
 /// Whether the generator sent the intended load in most trials of a point.
 fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
-    let sent = swept.trials_of(reading).filter(|trial| {
-        let missing = trial.intended.saturating_sub(trial.sent);
-        missing as f64 <= UNSENT_SHARE * trial.intended as f64
-    });
+    let sent = swept.trials_of(reading).filter(|trial| is_load_sent(trial));
     2 * sent.count() >= reading.trials.len()
 }
 

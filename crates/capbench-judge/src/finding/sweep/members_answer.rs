@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{SeriesOfSweep, all_series};
 use super::members::{MembersRate, other_limit, reading_with};
+use crate::limit::Limit;
 use crate::sweep::outcome::{Series, SweepOutcome, Swept, numbers};
-use crate::sweep::scaling::{Cause, Needed, Scaling};
+use crate::sweep::scaling::{Needed, Scaling};
 
 /// How a method scales, or how many members its load needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -37,13 +38,13 @@ pub enum Scales {
         members: u32,
         /// A limit besides the members.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        other_limit: Option<Cause>,
+        other_limit: Option<Limit>,
     },
     /// No number of members reads the load.
     NoNumberIsEnough {
         /// What stops them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<Cause>,
+        limit: Option<Limit>,
     },
     /// No measured number reads the load.
     LessThanLoad {
@@ -51,7 +52,7 @@ pub enum Scales {
         last: MembersRate,
         /// What stops them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<Cause>,
+        limit: Option<Limit>,
     },
     /// More than one member bring nothing.
     NotAtAll {
@@ -60,14 +61,14 @@ pub enum Scales {
         /// What the next number reads.
         next: MembersRate,
         /// What stops them.
-        limit: Cause,
+        limit: Limit,
     },
     /// The rate grows up to a number.
     UpTo {
         /// What that number reads.
         best: MembersRate,
         /// What stops more of them.
-        limit: Cause,
+        limit: Limit,
     },
     /// The rate grows up to the last number.
     UpToLast {

@@ -6,6 +6,7 @@ use serde::de::value::Error;
 
 use crate::reproduction::Quantity;
 use crate::reproduction::measured::{Seen, buffered_note, slowed};
+use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 
@@ -68,7 +69,9 @@ impl Figure {
             Self::Captured => of_sent(delivered),
             Self::Read => of_sent(delivered - buffered(trial)?),
             Self::CapturedPps => Some(trial.delivered_pps),
-            Self::CapturedBps => Some(trial.delivered_pps * (trial.profile.mean_frame_size + 20.0) * 8.0),
+            Self::CapturedBps => {
+                Some(trial.delivered_pps * (trial.profile.mean_frame_size + WIRE_OVERHEAD_OCTETS) * 8.0)
+            }
             Self::ReadPps => trial.emptying.map(|_| trial.read_pps()),
             Self::OfferedPps => Some(trial.offered_pps),
             Self::ApplicationLoad => load(trial, trial.cpu.app_ns),

@@ -1,6 +1,6 @@
 //! Which answer about an effect the trials of a sweep give.
 
-use crate::thresholds::EQUAL_EFFECT_RATES;
+use crate::thresholds::EQUAL_RATES;
 
 use super::super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
 use super::super::limits::Limits;
@@ -76,7 +76,7 @@ fn loses(rise: &Rise<'_>) -> bool {
 
 fn is_worth(swept: &Swept<'_>, rise: &Rise<'_>) -> bool {
     let low_pps = middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)));
-    loses(rise) && rise.gain > EQUAL_EFFECT_RATES * low_pps
+    loses(rise) && rise.gain > EQUAL_RATES * low_pps
 }
 
 fn rate_rise(swept: &Swept<'_>, rise: &Rise<'_>) -> RateRise {
