@@ -1,30 +1,11 @@
-//! Disturbances of a trial by the host, and the thresholds above which they spoil it.
+//! Disturbances of a trial by the host, and which of them spoil it.
 
 use serde::{Deserialize, Serialize};
 
-/// Steal above this share of a CPU's time spoils a trial, from two ticks on. One tick is a large share of a short trial and
-/// proves nothing.
-const STEAL: f64 = 0.01;
-/// Time of other work above this share of a CPU's time spoils a trial, from four ticks on. Most of its inputs are counted in
-/// ticks, which can be off by one at each end and for each thread of the trial.
-const FOREIGN: f64 = 0.05;
-const FOREIGN_TICKS: u64 = 4;
-/// A step of CLOCK_REALTIME. Far above the error of reading the clocks one by one (microseconds), far below any real step
-/// (chrony and ntpd slew below about 100 ms).
-const STEP_NS: u64 = 1_000_000;
-/// NTP slews by up to 500 ppm (adjtimex(2)). More means that the clock that paces the trial is being adjusted, and rates are
-/// off by as much.
-const SLEW_PPM: f64 = 500.0;
-/// Upper bound of the error of reading two clocks in turn. Over a short trial this looks like a slew.
-const READING_NS: f64 = 50_000.0;
-
-/// A CPU ran slow during a trial if a loop took this many times its best time right before or after. Then its core was shared,
-/// or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
-const SLOW: f64 = 1.15;
-
-/// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at both
-/// ends.
-pub const START_SPREAD: f64 = 0.01;
+use crate::thresholds::{
+    CLOCK_READING_NS, CLOCK_SLEW_PPM, CLOCK_STEP_NS, SHARED_CORE, SPOILING_FOREIGN_TICKS,
+    SPOILING_FOREIGN_WORK, SPOILING_STEAL, SPOILING_STEAL_TICKS, START_SPREAD,
+};
 
 /// Disturbances by the host during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -134,21 +115,23 @@ impl Disturbance {
     pub fn reasons_for_rates(&self) -> Vec<&'static str> {
         let ticks = |count: u64| count * self.tick_ns;
         let exceeds = |ns: u64, share: f64| ns as f64 > self.sending_ns as f64 * share;
-        let is_stolen =
-            |cpu: &CpuDisturbance| cpu.steal_ns >= ticks(2).max(1) && exceeds(cpu.steal_ns, STEAL);
+        let is_stolen = |cpu: &CpuDisturbance| {
+            cpu.steal_ns >= ticks(SPOILING_STEAL_TICKS).max(1) && exceeds(cpu.steal_ns, SPOILING_STEAL)
+        };
         let is_foreign = |cpu: &CpuDisturbance| {
-            cpu.foreign_ns >= ticks(FOREIGN_TICKS).max(1) && exceeds(cpu.foreign_ns, FOREIGN)
+            cpu.foreign_ns >= ticks(SPOILING_FOREIGN_TICKS).max(1)
+                && exceeds(cpu.foreign_ns, SPOILING_FOREIGN_WORK)
         };
         let ClockDrift { realtime_step_ns, slew_ppm, suspended_ns } = self.clocks;
         let all = [
             (self.cpus.iter().any(is_stolen), "the hypervisor took CPU time away while it ran (steal)"),
             (self.cpus.iter().any(is_foreign), "other work ran on its CPUs (foreign load)"),
-            (realtime_step_ns.unsigned_abs() > STEP_NS, "the host's clock was set while it ran"),
+            (realtime_step_ns.unsigned_abs() > CLOCK_STEP_NS, "the host's clock was set while it ran"),
             (
-                slew_ppm.abs() > SLEW_PPM + READING_NS / self.sending_ns.max(1) as f64 * 1e6,
+                slew_ppm.abs() > CLOCK_SLEW_PPM + CLOCK_READING_NS / self.sending_ns.max(1) as f64 * 1e6,
                 "the host's clock ran at another speed than its hardware",
             ),
-            (suspended_ns > STEP_NS, "the host was suspended while it ran"),
+            (suspended_ns > CLOCK_STEP_NS, "the host was suspended while it ran"),
             (
                 self.is_slow(),
                 "one of its CPUs ran slower than its best: it shares its core, or its clock was lowered",
@@ -174,7 +157,10 @@ impl Disturbance {
 
     /// Whether one of its CPUs ran slower than its best.
     pub fn is_slow(&self) -> bool {
-        self.cpus.iter().filter_map(|cpu| cpu.core_speed).any(|core_speed| core_speed.slowdown() > SLOW)
+        self.cpus
+            .iter()
+            .filter_map(|cpu| cpu.core_speed)
+            .any(|core_speed| core_speed.slowdown() > SHARED_CORE)
     }
 
     /// The same without the CPUs' speed, for users that it does not concern.

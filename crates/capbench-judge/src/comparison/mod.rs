@@ -8,7 +8,8 @@
 //! |---|---|
 //! | [`measure`] | the compared figures, their units, and the better direction |
 //! | [`setup`] | what trials must have in common |
-//! | `samples` | the figures of a trial, the pace of its CPUs, and which trials have none |
+//! | [`sampled`] | which trials are compared, and by which figures |
+//! | `samples` | these figures with the pace of the CPUs |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
@@ -21,6 +22,7 @@ pub mod hosts;
 pub mod measure;
 mod pairs;
 pub mod runs;
+pub mod sampled;
 pub mod samples;
 pub mod setup;
 

@@ -1,15 +1,16 @@
-//! The figures of a trial, and why some trials have none.
+//! The figures of a trial with the pace of its CPUs.
 
-use crate::sustained::is_load_sent;
-use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE};
+use crate::thresholds::{HELD_UP_CORE, SLOWED_CORE};
+use capbench_model::thresholds::SHARED_CORE;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
+use super::sampled::{MeasuredFigure, SampledTrial, Unusable};
 use super::setup::Setup;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::trial::TrialResult;
 
 /// Trials that were not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -39,48 +40,32 @@ pub struct Sample {
     pub pace: Pace,
 }
 
-const SHOWS_NOTHING: &str = "they are invalid";
-const IS_STEP: &str =
-    "steps of searches, confirmations and probes: the results of searches are compared instead";
-/// The delivered rate is then the rate of the generator.
-pub const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
-const IS_SHORT: &str = "the generator did not reach their load";
-
-/// Why a trial is not compared.
-pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
-    match trial.phase {
-        _ if trial.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
-        Phase::Confirmation
-        | Phase::Search
-        | Phase::SelfTest
-        | Phase::Soak
-        | Phase::Probe
-        | Phase::Retried
-        | Phase::BackToBack
-        | Phase::Recovery => Some(IS_STEP),
-        _ if trial.intended_pps.is_some() && !is_load_sent(trial) => Some(IS_SHORT),
-        _ => None,
+impl Unusable {
+    /// The reason in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Invalid => "they are invalid",
+            Self::Step => {
+                "steps of searches, confirmations and probes: the results of searches are compared instead"
+            }
+            Self::UnknownPoint => "points of sweeps",
+            Self::LoadNotSent => "the generator did not reach their load",
+            Self::LoweredLoad => {
+                "at a common load that was lowered afterwards, because a method lost frames there"
+            }
+        }
     }
 }
 
+/// The delivered rate is then the rate of the generator.
+pub const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 /// The figures of a trial.
-pub fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
-    let setup = Setup::from_trial(trial, point);
-    let number = trial.number;
-    // If the receiver slows the generator, the sent rate is a property of the method.
-    let is_at_least = trial.lost() == 0 && trial.profile.load_independent;
-    let measured = Measure::OF_TRIALS
-        .into_iter()
-        .filter_map(|measure| Some((measure, measure.value_in(trial)?)))
-        .collect::<Vec<_>>();
-    measured.into_iter().map(move |(measure, value)| Sample {
-        setup: setup.clone(),
-        measure,
-        value,
-        trial: number,
-        is_at_least: is_at_least && measure == Measure::DeliveredRate,
-        pace,
-    })
+pub fn of_trial(trial: &SampledTrial, number: u32, pace: Pace) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for MeasuredFigure { measure, value, is_at_least } in trial.figures() {
+        samples.push(Sample { setup: trial.setup.clone(), measure, value, trial: number, is_at_least, pace });
+    }
+    samples
 }
 
 /// Minimum time of a loop iteration on a CPU while certain others are busy, too, nanoseconds.

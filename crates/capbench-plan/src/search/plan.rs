@@ -98,9 +98,9 @@ pub fn validate(plan: &SearchPlan) -> Result<Vec<String>> {
 
 fn doubts(plan: &SearchPlan) -> Vec<String> {
     let mut warnings = Vec::new();
-    let mlr = || plan.goals.iter().filter(|goal| goal.strategy == Strategy::Mlr);
-    let most_loss = mlr().map(|goal| goal.loss_ratio).reduce(|a, b| if b > a { b } else { a });
-    for goal in mlr() {
+    let mlr: Vec<&Goal> = plan.goals.iter().filter(|goal| goal.strategy == Strategy::Mlr).collect();
+    let most_loss = mlr.iter().map(|goal| goal.loss_ratio).reduce(|a, b| if b > a { b } else { a });
+    for goal in &mlr {
         if let Some(loss) = most_loss.filter(|loss| goal.width.ratio() < *loss) {
             warnings.push(format!(
                 "goal {}: its width {} is below the loss ratio {loss} of another goal, which RFC 9971 advises against",
@@ -108,7 +108,7 @@ fn doubts(plan: &SearchPlan) -> Vec<String> {
             ));
         }
     }
-    if mlr().any(|goal| Some(goal.final_duration) != mlr().next().map(|first| first.final_duration)) {
+    if mlr.iter().any(|goal| goal.final_duration != mlr[0].final_duration) {
         warnings.push(
             "goals have different trial durations: they share fewer trials than they could (RFC 9971)".into(),
         );
