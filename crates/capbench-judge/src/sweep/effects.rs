@@ -26,6 +26,8 @@ const FIRST: &str = "Dain's first effect (more work per packet, more packets)";
 const SECOND: &str =
     "Dain's second effect (a ring captures less than a socket's queue once packets are lost)";
 
+const SOCKET_LEAD: &str = "; a lead of the socket";
+
 /// The answer of a sweep of work about an effect, with one method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Effect {
@@ -328,12 +330,10 @@ impl fmt::Display for MoreWorkShows {
                  more --visits"
             ),
             Self::DoesNotAppear { largest, excluded } => {
+                f.write_str("does not appear: ")?;
                 match largest {
-                    Some(rise) => write!(f, "does not appear: the largest rise is {rise}")?,
-                    None => write!(
-                        f,
-                        "does not appear: at no point are more captured than at one with less work"
-                    )?,
+                    Some(rise) => write!(f, "the largest rise is {rise}")?,
+                    None => f.write_str("at no point are more captured than at one with less work")?,
                 }
                 write!(f, ". A rise {excluded}")
             }
@@ -358,8 +358,7 @@ impl fmt::Display for AgainstSocket {
             }
             RingAgainstSocket::RingAhead { lead, excluded } => write!(
                 f,
-                "does not appear against {name}: {lead}, and nowhere less that chance does not explain; a lead of the socket \
-                 {excluded}"
+                "does not appear against {name}: {lead}, and nowhere less that chance does not explain{SOCKET_LEAD} {excluded}"
             ),
             RingAgainstSocket::Alike { worst, excluded } => {
                 write!(
@@ -369,7 +368,7 @@ impl fmt::Display for AgainstSocket {
                 if let Some(worst) = worst {
                     write!(f, ": {worst} at worst")?;
                 }
-                write!(f, "; a lead of the socket {excluded}")
+                write!(f, "{SOCKET_LEAD} {excluded}")
             }
         }
     }

@@ -18,11 +18,11 @@ mod onset;
 #[cfg(test)]
 mod tests;
 
-use capbench_judge::finding::sweep::answer::{
-    BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LossAtHighestRate, MeanBurst, MethodBursts,
-    MethodKeepsUp,
+use capbench_judge::finding::sweep::answers::{
+    HighestRate, KeptUp, LossAtHighestRate, MethodBursts, MethodKeepsUp,
 };
 use capbench_judge::finding::sweep::livelock::LivelockFound;
+use capbench_judge::finding::sweep::series::{BurstRange, KeepsUp, KeptPoints, MeanBurst};
 use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
 use capbench_judge::sweep::effects::Effect;
 use capbench_judge::sweep::outcome::SweepScene;

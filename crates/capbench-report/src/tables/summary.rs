@@ -2,7 +2,7 @@
 
 use capbench_judge::finding::bench;
 use capbench_judge::finding::rfc2544::{Contradiction, TestFact};
-use capbench_judge::finding::sweep::answer::{
+use capbench_judge::finding::sweep::series::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
 };
 use capbench_judge::recommendation::{LimitedBy, Question, Ranked, Ranking, Sustained, SustainedStatus};

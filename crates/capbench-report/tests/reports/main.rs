@@ -22,7 +22,7 @@ use capbench_judge::finding::reproduction::ReproductionAnswer;
 use capbench_judge::finding::rfc2544::{Rfc2544Answer, TestFact};
 use capbench_judge::finding::search::{FoundLoad, SearchAnswer, SearchFinding};
 use capbench_judge::finding::sweep::SweepAnswer;
-use capbench_judge::finding::sweep::answer::LossAtHighestRate;
+use capbench_judge::finding::sweep::answers::LossAtHighestRate;
 use capbench_judge::finding::{self, Finding};
 use capbench_judge::reproduction::{Answer, Side};
 use capbench_judge::rfc2544::Found;

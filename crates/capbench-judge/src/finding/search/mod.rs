@@ -24,6 +24,7 @@ use crate::search::{Buffered, End, Held, LossEvents, MaximumSource, Reason, Sear
 /// A fact about one search, or about several together. Loads are frames per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum SearchFinding {
     /// The order of several methods by one goal.
     Ranking {

@@ -4,8 +4,8 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{SeriesOfSweep, all_series};
 use super::members::{MembersRate, other_limit, reading_with};
+use super::series::{SeriesOfSweep, all_series};
 use crate::limit::Limit;
 use crate::sweep::outcome::{Series, SweepOutcome, Swept, numbers};
 use crate::sweep::scaling::{Needed, Scaling};

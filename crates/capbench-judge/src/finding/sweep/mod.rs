@@ -9,10 +9,11 @@
 //! | [`buffers`] | the longest bursts without loss, and what limits them |
 //! | [`members`], [`members_stop`] | how the rate grows with members, and what stops it |
 //! | [`crossing`], [`cheapest`] | methods next to each other |
-//! | [`answer`], [`members_answer`] | the first sentences of a report: up to where methods keep up, the most that they read |
+//! | [`answers`], [`members_answer`] | what answers the question of a run of sweeps |
+//! | [`series`] | where a method keeps up, its longest bursts, the most that it reads |
 //! | [`point`] | how facts name points and methods |
 
-pub mod answer;
+pub mod answers;
 pub mod buffers;
 pub mod cheapest;
 pub mod cost;
@@ -24,8 +25,9 @@ pub mod members_answer;
 pub mod members_stop;
 pub mod onset;
 pub mod point;
+pub mod series;
 
-pub use answer::{SweepAnswer, answers};
+pub use answers::{SweepAnswer, answers};
 
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
@@ -120,7 +122,7 @@ pub fn of_each_method(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Fou
 }
 
 fn of_method(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
-    if answer::searches_bursts(series) {
+    if series::searches_bursts(series) {
         return vec![buffers::longest_bursts(swept, series)];
     }
     let shows = swept.outcome.axis.facts().shows;
