@@ -14,8 +14,9 @@
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
-//! A file's function `words` gives the text of one fact. Its function `answer`, if it has one, gives the sentence of one answer to
-//! the question of a run. Which facts a run has, and in which order, is decided in `capbench-judge/src/finding/whole_run.rs`.
+//! A fact with its text, as it is saved, is a `Finding`. A file's function `words` gives the text of one fact. Its function
+//! `answer`, if it has one, gives the sentence of one answer to the question of a run. Which facts a run has, and in which order,
+//! is decided in `capbench-judge/src/finding/whole_run.rs`.
 
 mod bench;
 pub(crate) mod caveats;

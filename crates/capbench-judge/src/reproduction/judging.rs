@@ -1,9 +1,10 @@
-//! Converts an answer to its saved form: the supporting trials, reasons to withdraw it, and the probability that chance gives
-//! it.
+//! Makes the saved judgement of a claim from the answer of its rule: the supporting trials, the probability that chance gives the
+//! answer, and reasons to withdraw it, which are a load that was not reached and a disturbed host.
 
 use std::collections::BTreeSet;
 
-use crate::reproduction::measured::{Done, Seen};
+use crate::reproduction::measured::Done;
+use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::{Answer, Judgement};
 use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
@@ -32,17 +33,29 @@ impl Chance {
     }
 }
 
-/// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
-pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
-    let mut judgement = at_what_was_sent(claim, said, seen, chance);
-    let short = seen
-        .iter()
-        .flat_map(|seen| &seen.trials)
-        .filter(|trial| !is_published_load_sent(trial))
-        .map(|trial| trial.number);
-    let short = short.collect::<BTreeSet<u32>>().len();
-    if short > 0 {
+/// What a rule found about a claim.
+pub(crate) struct RuleAnswer<'m> {
+    pub(crate) answer: Answer,
+    /// The evidence, in words.
+    pub(crate) text: String,
+    /// The visits that support it.
+    pub(crate) visits: Vec<Visits<'m>>,
+    /// How it follows from them.
+    pub(crate) chance: Chance,
+}
+
+/// The judgement of a claim by this answer. There is no answer if the generator did not reach the load of the publication.
+pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
+    let mut short: BTreeSet<u32> = BTreeSet::new();
+    for trial in answer.visits.iter().flat_map(|visits| &visits.trials) {
+        if !is_published_load_sent(trial) {
+            short.insert(trial.number);
+        }
+    }
+    let mut judgement = judgement_at_any_load(claim, answer);
+    if !short.is_empty() {
         let all = judgement.trials.len();
+        let short = short.len();
         withdraw(
             &mut judgement,
             &format!("The generator did not reach the load in {short} of the {all} trials"),
@@ -52,20 +65,24 @@ pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
 }
 
 /// The same for an answer that is valid at any sent load.
-pub(crate) fn at_what_was_sent(
-    claim: &str,
-    (answer, text): (Answer, String),
-    seen: &[Seen<'_>],
-    chance: Chance,
-) -> Judgement {
-    let visits = seen.iter().map(|seen| seen.trials.len() as u32).filter(|visits| *visits > 0).min();
-    let mut trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
-    let mut known = BTreeSet::new();
-    trials.retain(|number| known.insert(*number));
+pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
+    let RuleAnswer { answer, text, visits: operands, chance } = answer;
+    let mut visits: Option<u32> = None;
+    let mut trials: Vec<u32> = Vec::new();
+    for operand in operands.iter().filter(|operand| !operand.trials.is_empty()) {
+        let count = operand.trials.len() as u32;
+        visits = Some(visits.map_or(count, |fewest| fewest.min(count)));
+        for number in operand.numbers() {
+            if !trials.contains(&number) {
+                trials.push(number);
+            }
+        }
+    }
     let chance = visits.and_then(|visits| chance.probability(visits));
     Judgement { claim: claim.into(), answer, text, trials, visits, chance }
 }
 
+/// Adds a reason for which there is no answer.
 fn withdraw(judgement: &mut Judgement, why: &str) {
     judgement.text.push_str(&format!(" {why}"));
     if matches!(judgement.answer, Answer::Holds | Answer::Changed) {
@@ -77,21 +94,24 @@ fn withdraw(judgement: &mut Judgement, why: &str) {
 
 /// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
 pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
-    let trials =
-        || done.iter().flat_map(|done| &done.trials).filter(|trial| judgement.trials.contains(&trial.number));
-    let disturbed =
-        trials().filter(|trial| !trial.disturbance.without_core_speed().reasons().is_empty()).count();
+    let all = judgement.trials.len();
+    let mut disturbed = 0;
+    let mut slow = 0;
+    for trial in done.iter().flat_map(|done| &done.trials) {
+        if judgement.trials.contains(&trial.number) {
+            disturbed += usize::from(!trial.disturbance.without_core_speed().reasons().is_empty());
+            slow += usize::from(trial.disturbance.is_slow());
+        }
+    }
     // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
-    let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
     if slow > 0 {
-        let of = judgement.trials.len();
-        judgement.text.push_str(&format!(" In {slow} of the {of} trials a CPU ran slower than its best."));
+        judgement.text.push_str(&format!(" In {slow} of the {all} trials a CPU ran slower than its best."));
     }
     if disturbed == 0 {
         return;
     }
-    let why = format!("The host disturbed {disturbed} of the {} trials", judgement.trials.len());
-    if disturbed * 2 > judgement.trials.len() {
+    let why = format!("The host disturbed {disturbed} of the {all} trials");
+    if disturbed * 2 > all {
         withdraw(judgement, &why);
     } else {
         judgement.text.push_str(&format!(" {why}."));
@@ -117,9 +137,7 @@ pub fn note_chance(judgement: &mut Judgement) {
 mod tests {
     use std::time::Duration;
 
-    use super::{Chance, at_what_was_sent, judgement, note_chance, note_disturbance};
-    use crate::reproduction::measured::{Done, Seen};
-    use crate::reproduction::{Answer, Judgement};
+    use super::*;
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
@@ -168,34 +186,38 @@ mod tests {
 
     #[test]
     fn chance_is_that_of_all_orders_being_as_likely() {
-        let orders =
-            |chance: Chance, visits| chance.probability(visits).map(|chance| (1.0 / chance).round() as u32);
-        assert_eq!(
-            [1, 2, 3, 4, 6].map(|visits| orders(Chance::Apart, visits)),
-            [None, Some(3), Some(10), Some(35), Some(462)]
-        );
-        assert_eq!(
-            [1, 2, 4, 6].map(|visits| orders(Chance::Limit, visits)),
-            [None, Some(2), Some(8), Some(32)]
-        );
-        assert_eq!(orders(Chance::Unknown, 6), None);
+        for (chance, visits, orders) in [
+            (Chance::Apart, 1, None),
+            (Chance::Apart, 2, Some(3.0)),
+            (Chance::Apart, 3, Some(10.0)),
+            (Chance::Apart, 4, Some(35.0)),
+            (Chance::Apart, 6, Some(462.0)),
+            (Chance::Limit, 1, None),
+            (Chance::Limit, 2, Some(2.0)),
+            (Chance::Limit, 4, Some(8.0)),
+            (Chance::Limit, 6, Some(32.0)),
+            (Chance::Unknown, 6, None),
+        ] {
+            let probability = chance.probability(visits);
+            assert_eq!(probability.map(|chance| (1.0 / chance).round()), orders, "{chance:?} {visits}");
+        }
     }
 
     #[test]
     fn only_answers_name_their_visits_and_chance() {
         let trials = [trial(1, false), trial(2, false)];
-        let seen = Seen::from_trials(&trials);
-        let said = |answer, chance| {
-            let mut judgement =
-                judgement("So.", (answer, "Here.".into()), &[seen.clone(), seen.clone()], chance);
+        let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
+        for (answer, chance, text, probability) in [
+            (Answer::Holds, Chance::Apart, apart, Some(1.0 / 3.0)),
+            (Answer::Changed, Chance::Unknown, "Here. 2 visits each.", None),
+            (Answer::Inconclusive, Chance::Apart, "Here.", None),
+        ] {
+            let visits = vec![Visits::from_trials(&trials), Visits::from_trials(&trials)];
+            let mut judgement = judgement("So.", RuleAnswer { answer, text: "Here.".into(), visits, chance });
             note_chance(&mut judgement);
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
-            (judgement.text, judgement.chance)
-        };
-        let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
-        assert_eq!(said(Answer::Holds, Chance::Apart), (apart.into(), Some(1.0 / 3.0)));
-        assert_eq!(said(Answer::Changed, Chance::Unknown), ("Here. 2 visits each.".into(), None));
-        assert_eq!(said(Answer::Inconclusive, Chance::Apart), ("Here.".into(), None));
+            assert_eq!((judgement.text.as_str(), judgement.chance), (text, probability));
+        }
     }
 
     #[test]
@@ -203,12 +225,15 @@ mod tests {
         // 989 of 1000 are below what counts as reached, 990 are not.
         for (sent, answer) in [(989, Answer::Inconclusive), (990, Answer::Holds)] {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
-            let seen = Seen::from_trials([&short]);
-            let said = || (Answer::Holds, "Here.".into());
-            let judged = judgement("So.", said(), std::slice::from_ref(&seen), Chance::Limit);
+            let judged = judgement("So.", holds(&short));
             assert_eq!(judged.answer, answer, "{judged:?}");
             assert_eq!(judged.text.contains("did not reach the load in 1 of the 1 trials, so"), sent < 990);
-            assert_eq!(at_what_was_sent("So.", said(), &[seen], Chance::Limit).answer, Answer::Holds);
+            assert_eq!(judgement_at_any_load("So.", holds(&short)).answer, Answer::Holds);
         }
+    }
+
+    fn holds(trial: &TrialResult) -> RuleAnswer<'_> {
+        let visits = vec![Visits::from_trials([trial])];
+        RuleAnswer { answer: Answer::Holds, text: "Here.".into(), visits, chance: Chance::Limit }
     }
 }

@@ -71,24 +71,24 @@ pub enum Recovery {
 
 /// The result of a trial with this load.
 pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
-    let unknown = |because: String| Recovery::Unknown { because };
     let change_s = step.at.as_secs_f64();
     // Unsent frames are at the end of the plan.
     let observed_s = step.planned_ns(trial.sent) as f64 / 1e9 - change_s;
     let late_s = trial.lateness.map_or(0.0, |lateness| lateness.max_ns as f64 / 1e9);
     if observed_s <= 0.0 {
-        return unknown("the generator sent no frame after the overload".into());
+        return Recovery::Unknown { because: "the generator sent no frame after the overload".into() };
     }
     if late_s > observed_s * RECOVERED_QUIET_SHARE {
-        return unknown(format!(
+        let because = format!(
             "the generator was late by up to {late_s:.3} s, so the overload did not end when it was to"
-        ));
+        );
+        return Recovery::Unknown { because };
     }
     if trial.lost() == 0 {
         return Recovery::NothingLost;
     }
     let Some(last) = trial.loss_pattern.as_ref().and_then(|shape| shape.last_lost) else {
-        return unknown("the method does not show which frames were lost".into());
+        return Recovery::Unknown { because: "the method does not show which frames were lost".into() };
     };
     let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);
     if after_s > observed_s * (1.0 - RECOVERED_QUIET_SHARE) {
@@ -100,12 +100,10 @@ pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
 
 /// The mean of the recovery times; `None` unless every repetition has one.
 pub fn average(repetitions: &[Repetition]) -> Option<f64> {
-    let times: Option<Vec<f64>> = repetitions
-        .iter()
-        .map(|repetition| match repetition.recovery {
-            Recovery::Recovered { after_s } => Some(after_s),
-            _ => None,
-        })
-        .collect();
-    times.filter(|times| !times.is_empty()).map(|times| times.iter().sum::<f64>() / times.len() as f64)
+    let mut sum_s = 0.0;
+    for repetition in repetitions {
+        let Recovery::Recovered { after_s } = repetition.recovery else { return None };
+        sum_s += after_s;
+    }
+    if repetitions.is_empty() { None } else { Some(sum_s / repetitions.len() as f64) }
 }

@@ -1,4 +1,4 @@
-//! The result of a test of RFC 2544.
+//! The result of a test of RFC 2544, in the figures that a sentence about it needs, by the saved outcome.
 
 use serde::{Deserialize, Serialize};
 

@@ -148,7 +148,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
         return RingAgainstSocket::CannotAppear { losses };
     }
     if let Some(lead) = lead(leads, socket, ring) {
-        let points: Vec<_> = lead.points.iter().map(|&(of_socket, of_ring)| (of_ring, of_socket)).collect();
+        let points: Vec<_> = lead.points.iter().map(|point| (point.behind, point.ahead)).collect();
         let lead = RateLead { rates: compared(swept, &points), evidence: lead.evidence };
         return RingAgainstSocket::Appears { lead };
     }
@@ -156,8 +156,11 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
     let excluded = limits.and_then(|limits| {
         excluded(&limits, |first| points[first..first + limits.width].iter().all(one_falls_short))
     });
-    let ahead = lead(leads, ring, socket)
-        .map(|lead| RateLead { rates: compared(swept, &lead.points), evidence: lead.evidence });
+    let mut ahead = None;
+    if let Some(lead) = lead(leads, ring, socket) {
+        let points: Vec<_> = lead.points.iter().map(|point| (point.ahead, point.behind)).collect();
+        ahead = Some(RateLead { rates: compared(swept, &points), evidence: lead.evidence });
+    }
     match (ahead, excluded) {
         (ahead, None) => RingAgainstSocket::Inconclusive { visits: swept.outcome.repeats, ahead },
         (Some(lead), Some(excluded)) => RingAgainstSocket::RingAhead { lead, excluded },
@@ -177,9 +180,11 @@ fn one_falls_short(point: &(&Reading, &Reading)) -> bool {
 /// The largest lead of a method over another where packets are lost.
 fn lead<'l, 'r>(leads: &'l Leads<'r>, ahead: &Series, behind: &Series) -> Option<&'l Lead<'r>> {
     let mut largest: Option<&Lead<'r>> = None;
-    for lead in &leads.told {
+    for lead in &leads.proven {
         let is_of_both = std::ptr::eq(lead.ahead, ahead) && std::ptr::eq(lead.behind, behind);
-        if !is_of_both || !lead.is_notable() || !lead.points.iter().all(one_falls_short) {
+        let is_lossy =
+            lead.points.iter().all(|point| point.ahead.falls_short() || point.behind.falls_short());
+        if !is_of_both || !lead.is_notable() || !is_lossy {
             continue;
         }
         if largest.is_none_or(|known| lead.gain.total_cmp(&known.gain).is_ge()) {
