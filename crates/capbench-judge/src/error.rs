@@ -1,5 +1,7 @@
 //! The error of this crate. Every message is one line: what is wrong, and what to write instead.
 
+use crate::comparison::LeftOut;
+
 /// Why there is no judgement.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
@@ -10,6 +12,22 @@ pub enum JudgeError {
         goal: String,
         /// What is wrong, and what to write instead.
         reason: String,
+    },
+    /// Two runs are one.
+    #[error("compare: the two are one run, or copies of it; name two runs")]
+    OneRun,
+    /// Two runs have no set-up in common.
+    #[error(
+        "compare: {}: method, placement, frame size, traffic, transmit method, work and load have to be the same, and ring and \
+         buffers where a run has several; --across names what may differ{}",
+        nothing_in_common(commands),
+        listed(left_out)
+    )]
+    NothingInCommon {
+        /// The commands of the runs.
+        commands: [String; 2],
+        /// Trials that were left out.
+        left_out: Vec<LeftOut>,
     },
     /// Runs that cannot be compared.
     #[error("compare: {reason}")]
@@ -29,6 +47,22 @@ pub enum JudgeError {
         /// What is wrong, and what to write instead.
         reason: String,
     },
+}
+
+fn nothing_in_common([then, now]: &[String; 2]) -> String {
+    if then == now {
+        return "no set-up was measured in both".into();
+    }
+    format!("A is of `capbench {then}` and B of `capbench {now}`, and no set-up was measured in both")
+}
+
+/// The trials left out, for the end of a sentence.
+fn listed(left_out: &[LeftOut]) -> String {
+    let mut text = String::new();
+    for LeftOut { of, because, trials } in left_out {
+        text += &format!("; of {of} {trials} left out: {because}");
+    }
+    text
 }
 
 /// The result of this crate's calls.

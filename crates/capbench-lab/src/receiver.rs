@@ -19,6 +19,7 @@ use capbench_frames::classify::Classifier;
 use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::mark::Tally;
 use capbench_model::members::{FlowSharing, Member};
+use capbench_model::noise::Noise;
 use capbench_sys::host::{CpuId, clock, thread};
 
 use serde::{Deserialize, Serialize};
@@ -173,7 +174,7 @@ pub struct Received {
     /// Whether a socket filter could drop frames.
     pub filtered: bool,
     /// Notes on the trial's numbers, for example a size smaller than requested.
-    pub notes: Vec<String>,
+    pub notes: Vec<Noise>,
     /// Cost of verifying a frame in nanoseconds; 0 if none was verified during the trial.
     pub verify_ns: f64,
     /// Time of one iteration of the wait loop on the application's CPU in nanoseconds; absent for other work.
@@ -403,7 +404,7 @@ impl Reception<'_> {
             latency: None,
             report: None,
             filtered: running.filtered,
-            notes: running.shortfalls.clone(),
+            notes: shortfalls(&running.shortfalls),
             capture: running.into(),
             verify_ns: 0.0,
             iteration_ns: None,
@@ -411,6 +412,11 @@ impl Reception<'_> {
         let record = verifier.into_record().filter(|_| !tallied);
         Ok(Outcome { received, kernel, record, times: None })
     }
+}
+
+/// What of a capture is not as the user asked.
+fn shortfalls(words: &[String]) -> Vec<Noise> {
+    words.iter().map(|words| Noise::Shortfall { words: words.clone() }).collect()
 }
 
 /// Destination of a trial's frames behind the thread that reads them.

@@ -6,9 +6,9 @@
 //! | [`running`], [`counters`] | how an open capture runs, and its counters |
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
-//! | [`disturbance`] | disturbances of a trial by the host |
+//! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
-//! | [`not_measured`] | set-ups that could not be measured |
+//! | [`not_measured`], [`statement`] | set-ups that could not be measured; what a run states about itself |
 //! | [`work`], [`traffic`] | the application's work per frame, and the frames |
 //! | [`saved`] | the parts of a set-up as files have them |
 //! | [`evidence`] | books the ledger from counters |
@@ -52,6 +52,7 @@ pub mod mark;
 pub mod members;
 pub mod method_spec;
 pub mod moderation;
+pub mod noise;
 pub mod not_measured;
 pub mod options;
 pub mod placement;
@@ -59,6 +60,7 @@ pub mod places;
 pub mod requirement;
 pub mod running;
 pub mod saved;
+pub mod statement;
 pub mod statistics;
 pub mod traced_losses;
 pub mod traffic;

@@ -24,6 +24,7 @@ use crate::latency::Latency;
 use crate::ledger::Ledger;
 use crate::loss_pattern::LossPattern;
 use crate::members::{FlowSharing, Member};
+use crate::noise::{Noise, NoiseOfTrial};
 use crate::running::CaptureFacts;
 use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 pub use emptying::Emptying;
@@ -232,7 +233,7 @@ pub struct Measured {
     /// The largest error of one-way times between two hosts, in nanoseconds.
     pub clock_error_ns: Option<u64>,
     /// Reasons for care with the numbers.
-    pub noise: Vec<String>,
+    pub noise: Vec<Noise>,
     /// Disturbances of the host during the trial.
     pub disturbance: Disturbance,
     /// Highest frame rate of the link in frames per second.
@@ -272,7 +273,7 @@ impl Measured {
             None => judge(intended, &evidence, load),
         };
         let mut noise = self.noise;
-        noise.extend(self.disturbance.reasons().into_iter().map(String::from));
+        noise.extend(self.disturbance.reasons());
         let mut cpu = self.cpu;
         let per = |ns: Option<u64>, frames: u64| {
             (frames > 0).then(|| ns.map(|ns| ns as f64 / frames as f64)).flatten()
@@ -326,7 +327,7 @@ impl Measured {
             cpu,
             lateness: self.lateness,
             kernel_work_share: self.kernel_work_share,
-            noise,
+            noise: NoiseOfTrial::new(noise),
             disturbance: self.disturbance,
             line_rate_pps: self.line_rate_pps,
             departed: self.departed,

@@ -69,7 +69,7 @@ pub fn report(run: &Run) -> Report {
         caveats: sentences::caveats::caveats(results),
         sections,
         environment: tables::environment::tables(results),
-        statements: results.statements.clone(),
+        statements: sentences::statements::all(results),
         trials: tables::trials::table(results),
     };
     links::name_once(&mut report);
@@ -127,7 +127,10 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
         tables::environment::tables(results).into_iter().map(named).collect::<Vec<_>>()
     };
     let said = |(name, results): (&str, &Results)| {
-        results.statements.iter().map(|statement| format!("{name}: {statement}")).collect::<Vec<_>>()
+        sentences::statements::all(results)
+            .iter()
+            .map(|statement| format!("{name}: {statement}"))
+            .collect::<Vec<_>>()
     };
     let mut report = Report {
         caveats: sentences::caveats::of_both(runs).into_iter().collect(),

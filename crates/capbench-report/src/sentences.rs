@@ -6,11 +6,14 @@
 //! | `bench` | which method to use, up to which rate, and what the others lack |
 //! | `caveats` | one line each: how noisy the trials are, and what could not be measured |
 //! | `comparison` | changes for the worse or better |
+//! | `noise` | reasons for care with a trial |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
 //! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
 //! | `rfc2544` | throughput, and the results of the tests relative to it |
 //! | `soak` | whether the load was sustained, and when frames were lost |
 //! | `queues` | what of the queues of an interface stood against capture |
+//! | `saved` | the words next to facts in results files |
+//! | `statements` | what a run states about itself |
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
@@ -18,12 +21,15 @@
 
 mod bench;
 pub(crate) mod caveats;
-mod comparison;
+pub(crate) mod comparison;
+pub mod noise;
 mod queues;
 pub(crate) mod reproduction;
 pub(crate) mod rfc2544;
+pub mod saved;
 pub(crate) mod search;
 mod soak;
+pub mod statements;
 pub(crate) mod sweep;
 mod trials;
 mod unfinished;

@@ -28,6 +28,7 @@ use capbench_model::bounded_json::{self, Budget};
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 
 /// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
@@ -96,8 +97,11 @@ pub struct Results {
     /// The host.
     pub environment: Environment,
     /// Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards
-    /// require.
+    /// require. In words, for readers of the file: the report makes them when the run is saved.
     pub statements: Vec<String>,
+    /// The same as facts. Absent in files of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statement_facts: Vec<Statement>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<TrialResult>,
     /// The record of a soak, instead of trials.
@@ -135,6 +139,16 @@ impl Results {
         self.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
     }
 
+    /// Adds the facts that a file of an earlier version states as texts.
+    fn add_facts_of_texts(&mut self) {
+        if self.statement_facts.is_empty() {
+            self.statement_facts = self.statements.iter().map(|text| Statement::from_earlier(text)).collect();
+        }
+        if let Some(record) = &mut self.soak {
+            record.add_facts_of_texts();
+        }
+    }
+
     /// The facts that judgement needs.
     pub fn facts(&self) -> RunFacts<'_> {
         RunFacts {
@@ -142,7 +156,7 @@ impl Results {
             started_unix_s: self.started_unix_s,
             complete: self.complete,
             environment: &self.environment,
-            statements: &self.statements,
+            statements: &self.statement_facts,
             trials: &self.trials,
             searches: &self.searches,
             sweeps: &self.sweeps,
@@ -228,7 +242,7 @@ impl RunDirectory {
         let read =
             folder.open_file(OsStr::new(RESULTS), &trust).and_then(|mut file| file.read_to_end(&mut text));
         read.map_err(failed)?;
-        let results: Results = within_memory(&text).map_err(|error| failed(error.into()))?;
+        let results = results_of(&text).map_err(|error| failed(error.into()))?;
         if results.schema_version != SCHEMA_VERSION {
             let reason = format!(
                 "its schema_version is {}, and this version of capbench writes {SCHEMA_VERSION}",
@@ -334,6 +348,13 @@ const MEMORY: usize = 12;
 /// What reading this text may take.
 pub(crate) fn memory(text: &[u8]) -> Budget {
     Budget::times(MEMORY, text)
+}
+
+/// Reads results.
+pub(crate) fn results_of(text: &[u8]) -> serde_json::Result<Results> {
+    let mut results: Results = within_memory(text)?;
+    results.add_facts_of_texts();
+    Ok(results)
 }
 
 /// Reads a text, unless it takes more memory than results of its length do.

@@ -19,6 +19,7 @@ use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
+use capbench_model::statement::{CableCheck, Statement};
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::CpuId;
@@ -105,7 +106,14 @@ impl AgentLaboratory {
         let interfaces = transmit.iter().map(|half| &half.interface).chain([&receive.interface]);
         let pauses = interfaces.filter_map(InterfaceCounts::pause_frames).sum();
         let sent = transmit.iter().map(|half| half.frames.sent).sum();
-        self.statements.push(statement(transmit.len(), sent, &receive.received.arrivals, pauses));
+        let arrivals = &receive.received.arrivals;
+        self.statements.push(Statement::CableCheck(CableCheck {
+            generators: transmit.len() as u32,
+            sent,
+            lost: u64::saturating_sub(sent, arrivals.delivered),
+            foreign: arrivals.foreign,
+            pauses,
+        }));
         let busiest = receive.softnet.iter().max_by_key(|cpu| cpu.processed);
         let kernel = busiest.map_or(placement.kernel, |cpu| cpu.cpu);
         let checked = Checked { generator: placement.generator, kernel };
@@ -121,31 +129,6 @@ impl AgentLaboratory {
         let rate = self.generators.iter().filter_map(most).fold(RATE, f64::min);
         Ok(Pps::new(rate).map_err(LabError::from)?)
     }
-}
-
-/// The check in the results, if the link is good.
-fn statement(generators: usize, sent: u64, arrivals: &Arrivals, pauses: u64) -> String {
-    let by = match generators {
-        1 => String::new(),
-        _ => format!(" by {generators} generators"),
-    };
-    let arrived = match sent.saturating_sub(arrivals.delivered) {
-        0 => "each arrived once and intact".into(),
-        lost => format!(
-            "{lost} were lost in the receiving interface, as its counters say, the others arrived once and intact"
-        ),
-    };
-    let foreign = match arrivals.foreign {
-        0 => "no foreign frame".into(),
-        1 => "1 foreign frame".into(),
-        some => format!("{some} foreign frames"),
-    };
-    let pauses = match pauses {
-        0 => String::new(),
-        1 => " and 1 pause frame".into(),
-        some => format!(" and {some} pause frames"),
-    };
-    format!("cable check: {sent} frames were sent{by}, {arrived}, with {foreign}{pauses}")
 }
 
 /// The frames of the check from one generator.
@@ -197,7 +180,7 @@ impl Outcome {
 mod tests {
     use capbench_model::arrivals::Arrivals;
 
-    use super::{Outcome, statement};
+    use super::Outcome;
 
     const FINE: Outcome = Outcome { sent: 2000, delivered: 2000, duplicates: 0, damaged: 0, lost_in_nic: 0 };
 
@@ -205,20 +188,6 @@ mod tests {
         /// As the only generator.
         fn judged(self) -> Option<String> {
             self.objection(self.missing())
-        }
-    }
-
-    #[test]
-    fn foreign_frames_and_pause_frames_are_in_the_results() {
-        let arrived = |delivered, foreign| Arrivals { delivered, foreign, ..Arrivals::default() };
-        let good = "cable check: 2000 frames were sent, each arrived once and intact, with no foreign frame";
-        assert_eq!(statement(1, 2000, &arrived(2000, 0), 0), good);
-        let other = statement(2, 2000, &arrived(1999, 1), 6);
-        for part in [
-            " by 2 generators, 1 were lost in the receiving interface",
-            "with 1 foreign frame and 6 pause frames",
-        ] {
-            assert!(other.contains(part), "{other}");
         }
     }
 

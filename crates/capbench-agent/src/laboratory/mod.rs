@@ -32,6 +32,7 @@ use capbench_model::environment::interface::Role;
 use capbench_model::environment::program::Program;
 use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::statement::Statement;
 use capbench_model::trial::Trial;
 use capbench_sys::host::CpuId;
 
@@ -88,7 +89,7 @@ pub struct AgentLaboratory {
     base: u16,
     numbering: Numbering,
     checked: Option<Checked>,
-    statements: Vec<String>,
+    statements: Vec<Statement>,
     /// When the laboratory was opened: the agents' clocks are compared with the time since then.
     opened: Instant,
 }
@@ -265,8 +266,10 @@ impl AgentLaboratory {
             other.is_some() && own.source_hash.is_some() && *other != own.source_hash
         };
         let others = self.ends().filter(|(_, facts)| is_other(facts.hello));
-        let text = |location| format!("{location} runs another build of capbench than the controller");
-        let statements: Vec<_> = others.map(|(_, facts)| text(facts.location)).collect();
+        let mut statements = Vec::new();
+        for (_, facts) in others {
+            statements.push(Statement::OtherBuild { location: facts.location.to_string() });
+        }
         self.statements.extend(statements);
     }
 
@@ -373,7 +376,12 @@ impl AgentLaboratory {
             checked => checked?,
         };
         let placement = self.placement(setup.placement, checked)?;
-        let statement = format!("placement {}: {}", setup.placement, placement.statement);
+        let statement = Statement::Placement {
+            placement: setup.placement.to_string().into(),
+            is_decided_elsewhere: false,
+            cpus: placement.statement.clone(),
+            set_by: None,
+        };
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
@@ -440,7 +448,7 @@ impl AgentLaboratory {
             polls_by_thread: false,
         };
         let receive = RemoteReceiver::prepare(receive, receiving, measured_there)?.comparing(comparison);
-        let mut notes = receive.notes();
+        let mut further = receive.statements();
         let failures = generators.iter().filter_map(|generator| generator.failure.clone());
         let mut absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
         let mut senders = Vec::new();
@@ -458,14 +466,14 @@ impl AgentLaboratory {
                     prepared => {
                         let (sender, of_sender) = prepared?;
                         senders.push(sender);
-                        notes.extend(of_sender);
+                        further.extend(of_sender);
                     }
                 }
             }
         }
-        for note in notes {
-            if !statements.contains(&note) {
-                statements.push(note);
+        for statement in further {
+            if !statements.contains(&statement) {
+                statements.push(statement);
             }
         }
         let tolerated = route.tolerated - absent.len();
@@ -524,22 +532,21 @@ impl Laboratory for AgentLaboratory {
         self.numbering.last = last;
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         let mut statements = self.statements.clone();
-        statements.push(format!(
-            "{} sent and {} received, each counted by an agent there",
-            self.route.senders(),
-            self.route.receive
-        ));
+        statements.push(Statement::CountedByAgents {
+            senders: self.route.senders().to_string(),
+            receiver: self.route.receive.to_string(),
+        });
         if matches!(self.is_pair(), Ok(true)) {
-            statements.push("the link is virtual (veth): its rates are not those of a network card".into());
+            statements.push(Statement::VirtualLink);
         }
         statements
     }
 }
 
-fn without_a_generator(error: &AgentError) -> String {
-    format!("the run went on without a generator: {error}")
+fn without_a_generator(error: &AgentError) -> Statement {
+    Statement::GeneratorAbsent { error: error.to_string() }
 }
 
 /// Starts the agent of one end, and checks that it may use its interface.

@@ -16,6 +16,7 @@ use capbench_lab::live::halves::TransmitHalf;
 use capbench_lab::live::messages::{Arm, FinishSending, Go, PrepareSending, Sent};
 use capbench_lab::receiver::SharedStart;
 use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role};
+use capbench_model::noise::Noise;
 use capbench_model::trial::Load;
 use serde_json::{Value, json};
 
@@ -210,6 +211,8 @@ struct Armed {
     /// From the answer to the start until it was seen that nothing is sent any more.
     elapsed: Duration,
     sent: u64,
+    /// Frames that the port sent besides those of the trial.
+    foreign: u64,
     warnings: Vec<String>,
 }
 
@@ -316,7 +319,15 @@ impl TransmitEnd for OtgSender<'_> {
         let flow = self.flow(&arm, intended)?;
         self.generator.server.revive()?;
         let warnings = self.generator.server.set_flow(self.generator.port, arm.trial, flow)?;
-        self.armed = Some(Armed { arm, intended, start: None, elapsed: Duration::ZERO, sent: 0, warnings });
+        self.armed = Some(Armed {
+            arm,
+            intended,
+            start: None,
+            elapsed: Duration::ZERO,
+            sent: 0,
+            foreign: 0,
+            warnings,
+        });
         Ok(())
     }
 
@@ -341,9 +352,7 @@ impl TransmitEnd for OtgSender<'_> {
         let others = intended.map_or(0, |intended| counted.saturating_sub(intended));
         let stream = self.asked.stream;
         let armed = self.armed()?;
-        if others > 0 {
-            armed.warnings.push(format!("the port sent {others} frames more than the trial has"));
-        }
+        armed.foreign = others;
         armed.sent = counted - others;
         // What it had sent at the first look, it had sent in time.
         let is_in_time = elapsed < arm.duration + first_look(arm.duration) + POLL;
@@ -354,12 +363,19 @@ impl TransmitEnd for OtgSender<'_> {
 
     fn finish(&mut self, _: FinishSending) -> capbench_lab::Result<TransmitHalf> {
         self.armed()?;
-        let Some(Armed { arm, intended, elapsed, sent, warnings, .. }) = self.armed.take() else {
+        let Some(Armed { arm, intended, elapsed, sent, foreign, warnings, .. }) = self.armed.take() else {
             unreachable!("it was armed a line before");
         };
 
         let intended = intended.unwrap_or(sent);
         let location = &self.generator.location;
+        let mut notes = Vec::new();
+        for warning in warnings {
+            notes.push(Noise::GeneratorWarning { location: location.to_string(), warning });
+        }
+        if foreign > 0 {
+            notes.push(Noise::ForeignFramesSent { location: location.to_string(), frames: foreign });
+        }
         Ok(TransmitHalf {
             stream: self.asked.stream,
             frames: SentFrames {
@@ -381,7 +397,7 @@ impl TransmitEnd for OtgSender<'_> {
             interface: InterfaceCounts::default(),
             counts_each_frame: false,
             driver_counters: std::collections::BTreeMap::new(),
-            notes: warnings.into_iter().map(|warning| format!("{location}: {warning}")).collect(),
+            notes,
             interruption: None,
             clock: None,
         })

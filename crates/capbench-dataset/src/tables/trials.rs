@@ -2,6 +2,7 @@
 
 use capbench_model::latency::{Delays, Latency};
 use capbench_model::trial::TrialResult;
+use capbench_report::sentences::noise;
 use capbench_results::tidy::{SavedTrial, saved};
 use capbench_results::trial_columns::{COLUMNS, Of as TrialOf};
 
@@ -112,7 +113,7 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         }),
         Column {
             name: "noise",
-            of: Of::List(Box::new(|row| row.saved.trial.noise.clone())),
+            of: Of::List(Box::new(|row| row.saved.trial.noise.reasons.iter().map(noise::words).collect())),
             from: "`trials[].noise`",
         },
         Trials::text("transmit", "`trials[].transmit`", |row| word(&row.saved.trial.profile.transmit)),

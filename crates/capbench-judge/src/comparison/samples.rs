@@ -4,22 +4,10 @@ use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE, UNSENT_SHARE};
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+use super::left_out::NotCompared;
 use super::measure::Measure;
 use super::setup::Setup;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
-
-/// Trials that were not compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct LeftOut {
-    /// The set-up or method of these trials.
-    pub of: String,
-    /// Why.
-    pub because: String,
-    /// Number of trials.
-    pub trials: u32,
-}
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,18 +26,11 @@ pub struct Sample {
     pub pace: Pace,
 }
 
-const SHOWS_NOTHING: &str = "they are invalid";
-const IS_STEP: &str =
-    "steps of searches, confirmations and probes: the results of searches are compared instead";
-/// The delivered rate is then the rate of the generator.
-pub const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
-const IS_SHORT: &str = "the generator did not reach their load";
-
 /// Why a trial is not compared.
-pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
+pub fn unusable(trial: &TrialResult) -> Option<NotCompared> {
     let unsent = trial.intended.saturating_sub(trial.sent);
     match trial.phase {
-        _ if trial.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
+        _ if trial.verdict == Verdict::Invalid => Some(NotCompared::Invalid),
         Phase::Confirmation
         | Phase::Search
         | Phase::SelfTest
@@ -57,9 +38,9 @@ pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
         | Phase::Probe
         | Phase::Retried
         | Phase::BackToBack
-        | Phase::Recovery => Some(IS_STEP),
+        | Phase::Recovery => Some(NotCompared::Step),
         _ if trial.intended_pps.is_some() && unsent as f64 > UNSENT_SHARE * trial.intended as f64 => {
-            Some(IS_SHORT)
+            Some(NotCompared::BelowLoad)
         }
         _ => None,
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use capbench_host::accounts::irqtime::IrqAccounting;
 use capbench_host::bed::Side;
+use capbench_model::statement::Statement;
 
 use super::calibration::Calibration;
 use super::pace::Paces;
@@ -48,7 +49,7 @@ impl Host {
     }
 
     /// Whether there is a tracer, as text for the results.
-    pub fn statement(&self) -> Option<String> {
+    pub fn statement(&self) -> Option<Statement> {
         self.tracing.statement()
     }
 

@@ -18,6 +18,7 @@ use capbench_host::links::{LinkStats, PauseCounts, XdpAttachment};
 use capbench_host::tracer::losses;
 use capbench_model::arrivals::StreamArrivals;
 use capbench_model::evidence::{Evidence, PeerQueue};
+use capbench_model::noise::Noise;
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::Measured;
 
@@ -222,16 +223,14 @@ impl Halves<'_> {
         }
     }
 
-    fn noise(&self, share: Option<f64>) -> Vec<String> {
+    fn noise(&self, share: Option<f64>) -> Vec<Noise> {
         let mut noise = Vec::new();
         if share.is_some_and(|share| share < PLACED) {
-            noise.push(
-                "another CPU than the placement's received packets, of this trial or of the host".to_string(),
-            );
+            noise.push(Noise::KernelElsewhere);
         }
         noise.extend(self.receive.received.notes.iter().cloned());
         if self.transmit.frames.in_flight > 0 {
-            noise.push("frames were left in the transmit ring at its end".to_string());
+            noise.push(Noise::LeftInTransmitRing);
         }
         noise.extend(self.receive.nic.notes.iter().chain(&self.transmit.notes).cloned());
         noise

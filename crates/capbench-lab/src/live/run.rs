@@ -17,6 +17,7 @@ use capbench_frames::rates::Pps;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_host::bed::Sink;
 use capbench_host::tracer::Tracer;
+use capbench_model::noise::Noise;
 use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
@@ -126,7 +127,7 @@ impl LiveTrial<'_> {
         let result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);
         let mut result =
             TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
-        result.noise.extend(self.senders.absence());
+        result.noise.reasons.extend(self.senders.absence());
         let traced = receive.cpus.kernel.as_ref().and_then(|kernel| kernel.traced);
         if let (Some(tracer), Some(traced), Some(total_ns)) = (&self.tracer, traced, result.cpu.total_ns)
             && !self.traces_always
@@ -153,9 +154,9 @@ impl LiveTrial<'_> {
             Some(Interruption::WhileSending) => {
                 result.invalidate(format!("{location}: the connection was lost while frames were sent"));
             }
-            Some(Interruption::AfterSending) => result.noise.push(format!(
-                "{location}: the connection was lost after sending; CPU times include the wait for its report"
-            )),
+            Some(Interruption::AfterSending) => {
+                result.noise.reasons.push(Noise::ConnectionLost { location: location.into() });
+            }
             None => {}
         }
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::Interface;
 use capbench_frames::classify::Classifier;
+use capbench_model::noise::ProgramNote;
 use capbench_model::options::CaptureOptions;
 
 use super::arguments::Values;
@@ -128,7 +129,7 @@ pub(super) struct Window {
     pub(super) cut_short: bool,
     /// Its sockets, open although it has ended.
     pub(super) sockets: OpenSockets,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<ProgramNote>,
 }
 
 /// How long it must be inactive before it counts as having read everything: it, or the ring of its sockets, may hold frames back.
@@ -255,10 +256,7 @@ impl<'a> Running<'a> {
                 break;
             }
             if finished.elapsed() >= LONGEST_DRAIN {
-                notes.push(format!(
-                    "{} was still busy after {LONGEST_DRAIN:?}, and was stopped",
-                    self.program.name
-                ));
+                notes.push(ProgramNote::StillBusy { drain_ns: LONGEST_DRAIN.as_nanos() as u64 });
                 break;
             }
         }

@@ -10,6 +10,7 @@ use capbench_lab::live::LiveLaboratory;
 use capbench_lab::programs::Programs;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::noise::{Noise, ProgramNote};
 use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_testing::Scratch;
@@ -106,7 +107,8 @@ fn root_alone_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
             "{name}"
         );
         assert_eq!(trial.report.unwrap().in_file, Some(trial.sent), "{name}");
-        assert!(!trial.noise.iter().any(|note| note.contains(name)), "{:?}", trial.noise);
+        let of_program = |noise: &Noise| matches!(noise, Noise::Program { .. });
+        assert!(!trial.noise.reasons.iter().any(of_program), "{:?}", trial.noise);
         assert!(trial.unverified_because.is_none() && trial.engine().contains(name), "{}", trial.engine());
         assert!(
             trial.capture.as_ref().unwrap().running().contains("every frame verified"),
@@ -149,8 +151,10 @@ fn root_cut_frames_are_verified_as_cut() {
         let rate = Load::Rate(Pps::new(20_000.0).unwrap());
         let trial = laboratory.prepare(&setup).unwrap().run(rate, Duration::from_millis(40)).unwrap();
         assert_eq!((trial.delivered, trial.truncated), (trial.sent, 0), "{trial:#?}");
-        let told = trial.noise.iter().any(|note| note.contains("--snaplen does not reach netsniff-ng"));
-        assert_eq!(told, method == "cmd:netsniff-ng", "{:?}", trial.noise);
+        let note = ProgramNote::IgnoresOption { flag: "--snaplen".into() };
+        let is_ignored =
+            trial.noise.reasons.contains(&Noise::Program { program: "netsniff-ng".into(), note });
+        assert_eq!(is_ignored, method == "cmd:netsniff-ng", "{:?}", trial.noise);
     }
 }
 
@@ -255,16 +259,17 @@ fn root_alone_what_a_program_says_is_set_against_what_its_file_has() {
         ("late", &late, &format!("{counts}\npatience = '2s'")),
     ]));
     for (name, missing, note) in [
-        ("boasts", 0, "boasts says 99000 captured, its file has "),
-        ("cuts", 1, "the last record of cuts's file is not whole"),
-        ("fails", 0, "fails ended with exit status 7 when it was stopped"),
-        ("orphans", 0, "orphans left processes behind (1), which were killed"),
-        ("quiet", 0, "quiet did not report \"captured\"; it said last: \"tcpdump: listening"),
-        ("late", 0, "late did not stop at SIGINT within 2s, only at SIGTERM"),
+        ("boasts", 0, "CapturedUnlikeFile { captured: 99000, in_file: "),
+        ("cuts", 1, "LastRecordCut"),
+        ("fails", 0, "UnusualEnd { status: \"exit status 7\" }"),
+        ("orphans", 0, "LeftProcesses { processes: 1 }"),
+        ("quiet", 0, "NotReported { counts: [\"captured\"], output: \"it said last: \\\"tcpdump: listening"),
+        ("late", 0, "StoppedLate { signal: \"SIGINT\", waited_ns: 2000000000 }"),
     ] {
         let trial = run(&mut laboratory, &format!("cmd:{name}")).unwrap();
         assert_eq!(trial.delivered + missing, trial.sent, "{name} {trial:#?}");
-        assert!(trial.noise.iter().any(|known| known.contains(note)), "{name}: {:?}", trial.noise);
+        let expected = format!("Program {{ program: {name:?}, note: {note}");
+        assert!(format!("{:?}", trial.noise).contains(&expected), "{name}: {:?}", trial.noise);
         assert_nothing_left();
     }
 }
@@ -282,9 +287,9 @@ fn root_alone_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back()
     // Fewer where the host is busy.
     assert!((1..=100).contains(&trial.delivered), "{trial:#?}");
     // How many depends on whether the host lost some of those before.
-    let told = trial.noise.iter().any(|note| {
-        note.starts_with("forgets: the last ") && note.contains("needs \"holds\" in its definition")
-    });
-    assert!(told, "{:?}", trial.noise);
+    let is_missing = |noise: &Noise| {
+        matches!(noise, Noise::Program { note: ProgramNote::MissingAtEnd { in_file: true, .. }, .. })
+    };
+    assert!(trial.noise.reasons.iter().any(is_missing), "{:?}", trial.noise);
     assert_nothing_left();
 }

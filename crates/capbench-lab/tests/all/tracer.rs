@@ -11,6 +11,7 @@ use capbench_lab::for_tests::{live, virtual_link};
 use capbench_lab::live::{self, LiveLaboratory};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::ledger::Entry;
+use capbench_model::noise::Noise;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place as Lost;
@@ -149,7 +150,7 @@ fn root_alone_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     let busy = |laboratory| run(laboratory, Load::Maximum, Duration::from_millis(100));
     let trial = busy(laboratory(path()));
     // Then softirqs may have interrupted that, and the application's time is a range.
-    let is_alone = !trial.noise.iter().any(|reason| reason.starts_with("other work than the trial's"));
+    let is_alone = !trial.noise.reasons.contains(&Noise::ForeignLoadOnSharedCpu);
     let traced = trial.cpu;
     let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
     assert!(traced.kernel_source.contains("irq:softirq_entry"), "{traced:?}");

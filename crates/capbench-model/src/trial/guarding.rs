@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::TrialResult;
+use crate::noise::NoiseOfAttempt;
 
 /// Actions of guards before a trial was accepted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -21,7 +22,8 @@ pub struct Guarding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Retried {
     /// Its disturbances.
-    pub because: Vec<String>,
+    #[serde(flatten)]
+    pub because: NoiseOfAttempt,
     /// The attempt.
     pub trial: TrialResult,
 }

@@ -13,6 +13,7 @@ use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
 use crate::loss_pattern::LossPattern;
 use crate::members::{FlowSharing, Member};
+use crate::noise::NoiseOfTrial;
 use crate::places::Place;
 use crate::running::CaptureFacts;
 
@@ -249,7 +250,8 @@ pub struct TrialResult {
     /// Share of the kernel's receive work that ran on the CPU chosen for it.
     pub kernel_work_share: Option<f64>,
     /// Reasons for care with the trial's numbers; empty if there are none.
-    pub noise: Vec<String>,
+    #[serde(flatten)]
+    pub noise: NoiseOfTrial,
     /// Disturbances by the host that the trial did not cause.
     #[serde(default)]
     pub disturbance: Disturbance,

@@ -6,6 +6,7 @@ use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
+use capbench_model::statement::Statement;
 
 use super::group::Group;
 use super::method::{Ability, SimulatedMethod};
@@ -175,8 +176,8 @@ impl Laboratory for SimulatedLaboratory {
         self.trials = last;
     }
 
-    fn statements(&self) -> Vec<String> {
-        vec!["a simulated path: no network was used".into()]
+    fn statements(&self) -> Vec<Statement> {
+        vec![Statement::SimulatedPath]
     }
 }
 

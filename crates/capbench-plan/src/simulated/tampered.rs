@@ -12,6 +12,8 @@ use capbench_model::Result;
 use capbench_model::disturbance::ClockDrift;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::noise::Noise;
+use capbench_model::statement::Statement;
 use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 
 /// Changes the results of another path, depending on the number of earlier trials, and records its rests.
@@ -42,7 +44,7 @@ impl<L: Laboratory, F: FnMut(u32, &mut TrialResult)> Laboratory for Tampered<L, 
         self.path.number_after(last);
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         self.path.statements()
     }
 }
@@ -173,7 +175,7 @@ pub(crate) struct Guarding {
     pub(crate) recoveries: usize,
     pub(crate) probes: usize,
     pub(crate) marked: usize,
-    pub(crate) because: BTreeSet<String>,
+    pub(crate) because: BTreeSet<Noise>,
 }
 
 /// The counts, after a check that every attempt of the path is exactly one of: result, discarded attempt, probe.
@@ -193,7 +195,7 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
             assert_eq!(aside.trial.phase, Phase::Retried);
             assert!(aside.trial.guarding.is_none());
             numbers.push(aside.trial.number);
-            guarding.because.extend(aside.because.iter().cloned());
+            guarding.because.extend(aside.because.reasons.iter().cloned());
         }
         if let Some(recovery) = &did.recovery {
             guarding.recoveries += 1;
@@ -243,8 +245,7 @@ pub(crate) fn assert_guards_change_nothing(
     // Attempts are set aside until as many stand as were asked for.
     let attempts = disturbed.stand + disturbed.set_aside;
     assert_eq!((disturbed.marked, disturbed.set_aside), (0, attempts / nth as usize));
-    let all: BTreeSet<String> =
-        (0..5).flat_map(|which| disturbance(which).reasons()).map(String::from).collect();
+    let all: BTreeSet<Noise> = (0..5).flat_map(|which| disturbance(which).reasons()).collect();
     assert_eq!((disturbed.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
     let contradictions: [(Change, &str); 2] = [
         (Box::new(contradicts_itself(|trial| trial % 9 == 2)), "negative loss"),
@@ -253,6 +254,7 @@ pub(crate) fn assert_guards_change_nothing(
     for (change, because) in contradictions {
         let repeated = run(change);
         assert!(repeated.set_aside > 2, "{repeated:?}");
-        assert!(repeated.because.iter().all(|why| why.contains(because)), "{repeated:?}");
+        let says = |noise: &Noise| matches!(noise, Noise::Invalid { because: why } if why.contains(because));
+        assert!(repeated.because.iter().all(says), "{repeated:?}");
     }
 }

@@ -5,7 +5,8 @@ use capbench_judge::finding::noise::NoiseCause;
 use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
-use super::{answer, sentence};
+use super::statements::left_out_words;
+use super::{answer, noise, sentence};
 use crate::model::Sentence;
 use crate::naming::{frames, list, many, time};
 
@@ -56,12 +57,15 @@ pub(super) fn words(caveat: &Caveat) -> String {
             let parts: Vec<String> = by_reason.iter().map(not_measured).collect();
             format!("Not measured: {}.", parts.join("; "))
         }
-        Caveat::LeftOut { parts } => format!("Not measured: {}.", parts.join("; ")),
+        Caveat::LeftOut { parts } => {
+            let parts: Vec<String> = parts.iter().map(left_out_words).collect();
+            format!("Not measured: {}.", parts.join("; "))
+        }
     }
 }
 
-fn of_cause(cause: &NoiseCause) -> &str {
-    match cause {
+fn of_cause(cause: &NoiseCause) -> String {
+    let words = match cause {
         NoiseCause::SlowCpu => "a CPU ran slower than its best (shared core or lowered clock)",
         NoiseCause::MissedByTracer => {
             "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low"
@@ -72,8 +76,9 @@ fn of_cause(cause: &NoiseCause) -> &str {
         NoiseCause::Clock => "the host's clock was changed",
         NoiseCause::Suspend => "the host was suspended",
         NoiseCause::KernelElsewhere => "the kernel's receive work ran on another CPU than the chosen one",
-        NoiseCause::Other { reason } => reason,
-    }
+        NoiseCause::Other { noise } => return noise::words(noise),
+    };
+    words.into()
 }
 
 fn of_skew(skew: KnownSkew) -> String {
@@ -107,6 +112,9 @@ fn set_up(missing: &NotMeasured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_model::noise::Noise;
+    use capbench_model::statement::{LeftOutOfBench, PartOfBench};
+    use capbench_model::trial::SizeLabel;
 
     fn noisy(cause: NoiseCause, noisy_trials: u32, lowers_rates: bool) -> String {
         words(&Caveat::NoisyTrials { cause, noisy_trials, all_trials: 42, lowers_rates })
@@ -123,7 +131,7 @@ mod tests {
             noisy(NoiseCause::Clock, 1, false),
             "1 of 42 trials is noisy: the host's clock was changed."
         );
-        let other = NoiseCause::Other { reason: "the moon".into() };
+        let other = NoiseCause::Other { noise: Noise::from_earlier("the moon") };
         assert_eq!(
             words(&Caveat::NoisySegments { cause: other, noisy_segments: 2, all_segments: 9 }),
             "2 of 9 segments are noisy: the moon."
@@ -144,10 +152,15 @@ mod tests {
             words(&Caveat::NotMeasured { by_reason }),
             "Not measured: recv test latency 64-byte frames placement same (no driver)."
         );
-        let parts = vec!["64 B: some of its trials".into(), "512 B: some of its searches".into()];
+        let part = |octets, part| LeftOutOfBench {
+            frame_size: SizeLabel::Octets(octets),
+            placement: "same".into(),
+            part,
+        };
+        let parts = vec![part(64, PartOfBench::Trials), part(512, PartOfBench::Everything)];
         assert_eq!(
             words(&Caveat::LeftOut { parts }),
-            "Not measured: 64 B: some of its trials; 512 B: some of its searches."
+            "Not measured: 64 B, placement same: some of its trials, to end in time; 512 B, placement same: no time was left."
         );
     }
 

@@ -5,7 +5,7 @@ use capbench_judge::soak::record::LossEvent;
 use capbench_model::places::Place;
 use capbench_results::Results;
 
-use super::{capital, odd_frames, sentence};
+use super::{capital, noise, odd_frames, sentence};
 use crate::figures::count;
 use crate::model::Sentence;
 use crate::naming::{self, Scene, list, many, percent, time};
@@ -123,8 +123,9 @@ pub(super) fn words(fact: &SoakFinding) -> String {
         SoakFinding::OddFrames { foreign, duplicates, reordered, truncated, corrupt } => {
             odd_frames([*foreign, *duplicates, *reordered, *truncated, *corrupt])
         }
-        SoakFinding::Noisy { reason, segments } => {
-            format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
+        SoakFinding::Noisy { noise, segments } => {
+            let segments = many(*segments, "segment", "segments");
+            format!("Noisy: {segments}: {}.", noise::words(noise))
         }
         SoakFinding::FurtherNoise { reports, stored_reasons } => format!(
             "Further reasons of noise came up {}; the first {stored_reasons} are stored.",
@@ -136,6 +137,7 @@ pub(super) fn words(fact: &SoakFinding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_model::noise::Noise;
     use capbench_model::trial::SizeLabel;
 
     #[test]
@@ -246,7 +248,7 @@ mod tests {
             ),
             (odd, "1 foreign, 2 duplicate, 3 reordered, 4 cut short and 5 damaged frames arrived."),
             (
-                SoakFinding::Noisy { reason: "a CPU was slow".into(), segments: 2 },
+                SoakFinding::Noisy { noise: Noise::from_earlier("a CPU was slow"), segments: 2 },
                 "Noisy: 2 segments: a CPU was slow.",
             ),
             (

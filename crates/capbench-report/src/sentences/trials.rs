@@ -16,7 +16,7 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_results::Finding;
 
-use super::{many, odd_frames, said};
+use super::{many, noise, odd_frames, said};
 use crate::naming::rate;
 
 /// Findings of trials, the most important first, with those on settings of the host.
@@ -62,13 +62,14 @@ pub(super) fn words(fact: &TrialFinding) -> String {
             format!("The counts of {method} are unverified: {reason}.")
         }
         TrialFinding::Stalled(cpu) => stalled(cpu),
-        TrialFinding::Retried { reason, attempts } => retried(reason, attempts),
+        TrialFinding::Retried { noise, attempts } => retried(&noise::words(noise), attempts),
         TrialFinding::TracerCost { ns_per_packet, cpu_ratio } => format!(
             "The tracer itself took up to {ns_per_packet:.0} ns per packet, and up to {:.1} % of the time of the CPU that \
              does the kernel's receive work.",
             cpu_ratio * 100.0
         ),
-        TrialFinding::Noisy { reason, noisy_trials, all_trials, methods } => {
+        TrialFinding::Noisy { noise, noisy_trials, all_trials, methods } => {
+            let reason = noise::words(noise);
             if noisy_trials == all_trials {
                 return format!("Noisy: all trials: {reason}.");
             }

@@ -13,6 +13,7 @@ use super::shape::Columns;
 use crate::figures::number;
 use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
+use crate::sentences::comparison::{difference_words, note_words};
 use crate::sentences::reproduction::answer_words;
 
 /// Judgements of contrasts by importance: name for links, and heading.
@@ -34,9 +35,11 @@ pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     };
     let mut tables: Vec<Table> =
         JUDGEMENTS.iter().flat_map(|kind| judged(id, comparison, kind)).flatten().collect();
-    let mut text = comparison.notes.clone();
-    text.extend(comparison.differences.iter().map(|difference| format!("They differ: {difference}.")));
-    if comparison.differences.is_empty() && !comparison.paired && comparison.hosts.is_none() {
+    let mut text: Vec<String> = comparison.note_facts.iter().map(note_words).collect();
+    for difference in &comparison.difference_facts {
+        text.push(format!("They differ: {}.", difference_words(difference)));
+    }
+    if comparison.difference_facts.is_empty() && !comparison.paired && comparison.hosts.is_none() {
         text.push("Differences between the runs: none that they report.".into());
     }
     let closing = remainder(comparison).chain(power(comparison));

@@ -1,5 +1,6 @@
 //! Results of a soak: its ledger, the intervals with losses, and the largest bursts.
 
+use capbench_judge::soak::noise::NoisySegments;
 use capbench_judge::soak::record::{Interval, LossEvent, SoakRecord};
 use capbench_model::ledger::Entry;
 use capbench_model::places;
@@ -7,6 +8,7 @@ use capbench_model::places;
 use super::shape::Columns;
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
+use crate::sentences::noise;
 
 /// Most rows of a long table.
 const ROWS: usize = 100;
@@ -93,8 +95,8 @@ fn bursts(record: &SoakRecord) -> Option<Table> {
 
 fn care(record: &SoakRecord) -> Option<Table> {
     let columns = Columns::new()
-        .words("care", "noisy because", |(reason, _): &(&String, &u64)| reason.as_str())
-        .count("segments", "segments", |(_, segments)| **segments);
+        .words("care", "noisy because", |noisy: &&NoisySegments| noise::words(&noisy.noise))
+        .count("segments", "segments", |noisy| noisy.segments);
     let caption = "Reasons of noise, by their number of segments";
     let table = columns.table("soak-care", caption, &record.noise, |_| kept(record))?;
     let further = (record.further_noise > 0)

@@ -13,6 +13,7 @@ use crate::figures::number;
 use crate::groups::{self, Group};
 use crate::model::{Cell, Column, Row, Table, Unit};
 use crate::naming;
+use crate::sentences::noise;
 
 /// The bounds of the application's CPU time.
 const APP: &str = "app_ns_per_packet";
@@ -36,7 +37,8 @@ pub(crate) fn table(results: &Results) -> Table {
             _ => cell(of, trial),
         });
         let mut cells: Vec<Cell> = cells.chain(lost(trial).map(Cell::count)).collect();
-        let care: Vec<&str> = trial.noise.iter().chain(&trial.invalid_because).map(String::as_str).collect();
+        let mut care: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
+        care.extend(trial.invalid_because.clone());
         cells.push(if care.is_empty() { Cell::Empty } else { Cell::text(care.join("; ")) });
         Row::new(cells, vec![trial.number])
     };
@@ -208,7 +210,9 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
         let discarded = guarding.discarded.iter();
-        rows.extend(discarded.map(|one| (trial, &one.trial, "discarded", one.because.join("; "))));
+        rows.extend(
+            discarded.map(|one| (trial, &one.trial, "discarded", noise::joined(&one.because.reasons))),
+        );
         if let Some(recovery) = &guarding.recovery {
             let had = if recovery.recovered { "had" } else { "had not" };
             let why = format!("after the overload of trial {}; the path {had} recovered", recovery.after);
@@ -232,8 +236,8 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
 
 /// Why a valid trial needs caution; empty if it does not.
 fn care(trial: &TrialResult) -> String {
-    let mut care = trial.noise.clone();
-    care.extend(trial.disturbance.reasons().into_iter().map(String::from));
+    let mut care: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
+    care.extend(trial.disturbance.reasons().iter().map(noise::words));
     care.extend(trial.invalid_because.iter().map(|why| format!("invalid: {why}")));
     care.extend(trial.livelock.as_ref().map(|livelock| {
         format!(

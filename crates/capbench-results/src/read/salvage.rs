@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Kind, Results, SCHEMA_VERSION, memory, within_memory};
+use crate::results::{Finding, Kind, Results, SCHEMA_VERSION, memory, results_of, within_memory};
 use capbench_judge::recommendation::Recommendation;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_model::bounded_json::Bounded;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::statement::Statement;
 use capbench_model::trial::Phase;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -29,7 +30,7 @@ fn is<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
 }
 
 /// Members that are lists with independent entries; whether a run without entries leaves the list out.
-const LISTS: [(&str, bool, Check); 9] = [
+const LISTS: [(&str, bool, Check); 10] = [
     ("trials", false, is::<capbench_model::trial::TrialResult>),
     ("sweeps", true, is::<capbench_judge::sweep::SweepOutcome>),
     ("searches", true, is::<capbench_judge::search::SearchOutcome>),
@@ -39,6 +40,7 @@ const LISTS: [(&str, bool, Check); 9] = [
     ("not_measured", true, is::<NotMeasured>),
     ("findings", false, is::<Finding>),
     ("statements", false, is::<String>),
+    ("statement_facts", true, is::<Statement>),
 ];
 
 /// Members that all others depend on.
@@ -190,7 +192,7 @@ fn results(mut found: Found, ended: Option<&Error>) -> serde_json::Result<(Resul
         let entries = found.lists.entry(list.into()).or_default();
         warnings.extend(keep_known(list, entries, check));
     }
-    let results = within_memory::<Results>(&found.text()?);
+    let results = results_of(&found.text()?);
     // The place is one of a text that nobody has.
     let mut results = results.map_err(|error| Error::custom(without_place(&error)))?;
     results.complete &= ended.is_none();

@@ -29,6 +29,7 @@ use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
 use capbench_model::saved::{Saved, SavedMethod};
+use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 use capbench_plan::guards::{Guarded, Policy};
 use capbench_report::formats::text;
@@ -37,7 +38,7 @@ use capbench_results::read;
 use capbench_results::{Kind, Results, RunDirectory, SCHEMA_VERSION};
 
 use self::path::{Path, Site, Trace};
-use self::recorder::Recorder;
+use self::recorder::{Recorder, save_with_words};
 use self::scene::Scene;
 use crate::exit::{self, Exit, Unsupported, Usage};
 use crate::metrics::{Exporter, MetricsOutput, Run as Monitor};
@@ -156,13 +157,13 @@ fn measure<P: Plan>(
     if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
         // What could not be measured, and why, is all that this run says.
         results.exit_code = Some(failure.code());
-        directory.save(&results)?;
+        save_with_words(&mut directory, &mut results)?;
         return Err(failure.clone().into());
     }
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
     results.exit_code = failure.as_ref().map(exit::of_trial);
     conclude(&mut results, laboratory.statements());
-    directory.save(&results)?;
+    save_with_words(&mut directory, &mut results)?;
     *saved = Some(results.clone());
     if scene.path.receives_here() {
         remember(&results);
@@ -190,7 +191,7 @@ fn measure<P: Plan>(
         exit => exit,
     };
     results.exit_code = Some(exit.number());
-    directory.save(&results)?;
+    save_with_words(&mut directory, &mut results)?;
     Ok(exit)
 }
 
@@ -240,7 +241,7 @@ fn begun(
         run_id: Some(run_id::new()),
         complete: false,
         environment,
-        statements,
+        statement_facts: statements.into_iter().map(|text| Statement::Text { text }).collect(),
         not_measured,
         ..Results::default()
     };
@@ -274,8 +275,8 @@ fn resumed(
     let mut results =
         Results { kind: Some(kind), searches: Vec::new(), findings: Vec::new(), exit_code: None, ..earlier };
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
-    let trials = results.trials.len();
-    results.statements.push(format!("interrupted after {trials} trials and gone on with at {now}"));
+    let after_trials = results.trials.len() as u64;
+    results.statement_facts.push(Statement::Resumed { after_trials, at: now.to_string() });
     for missing in not_measured {
         if !results.not_measured.contains(&missing) {
             results.not_measured.push(missing);
@@ -285,10 +286,10 @@ fn resumed(
 }
 
 /// Adds what all trials together show.
-fn conclude(results: &mut Results, statements: Vec<String>) {
+fn conclude(results: &mut Results, statements: Vec<Statement>) {
     for statement in statements {
-        if !results.statements.contains(&statement) {
-            results.statements.push(statement);
+        if !results.statement_facts.contains(&statement) {
+            results.statement_facts.push(statement);
         }
     }
     if results.soak.is_none() {

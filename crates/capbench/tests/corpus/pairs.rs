@@ -8,7 +8,7 @@ use crate::answers::{of_report, results_of};
 use crate::archive::Entry;
 use crate::imports::{
     Comparison, Export, Labels, REPORTED_CHANGE_OF_HOSTS, Results, Thresholds, datasets, exit, of_runs, page,
-    report,
+    report, sentences,
 };
 use crate::members;
 
@@ -81,7 +81,9 @@ fn of_pair(names: [&str; 2], runs: [Results; 2]) -> Vec<String> {
 
 fn of_comparison(compared: &Comparison) -> Vec<String> {
     let mut lines = vec![format!("exit: {}", exit::of_comparison(compared.conclusion()).number())];
-    lines.extend(members::lines("comparison", compared));
+    let mut saved = compared.clone();
+    sentences::saved::add_words_to_comparison(&mut saved);
+    lines.extend(members::lines("comparison", &saved));
     lines
 }
 

@@ -78,7 +78,7 @@ pub(super) fn transmit() -> TransmitHalf {
         },
         counts_each_frame: false,
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
-        notes: vec!["a note of the sender".into()],
+        notes: vec![Noise::Steal],
         interruption: None,
         clock: None,
     }
@@ -141,7 +141,7 @@ pub(super) fn receive() -> ReceiveHalf {
             latency: None,
             report: None,
             filtered: false,
-            notes: vec!["a note of the method".into()],
+            notes: vec![Noise::MissedByTracer],
             verify_ns: 100.0,
             iteration_ns: None,
         },
@@ -246,7 +246,7 @@ fn every_frame_of_both_halves_is_booked_once() {
     assert_eq!(measured.counters["method.tp_packets"], 995);
     assert_eq!((measured.sending, measured.drain), (Duration::from_secs(1), Duration::from_secs(2)));
     assert_eq!(measured.departed, None, "a link without speed");
-    assert_eq!(measured.noise, ["a note of the method", "a note of the sender"]);
+    assert_eq!(measured.noise, [Noise::MissedByTracer, Noise::Steal]);
     let load = Load::Rate(capbench_frames::rates::Pps::new(1000.0).unwrap());
     let result = measured.result(1, Phase::FixedLoad, &profile("packet-v3"), load, Duration::from_secs(1));
     let booked = |place| result.ledger.iter().find(|entry| entry.place == place).unwrap().count;
@@ -404,7 +404,7 @@ fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_i
     assert_eq!(measured.generator, "batches of 64", "once");
     // 20 ms of 1002 ms.
     assert_eq!(measured.disturbance.start_spread_ns, Some(20_000_000));
-    assert!(measured.disturbance.reasons().contains(&"its generators began more than 1 % of its time apart"));
+    assert!(measured.disturbance.reasons().contains(&Noise::UnevenStart));
     let with_a_lost_one = super::join(&Sides { unreported: &third, ..sides });
     assert_eq!((with_a_lost_one.intended, with_a_lost_one.evidence.sent), (2050, 2050), "at least");
     assert_eq!(with_a_lost_one.evidence.transmit_drops, None, "its interface's counters are unknown");

@@ -5,6 +5,7 @@ use crate::for_tests::{Collected, conclusion};
 use crate::search;
 use crate::search::{Finished, Stored};
 use capbench_judge::search::{End, SearchPlan};
+use capbench_model::noise::NoiseOfAttempt;
 use capbench_model::trial::{Guarding, Retried};
 use capbench_model::trial::{Load, Profile, TrialResult};
 
@@ -91,7 +92,7 @@ fn what_was_spent_before_counts_against_the_time_allowed() {
 fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
     let path = Path::new(1e6);
     let mut trials = stopped(&plan("ndr"), &path, 5).trials;
-    let discarded = vec![Retried { because: vec!["steal".into()], trial: trials[0].clone() }];
+    let discarded = vec![Retried { because: NoiseOfAttempt::default(), trial: trials[0].clone() }];
     trials[1].guarding = Some(Box::new(Guarding { attempt: 2, discarded, recovery: None }));
     let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
     let mut record = Collected::default();

@@ -1,5 +1,6 @@
 //! Back-to-back bursts and the time that buffers hold for.
 
+use capbench_model::statement::Statement;
 use capbench_model::units::ByteCount;
 
 use super::*;
@@ -92,7 +93,7 @@ fn a_search_whose_burst_cannot_be_run_keeps_its_overload_and_is_not_tried_again(
         fn number_after(&mut self, last: u32) {
             self.0.number_after(last);
         }
-        fn statements(&self) -> Vec<String> {
+        fn statements(&self) -> Vec<Statement> {
             Vec::new()
         }
     }
