@@ -178,7 +178,6 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use capbench_model::arrivals::Arrivals;
 
     use super::Outcome;
 

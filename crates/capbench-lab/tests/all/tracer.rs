@@ -9,6 +9,7 @@ use capbench_host::tracer::cost::LARGEST_SHARE;
 use capbench_host::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_lab::for_tests::{live, virtual_link};
 use capbench_lab::live::{self, LiveLaboratory};
+use capbench_model::statement::{FrameEnds, Statement, Traced, TracedCost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::ledger::Entry;
 use capbench_model::noise::Noise;
@@ -184,19 +185,16 @@ fn root_alone_traced_kernel_time_agrees_with_what_the_tick_samples() {
 fn root_alone_the_tracer_says_what_it_costs() {
     let Some(()) = privileges() else { return };
     let mut laboratory = laboratory(virtual_link());
-    let statement = |laboratory: &LiveLaboratory| {
-        laboratory.statements().into_iter().find(|text| text.starts_with("traced: ")).unwrap()
-    };
     let setup = setup();
     let mut trial = laboratory.prepare(&setup).unwrap();
     let result = trial.run(small_load(), Duration::from_millis(100)).unwrap();
     drop(trial);
     assert_eq!((result.number, result.foreign, result.unexplained), (1, 0, 0), "{:?}", result.ledger);
-    assert!(
-        statement(&laboratory).contains("ns for each frame that the kernel drops"),
-        "{}",
-        statement(&laboratory)
-    );
+    let statements = laboratory.statements();
+    let Some(Statement::Traced(Traced { cost: TracedCost::Measured { times }, .. })) = statements.last() else {
+        panic!("{statements:?}")
+    };
+    assert!(times.contains("ns for each frame that the kernel drops"), "{times}");
 }
 
 #[test]
@@ -213,7 +211,8 @@ fn root_alone_tc_consumes_frames_behind_a_method_and_no_drop_is_traced_for_them(
     assert_eq!(count("trace.receive.drop.OTHERHOST"), 0);
     assert_eq!((entry(&trial, Lost::Stack).count, trial.unexplained), (Some(0), 0), "{trial:#?}");
     let statements = laboratory.statements();
-    assert!(statements.iter().any(|text| text.contains("tc consumes frames")), "{statements:?}");
+    let Some(Statement::Traced(traced)) = statements.last() else { panic!("{statements:?}") };
+    assert_eq!(traced.frame_ends, FrameEnds::Consumed);
 }
 
 /// Whether that is so on this host, its own measurement says.

@@ -15,6 +15,7 @@ use capbench_lab::LabError;
 use capbench_lab::for_tests::{live, live_setup, live_stopped_by, virtual_link};
 use capbench_lab::live::{LiveLaboratory, Path};
 use capbench_lab::subject::default_methods;
+use capbench_model::statement::Statement;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
@@ -138,7 +139,7 @@ fn root_alone_polled_paths_account_for_every_frame() {
             }
         }
     }
-    let statements = laboratory.statements().join("; ");
+    let statements = format!("{:?}", laboratory.statements());
     for set in ["threaded=1", "napi_defer_hard_irqs=2", "gro_flush_timeout=200000"] {
         assert!(statements.contains(set), "{set}: {statements}");
     }
@@ -323,10 +324,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
                 assert_eq!((trial.sent > 0, trial.delivered), (true, trial.sent), "{method}");
             }
             let statements = laboratory.statements();
-            assert!(
-                statements.iter().any(|statement| statement.contains("virtual (veth)")),
-                "{statements:?}"
-            );
+            assert!(statements.contains(&Statement::VirtualLink), "{statements:?}");
         }
         place.ip("address add 198.18.0.1/24 dev right");
         let setup = setup("recv", PlacementChoice::Same);

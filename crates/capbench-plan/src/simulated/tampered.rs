@@ -210,10 +210,9 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
         (1..=path.inner().trials).collect::<Vec<_>>(),
         "every attempt stands somewhere, once"
     );
-    let said = path.statements().pop().unwrap();
-    let (repeats, probes) = (guarding.set_aside, guarding.probes);
-    assert!(said.contains(&format!("guards: {repeats} attempts were discarded")), "{said} {guarding:?}");
-    assert!(said.contains(&format!("and {probes} probes were sent")), "{said} {guarding:?}");
+    let statement = path.statements().pop().unwrap();
+    let Statement::Guards(counts) = statement else { panic!("{statement:?}") };
+    assert_eq!((counts.repeats as usize, counts.probes as usize), (guarding.set_aside, guarding.probes));
     guarding
 }
 
