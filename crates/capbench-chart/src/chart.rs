@@ -184,6 +184,14 @@ pub enum Place {
 }
 
 impl Chart {
+    /// The name of each row of a chart that has rows.
+    pub(crate) fn names(&self) -> &[String] {
+        match &self.x.scale {
+            Scale::Names(names) => names,
+            Scale::Linear | Scale::Logarithmic => &[],
+        }
+    }
+
     fn points(&self) -> impl Iterator<Item = &Point> {
         self.series.iter().flat_map(|series| &series.points)
     }

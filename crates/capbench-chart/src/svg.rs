@@ -4,7 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `axis`, `labels` | from values to pixels, and ticks; their labels |
-//! | `sheet`, `marks` | where everything is: title, plot, axes, legend, notes; lines across the plot |
+//! | `sheet` | where everything is: title, plot, axes, legend, notes; lines across the plot |
 //! | `shapes` | lines, points, areas and bars, and where they are read |
 //! | `rows` | drawings with a row for each name |
 //! | `ranked`, `forest` | what is in a row: lying bars; a point with its interval |
@@ -13,7 +13,6 @@
 mod axis;
 mod forest;
 mod labels;
-mod marks;
 mod pen;
 mod ranked;
 mod rows;

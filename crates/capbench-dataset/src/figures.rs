@@ -10,6 +10,7 @@ use std::path::Path;
 use capbench_judge::comparison::hosts::{DatasetRun, Figure, Figures};
 use capbench_judge::comparison::setup::COMMON_LOAD;
 use capbench_judge::comparison::{Measure, Setup};
+use capbench_judge::sustained::are_frames_sent;
 use capbench_model::saved::Saved;
 
 use crate::error::{DatasetError, Result};
@@ -398,29 +399,28 @@ fn common_loads(rows: &[&Record]) -> HashMap<Setup, f64> {
 fn is_usable(row: &Record, common: &HashMap<Setup, f64>) -> bool {
     let phase = row.text("phase").unwrap_or_default();
     let pps = row.number("intended_pps");
-    let unsent =
-        row.whole("intended").unwrap_or_default().saturating_sub(row.whole("sent").unwrap_or_default());
-    let is_short = pps.is_some() && unsent.saturating_mul(20) > row.whole("intended").unwrap_or_default();
+    let is_short = pps.is_some() && !is_load_sent(row);
     let is_lowered = phase == AT_COMMON_LOAD && common.get(&setup(row).common_scene()).copied() != pps;
     COMPARED.contains(&phase) && row.text("verdict") != Some("invalid") && !is_short && !is_lowered
+}
+
+fn is_load_sent(row: &Record) -> bool {
+    let frames = |column| row.whole(column).and_then(|frames| u64::try_from(frames).ok()).unwrap_or(0);
+    are_frames_sent(frames("intended"), frames("sent"))
 }
 
 /// The figures of a trial, as [`Measure`] defines them.
 fn measured(row: &Record) -> Vec<(Measure, f64)> {
     let is_maximum = row.number("intended_pps").is_none();
-    let [intended, sent, delivered] =
-        ["intended", "sent", "delivered"].map(|column| row.whole(column).unwrap_or_default());
-    let is_sustained = match row.text("verdict") {
-        Some("lossless") => true,
-        Some("generator_limited") => intended.saturating_sub(sent).saturating_mul(20) <= intended,
-        _ => false,
-    };
+    let [sent, delivered] = ["sent", "delivered"].map(|column| row.whole(column).unwrap_or_default());
+    let is_delivered =
+        matches!(row.text("verdict"), Some("lossless" | "generator_limited")) && is_load_sent(row);
     let loss = if sent > 0 { sent.saturating_sub(delivered).max(0) as f64 / sent as f64 } else { 0.0 };
     let delay = |column| row.whole(column).map(|ns| ns as f64);
     let all = [
         (Measure::DeliveredRate, row.number("delivered_pps").filter(|_| is_maximum)),
         (Measure::LossRatio, (!is_maximum).then_some(loss)),
-        (Measure::TotalCost, row.number("total_ns_per_packet").filter(|_| is_sustained)),
+        (Measure::TotalCost, row.number("total_ns_per_packet").filter(|_| is_delivered)),
         (Measure::ApplicationCost, row.number("app_ns_per_packet")),
         (Measure::MedianLatency, delay("latency_total_p50_ns")),
         (Measure::WorstLatency, delay("latency_total_p99_9_ns")),

@@ -18,13 +18,21 @@ const HEAD: &str = "\
 # CAPBENCH_WRITE_INSTRUCTIONS='why they changed' ./check instructions
 ";
 /// The last line before the rows.
-const COLUMNS: &str = "path\tframe sizes\tinstructions per packet";
+const COLUMNS: &str = "path\tframe sizes\tinstructions per packet\twhy";
 
 /// A count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub path: PathName,
     pub per_packet: f64,
+}
+
+/// A count that later ones are compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommittedRow {
+    pub counted: Row,
+    /// Why it changed last.
+    pub why: String,
 }
 
 /// What compiled and ran the code. Another one makes other counts of the same source.
@@ -40,10 +48,8 @@ pub struct Toolchain {
 /// The committed counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Why the counts changed last.
-    pub why: String,
     pub toolchain: Toolchain,
-    pub rows: Vec<Row>,
+    pub rows: Vec<CommittedRow>,
 }
 
 /// New counts next to those of the table.
@@ -98,7 +104,6 @@ impl Table {
     /// Reads a table.
     pub fn parse(text: &str) -> Result<Self> {
         let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-        let why = member(&mut lines, "why")?;
         let toolchain = Toolchain {
             rustc: member(&mut lines, "rustc")?,
             target: member(&mut lines, "target")?,
@@ -106,21 +111,40 @@ impl Table {
             valgrind: member(&mut lines, "valgrind")?,
         };
         ensure!(lines.next() == Some(COLUMNS), "the table has no line \"{COLUMNS}\"");
-        let rows = lines.map(row).collect::<Result<_>>()?;
-        Ok(Self { why, toolchain, rows })
+        let rows = lines.map(committed_row).collect::<Result<_>>()?;
+        Ok(Self { toolchain, rows })
     }
 
     /// The table as it is committed.
     pub fn text(&self) -> String {
-        let Self { why, toolchain, rows } = self;
-        let Toolchain { rustc, target, libc, valgrind } = toolchain;
+        let Toolchain { rustc, target, libc, valgrind } = &self.toolchain;
         let mut text = format!(
-            "{HEAD}why\t{why}\nrustc\t{rustc}\ntarget\t{target}\nlibc\t{libc}\nvalgrind\t{valgrind}\n{COLUMNS}\n"
+            "{HEAD}rustc\t{rustc}\ntarget\t{target}\nlibc\t{libc}\nvalgrind\t{valgrind}\n{COLUMNS}\n"
         );
-        for Row { path, per_packet } in rows {
-            let _ = writeln!(text, "{}\t{}\t{per_packet:.2}", path.path, path.sizes);
+        for CommittedRow { counted: Row { path, per_packet }, why } in &self.rows {
+            let _ = writeln!(text, "{}\t{}\t{per_packet:.2}\t{why}", path.path, path.sizes);
         }
         text
+    }
+
+    /// The table with new counts, made by this toolchain. A row keeps its count and its reason where the new count is within the
+    /// tolerance: it did not change, and small differences do not add up over several tables.
+    pub fn renewed(&self, toolchain: Toolchain, counted: Vec<Row>, why: &str) -> Self {
+        let is_comparable = self.does_not_apply(&toolchain).is_none();
+        let mut rows = Vec::new();
+        for now in counted {
+            match self.row(&now.path) {
+                Some(before) if is_comparable && is_allowed(before.counted.per_packet, now.per_packet) => {
+                    rows.push(before.clone());
+                }
+                _ => rows.push(CommittedRow { counted: now, why: why.into() }),
+            }
+        }
+        Self { toolchain, rows }
+    }
+
+    fn row(&self, path: &PathName) -> Option<&CommittedRow> {
+        self.rows.iter().find(|row| row.counted.path == *path)
     }
 
     /// Why the table says nothing about counts of this toolchain; `None` if it does.
@@ -132,10 +156,10 @@ impl Table {
     pub fn compare(&self, counted: &[Row]) -> Comparison {
         let mut comparison = Comparison { text: heading(), different: Vec::new() };
         for now in counted {
-            let before = self.rows.iter().find(|row| row.path == now.path);
-            comparison.add(&now.path, before.map(|row| row.per_packet), Some(now.per_packet));
+            let before = self.row(&now.path).map(|row| row.counted.per_packet);
+            comparison.add(&now.path, before, Some(now.per_packet));
         }
-        for before in &self.rows {
+        for CommittedRow { counted: before, .. } in &self.rows {
             if !counted.iter().any(|row| row.path == before.path) {
                 comparison.add(&before.path, Some(before.per_packet), None);
             }
@@ -199,15 +223,15 @@ fn member<'a>(lines: &mut impl Iterator<Item = &'a str>, name: &str) -> Result<S
     }
 }
 
-fn row(line: &str) -> Result<Row> {
-    let mut cells = line.split('\t');
-    let (Some(path), Some(sizes), Some(count), None) =
-        (cells.next(), cells.next(), cells.next(), cells.next())
-    else {
-        bail!("a row of the table has three cells, not so \"{line}\"");
+fn committed_row(line: &str) -> Result<CommittedRow> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [path, sizes, count, why] = cells[..] else {
+        bail!("a row of the table has four cells, not so \"{line}\"");
     };
+    ensure!(!why.trim().is_empty(), "a row of the table says why its count changed, not so \"{line}\"");
     let per_packet = count.parse().with_context(|| format!("the count in \"{line}\""))?;
-    Ok(Row { path: PathName { path: path.into(), sizes: sizes.into() }, per_packet })
+    let path = PathName { path: path.into(), sizes: sizes.into() };
+    Ok(CommittedRow { counted: Row { path, per_packet }, why: why.into() })
 }
 
 #[cfg(test)]
@@ -218,14 +242,18 @@ mod tests {
         Row { path: PathName { path: path.into(), sizes: "64".into() }, per_packet }
     }
 
-    fn table(rows: Vec<Row>) -> Table {
+    fn table(counted: Vec<Row>) -> Table {
         let toolchain = Toolchain {
             rustc: "1.95.0 (59807616e 2026-04-14)".into(),
             target: "x86_64-unknown-linux-gnu".into(),
             libc: "glibc 2.36".into(),
             valgrind: "valgrind-3.19.0".into(),
         };
-        Table { why: "The first table.".into(), toolchain, rows }
+        let mut rows = Vec::new();
+        for counted in counted {
+            rows.push(CommittedRow { counted, why: "The first table.".into() });
+        }
+        Table { toolchain, rows }
     }
 
     #[test]
@@ -235,9 +263,24 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_a_reason_is_refused() {
-        let text = table(Vec::new()).text().replace("The first table.", " ");
-        assert!(Table::parse(&text).unwrap_err().to_string().contains("\"why\""));
+    fn a_row_without_a_reason_is_refused() {
+        let text = table(vec![counted("classify", 305.0)]).text().replace("The first table.", " ");
+        assert!(Table::parse(&text).unwrap_err().to_string().contains("says why"));
+    }
+
+    #[test]
+    fn only_rows_that_changed_get_the_new_reason() {
+        let table = table(vec![counted("classify", 305.0), counted("verify", 366.0)]);
+        let now = vec![counted("classify", 305.2), counted("verify", 380.0), counted("pace", 240.0)];
+        let renewed = table.renewed(table.toolchain.clone(), now.clone(), "Sums are checked.");
+        let rows: Vec<_> =
+            renewed.rows.iter().map(|row| (row.counted.per_packet, row.why.as_str())).collect();
+        let changed = [(380.0, "Sums are checked."), (240.0, "Sums are checked.")];
+        assert_eq!(rows, [[(305.0, "The first table.")].as_slice(), &changed].concat());
+        // Counts of another compiler are all new.
+        let newer = Toolchain { rustc: "1.96.0".into(), ..table.toolchain.clone() };
+        let renewed = table.renewed(newer, now, "Rust 1.96.");
+        assert!(renewed.rows.iter().all(|row| row.why == "Rust 1.96."));
     }
 
     #[test]
@@ -251,7 +294,7 @@ mod tests {
             ("long", 2006.1, "MORE"),
             ("long", 1993.9, "LESS"),
         ] {
-            let mut rows = table.rows.clone();
+            let mut rows: Vec<Row> = table.rows.iter().map(|row| row.counted.clone()).collect();
             rows.iter_mut().find(|row| row.path.path == path).unwrap().per_packet = now;
             let comparison = table.compare(&rows);
             assert_eq!(comparison.different, [format!("{path}, 64")], "{}", comparison.text);

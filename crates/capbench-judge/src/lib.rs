@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`run`] | the facts of a saved run that judgement needs |
 //! | [`finding`] | what a run shows, as facts; capbench-report has their words |
-//! | [`search`] | when a load is sustained; the result of a search |
+//! | [`sustained`] | whether a load is sustained |
+//! | [`search`] | the result of a search |
 //! | [`limit`] | what limited a method, or its members |
 //! | [`livelock`] | which trials show receive livelock |
 //! | [`recommendation`] | which method to use, by the trials and searches of a bench |
 //! | [`durations`] | how long trials and searches take when they are run again |
+//! | [`cpu_time`] | who spent the CPU time, and which trials compare methods by it |
 //! | [`comparison`] | whether two runs, or methods that took turns, differ |
 //! | [`sweep`] | readings over a varied parameter: contrasts, effects, cost regimes, scaling |
 //! | [`rfc2544`], [`bursts`] | outcomes of the tests of RFC 2544, and of searches for the longest burst |
@@ -25,6 +27,7 @@
 
 pub mod bursts;
 pub mod comparison;
+pub mod cpu_time;
 pub mod durations;
 mod error;
 pub mod finding;
@@ -32,12 +35,14 @@ pub mod finding;
 pub mod fuzzing;
 pub mod limit;
 pub mod livelock;
+mod ratio;
 pub mod recommendation;
 pub mod reproduction;
 pub mod rfc2544;
 pub mod run;
 pub mod search;
 pub mod soak;
+pub mod sustained;
 pub mod sweep;
 pub mod thresholds;
 

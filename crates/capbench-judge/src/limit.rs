@@ -1,8 +1,16 @@
-//! What limited a method, inferred from the places where its frames were lost.
+//! What limited a method, its members, or more of its members. Every other file asks this one.
+//!
+//! | question | answer |
+//! |---|---|
+//! | What limited trials that lost frames at these places? | [`Limit::from_trials`] |
+//! | What limited the members of a trial? | [`Limit::of_members`] |
+//! | What stops more members from bringing more? | [`Limit::of_more_members`] |
 
-pub mod members;
+mod members;
+pub(crate) mod saved_names;
 
-use crate::thresholds::{APPLICATION_TOO_SLOW_LOSS, MOMENTARY_LOSS_DENSITY};
+use crate::sustained::buffered_frames;
+use crate::thresholds::{LASTING_LOSS, MOMENTARY_LOSS_DENSITY};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +23,9 @@ use capbench_model::trial::TrialResult;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Limit {
-    /// The generator.
+    /// Nothing: the whole load was read.
+    Load,
+    /// The generator: all that it sent was read.
     Generator,
     /// The link, the NIC or its driver.
     Nic,
@@ -27,17 +37,30 @@ pub enum Limit {
     RingOrApplication,
     /// The application's speed.
     Application,
+    /// The sharing of the frames: one member gets too large a part, while others have time left.
+    Sharing,
+    /// All members, several of which share a CPU.
+    SharedCpus,
+    /// All members, each on a CPU, or something that busy members share.
+    Members,
+    /// A part of the work that one member does at a time: a lock, the memory's bandwidth.
+    Contention,
+    /// Work that members cause each other: more of them read less.
+    Coherence,
     /// A place that does not identify the cause.
     Elsewhere {
         /// The place.
         place: Place,
     },
+    /// The figures of the trials do not decide it.
+    Unknown,
 }
 
 impl Limit {
     /// The limit in words, for use in sentences.
     pub fn words(self) -> String {
         match self {
+            Self::Load => "load".into(),
             Self::Generator => "the generator".into(),
             Self::Nic => "the link, the NIC or its driver".into(),
             Self::Backlog => {
@@ -48,22 +71,33 @@ impl Limit {
             Self::Application => {
                 "the application: it reads frames more slowly than they arrive, so the ring fills".into()
             }
+            Self::Sharing => "sharing".into(),
+            Self::SharedCpus => "shared CPUs".into(),
+            Self::Members => "members".into(),
+            Self::Contention => "contention".into(),
+            Self::Coherence => "coherence".into(),
+            Self::Unknown => "unknown".into(),
             Self::Elsewhere { place } => {
                 format!("unknown: the place of the loss ({}) does not show the cause", place.words())
             }
         }
     }
 
-    /// What limited these trials, which lost frames at these places, most first. `backlogged` returns the frames of a trial that
-    /// were delivered only because the buffer had room when sending ended. A longer trial loses these frames where frames wait
-    /// for the application, so they count as lost there. `None` if no frame was lost or backlogged, or if no place is known.
-    pub fn of<'t>(
+    /// What limited these trials, which lost frames at these places, most first. A longer trial loses buffered frames where
+    /// frames wait for the application, so they count as lost there: `together` frames are sent at once. `None` if no frame was lost
+    /// or buffered, or if no place is known.
+    pub fn from_trials<'t>(
         lost: &[LostAt],
         trials: impl IntoIterator<Item = &'t TrialResult>,
-        backlogged: impl Fn(&TrialResult) -> u64,
+        together: u32,
     ) -> Option<Self> {
-        let trials = trials.into_iter().map(|trial| Short { trial, backlogged: backlogged(trial) });
-        let short: Vec<Short<'_>> = trials.filter(Short::is_short).collect();
+        let mut short: Vec<Short<'_>> = Vec::new();
+        for trial in trials {
+            let backlogged = buffered_frames(trial, together);
+            if backlogged > 0 || trial.lost() > 0 {
+                short.push(Short { trial, backlogged });
+            }
+        }
         let is_behind = most_of(&short, Short::is_behind);
         let left: u64 = short.iter().map(|trial| trial.backlogged).sum();
         let most = lost.first();
@@ -77,7 +111,7 @@ impl Limit {
             place if place.is_before_application() => {
                 let ratios =
                     short.iter().map(|trial| trial.trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);
-                let is_little = median(ratios).is_some_and(|ratio| ratio < APPLICATION_TOO_SLOW_LOSS);
+                let is_little = median(ratios).is_some_and(|ratio| ratio < LASTING_LOSS);
                 match () {
                     () if is_behind => Self::Application,
                     () if most_of(&short, Short::loses_in_moments) => Self::Ring,
@@ -102,10 +136,6 @@ struct Short<'t> {
 }
 
 impl Short<'_> {
-    fn is_short(&self) -> bool {
-        self.backlogged > 0 || self.trial.lost() > 0
-    }
-
     /// Whether the application was behind when sending ended.
     fn is_behind(&self) -> bool {
         self.backlogged > 0
@@ -165,7 +195,7 @@ pub(crate) mod tests {
 
     fn limit(trials: &[TrialResult]) -> Option<Limit> {
         let lost = LostAt::sum(trials.iter().flat_map(TrialResult::losses));
-        Limit::of(&lost, trials, |trial| trial.buffered_frames(1))
+        Limit::from_trials(&lost, trials, 1)
     }
 
     #[test]
@@ -212,7 +242,7 @@ pub(crate) mod tests {
         assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
         let of_place = |frames| {
             let lost = [LostAt { place: Place::Backlog, frames }];
-            Limit::of(&lost, &[trial(frames, 250.0)], |trial| trial.buffered_frames(1))
+            Limit::from_trials(&lost, &[trial(frames, 250.0)], 1)
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));

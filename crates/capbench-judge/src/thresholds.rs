@@ -1,4 +1,5 @@
-//! Every number that decides what a measurement means, or which trial runs next.
+//! Every number that decides what trials mean, or which trial runs next. capbench-model has those that decide what one trial is
+//! worth, in a table of the same form.
 //!
 //! A row: why, as its comment; name, type, value; unit; source. "chosen" is a source: no evidence for that very number is recorded.
 
@@ -7,47 +8,16 @@ mod tests;
 
 use std::time::Duration;
 
-/// A row of the table, to print it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threshold {
-    /// What it decides.
-    pub name: &'static str,
-    /// Its value as in the source.
-    pub value: &'static str,
-    /// What the value counts, or what it is a share of.
-    pub unit: &'static str,
-    /// Why there is such a number.
-    pub why: &'static str,
-    /// Where the value comes from.
-    pub source: &'static str,
-}
+pub use capbench_model::thresholds::Threshold;
 
-macro_rules! thresholds {
-    ($($(#[doc = $why:literal])+ $name:ident: $kind:ty = $value:expr, $unit:literal, $source:literal;)+) => {
-        $($(#[doc = $why])+ pub const $name: $kind = $value;)+
-
-        /// All of them.
-        pub const ALL: &[Threshold] = &[$(Threshold {
-            name: stringify!($name),
-            value: stringify!($value),
-            unit: $unit,
-            why: concat!($($why),+),
-            source: $source,
-        }),+];
-    };
-}
-
-thresholds! {
+capbench_model::thresholds! {
     // What limited a method.
-    /// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application
-    /// is too slow.
-    APPLICATION_TOO_SLOW_LOSS: f64 = 0.01, "of the sent frames", "chosen";
+    /// A loss from this share of the frames on lasts: it shows a limit. The cause of a smaller one can be a moment in which nobody
+    /// read, and a second trial may not repeat it.
+    LASTING_LOSS: f64 = 0.01, "of the frames", "chosen";
     /// The loss is concentrated in single moments if its density in the worst tenth of a second is this many times the
     /// average.
     MOMENTARY_LOSS_DENSITY: f64 = 5.0, "times the average", "chosen";
-    /// A loss of this share of the frames shows that its place was the limit. The same share as for an application that
-    /// is behind.
-    MEMBER_LIMIT_LOSS: f64 = 0.01, "of the frames", "chosen";
     /// A CPU that is busy for this share of a trial has no time left.
     BUSY_CPU_SHARE: f64 = 0.95, "of a trial", "chosen";
     /// The frames that the busiest member gets exceed an equal share by more than this share of it: the members are
@@ -56,24 +26,27 @@ thresholds! {
     /// Relative change of load and delivered rate that counts as livelock: repeats on a busy virtual machine differ by
     /// 10 %.
     LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "repeats on a busy virtual machine";
-    /// An application that reads at least this share of the offered load may not be the limit.
-    UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load", "chosen";
 
     // Whether a load is sustained.
-    /// A trial whose losses were not inspected lost frames all the time if it lost this share.
-    OVERLOAD_LOSS: f64 = 0.01, "of the sent frames", "chosen";
+    /// The generator sent a load if it left no more than this share of it unsent.
+    UNSENT_SHARE: f64 = 0.05, "of the load", "chosen";
+    /// Up to this share of the frames of a trial may wait when sending ends because of a stall, although the application keeps up
+    /// on average. It is as fine as the resolution of usual goals.
+    STALL_BACKLOG: f64 = 0.005, "of the delivered frames", "resolution of usual goals";
+    /// An application that reads at least this share of the offered load may not be the limit.
+    UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load", "chosen";
     /// The application stalled, and the load was not too high, if fewer than one of this many windows lost frames.
     STALL_WINDOWS: u64 = 4, "windows for each window with loss", "chosen";
     /// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
     DURATION_ROUNDING_NS: f64 = 0.5, "ns", "resolution of durations";
     /// Loss ratio of the second goal of a bench.
     NEARLY_LOSSLESS_RATIO: f64 = 0.001, "of the sent frames", "chosen";
-    /// The offered load of a trial can be below the intended one by this share: whole frames, and the last interval.
+    /// Loads of one rate differ by up to this share: whole frames, and the last interval.
     OFFERED_LOAD_ROUNDING: f64 = 1e-3, "of the intended load", "chosen";
+    /// A precision that is coarser than this counts as this one: it would call all limits equal, and confirm any.
+    COARSEST_PRECISION: f64 = 0.1, "of the load", "chosen";
     /// Precision that is assumed where no search states one.
     ASSUMED_PRECISION: f64 = 0.05, "of the load", "chosen";
-    /// The coarsest precision that a bench aims at.
-    COARSEST_PRECISION: f64 = 0.1, "of the load", "chosen";
     /// Trials at maximum load are of one load if what was sent differs by less than this share.
     EQUAL_MAXIMUM_LOADS: f64 = 0.05, "of the sent rate", "chosen";
     /// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this
@@ -83,14 +56,12 @@ thresholds! {
     LASTING_LOSS_WINDOWS: u64 = 3, "windows", "chosen";
 
     // Which method to use, and what a packet costs.
-    /// A method is tested at a load if the generator sent this share of it.
-    TESTED_LOAD_SHARE: f64 = 0.95, "of the load", "chosen";
     /// Rates of a generator at its limit differ by less than this factor: on a virtual link the receiver slows it.
     EQUAL_GENERATOR_LIMITS: f64 = 0.75, "of the higher rate", "chosen";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
     EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "chosen";
-    /// A coarser precision than this does not show that limits are equal.
-    EQUAL_LIMITS_PRECISION: f64 = 0.1, "of the load", "chosen";
+    /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
+    HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "chosen";
     /// A single trial does not show how much the next one differs. On quiet hosts it is less than this share.
     SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "quiet hosts";
     /// A cost whose error is above this share of it is only a range.
@@ -104,17 +75,13 @@ thresholds! {
     RANKED_SEARCHES: usize = 4, "searches of each method", "exact permutation test";
 
     // Contrasts, effects, scaling, and cost regimes of a sweep.
+    /// Rates of two points that differ by less than this share are equal.
+    EQUAL_RATES: f64 = 0.01, "of the rate", "chosen";
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
     /// repeats.
     CONTRASTED_POINTS: usize = 3, "points", "chosen";
-    /// Rates of two points that differ by less, as a share of the larger one, are equal.
-    EQUAL_CONTRASTED_RATES: f64 = 0.01, "of the larger rate", "chosen";
-    /// A sustained rate that rises by less than this share from one point to another did not rise.
-    EQUAL_EFFECT_RATES: f64 = 0.01, "of the rate", "chosen";
     /// More members stop to bring more where no later number brings this share of what as many members brought before.
     USEFUL_MEMBERS_GAIN: f64 = 0.5, "of the gain before", "chosen";
-    /// A load of several members that was not sent within this share was not measured.
-    SCALING_SENT_SHARE: f64 = 0.95, "of the load", "chosen";
     /// Minimum number of points in a row for a plateau.
     PLATEAU_POINTS: usize = 3, "points", "chosen";
     /// Minimum number of points for a slope.
@@ -137,6 +104,8 @@ thresholds! {
     SLOWER_SLOPE_ERRORS: f64 = 4.0, "standard errors", "chosen";
 
     // Comparisons of runs and hosts.
+    /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
+    EQUAL_LOADS: f64 = 0.1, "of the higher load", "chosen";
     /// Smallest change of rates and times of two runs to report, by default.
     REPORTED_CHANGE: f64 = 0.05, "of the earlier value", "chosen";
     /// Smallest change of the loss of two runs to report, by default.
@@ -144,18 +113,17 @@ thresholds! {
     /// Smallest change of rates and times to report, by default. The precision of many hosts is higher than that of two
     /// runs, and a change of a few hosts is a small one of all.
     REPORTED_CHANGE_OF_HOSTS: f64 = 0.005, "of the earlier value", "chosen";
-    /// Common loads of a host that differ by more than this share are not compared: the cost of a packet depends on the
-    /// load.
-    EQUAL_LOADS_OF_HOSTS: f64 = 0.1, "of the load", "chosen";
-    /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the
-    /// load.
-    EQUAL_LOADS_OF_RUNS: f64 = 0.1, "of the load", "chosen";
+    /// A host is named as worse from this change on. It is smaller than that of two runs: a host has several runs.
+    WORSE_HOST: f64 = 0.02, "of the earlier value", "chosen";
+    /// Up to this number of days from one on are compared with as many before it: a host has one run a day, and a test needs
+    /// several.
+    COMPARED_DAYS: usize = 3, "days on each side", "chosen";
+    /// The last days of a dataset that are compared. Each is a test, and the more tests there are, the larger must a change be.
+    LAST_DAYS: usize = 60, "days", "chosen";
     /// Figures of the host's speed that differ by less than this share are equal.
     EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "chosen";
     /// Replaces 0, which has no logarithm. It is below all measured values.
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
-    /// A trial that left more than this share unsent is not compared.
-    UNSENT_SHARE: f64 = 0.05, "of the intended frames", "chosen";
     /// A CPU whose loop takes longer than this is not at full speed.
     SLOWED_CORE: f64 = 1.05, "times its minimum", "loops on shared cores";
     /// A CPU whose loop takes longer than this shares its core for a part of the time.
@@ -184,8 +152,6 @@ thresholds! {
     LOSSLESS_TRIALS_IN_SUCCESSION: usize = 2, "trials", "RFC 2544 26.3";
     /// From this share of the longest burst, a result does not show the buffer's size.
     BURST_NEAR_LIMIT: f64 = 0.95, "of the longest burst", "chosen";
-    /// Maximum difference of two clocks. A throughput this close to the maximum rate equals it.
-    THROUGHPUT_CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "crystals: 100 ppm each";
     /// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested
     /// rate.
     SLOWER_BURST: f64 = 0.01, "of its time", "chosen";
@@ -201,6 +167,8 @@ thresholds! {
     SWEPT_BURST_RESOLUTION: f64 = 3.0, "% of its length", "chosen";
 
     // Guards of trials.
+    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each. Rates that differ by less are equal.
+    CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "crystals: 100 ppm each";
     /// A disturbed trial is repeated up to this many times.
     DISTURBED_TRIAL_REPEATS: u32 = 2, "repeats", "chosen";
     /// Repeats of disturbed trials may use this share of the time: on a noisy host they are as noisy.
@@ -219,8 +187,6 @@ thresholds! {
     PROBE_LENGTH: Duration = Duration::from_millis(100), "time", "chosen";
     /// Share of foreign frames in a probe above which they are leftovers of an overload, not other traffic of the link.
     LEFTOVERS_SHARE: f64 = 0.1, "of the probe's frames", "chosen";
-    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each.
-    LINK_CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "crystals: 100 ppm each";
     /// On-chip buffer of a card in seconds of its link: the 82599 has 160 KiB for 10 Gbit/s, older ones 40 KiB for 1
     /// Gbit/s.
     ON_CHIP_BUFFER_S: f64 = 5e-4, "s of the link", "data sheets: 82599";
@@ -264,8 +230,6 @@ thresholds! {
     FIRST_COMMON_LOAD: f64 = 0.7, "of the slowest rate", "chosen";
     /// Factor that lowers the common load after a method loses frames at it.
     LOWERED_COMMON_LOAD: f64 = 0.6, "of the common load", "chosen";
-    /// A loss below this share of the frames does not lower the common load until a second trial repeats it.
-    SINGLE_LOSS: f64 = 0.01, "of the frames", "chosen";
     /// Number of times the common load is lowered before the bench gives up on the group.
     COMMON_LOAD_ROUNDS: usize = 5, "rounds", "chosen";
     /// Minimum of the common load: below it the kernel's clock is too coarse.
@@ -312,8 +276,6 @@ thresholds! {
     LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "chosen";
     /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
     DECIDING_VISITS: u32 = 6, "visits", "sign test: 2 x 0.5^6 = 0.031";
-    /// Loads of one rate differ by less than one frame: by up to this share.
-    EQUAL_THROUGHPUT_LOADS: f64 = 1e-3, "of the load", "chosen";
     /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt, and of the
     /// planned time from which on it was cut short.
     NOTED_SOAK_SHARE: f64 = 1e-3, "of the frames, or of the planned time", "chosen";

@@ -7,6 +7,7 @@
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
 //! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
+//! | [`thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`not_measured`], [`statement`] | set-ups that could not be measured; what a run states about itself |
 //! | [`work`], [`traffic`] | the application's work per frame, and the frames |
@@ -62,6 +63,7 @@ pub mod running;
 pub mod saved;
 pub mod statement;
 pub mod statistics;
+pub mod thresholds;
 pub mod traced_losses;
 pub mod traffic;
 pub mod trial;

@@ -27,6 +27,7 @@ use crate::members::{FlowSharing, Member};
 use crate::noise::{Noise, NoiseOfTrial};
 use crate::running::CaptureFacts;
 use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
+use crate::thresholds::UNSENT_ROUNDING;
 pub use emptying::Emptying;
 pub use emptying::TICK;
 pub use guarding::{Guarding, Livelock, Recovery, Retried};
@@ -244,12 +245,9 @@ pub struct Measured {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Unsent frames worth up to this much time are rounding of the clock, not a weak generator (CSIT).
-const TOLERATED: Duration = Duration::from_micros(10);
-
-/// Unsent frames of a load that count as rounding. 0 at maximum load, where the generator leaves nothing unsent.
-fn tolerated_frames(intended_pps: Option<f64>) -> u64 {
-    intended_pps.map_or(0, |pps| (pps * TOLERATED.as_secs_f64()).ceil() as u64)
+/// Unsent frames of a load that count as rounding of the clock. 0 at maximum load, where the generator leaves nothing unsent.
+pub fn tolerated_frames(intended_pps: Option<f64>) -> u64 {
+    intended_pps.map_or(0, |pps| (pps * UNSENT_ROUNDING.as_secs_f64()).ceil() as u64)
 }
 
 impl Measured {

@@ -16,7 +16,7 @@ use capbench_frames::TrialId;
 use capbench_host::HostError;
 use capbench_host::bed::Guarded;
 use capbench_model::units::ByteCount;
-use capbench_sys::host::interface::up_change;
+use capbench_sys::host::ethtool::Change;
 
 use crate::capture_folder;
 use crate::capturing::Recording;
@@ -367,7 +367,7 @@ impl OpenPort {
     fn set_link(&mut self, up: bool) -> Result<()> {
         let side = &self.port.side;
         if !up && self.held_down.is_none() {
-            let guarded = Guarded::new(side, "its link, which a client has set down,", up_change);
+            let guarded = Guarded::new(side, "its link, which a client has set down,", Change::up);
             self.held_down = Some(guarded.map_err(|source| self.failed(source))?);
         }
         side.links().set_up(side.name(), up).map_err(|source| self.failed(source))?;

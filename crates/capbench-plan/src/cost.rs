@@ -102,7 +102,7 @@ impl Spread {
     }
 
     /// The lowest, median and highest of these costs; zero if there are none.
-    pub fn of(mut costs: Vec<Cost>, quiet: Duration) -> Self {
+    pub fn from_costs(mut costs: Vec<Cost>, quiet: Duration) -> Self {
         costs.sort_by_key(|cost| cost.time(quiet));
         let at = |place: usize| costs.get(place).copied().unwrap_or_default();
         let last = costs.len().saturating_sub(1);
@@ -164,8 +164,8 @@ mod tests {
     fn a_spread_is_ordered_by_time() {
         let traffic = |seconds: u32| Cost { traffic: seconds * SECOND, ..Cost::default() };
         let waiting = Cost { waits: 1, ..Cost::default() };
-        let spread = Spread::of(vec![traffic(3), waiting, traffic(1)], 2 * SECOND);
+        let spread = Spread::from_costs(vec![traffic(3), waiting, traffic(1)], 2 * SECOND);
         assert_eq!((spread.least, spread.median, spread.most), (traffic(1), waiting, traffic(3)));
-        assert_eq!(Spread::of(Vec::new(), SECOND), Spread::default());
+        assert_eq!(Spread::from_costs(Vec::new(), SECOND), Spread::default());
     }
 }

@@ -1,28 +1,29 @@
 //! Groups of trials: the same set-up at the same load for the same purpose.
 
-use capbench_judge::finding::search::SetUp;
 use capbench_model::saved::SavedMethod;
 pub(crate) use capbench_model::statistics::by_key as grouped;
-use capbench_model::trial::{Phase, TrialResult};
-use capbench_model::work::Work;
+use capbench_model::trial::{LoadShape, Phase, TrialResult};
 use capbench_results::Results;
 
 use crate::model::Trials;
-use crate::naming::{self, Scene, by_number};
+use crate::naming::{self, Numbered, Scene};
 
 /// Trials of one method in one set-up at one load.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'r> {
-    pub(crate) what: String,
+    /// What the trials were run for: `confirmation`, `point ring 1MiB`, `lower bound of ndr`.
+    pub(crate) purpose: String,
+    /// The load of the first of them, in words.
     pub(crate) load: String,
     /// The trials, at least one.
     pub(crate) trials: Vec<&'r TrialResult>,
 }
 
 impl<'r> Group<'r> {
-    fn of(what: String, trials: Vec<&'r TrialResult>) -> Option<Self> {
+    /// `None` without trials.
+    fn from_trials(purpose: String, trials: Vec<&'r TrialResult>) -> Option<Self> {
         let first = trials.first()?;
-        Some(Self { what, load: naming::load(first), trials })
+        Some(Self { purpose, load: naming::load(first), trials })
     }
 
     pub(crate) fn numbers(&self) -> Trials {
@@ -31,85 +32,105 @@ impl<'r> Group<'r> {
 }
 
 /// All groups of a run that are meaningful by themselves. A search tries many loads; only the loads that bound its goals count.
-pub(crate) fn of(results: &Results) -> Vec<Group<'_>> {
-    let sets = [plain(results), of_sweeps(results), of_searches(results)];
-    sets.into_iter().flatten().collect()
+pub(crate) fn groups_in_run(results: &Results) -> Vec<Group<'_>> {
+    let mut groups = groups_by_phase(results);
+    groups.extend(groups_by_point(results));
+    groups.extend(groups_by_bound(results));
+    groups
 }
 
-/// Trials outside searches and sweeps.
-fn plain(results: &Results) -> Vec<Group<'_>> {
-    let is_plain = |trial: &&TrialResult| {
-        !matches!(
-            trial.phase,
-            Phase::Search
-                | Phase::SelfTest
-                | Phase::Sweep
-                | Phase::BackToBack
-                | Phase::Probe
-                | Phase::Retried
-        )
-    };
-    // Publications can differ in rings and traffic while their trials look equal.
-    let alike = |trial: &&TrialResult| {
-        let purpose = (trial.phase, naming::publication(results, trial.number));
-        let intended = trial.intended_pps.map(f64::to_bits);
-        (purpose, trial.profile.method.clone(), intended, trial.load, Scene::of(trial))
-    };
-    let groups = grouped(results.trials.iter().filter(is_plain), alike).into_iter();
-    let groups = groups.filter_map(|(((phase, publication), ..), trials)| {
-        let phase = naming::phase(phase);
-        Group::of(publication.map_or_else(|| phase.into(), |key| format!("{key}, {phase}")), trials)
-    });
-    groups.collect()
+/// What the trials of a group outside searches and sweeps have in common.
+#[derive(PartialEq)]
+struct CommonSetUp<'r> {
+    phase: Phase,
+    /// Publications can differ in rings and traffic while their trials look equal.
+    publication: Option<&'r str>,
+    method: &'r SavedMethod,
+    intended_pps: Option<f64>,
+    load: Option<LoadShape>,
+    scene: Scene,
 }
 
-fn of_sweeps(results: &Results) -> Vec<Group<'_>> {
-    let trials = by_number(results);
+impl<'r> CommonSetUp<'r> {
+    fn from_trial(results: &'r Results, trial: &'r TrialResult) -> Self {
+        Self {
+            phase: trial.phase,
+            publication: naming::publication(results, trial.number),
+            method: &trial.profile.method,
+            intended_pps: trial.intended_pps,
+            load: trial.load,
+            scene: Scene::from_trial(trial),
+        }
+    }
+
+    fn purpose(&self) -> String {
+        let phase = naming::phase(self.phase);
+        match self.publication {
+            Some(publication) => format!("{publication}, {phase}"),
+            None => phase.into(),
+        }
+    }
+}
+
+/// Trials outside searches and sweeps, by phase and set-up.
+fn groups_by_phase(results: &Results) -> Vec<Group<'_>> {
+    let trials = results.trials.iter().filter(|trial| is_result_by_itself(trial.phase));
+    let mut groups = Vec::new();
+    for (common, trials) in grouped(trials, |trial| CommonSetUp::from_trial(results, trial)) {
+        groups.extend(Group::from_trials(common.purpose(), trials));
+    }
+    groups
+}
+
+/// Whether trials of a phase are results without the search or sweep that ran them.
+fn is_result_by_itself(phase: Phase) -> bool {
+    match phase {
+        Phase::Search
+        | Phase::SelfTest
+        | Phase::Sweep
+        | Phase::BackToBack
+        | Phase::Probe
+        | Phase::Retried => false,
+        Phase::BestEffort
+        | Phase::CommonLoad
+        | Phase::Confirmation
+        | Phase::FixedLoad
+        | Phase::Soak
+        | Phase::Latency
+        | Phase::FrameLoss
+        | Phase::Recovery => true,
+    }
+}
+
+/// Trials of sweeps, by method and point.
+fn groups_by_point(results: &Results) -> Vec<Group<'_>> {
+    let trials = Numbered::from_results(results);
     let mut groups = Vec::new();
     for sweep in &results.sweeps {
         for reading in sweep.series.iter().flat_map(|series| &series.readings) {
             let point = sweep.points.get(reading.point).map_or("?", |point| point.label.as_str());
-            let own = reading.trials.iter().filter_map(|number| trials.get(number).copied()).collect();
-            groups.extend(Group::of(format!("point {point}"), own));
+            groups.extend(Group::from_trials(format!("point {point}"), trials.known(&reading.trials)));
         }
     }
     groups
 }
 
-fn of_searches(results: &Results) -> Vec<Group<'_>> {
-    let trials = by_number(results);
+/// Trials of the bounds that searches found, by goal and bound.
+fn groups_by_bound(results: &Results) -> Vec<Group<'_>> {
+    let trials = Numbered::from_results(results);
     let mut groups = Vec::new();
     for search in &results.searches {
+        let nth = match search.nth {
+            Some(nth) => format!(", search {nth}"),
+            None => String::new(),
+        };
         for goal in &search.goals {
             for (end, bound) in [("lower", &goal.lower), ("upper", &goal.upper)] {
                 let Some(bound) = bound else { continue };
-                let own = bound.trials.iter().filter_map(|number| trials.get(number).copied()).collect();
-                let nth = search.nth.map_or_else(String::new, |nth| format!(", search {nth}"));
-                groups.extend(Group::of(format!("{end} bound of {}{nth}", goal.goal.name), own));
+                let purpose = format!("{end} bound of {}{nth}", goal.goal.name);
+                groups.extend(Group::from_trials(purpose, trials.known(&bound.trials)));
             }
         }
     }
     groups
-}
-
-/// The frames, placement and work of a set-up, as far as known; no work is not mentioned.
-pub(crate) fn set_up_words(set_up: &SetUp) -> Vec<String> {
-    let mut words = Vec::new();
-    words.extend(set_up.frame_size.as_ref().map(naming::frames));
-    words.extend(set_up.placement.as_ref().map(|placement| format!("placement {placement}")));
-    words.extend(set_up.work.as_ref().filter(|work| **work != Work::NONE).map(|work| format!("work {work}")));
-    words
-}
-
-/// The method of a search in words.
-pub(crate) fn method_name(method: Option<&SavedMethod>) -> String {
-    method.map_or_else(|| "a method that did not run".into(), ToString::to_string)
-}
-
-/// A search in words: its method, its set-up, and its number if there are several.
-pub(crate) fn search_words(set_up: &SetUp) -> String {
-    let method = method_name(set_up.method.as_ref());
-    let mut parts = set_up_words(set_up);
-    parts.extend(set_up.nth.map(|nth| format!("search {nth}")));
-    if parts.is_empty() { method } else { format!("{method} ({})", parts.join(", ")) }
 }

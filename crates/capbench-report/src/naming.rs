@@ -1,12 +1,12 @@
-//! Names of set-ups, loads and trials in sentences and tables.
+//! How sentences and tables name set-ups, loads, rates, times and losses; and which trials of a run a report compares.
 
 use std::collections::BTreeMap;
 
+use capbench_judge::finding::search::SetUp;
 use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
 use capbench_judge::search::SearchOutcome;
-use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
-use capbench_model::saved::{SavedPlacement, SavedWork};
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
 use capbench_results::{Kind, Results};
@@ -17,18 +17,26 @@ use crate::model::{Trials, Unit};
 
 /// The command as it can be typed again, without the program's folder.
 pub fn command_line(command: &[String]) -> String {
-    let words = command.iter().enumerate().map(|(place, word)| match place {
-        0 => word.rsplit('/').next().unwrap_or(word).to_string(),
-        _ if !word.is_empty()
-            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+.,:/%@".contains(c)) =>
-        {
-            word.clone()
+    let mut words = Vec::new();
+    for (nth, word) in command.iter().enumerate() {
+        if nth == 0 {
+            words.push(word.rsplit('/').next().unwrap_or(word).to_string());
+        } else if needs_no_quotes(word) {
+            words.push(word.clone());
+        } else {
+            words.push(format!("'{}'", word.replace('\'', "'\\''")));
         }
-        _ => format!("'{}'", word.replace('\'', "'\\''")),
-    });
-    words.collect::<Vec<_>>().join(" ")
+    }
+    words.join(" ")
 }
 
+/// Whether a shell reads a word as it is.
+fn needs_no_quotes(word: &str) -> bool {
+    !word.is_empty()
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_=+.,:/%@".contains(letter))
+}
+
+/// The size of frames: `64-byte frames`.
 pub fn frames(size: &SizeLabel) -> String {
     match size {
         SizeLabel::Octets(octets) => format!("{octets}-byte frames"),
@@ -38,15 +46,25 @@ pub fn frames(size: &SizeLabel) -> String {
 
 /// A rate, rounded down: `1,234,567 packets/s`. A sustained rate must not be rounded up.
 pub fn rate(pps: f64) -> String {
-    format!("{} packets/s", whole(pps))
+    format!("{} packets/s", rate_number(pps))
 }
 
-pub fn whole(pps: f64) -> String {
+/// A rate as [`rate`] writes it, without its unit.
+pub fn rate_number(pps: f64) -> String {
     number(if pps >= 100.0 { pps.floor() } else { pps }, Unit::PacketsPerSecond)
 }
 
+/// A share in percent, with three digits: `12.5 %`.
 pub fn percent(ratio: f64) -> String {
     format!("{} %", number(ratio, Unit::Ratio))
+}
+
+/// A share as a part of a sentence: `half`, or in percent.
+pub fn share(ratio: f64) -> String {
+    match ratio {
+        0.5 => "half".into(),
+        _ => percent(ratio),
+    }
 }
 
 /// A list in words: `a, b and c`.
@@ -54,14 +72,14 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     match words {
         [] => String::new(),
         [one] => one.as_ref().into(),
-        [first @ .., last] => {
-            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-            format!("{} and {}", first.join(", "), last.as_ref())
+        [before_last @ .., last] => {
+            let before_last: Vec<&str> = before_last.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", before_last.join(", "), last.as_ref())
         }
     }
 }
 
-/// A duration for people.
+/// A time in a unit that suits its size: `1.5 ms`.
 pub fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
         _ if !seconds.is_finite() => return crate::figures::UNKNOWN.into(),
@@ -86,7 +104,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    pub fn of(trial: &TrialResult) -> Self {
+    pub fn from_trial(trial: &TrialResult) -> Self {
         let Profile { frame_size, placement, work, .. } = &trial.profile;
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
@@ -95,12 +113,12 @@ impl Scene {
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
 
-    /// The scene in words; no work is not mentioned.
+    /// Frames, placement and work in words; no work is not mentioned.
     pub fn words(&self) -> String {
         format!("{}, {}", frames(&self.frame_size), self.place())
     }
 
-    /// The same without the frames.
+    /// Placement and work in words.
     pub fn place(&self) -> String {
         place(&self.placement, &self.work)
     }
@@ -112,6 +130,40 @@ pub fn place(placement: &SavedPlacement, work: &SavedWork) -> String {
     format!("placement {placement}{work}")
 }
 
+/// The method of a search.
+pub fn method_name(method: Option<&SavedMethod>) -> String {
+    match method {
+        Some(method) => method.to_string(),
+        None => "a method that did not run".into(),
+    }
+}
+
+/// The frames, placement and work of a search, as far as known; no work is not mentioned.
+pub fn set_up_words(set_up: &SetUp) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(frame_size) = &set_up.frame_size {
+        words.push(frames(frame_size));
+    }
+    if let Some(placement) = &set_up.placement {
+        words.push(format!("placement {placement}"));
+    }
+    if let Some(work) = set_up.work.as_ref().filter(|work| **work != Work::NONE) {
+        words.push(format!("work {work}"));
+    }
+    words
+}
+
+/// A search: its method, its set-up, and its number if there are several.
+pub fn search_words(set_up: &SetUp) -> String {
+    let method = method_name(set_up.method.as_ref());
+    let mut parts = set_up_words(set_up);
+    if let Some(nth) = set_up.nth {
+        parts.push(format!("search {nth}"));
+    }
+    if parts.is_empty() { method } else { format!("{method} ({})", parts.join(", ")) }
+}
+
+/// The load of a trial: `1,000 packets/s`, `burst of 64 frames`, `maximum load`.
 pub fn load(trial: &TrialResult) -> String {
     match (trial.load, trial.intended_pps) {
         (Some(LoadShape::Burst { frames }), Some(pps)) => {
@@ -159,14 +211,19 @@ pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
 
 /// Which method to use: saved with a bench. For a bench of an earlier version it is computed from its trials.
 pub fn recommendation(results: &Results) -> Option<Recommendation> {
-    let of_trials = || recommend(&results.trials, &results.searches);
-    let is_bench = results.kind() == Kind::Bench;
-    results.recommended.clone().or_else(|| is_bench.then(of_trials).flatten())
+    if let Some(saved) = &results.recommended {
+        return Some(saved.clone());
+    }
+    if results.kind() != Kind::Bench {
+        return None;
+    }
+    recommend(&results.trials, &results.searches)
 }
 
 /// The publication whose experiment a trial belongs to.
 pub fn publication(results: &Results, number: u32) -> Option<&str> {
-    Some(&results.reproductions.iter().find(|one| one.trials.contains(&number))?.key)
+    let mut reproductions = results.reproductions.iter();
+    Some(&reproductions.find(|reproduction| reproduction.trials.contains(&number))?.key)
 }
 
 /// Whether a trial is conclusive.
@@ -179,43 +236,42 @@ pub fn intended_or_offered(trial: &TrialResult) -> f64 {
     trial.intended_pps.unwrap_or(trial.offered_pps)
 }
 
+/// The numbers of trials.
 pub fn numbers<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Trials {
     trials.into_iter().map(|trial| trial.number).collect()
-}
-
-pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
-    results.trials.iter().map(|trial| (trial.number, trial)).collect()
 }
 
 /// Trials by number, for the trial lists of sweeps and searches.
 pub struct Numbered<'r>(BTreeMap<u32, &'r TrialResult>);
 
 impl<'r> Numbered<'r> {
-    pub fn of(results: &'r Results) -> Self {
-        Self(by_number(results))
+    pub fn from_results(results: &'r Results) -> Self {
+        Self(results.trials.iter().map(|trial| (trial.number, trial)).collect())
+    }
+
+    /// The trials with these numbers, as far as the run has them.
+    pub fn known(&self, numbers: &[u32]) -> Vec<&'r TrialResult> {
+        numbers.iter().filter_map(|number| self.0.get(number).copied()).collect()
     }
 
     /// The conclusive trials among these numbers.
     pub fn sound(&self, numbers: &[u32]) -> Vec<&'r TrialResult> {
-        let known = numbers.iter().filter_map(|number| self.0.get(number).copied());
-        known.filter(|trial| is_sound(trial)).collect()
+        let mut sound = self.known(numbers);
+        sound.retain(|trial| is_sound(trial));
+        sound
     }
 }
 
 /// Losses by place, largest first: `ring 1,234, backlog 5`. Unexplained frames are added at the end.
 pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
-    let mut words: Vec<String> =
-        losses.iter().map(|(place, frames)| format!("{} {}", place.key(), count(*frames))).collect();
+    let mut words = Vec::new();
+    for (place, frames) in losses {
+        words.push(format!("{} {}", place.key(), count(*frames)));
+    }
     if unexplained != 0 {
         words.push(format!("unexplained {unexplained}"));
     }
     words.join(", ")
-}
-
-/// Losses of several trials by place, largest first.
-pub fn losses<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<(Place, u64)> {
-    let lost = LostAt::sum(trials.into_iter().flat_map(TrialResult::losses));
-    lost.into_iter().map(|lost| (lost.place, lost.frames)).collect()
 }
 
 #[cfg(test)]

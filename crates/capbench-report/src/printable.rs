@@ -7,20 +7,24 @@ use std::fmt::Write;
 
 /// Whether a terminal interprets a character instead of showing it: C0, DEL and C1, and direction controls (U+202A to U+202E,
 /// U+2066 to U+2069).
-fn acts(letter: char) -> bool {
+fn is_interpreted(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text of several lines: keeps line feeds and tabs, escapes every other control character.
+/// Whether text of several lines has a character escaped: it keeps line feeds and tabs.
+fn is_escaped(letter: char) -> bool {
+    is_interpreted(letter) && letter != '\n' && letter != '\t'
+}
+
+/// Text of several lines, with control characters escaped.
 pub fn text(text: &str) -> Cow<'_, str> {
-    let is_escaped = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
     if !text.contains(is_escaped) {
         return text.into();
     }
     let mut escaped = String::with_capacity(text.len() + 5);
     for letter in text.chars() {
         if is_escaped(letter) {
-            // Writing to a string does not fail. All of them have four digits.
+            // Writing to a string does not fail. All escaped characters have four digits.
             let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
         } else {
             escaped.push(letter);
@@ -30,8 +34,8 @@ pub fn text(text: &str) -> Cow<'_, str> {
 }
 
 /// A part of one line, such as a name: line feeds and tabs become blanks, so that a name cannot fake a line.
-pub fn line(words: &str) -> String {
-    text(words).replace(['\n', '\t'], " ")
+pub fn line(name: &str) -> String {
+    text(name).replace(['\n', '\t'], " ")
 }
 
 #[cfg(test)]

@@ -96,11 +96,11 @@ pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
     Report {
         title: "capbench compare".into(),
         subtitle,
-        verdict: sentences::answer(comparison::of_runs(comparison)),
+        verdict: sentences::in_words(comparison::of_runs(comparison)),
         warnings: Vec::new(),
         picture: section.charts.drain(..PICTURES.min(section.charts.len())).collect(),
         summary: tables::comparisons::changes(comparison),
-        findings: comparison::circumstances(comparison).into_iter().map(sentences::answer).collect(),
+        findings: comparison::circumstances(comparison).into_iter().map(sentences::in_words).collect(),
         details: Vec::new(),
         caveats: Vec::new(),
         sections: vec![section],
@@ -133,7 +133,7 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
             .collect::<Vec<_>>()
     };
     let mut report = Report {
-        caveats: sentences::caveats::of_both(runs).into_iter().collect(),
+        caveats: sentences::caveats::noise_of_both_runs(runs).into_iter().collect(),
         environment: runs.into_iter().flat_map(host).collect(),
         statements: runs.into_iter().flat_map(said).collect(),
         trials: tables::trials::of_both(runs),

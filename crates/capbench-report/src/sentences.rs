@@ -1,23 +1,25 @@
-//! Findings in sentences, each with its trials: a pure function of the measurements.
+//! The words of what a run shows: the text of each fact that `capbench-judge/src/finding/` finds, with the numbers of its trials.
 //!
-//! | file | about |
+//! | file | words the facts about |
 //! |---|---|
 //! | `trials` | trials of any run: ledgers, loss patterns, guards, noise |
-//! | `bench` | which method to use, up to which rate, and what the others lack |
-//! | `caveats` | one line each: how noisy the trials are, and what could not be measured |
+//! | `bench` | which method to use, up to which rate, and what the other methods lack |
+//! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
 //! | `noise` | reasons for care with a trial |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
 //! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
 //! | `rfc2544` | throughput, and the results of the tests relative to it |
 //! | `soak` | whether the load was sustained, and when frames were lost |
-//! | `queues` | what of the queues of an interface stood against capture |
+//! | `places` | names of places, and the counters that report them |
+//! | `queues` | what stands against capture in the queues of an interface |
 //! | `saved` | the words next to facts in results files |
 //! | `statements` | what a run states about itself |
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
-//! [`answers`] begins with the run's verdict; [`find`] lists all findings, the most important first.
+//! A file's function `words` gives the text of one fact. Its function `answers`, if a kind of run has the file, gives the first
+//! sentences of a report, the verdict first. [`find`] lists all findings, the most important first.
 
 mod bench;
 pub(crate) mod caveats;
@@ -35,7 +37,6 @@ mod trials;
 mod unfinished;
 
 use capbench_judge::finding::{self, Finding as Fact, Found};
-use capbench_model::figures::percent;
 use capbench_results::Kind;
 use capbench_results::{Finding, Results};
 
@@ -48,25 +49,25 @@ pub fn find(results: &Results) -> Vec<Finding> {
     if results.kind() == Kind::Reproduce {
         return reproduction::find(results);
     }
-    let searched = judged(finding::search::find(&results.searches));
-    let settings = finding::queues::find(&results.environment);
+    let search_findings = saved_findings(finding::search::find(&results.searches));
+    let queue_facts = finding::queues::find(&results.environment);
     if results.kind() == Kind::Bench {
         // Its searches only serve the recommendation.
-        let mut found = trials::find(&results.trials, settings);
-        found.extend(searched);
-        return found;
+        let mut findings = saved_findings(finding::trials::find(&results.trials, queue_facts));
+        findings.extend(search_findings);
+        return findings;
     }
-    let mut found = searched;
-    found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
-    found.extend(match &results.soak {
-        Some(record) => {
-            let mut found = judged(finding::soak::find(record));
-            found.extend(judged(settings));
-            found
-        }
-        None => trials::find(&results.trials, settings),
-    });
-    found
+    let mut findings = search_findings;
+    for sweep in &results.sweeps {
+        findings.extend(sweep::find(sweep, &results.trials));
+    }
+    if let Some(record) = &results.soak {
+        findings.extend(saved_findings(finding::soak::find(record)));
+        findings.extend(saved_findings(queue_facts));
+    } else {
+        findings.extend(saved_findings(finding::trials::find(&results.trials, queue_facts)));
+    }
+    findings
 }
 
 /// The verdict of a run in one sentence, then the facts that matter most.
@@ -81,68 +82,32 @@ pub fn answers(results: &Results) -> Vec<Sentence> {
     };
     // A requested comparison comes first.
     if let Some(compared) = finding::comparison::of_methods(&results.comparisons) {
-        sentences.insert(0, answer(compared));
+        sentences.insert(0, in_words(compared));
     }
     if sentences.is_empty() {
-        sentences.push(answer(finding::unfinished::unfinished(&results.trials)));
+        sentences.push(in_words(finding::unfinished::unfinished(&results.trials)));
     }
     sentences
 }
 
-/// A sentence with its trials, each once.
-fn sentence(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
-    Sentence { text, trials: sorted(trials.into_iter().collect()) }
+/// Facts with their text, as they are saved.
+fn saved_findings(all: Vec<Found>) -> Vec<Finding> {
+    all.into_iter().map(saved_finding).collect()
 }
 
-/// Numbers in order, each once.
-pub(crate) fn sorted(mut trials: Trials) -> Trials {
-    trials.sort_unstable();
-    trials.dedup();
-    trials
-}
-
-/// The first of several statements with their trials, and how many more are in the table; `None` without statements.
-fn first_of(all: &[(String, Trials)], most: usize) -> Option<Sentence> {
-    let words: Vec<&str> = all.iter().take(most).map(|(words, _)| words.as_str()).collect();
-    let rest = match all.len().saturating_sub(most) {
-        0 => String::new(),
-        more => format!("; {more} more in the table"),
-    };
-    let trials = all.iter().take(most).flat_map(|(_, trials)| trials.clone());
-    (!all.is_empty()).then(|| sentence(format!("{}{rest}.", words.join("; ")), trials))
-}
-
-/// Frames that arrived and are not delivered ones, or not in order.
-fn odd_frames([foreign, duplicate, reordered, short, damaged]: [u64; 5]) -> String {
-    format!(
-        "{foreign} foreign, {duplicate} duplicate, {reordered} reordered, {short} cut short and {damaged} damaged frames arrived."
-    )
-}
-
-/// With a capital letter, as sentences start; names of methods are unchanged.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// Facts with their words, as they are saved.
-fn judged(found: Vec<Found>) -> Vec<Finding> {
-    found.into_iter().map(said).collect()
-}
-
-/// A fact with its words, as it is saved.
-fn said(found: Found) -> Finding {
+/// A fact with its text, as it is saved.
+fn saved_finding(found: Found) -> Finding {
     let Found { scene, fact, trials } = found;
     let scene = scene.map(|scene| format!("{}-byte frames, placement {}", scene.frame_size, scene.placement));
     Finding { scene, text: words(&fact), fact: Some(fact), trials }
 }
 
 /// A fact in words, with its trials.
-pub(crate) fn answer(found: Found) -> Sentence {
-    sentence(words(&found.fact), found.trials)
+pub(crate) fn in_words(found: Found) -> Sentence {
+    with_trials(words(&found.fact), found.trials)
 }
 
-/// The sentence of a fact.
+/// The text of a fact.
 fn words(fact: &Fact) -> String {
     match fact {
         Fact::LossPattern(fact) => trials::loss::words(fact),
@@ -159,12 +124,66 @@ fn words(fact: &Fact) -> String {
     }
 }
 
-fn time(ns: f64) -> String {
-    match ns.abs() {
-        large if large >= 1e9 => format!("{:.3} s", ns / 1e9),
-        large if large >= 1e6 => format!("{:.2} ms", ns / 1e6),
-        large if large >= 1e4 => format!("{:.1} µs", ns / 1e3),
-        large if large >= 1e3 => format!("{:.2} µs", ns / 1e3),
-        _ => format!("{ns:.0} ns"),
+/// A sentence with its trials, in order and each once.
+fn with_trials(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
+    Sentence { text, trials: sorted(trials.into_iter().collect()) }
+}
+
+/// Trial numbers in order, each once.
+pub(crate) fn sorted(mut trials: Trials) -> Trials {
+    trials.sort_unstable();
+    trials.dedup();
+    trials
+}
+
+/// A part of a sentence about several things of a kind, with its trials.
+struct Clause {
+    text: String,
+    trials: Trials,
+}
+
+/// One sentence of up to `most` clauses: `a; b; 2 more in the table.` `None` without clauses.
+fn first_clauses(clauses: &[Clause], most: usize) -> Option<Sentence> {
+    if clauses.is_empty() {
+        return None;
+    }
+    let mut texts = Vec::new();
+    let mut trials = Trials::new();
+    for clause in clauses.iter().take(most) {
+        texts.push(clause.text.as_str());
+        trials.extend(&clause.trials);
+    }
+    let more = match clauses.len() - texts.len() {
+        0 => String::new(),
+        more => format!("; {more} more in the table"),
+    };
+    Some(with_trials(format!("{}{more}.", texts.join("; ")), trials))
+}
+
+/// Numbers of frames that arrived and do not count as delivered in order.
+struct OddFrames {
+    foreign: u64,
+    duplicates: u64,
+    reordered: u64,
+    truncated: u64,
+    damaged: u64,
+}
+
+impl OddFrames {
+    fn words(&self) -> String {
+        let Self { foreign, duplicates, reordered, truncated, damaged } = self;
+        format!(
+            "{foreign} foreign, {duplicates} duplicate, {reordered} reordered, {truncated} cut short and {damaged} damaged frames \
+             arrived."
+        )
+    }
+}
+
+/// With a capital letter, as sentences start.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
     }
 }

@@ -107,7 +107,7 @@ impl Step {
                 let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
                 let costs: Result<Vec<Cost>> =
                     TAKEN.into_iter().map(|read_pps| rehearsed(cases, read_pps)).collect();
-                Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
+                Ok(Spread::from_costs(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
             }
             Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
                 let estimate = search::estimate(plan)?;

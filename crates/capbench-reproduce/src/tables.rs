@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::plan::gigabit;
 use crate::published::Data;
 use capbench_judge::reproduction::measured::figure::Figure;
-use capbench_judge::reproduction::measured::{MARKS, MeasuredSteps, Select};
+use capbench_judge::reproduction::measured::{MeasuredSteps, Select, marks};
 use capbench_judge::reproduction::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 
 #[derive(Debug, Deserialize)]
@@ -236,7 +236,11 @@ impl TableBuilder<'_, '_> {
         let is_coarse = self.measured.plan(&select).is_some_and(|plan| plan.points_here != plan.points);
         notes.extend(self.plan.coarse_note.clone().filter(|_| is_coarse && reasons.is_empty()));
         notes.extend(reasons);
-        notes.extend(MARKS.iter().filter(|(mark, _)| has(*mark)).map(|(_, note)| (*note).into()));
+        for mark in marks() {
+            if has(mark.letter) {
+                notes.push(mark.meaning);
+            }
+        }
         self.table.notes = notes;
     }
 }

@@ -124,14 +124,15 @@ const OF_TRIAL: [&str; 22] = [
 
 /// All columns, in order, by their names.
 pub fn columns<'r>() -> Vec<(&'static str, Column<'r>)> {
-    let of = |wanted: &str| COLUMNS.iter().find(|(key, _)| *key == wanted).map(|(key, of)| (*key, Trial(of)));
+    let trial_column =
+        |wanted: &str| COLUMNS.iter().find(|(key, _)| *key == wanted).map(|(key, of)| (*key, Trial(of)));
     let mut columns: Vec<(&str, Column<'r>)> = vec![("run", Row(Of::Text(|row| row.run.into())))];
-    columns.extend(of("number"));
+    columns.extend(trial_column("number"));
     columns.push(("kept", Row(Of::Text(|row| row.saved.kept.into()))));
     columns.push(("belongs_to", Row(Of::Count(|row| Some(row.saved.belongs_to.into())))));
-    columns.extend(["phase", "method"].into_iter().filter_map(of));
+    columns.extend(["phase", "method"].into_iter().filter_map(trial_column));
     columns.push(("engine", Row(Of::Text(|row| row.trial().engine()))));
-    columns.extend(OF_TRIAL.into_iter().filter_map(of));
+    columns.extend(OF_TRIAL.into_iter().filter_map(trial_column));
     columns.push(("place", Row(Of::Text(|row| row.booked.place.clone()))));
     columns.push(("count", Row(Of::Signed(|row| row.booked.count))));
     columns.push(("source", Row(Of::Text(|row| row.booked.source.into()))));

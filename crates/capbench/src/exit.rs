@@ -11,10 +11,11 @@ use capbench_frames::{FrameError, SentFrames};
 use capbench_host::HostError;
 use capbench_judge::JudgeError;
 use capbench_judge::comparison::Conclusion;
-use capbench_judge::recommendation::Sustains;
+use capbench_judge::recommendation::sustains;
 use capbench_judge::rfc2544::Ended;
 use capbench_judge::search::Status;
 use capbench_judge::soak::record::SoakRecord;
+use capbench_judge::sustained::{self, Sustains};
 use capbench_lab::LabError;
 use capbench_lab::recorded::Completeness;
 use capbench_model::TrialError;
@@ -66,11 +67,6 @@ impl Exit {
         }
     }
 }
-
-/// Share of the frames of a soak that may be unsent, or delivered only because the generator paused. Above it a soak shows
-/// nothing about the load. One clock read at the end of a segment, or a stall at the end of one segment in hundreds, leaves far
-/// less.
-const NEGLIGIBLE: f64 = 1e-3;
 
 /// A run of trials: stopped by a signal; partly done if a method that the user named could not be measured; else by what it
 /// shows.
@@ -125,7 +121,7 @@ pub fn of_requirements(results: &Results, requirements: &[Requirement], max_loss
             "without loss".into()
         };
         let load = format!("{} packets/s {loss}", grouped(rate.get()));
-        match Sustains::of(&results.trials, &results.searches, method, rate.get(), max_loss) {
+        match sustains(&results.trials, &results.searches, method, rate.get(), max_loss) {
             Sustains::Yes => {}
             Sustains::No => {
                 tell!("capbench: requirement not met: {method} does not sustain {load}");
@@ -144,18 +140,17 @@ pub fn of_requirements(results: &Results, requirements: &[Requirement], max_loss
 
 /// A soak: by its loss, if the load was reached.
 fn of_soak(record: &SoakRecord, max_loss: f64) -> Exit {
-    let limit = max_loss.max(NEGLIGIBLE);
-    let contradicts = record.whole.as_ref().is_some_and(|whole| whole.invalid > 0);
-    if record.loss_ratio() > max_loss {
-        if let Some(whole) = &record.whole {
-            let (lost, sent) = (whole.lost(), whole.counts.sent);
-            tell!("capbench: --max-loss {max_loss}: {lost} of {sent} frames that were sent were lost");
+    match sustained::of_soak(record, max_loss) {
+        Sustains::Yes => Exit::Done,
+        Sustains::Unknown => Exit::Inconclusive,
+        Sustains::No => {
+            if let Some(whole) = &record.whole {
+                let lost = whole.lost();
+                let sent = whole.counts.sent;
+                tell!("capbench: --max-loss {max_loss}: {lost} of {sent} frames that were sent were lost");
+            }
+            Exit::LossOverLimit
         }
-        Exit::LossOverLimit
-    } else if contradicts || record.unsent_ratio() > limit || record.untaken_ratio() > limit {
-        Exit::Inconclusive
-    } else {
-        Exit::Done
     }
 }
 

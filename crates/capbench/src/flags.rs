@@ -13,6 +13,7 @@ use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
+use capbench_model::figures::shortest;
 use capbench_model::members::members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -340,31 +341,49 @@ impl LayoutFlags {
 /// From which change on a difference is worth saying.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ThresholdFlags {
-    /// Rates and times that change by less are no regression and no improvement, however certain it is [default: 5%; with
-    /// --dataset 0.5%]
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, help = threshold_help())]
     threshold: Option<f64>,
-    /// The same for loss: the difference of the shares lost. If most trials of the later run lose frames and none of the earlier
-    /// run does, any loss counts
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]
-    pub loss_threshold: f64,
+    #[arg(long, value_name = "SHARE", value_parser = share, help = loss_threshold_help())]
+    loss_threshold: Option<f64>,
+}
+
+fn threshold_help() -> String {
+    format!(
+        "Rates and times that change by less are no regression and no improvement, however certain it is [default: {}; with \
+         --dataset {}]",
+        share_text(Thresholds::default().relative),
+        share_text(Thresholds::for_hosts().relative)
+    )
+}
+
+fn loss_threshold_help() -> String {
+    format!(
+        "The same for loss: the difference of the shares lost. If most trials of the later run lose frames and none of the earlier \
+         run does, any loss counts [default: {}]",
+        share_text(Thresholds::default().loss)
+    )
+}
+
+/// A share as a flag has it: `0.1%`.
+fn share_text(share: f64) -> String {
+    format!("{}%", shortest(100.0 * share, 6))
 }
 
 impl ThresholdFlags {
-    /// As comparisons of runs and of methods take them.
-    pub fn thresholds(self) -> Thresholds {
-        self.thresholds_or(Thresholds::default().relative)
-    }
-
-    /// The same with this one for rates and times, unless the user set it.
-    pub fn thresholds_or(self, relative: f64) -> Thresholds {
-        Thresholds { relative: self.threshold.unwrap_or(relative), loss: self.loss_threshold }
+    /// The thresholds of a comparison: those that the user set, else these.
+    pub fn thresholds_or(self, default: Thresholds) -> Thresholds {
+        Thresholds {
+            relative: self.threshold.unwrap_or(default.relative),
+            loss: self.loss_threshold.unwrap_or(default.loss),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ByteCount, buffer_size};
+    use super::{
+        ByteCount, ThresholdFlags, Thresholds, buffer_size, loss_threshold_help, share_text, threshold_help,
+    };
 
     #[test]
     fn a_buffer_size_without_a_unit_is_in_kib() {
@@ -373,5 +392,19 @@ mod tests {
         for text in ["", "0", "4k5", "-1"] {
             assert!(buffer_size(text).is_err(), "{text}");
         }
+    }
+    #[test]
+    fn the_help_of_thresholds_has_the_numbers_of_their_table() {
+        assert!(threshold_help().ends_with("[default: 5%; with --dataset 0.5%]"), "{}", threshold_help());
+        assert!(loss_threshold_help().ends_with("[default: 0.1%]"), "{}", loss_threshold_help());
+        assert_eq!([0.001, 1e-6, 0.25].map(share_text), ["0.1%", "0.0001%", "25%"]);
+    }
+
+    #[test]
+    fn a_threshold_that_the_user_does_not_set_is_that_of_the_table() {
+        let unset = ThresholdFlags { threshold: None, loss_threshold: None };
+        assert_eq!(unset.thresholds_or(Thresholds::for_hosts()), Thresholds::for_hosts());
+        let set = ThresholdFlags { threshold: Some(0.2), loss_threshold: Some(0.3) };
+        assert_eq!(set.thresholds_or(Thresholds::default()), Thresholds { relative: 0.2, loss: 0.3 });
     }
 }

@@ -3,7 +3,6 @@
 
 use super::axis::{Ends, Ruler, drawable, extremes};
 use super::pen::{Anchor, Pen, Style, pixels};
-use super::rows::names;
 use super::shapes::{OWN, coloured, draw_marker};
 use crate::chart::{Chart, Place, Point};
 use crate::palette::Look;
@@ -23,14 +22,14 @@ const TEXT: Style = Style { size: 13.0, is_pale: false, anchor: Anchor::Start, i
 const TICK: Style = Style { size: 11.5, is_pale: true, anchor: Anchor::Middle, ..TEXT };
 
 pub(super) fn height(chart: &Chart) -> f64 {
-    ROW * names(chart).len() as f64 + TICKS
+    ROW * chart.names().len() as f64 + TICKS
 }
 
 pub(super) fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
     let mut axis = Ruler::new(&chart.y, &reach(chart), Ends::Padded);
     axis.put(ENDS[0], ENDS[1]);
     pen.words("desc", &axis.title());
-    let names = names(chart);
+    let names = chart.names();
     for (row, name) in names.iter().enumerate() {
         let top = ROW * row as f64;
         ground(pen, chart, &axis, top + TRACK);

@@ -3,7 +3,6 @@
 use super::axis::drawable;
 use super::labels::scaling;
 use super::pen::{Anchor, Pen, Style, pixels};
-use super::rows::names;
 use super::shapes::{coloured, filling};
 use crate::chart::{Chart, Point};
 use crate::figures;
@@ -27,7 +26,7 @@ fn down(value: f64) -> f64 {
 }
 
 pub(super) fn height(chart: &Chart) -> f64 {
-    HEAD + ROW * names(chart).len() as f64
+    HEAD + ROW * chart.names().len() as f64
 }
 
 pub(super) fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
@@ -41,7 +40,7 @@ pub(super) fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
     let (factor, unit) = scaling(chart.y.unit, largest);
     pen.words("desc", &format!("{} ({unit})", chart.y.label));
     pen.placed_text(&unit, ["100%", "11"], Style { anchor: Anchor::End, is_pale: true, size: 11.5, ..TEXT });
-    for (row, name) in names(chart).iter().enumerate() {
+    for (row, name) in chart.names().iter().enumerate() {
         let top = HEAD + ROW * row as f64;
         let own = |nth: usize| chart.series[nth].points.iter().find(|point| point.x == row as f64);
         let baseline = pixels(top + BASELINE);

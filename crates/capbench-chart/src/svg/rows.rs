@@ -6,7 +6,7 @@ use super::pen::{Pen, escaped, pixels, wrapped};
 use super::shapes::Spot;
 use super::sheet::{EDGE, FONTS, NOTE, TITLE, WIDTH, draw_legend, legend};
 use super::{forest, ranked};
-use crate::chart::{Chart, Kind, Point, Scale};
+use crate::chart::{Chart, Kind, Point};
 use crate::palette::Look;
 
 /// The rows alone, as wide as their place in a page.
@@ -51,14 +51,6 @@ pub(super) fn whole(chart: &Chart, looks: &[Look]) -> String {
 pub(super) fn spots(chart: &Chart) -> Vec<Vec<Option<Spot>>> {
     let spot = |point: &Point| Some(Spot { place: drawable(point.x)?, shape: None });
     chart.series.iter().map(|series| series.points.iter().map(spot).collect()).collect()
-}
-
-/// The name of each row.
-pub(super) fn names(chart: &Chart) -> &[String] {
-    match &chart.x.scale {
-        Scale::Names(names) => names,
-        Scale::Linear | Scale::Logarithmic => &[],
-    }
 }
 
 fn height(chart: &Chart) -> f64 {

@@ -1,7 +1,9 @@
 //! The layout of a chart: title, plot with axes and marks, legend, notes.
 
+mod marks;
+
+use self::marks::{MARK, MARK_WIDTH, is_near, take_in};
 use super::axis::{Ends, Ruler, Tick, drawable, extremes};
-use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
 use super::pen::{Anchor, Pen, Style, escaped, pixels, width, wrapped};
 use super::shapes::{self, Plot, coloured, dash, draw_marker, filling, layers, own_id, points};
 use crate::chart::{Chart, Kind, Mark, Place, Point, Role, Scale};

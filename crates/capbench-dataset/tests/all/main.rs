@@ -14,7 +14,6 @@ use capbench_dataset::reader::{self, Record};
 use capbench_dataset::tables::TABLES;
 use capbench_dataset::{Result, compare, page, tidy};
 use capbench_judge::comparison::{Conclusion, Thresholds};
-use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;
 use capbench_model::environment::Environment;
 use capbench_model::ledger::Ledger;
 use capbench_model::noise::Noise;
@@ -332,7 +331,7 @@ fn a_slower_kernel_on_a_third_of_the_hosts_is_found_in_files() {
     let dataset = scratch.file("dataset");
     fleet::save_all(&scratch.file("runs"), 12, 4);
     export(&scratch.file("runs"), &dataset, &[]).unwrap();
-    let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
+    let thresholds = Thresholds::for_hosts();
     let compared = compare::of_dataset(&dataset, "kernel_release", None, thresholds).unwrap();
     assert_eq!(compared.comparison.conclusion(), Conclusion::Regression, "{:#?}", compared.comparison);
     assert_eq!((compared.comparison.then.as_str(), compared.comparison.now.as_str()), ("6.1.0", "6.2.0"));

@@ -2,7 +2,7 @@
 //!
 //! `protocols` has the table of protocols and fields, `pattern` the values of a field, `payload` the octets after the headers;
 //! `parse` reads them. Names, patterns and defaults are those of the Open Traffic Generator model, so that its JSON and the TOML of
-//! a packet file are one form. `plan` prepares the frames of a stack, `writer` writes them.
+//! a packet file are one form. `plan` prepares the frames of a stack, and `plan/writer` writes them.
 
 mod parse;
 mod pattern;
@@ -10,17 +10,15 @@ mod payload;
 mod plan;
 pub mod protocols;
 mod sequence;
-mod writer;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use pattern::Pattern;
 pub use payload::Payload;
-pub use plan::{FrameLimits, StackPlan};
+pub use plan::{FrameLimits, StackFrames, StackPlan};
 use protocols::{CHECKSUM_PRESENT, CUSTOM, Field, Protocol};
 use serde::de;
-pub use writer::StackFrames;
 
 use crate::FrameError;
 use crate::units::FCS_OCTETS;

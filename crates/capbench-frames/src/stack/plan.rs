@@ -1,16 +1,20 @@
 //! The frames of a stack: sizes, checked against an MTU, and what is prepared for each size.
 
+mod writer;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::protocols::{Auto, Cover, Field, Kind};
 use super::sequence::Sequence;
-use super::writer::{Checksum, StackFrames, Varying};
 use super::{Header, HeaderStack, Pattern, Payload};
 use crate::recorded::needed_mtu;
 use crate::trailer::TRAILER_OCTETS;
 use crate::units::FCS_OCTETS;
 use crate::{FrameError, FrameSize, Mtu, Result, SizeSequence, Sizes, StreamId};
+
+pub use writer::StackFrames;
+use writer::{Checksum, Varying};
 
 /// Octets of an Ethernet header.
 const LEAST_HEAD: usize = 14;
@@ -47,13 +51,13 @@ pub struct StackPlan {
     sequence: SizeSequence,
     stream: Option<StreamId>,
     /// For the largest frame.
-    pub(super) payload: Box<[u8]>,
-    pub(super) variants: Box<[Variant]>,
+    payload: Box<[u8]>,
+    variants: Box<[Variant]>,
     /// The variant of each size of the sequence.
-    pub(super) order: Box<[u16]>,
-    pub(super) varying: Box<[Varying]>,
+    order: Box<[u16]>,
+    varying: Box<[Varying]>,
     /// The checksums that differ from frame to frame, inner ones first.
-    pub(super) checksums: Box<[Checksum]>,
+    checksums: Box<[Checksum]>,
     memory: usize,
 }
 

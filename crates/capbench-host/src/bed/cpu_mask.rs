@@ -1,9 +1,14 @@
-//! CPU sets in the notation of `rps_cpus`: comma-separated hexadecimal words of 32 bits, the highest first
+//! CPU sets for people, as a list, and in the notation of `rps_cpus`: comma-separated hexadecimal words of 32 bits, the highest first
 //! (Documentation/networking/scaling.rst, `bitmap_parse` of lib/bitmap-str.c).
 
 use capbench_sys::host::CpuId;
 
 const WORD_BITS: u32 = u32::BITS;
+
+/// The numbers of these CPUs, with commas.
+pub(super) fn list(cpus: &[CpuId]) -> String {
+    cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",")
+}
 
 /// The mask that contains these CPUs.
 pub(super) fn of(cpus: &[CpuId]) -> String {

@@ -13,7 +13,6 @@ use std::io;
 use capbench_sys::host::ethtool::{Offload, set_offload};
 use capbench_sys::host::{CpuId, SysfsView, ThreadId, affinity};
 
-use super::placement::list;
 use super::{Side, cpu_mask};
 use crate::accounts::threads::receive_threads;
 use crate::{HostError, Result};
@@ -153,7 +152,7 @@ fn place_napi(
     receive: &Side,
     sysfs: &SysfsAccess,
 ) -> Result<KernelWorkReport> {
-    let what = format!("receive work on CPU {} by threaded NAPI", list(cpus));
+    let what = format!("receive work on CPU {} by threaded NAPI", cpu_mask::list(cpus));
     let view = sysfs.view(&what)?;
     transmit.run(|| set_offload(transmit.name(), Offload::Tso, false))??;
     receive.run(|| set_offload(receive.name(), Offload::Gro, true))??;
@@ -269,7 +268,7 @@ fn rps_cpus(view: &SysfsView, interface: &str) -> Result<Vec<CpuId>> {
 }
 
 fn rps_name(cpus: &[CpuId]) -> String {
-    format!("receive work on CPU {} by RPS", list(cpus))
+    format!("receive work on CPU {} by RPS", cpu_mask::list(cpus))
 }
 
 fn report(asked: KernelWork, set_by: &str, read_back: Option<Vec<CpuId>>) -> KernelWorkReport {

@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use capbench_sys::host::{CpuId, affinity};
 
-use super::KernelWork;
+use super::{KernelWork, cpu_mask};
 use crate::{HostError, Result};
 
 /// The CPUs of a trial.
@@ -91,7 +91,7 @@ impl Placement {
             let reason = format!(
                 "each needs a CPU of its own, and this process may use {} ({}); ask for fewer",
                 allowed.len(),
-                list(allowed)
+                cpu_mask::list(allowed)
             );
             return Err(HostError::unsupported(format!("{count} generator threads"), reason));
         }
@@ -112,7 +112,7 @@ impl Placement {
             "{}; {} more generator threads run on CPUs {}{also}",
             self.statement,
             others.len(),
-            list(others)
+            cpu_mask::list(others)
         );
         Self { load_independent: self.load_independent && !is_shared, statement, ..self }
     }
@@ -131,7 +131,11 @@ impl Placement {
         let statement = match kernels.len() {
             1 => self.statement,
             _ => {
-                format!("{}; the receive work is spread over CPUs {}", self.statement, list(&kernels))
+                format!(
+                    "{}; the receive work is spread over CPUs {}",
+                    self.statement,
+                    cpu_mask::list(&kernels)
+                )
             }
         };
         Ok(Self { kernels, statement, ..self })
@@ -195,10 +199,6 @@ pub fn cpus_from(first: CpuId, allowed: &[CpuId], generators: &[CpuId]) -> Vec<C
     if all.is_empty() { vec![first] } else { all }
 }
 
-pub(super) fn list(cpus: &[CpuId]) -> String {
-    cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",")
-}
-
 /// The lowest of the CPUs. A process always has one; 0 if the kernel reports none.
 fn first(allowed: &[CpuId]) -> CpuId {
     allowed.first().copied().unwrap_or(CpuId::new(0))
@@ -206,11 +206,11 @@ fn first(allowed: &[CpuId]) -> CpuId {
 
 fn usable(cpu: CpuId, online: &[CpuId], allowed: &[CpuId]) -> Result<()> {
     let reason = if !online.contains(&cpu) {
-        format!("does not exist or is offline; this host has {}", list(online))
+        format!("does not exist or is offline; this host has {}", cpu_mask::list(online))
     } else if !allowed.contains(&cpu) {
         format!(
             "is not among those that this process may use ({}); see taskset(1) or its cpuset",
-            list(allowed)
+            cpu_mask::list(allowed)
         )
     } else {
         return Ok(());

@@ -128,7 +128,7 @@ pub struct Tested {
 }
 
 impl Tested {
-    fn of(matched: &[&Matched]) -> Option<Self> {
+    fn from_matched(matched: &[&Matched]) -> Option<Self> {
         let measure = matched.first()?.measure;
         let setups: Vec<&Setup> = matched.iter().map(|matched| &matched.setup).collect();
         let strata: Vec<&[Vec<(f64, u32)>; 2]> = matched.iter().flat_map(|matched| &matched.strata).collect();
@@ -181,7 +181,7 @@ pub fn all(matched: &[Matched]) -> Vec<Tested> {
             groups.push(group);
         }
     }
-    groups.iter().filter_map(|group| Tested::of(group)).collect()
+    groups.iter().filter_map(|group| Tested::from_matched(group)).collect()
 }
 
 /// Judges all contrasts together, and counts those that could be tested. A contrast with too few trials for the level, or with

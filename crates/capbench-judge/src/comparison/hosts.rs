@@ -5,6 +5,7 @@
 //! all of its trials. So what is permuted are the runs of a host.
 
 mod figures;
+mod worse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +13,11 @@ use crate::comparison::contrast::{Matched, without_those_of_generator};
 use crate::comparison::note::ComparisonNote;
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, LeftOut, Measure, NotCompared, Setup, Thresholds};
-use crate::thresholds::EQUAL_LOADS_OF_HOSTS;
+use crate::thresholds::EQUAL_LOADS;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
+pub use self::worse::WorseHosts;
 use crate::error::{JudgeError, Result};
 
 /// A figure of a host with both values.
@@ -74,7 +76,7 @@ pub fn of_figures(
         Some(values) => chosen(figures, by, values)?,
         None => only_two(figures, by)?,
     };
-    let sides = Sides::of(figures, [then, now]);
+    let sides = Sides::from_figures(figures, [then, now]);
     let (strata, unlike) = sides.strata();
     let changes = strata.iter().map(Stratum::change).collect::<Vec<_>>();
     let mut matched = matched(&strata);
@@ -105,7 +107,7 @@ pub fn of_figures(
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
         note_facts,
         visits_needed: None,
-        ..Comparison::of(names.map(String::from), false, &matched, thresholds, left_out)
+        ..Comparison::from_matched(names.map(String::from), false, &matched, thresholds, left_out)
     };
     // The median over hosts of unlike speed says nothing of the change of each.
     for contrast in &mut comparison.contrasts {
@@ -190,7 +192,7 @@ struct Stratum<'f> {
 }
 
 impl<'f> Sides<'f> {
-    fn of(figures: &'f Figures, values: [usize; 2]) -> Self {
+    fn from_figures(figures: &'f Figures, values: [usize; 2]) -> Self {
         let mut sides = Sides { figures, own: Vec::new(), without_host: 0 };
         let mut places: BTreeMap<Key<'f>, usize> = BTreeMap::new();
         let mut without = BTreeSet::new();
@@ -251,15 +253,16 @@ impl<'f> Sides<'f> {
 fn are_unlike(sides: &[Vec<Figure>; 2]) -> bool {
     let pps = |side: &[Figure]| median(side.iter().filter_map(|figure| figure.intended_pps));
     match (pps(&sides[0]), pps(&sides[1])) {
-        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS_OF_HOSTS * then.max(now),
+        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS * then.max(now),
         _ => false,
     }
 }
 
 impl Stratum<'_> {
     fn change(&self) -> HostChange {
-        let of = |side: &Vec<Figure>| median(side.iter().map(|figure| figure.value)).unwrap_or_default();
-        let medians = [of(&self.sides[0]), of(&self.sides[1])];
+        let median_of =
+            |side: &Vec<Figure>| median(side.iter().map(|figure| figure.value)).unwrap_or_default();
+        let medians = [median_of(&self.sides[0]), median_of(&self.sides[1])];
         let [then, now] = medians.map(|value| self.measure.scaled(value));
         HostChange {
             host: self.host.into(),

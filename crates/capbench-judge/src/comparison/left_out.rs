@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::thresholds::{EQUAL_LOADS_OF_HOSTS, EQUAL_LOADS_OF_RUNS};
+use crate::thresholds::EQUAL_LOADS;
 
 /// Trials that were not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -60,7 +60,7 @@ pub enum NotCompared {
     #[error("steps of searches, confirmations and probes: the results of searches are compared instead")]
     Step,
     /// The common loads of a host differ.
-    #[error("the common loads of the host differ by more than {:.0} %", EQUAL_LOADS_OF_HOSTS * 100.0)]
+    #[error("the common loads of the host differ by more than {:.0} %", EQUAL_LOADS * 100.0)]
     UnlikeCommonLoadsOfHost,
     /// The generator left frames unsent.
     #[error("the generator did not reach their load")]
@@ -70,7 +70,7 @@ pub enum NotCompared {
     #[error("their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up")]
     LonePace,
     /// The common loads of two runs differ.
-    #[error("their common load differs by more than {:.0} %", EQUAL_LOADS_OF_RUNS * 100.0)]
+    #[error("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0)]
     UnlikeCommonLoads,
     /// The file was changed: such a change may affect every other figure as well.
     #[error("their ledger does not sum up: the file was changed after it was written")]

@@ -1,5 +1,6 @@
 //! The compared figures.
 
+use crate::sustained::is_delivered;
 use crate::thresholds::SMALLEST_COMPARED_VALUE;
 
 use serde::{Deserialize, Serialize};
@@ -95,14 +96,14 @@ impl Measure {
         }
     }
 
-    pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
+    pub(crate) fn value_in(self, trial: &TrialResult) -> Option<f64> {
         let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
         let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());
         match self {
             Self::DeliveredRate => is_maximum.then_some(trial.delivered_pps),
             Self::LossRatio => (!is_maximum).then(|| trial.sent_loss_ratio()),
             Self::Throughput => None,
-            Self::TotalCost => trial.total_ns_per_packet().filter(|_| trial.sustained_load()),
+            Self::TotalCost => trial.total_ns_per_packet().filter(|_| is_delivered(trial)),
             Self::ApplicationCost => trial.cpu.app_ns_per_packet.filter(|_| !trial.cpu.split_is_sampled),
             Self::MedianLatency => total.map(|delays| delays.p50_ns as f64),
             Self::WorstLatency => total.map(|delays| delays.p99_9_ns as f64),

@@ -15,8 +15,10 @@
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
 //! | [`hosts`] | two values of a column of a dataset, with hosts and set-ups as strata |
+//! | [`days`] | the days of a dataset |
 
 pub mod contrast;
+pub mod days;
 pub mod hosts;
 mod left_out;
 pub mod measure;
@@ -26,7 +28,7 @@ pub mod runs;
 pub mod samples;
 pub mod setup;
 
-use crate::thresholds::{REPORTED_CHANGE, REPORTED_LOSS_CHANGE};
+use crate::thresholds::{REPORTED_CHANGE, REPORTED_CHANGE_OF_HOSTS, REPORTED_LOSS_CHANGE};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,9 +50,17 @@ pub struct Thresholds {
     pub loss: f64,
 }
 
+/// Those for two runs, or for methods that took turns.
 impl Default for Thresholds {
     fn default() -> Self {
         Self { relative: REPORTED_CHANGE, loss: REPORTED_LOSS_CHANGE }
+    }
+}
+
+impl Thresholds {
+    /// Those for the runs of many hosts.
+    pub fn for_hosts() -> Self {
+        Self { relative: REPORTED_CHANGE_OF_HOSTS, ..Self::default() }
     }
 }
 
@@ -117,7 +127,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Judges matched figures, if only the measured figures differ.
-    pub fn of(
+    pub fn from_matched(
         [then, now]: [String; 2],
         paired: bool,
         matched: &[contrast::Matched],

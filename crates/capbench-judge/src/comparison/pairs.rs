@@ -35,7 +35,7 @@ fn of_methods(
     thresholds: Thresholds,
 ) -> Comparison {
     let mut matched: Vec<Matched> = Vec::new();
-    let fastest = Fastest::of(pairs.iter().flatten().copied());
+    let fastest = Fastest::from_trials(pairs.iter().flatten().copied());
     let mut unusable = 0;
     for pair in pairs {
         let paces = pair.map(|trial| fastest.pace(trial));
@@ -79,5 +79,5 @@ fn of_methods(
         because: NotCompared::UnequalPair,
         trials: unusable,
     }));
-    Comparison::of([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)
+    Comparison::from_matched([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)
 }

@@ -18,7 +18,7 @@ use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
 use crate::comparison::{Comparison, LeftOut, NotCompared, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_LOADS_OF_RUNS;
+use crate::thresholds::EQUAL_LOADS;
 
 /// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -40,10 +40,10 @@ pub fn of_runs(
     let runs = [then, now];
     let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
     let fastest = runs.map(|run| match is_one_host {
-        true => Fastest::of(then.trials.iter().chain(now.trials)),
-        false => Fastest::of(run.trials),
+        true => Fastest::from_trials(then.trials.iter().chain(now.trials)),
+        false => Fastest::from_trials(run.trials),
     });
-    let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
+    let mut samples = [0, 1].map(|nth| Samples::from_run(runs[nth], &fastest[nth]));
     settle(&mut samples);
     for (side, samples) in SIDES.iter().zip(&samples) {
         one_each(side, &samples.all, across)?;
@@ -78,7 +78,7 @@ pub fn of_runs(
         note_facts: notes,
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
-        ..Comparison::of(SIDES.map(String::from), false, &matched, thresholds, left_out)
+        ..Comparison::from_matched(SIDES.map(String::from), false, &matched, thresholds, left_out)
     })
 }
 
@@ -162,8 +162,7 @@ fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let mut unlike = Vec::new();
     for (scene, pps) in &then.common_pps {
         let other = now.common_pps.iter().find(|(other, _)| open(other) == open(scene));
-        let is_unlike =
-            other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS_OF_RUNS * pps.max(*other));
+        let is_unlike = other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS * pps.max(*other));
         if is_unlike && scene.load.as_deref() == Some(COMMON_LOAD) {
             unlike.push(open(scene));
         }

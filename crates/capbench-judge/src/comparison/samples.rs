@@ -1,6 +1,7 @@
 //! The figures of a trial, and why some trials have none.
 
-use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE, UNSENT_SHARE};
+use crate::sustained::is_load_sent;
+use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE};
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,6 @@ pub struct Sample {
 
 /// Why a trial is not compared.
 pub fn unusable(trial: &TrialResult) -> Option<NotCompared> {
-    let unsent = trial.intended.saturating_sub(trial.sent);
     match trial.phase {
         _ if trial.verdict == Verdict::Invalid => Some(NotCompared::Invalid),
         Phase::Confirmation
@@ -39,22 +39,20 @@ pub fn unusable(trial: &TrialResult) -> Option<NotCompared> {
         | Phase::Retried
         | Phase::BackToBack
         | Phase::Recovery => Some(NotCompared::Step),
-        _ if trial.intended_pps.is_some() && unsent as f64 > UNSENT_SHARE * trial.intended as f64 => {
-            Some(NotCompared::BelowLoad)
-        }
+        _ if trial.intended_pps.is_some() && !is_load_sent(trial) => Some(NotCompared::BelowLoad),
         _ => None,
     }
 }
 
 /// The figures of a trial.
 pub fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
-    let setup = Setup::of(trial, point);
+    let setup = Setup::from_trial(trial, point);
     let number = trial.number;
     // If the receiver slows the generator, the sent rate is a property of the method.
     let is_at_least = trial.lost() == 0 && trial.profile.load_independent;
     let measured = Measure::OF_TRIALS
         .into_iter()
-        .filter_map(|measure| Some((measure, measure.of(trial)?)))
+        .filter_map(|measure| Some((measure, measure.value_in(trial)?)))
         .collect::<Vec<_>>();
     measured.into_iter().map(move |(measure, value)| Sample {
         setup: setup.clone(),
@@ -72,7 +70,7 @@ pub struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
 
 impl Fastest {
     /// Computes it from these trials, which are of one host.
-    pub fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+    pub fn from_trials<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
             for (cpu, speed) in

@@ -98,7 +98,7 @@ pub const COMMON_LOAD: &str = "common load";
 
 impl Setup {
     /// The set-up of a trial. `point` is its point of a sweep, if the other fields do not contain it.
-    pub fn of(trial: &TrialResult, point: Option<&str>) -> Self {
+    pub fn from_trial(trial: &TrialResult, point: Option<&str>) -> Self {
         let profile = &trial.profile;
         let load = match trial.phase {
             Phase::CommonLoad => COMMON_LOAD.into(),

@@ -5,6 +5,7 @@ use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
+use crate::sustained::captures_all;
 
 /// The bounds of loss in a run without a conclusion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -38,7 +39,7 @@ pub fn unfinished(trials: &[TrialResult]) -> Found {
         if trial.lost() > 0 {
             let is_lower = lossy.is_none_or(|known| trial.offered_pps.total_cmp(&known.offered_pps).is_lt());
             lossy = if is_lower { Some(trial) } else { lossy };
-        } else if trial.sent > 0 && trial.buffered_frames(1) == 0 {
+        } else if captures_all(trial) {
             let is_lower =
                 lossless.is_some_and(|known| trial.offered_pps.total_cmp(&known.offered_pps).is_lt());
             lossless = if is_lower { lossless } else { Some(trial) };

@@ -1,46 +1,17 @@
-//! What limited the members of a method in a trial, from the figures that the trial saved.
+//! What limited the members of a method in a trial, from the figures that the trial saved, and what stops more members.
 
-use crate::thresholds::{BUSY_CPU_SHARE, MEMBER_LIMIT_LOSS, UNEQUAL_MEMBER_EXCESS};
-
-use serde::{Deserialize, Serialize};
+use super::Limit;
+use crate::sustained::buffered_frames;
+use crate::thresholds::{BUSY_CPU_SHARE, LASTING_LOSS, UNEQUAL_MEMBER_EXCESS};
 
 use capbench_model::members::Member;
 use capbench_model::places::Place;
+use capbench_model::statistics::scalability::ScalabilityFit;
 use capbench_model::trial::TrialResult;
 
-/// What limited the members of a method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MembersLimit {
-    /// The load: members and kernel read all that was sent.
-    Load,
-    /// The kernel's receive work: it lost frames, or took a member's CPU, while other members had time left.
-    Kernel,
-    /// The sharing of the frames: one member could not read its part, while others had time left.
-    Sharing,
-    /// All members, on a CPU each.
-    Members,
-    /// All members, several of which share a CPU.
-    SharedCpus,
-    /// The figures of the trial do not decide it.
-    Unknown,
-}
-
-impl MembersLimit {
-    /// The limit in a table.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Kernel => "kernel's CPU",
-            Self::Sharing => "sharing",
-            Self::Members => "members",
-            Self::SharedCpus => "shared CPUs",
-            Self::Unknown => "unknown",
-        }
-    }
-
+impl Limit {
     /// What limited the members of a trial.
-    pub fn of(trial: &TrialResult) -> Self {
+    pub fn of_members(trial: &TrialResult) -> Self {
         let members = &trial.members;
         let (limited, free): (Vec<&Member>, Vec<&Member>) =
             members.iter().partition(|member| is_at_its_limit(trial, member));
@@ -66,14 +37,14 @@ impl MembersLimit {
             cpus.dedup();
             return if cpus.len() == members.len() { Self::Members } else { Self::SharedCpus };
         }
-        if in_kernel > MEMBER_LIMIT_LOSS.max(at_members) {
-            return Self::Kernel;
+        if in_kernel > LASTING_LOSS.max(at_members) {
+            return Self::Backlog;
         }
         if limited.is_empty() {
             // Where the sender does the receive work, a kernel without time left slows the sender instead of losing frames.
             let is_slowed = !trial.profile.load_independent
                 && trial.kernel_cpu_busy().is_none_or(|busy| busy >= BUSY_CPU_SHARE);
-            let is_lost = lost_at(&|place| place != Place::Unsent) > MEMBER_LIMIT_LOSS;
+            let is_lost = lost_at(&|place| place != Place::Unsent) > LASTING_LOSS;
             return if is_slowed || is_lost { Self::Unknown } else { Self::Load };
         }
         let equal = members.iter().map(Member::arrived).sum::<u64>() as f64 / members.len() as f64;
@@ -82,17 +53,40 @@ impl MembersLimit {
         let is_on_the_kernels = |member: &&Member| Some(member.cpu) == trial.profile.cpus.kernel;
         match is_unequal {
             true => Self::Sharing,
-            false if limited.iter().all(is_on_the_kernels) => Self::Kernel,
+            false if limited.iter().all(is_on_the_kernels) => Self::Backlog,
             false => Self::Unknown,
         }
     }
 }
 
+impl Limit {
+    /// What stops more members from bringing more, where this limited the first number that brings no more.
+    pub fn of_more_members(self, is_load_read: bool, law: Option<&ScalabilityFit>, members: f64) -> Self {
+        match (self, law) {
+            (Self::Load, _) if !is_load_read => Self::Generator,
+            (Self::Members, Some(law)) => among_members(law, members),
+            _ => self,
+        }
+    }
+}
+
+/// Which of the law's two terms is larger with this many members. A constant whose interval reaches 0 is no cause.
+fn among_members(fit: &ScalabilityFit, members: f64) -> Limit {
+    let [sigma, kappa] = [fit.sigma, fit.kappa].map(|found| match found.low {
+        Some(low) if low <= 0.0 => 0.0,
+        _ => found.value,
+    });
+    if kappa * members > sigma {
+        return Limit::Coherence;
+    }
+    if sigma > 0.0 { Limit::Contention } else { Limit::Members }
+}
+
 /// Whether a member could not read its frames: its socket lost some, or frames waited and its CPU had no time left for them while
 /// they were sent. When the last of them was read is known of the slowest member only.
 fn is_at_its_limit(trial: &TrialResult, member: &Member) -> bool {
-    let loses = member.lost().is_some_and(|lost| lost as f64 > MEMBER_LIMIT_LOSS * member.arrived() as f64);
-    let is_behind = member.lost().is_none() || trial.buffered_frames(1) > 0;
+    let loses = member.lost().is_some_and(|lost| lost as f64 > LASTING_LOSS * member.arrived() as f64);
+    let is_behind = member.lost().is_none() || buffered_frames(trial, 1) > 0;
     loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY_CPU_SHARE * trial.sending_s
 }
 
@@ -121,17 +115,17 @@ mod tests {
         TrialResult { members, cpu, ..trial }
     }
 
-    fn limit(members: &[Member]) -> MembersLimit {
-        MembersLimit::of(&trial(members.to_vec()))
+    fn limit(members: &[Member]) -> Limit {
+        Limit::of_members(&trial(members.to_vec()))
     }
 
     #[test]
     fn members_that_all_lose_are_the_limit_each_on_its_cpu() {
         let busy = |cpu| member(cpu, 1.0, 50_000, 20_000);
-        assert_eq!(limit(&[busy(2), busy(3)]), MembersLimit::Members);
-        assert_eq!(limit(&[busy(2), busy(2)]), MembersLimit::SharedCpus);
-        assert_eq!(limit(&[busy(2)]), MembersLimit::Members, "one of one");
-        assert_eq!(limit(&[]), MembersLimit::Unknown);
+        assert_eq!(limit(&[busy(2), busy(3)]), Limit::Members);
+        assert_eq!(limit(&[busy(2), busy(2)]), Limit::SharedCpus);
+        assert_eq!(limit(&[busy(2)]), Limit::Members, "one of one");
+        assert_eq!(limit(&[]), Limit::Unknown);
     }
 
     #[test]
@@ -139,59 +133,56 @@ mod tests {
         let behind = |busy: [f64; 2]| {
             let members = vec![member(2, busy[0], 50_000, 0), member(3, busy[1], 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
-            MembersLimit::of(&TrialResult { emptying, ..trial(members) })
+            Limit::of_members(&TrialResult { emptying, ..trial(members) })
         };
-        assert_eq!(behind([2.0, 2.0]), MembersLimit::Members);
-        assert_eq!(behind([1.7, 1.9]), MembersLimit::Members, "one was ready before the other");
-        assert_eq!(behind([0.5, 0.5]), MembersLimit::Load, "neither was busy");
-        assert_eq!(behind([2.0, 0.5]), MembersLimit::Unknown, "equal parts, and only one was slow");
+        assert_eq!(behind([2.0, 2.0]), Limit::Members);
+        assert_eq!(behind([1.7, 1.9]), Limit::Members, "one was ready before the other");
+        assert_eq!(behind([0.5, 0.5]), Limit::Load, "neither was busy");
+        assert_eq!(behind([2.0, 0.5]), Limit::Unknown, "equal parts, and only one was slow");
     }
 
     #[test]
     fn a_free_member_next_to_one_that_loses_has_too_small_a_part() {
-        assert_eq!(
-            limit(&[member(2, 1.0, 50_000, 50_000), member(3, 0.3, 20_000, 0)]),
-            MembersLimit::Sharing
-        );
+        assert_eq!(limit(&[member(2, 1.0, 50_000, 50_000), member(3, 0.3, 20_000, 0)]), Limit::Sharing);
         // The kernel works on the first one's CPU.
-        assert_eq!(limit(&[member(1, 0.5, 20_000, 5000), member(3, 0.5, 25_000, 0)]), MembersLimit::Kernel);
-        assert_eq!(limit(&[member(2, 0.5, 20_000, 5000), member(3, 0.5, 25_000, 0)]), MembersLimit::Unknown);
+        assert_eq!(limit(&[member(1, 0.5, 20_000, 5000), member(3, 0.5, 25_000, 0)]), Limit::Backlog);
+        assert_eq!(limit(&[member(2, 0.5, 20_000, 5000), member(3, 0.5, 25_000, 0)]), Limit::Unknown);
     }
 
     #[test]
     fn where_all_members_have_time_left_load_or_kernel_is_the_limit() {
         let free = || vec![member(2, 0.5, 50_000, 0), member(3, 0.5, 50_000, 0)];
-        assert_eq!(limit(&free()), MembersLimit::Load);
+        assert_eq!(limit(&free()), Limit::Load);
         let mut refused = trial(free());
         refused.sent += 20_000;
         refused.ledger.iter_mut().filter(|entry| entry.place == Place::Backlog).for_each(|entry| {
             entry.count = Some(20_000);
         });
-        assert_eq!(MembersLimit::of(&refused), MembersLimit::Kernel);
+        assert_eq!(Limit::of_members(&refused), Limit::Backlog);
         let profile = Profile { load_independent: false, ..profile("packet-v3+members=2") };
         let slowed = TrialResult { profile, ..trial(free()) };
-        assert_eq!(MembersLimit::of(&slowed), MembersLimit::Unknown, "the kernel may slow the sender");
+        assert_eq!(Limit::of_members(&slowed), Limit::Unknown, "the kernel may slow the sender");
         let idle = CpuAccount { kernel_ns: Some(1000), ..CpuAccount::default() };
-        assert_eq!(MembersLimit::of(&TrialResult { cpu: idle, ..slowed }), MembersLimit::Load);
+        assert_eq!(Limit::of_members(&TrialResult { cpu: idle, ..slowed }), Limit::Load);
     }
 
     #[test]
     fn a_member_is_at_its_limit_by_its_losses_or_by_its_cpu() {
         let loses =
             |lost| limit(&[member(2, 1.0, 100_000 - lost, lost), member(3, 1.0, 100_000 - lost, lost)]);
-        assert_eq!(loses(800), MembersLimit::Load);
-        assert_eq!(loses(1250), MembersLimit::Members);
-        for (busy, found) in [(0.8, MembersLimit::Load), (1.2, MembersLimit::Members)] {
+        assert_eq!(loses(800), Limit::Load);
+        assert_eq!(loses(1250), Limit::Members);
+        for (busy, found) in [(0.8, Limit::Load), (1.2, Limit::Members)] {
             let members = vec![member(2, busy, 50_000, 0), member(3, busy, 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
             let trial = TrialResult { emptying, sending_s: 1.0, ..trial(members) };
-            assert_eq!(MembersLimit::of(&trial), found, "{busy} s of CPU");
+            assert_eq!(Limit::of_members(&trial), found, "{busy} s of CPU");
         }
     }
 
     #[test]
     fn members_are_unequal_from_a_tenth_more() {
-        for (more, found) in [(8000, MembersLimit::Unknown), (12_500, MembersLimit::Sharing)] {
+        for (more, found) in [(8000, Limit::Unknown), (12_500, Limit::Sharing)] {
             let members = [member(2, 1.0, 80_000 + more, 20_000), member(3, 0.3, 100_000 - more, 0)];
             assert_eq!(limit(&members), found, "{more} frames more than an equal share");
         }

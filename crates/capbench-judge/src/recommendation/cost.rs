@@ -1,5 +1,6 @@
 //! CPU time per packet at the load at which all methods of a set-up are compared.
 
+use crate::sustained::is_delivered;
 use crate::thresholds::{COST_RANGE_ERROR, SINGLE_TRIAL_COST_ERROR};
 
 use capbench_model::statistics::interval::Estimate;
@@ -13,17 +14,17 @@ impl Cost {
         let is_compared = |trial: &&&TrialResult| {
             matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad)
                 && trial.intended_pps == Some(pps)
-                && trial.sustained_load()
+                && is_delivered(trial)
         };
         let trials: Vec<&TrialResult> = entrant.trials.iter().filter(is_compared).copied().collect();
-        let of = |value: fn(&TrialResult) -> Option<f64>| {
+        let estimate = |value: fn(&TrialResult) -> Option<f64>| {
             Estimate::of(trials.iter().filter_map(|trial| value(trial)))
         };
         let most =
             |value: fn(&TrialResult) -> f64| trials.iter().map(|trial| value(trial)).fold(0.0, f64::max);
         let (app, total) = (
-            of(|trial| app_bounds(trial).map(|(least, most)| f64::midpoint(least, most))),
-            of(TrialResult::total_ns_per_packet),
+            estimate(|trial| app_bounds(trial).map(|(least, most)| f64::midpoint(least, most))),
+            estimate(TrialResult::total_ns_per_packet),
         );
         let app_range = most(|trial| app_bounds(trial).map_or(0.0, |(least, most)| (most - least) / 2.0));
         (!trials.is_empty()).then(|| Self {

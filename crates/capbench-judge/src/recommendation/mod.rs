@@ -6,22 +6,25 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `sustained` | the limits of one method: what its trials and its search show |
+//! | `bounds` | the limits of one method: what its trials and its search show |
 //! | `cost` | CPU time per packet at the equal load |
+//! | `limiting` | what limits the rate of a row, and whether the order follows the rates |
 //! | `rank` | the order of the methods of one set-up, and what is certain about it |
 
+mod bounds;
 mod cost;
+mod limiting;
 mod rank;
-mod sustained;
 
 use crate::limit::Limit;
-use crate::thresholds::OFFERED_LOAD_ROUNDING;
+use crate::sustained::{Sustains, is_as_high, is_higher};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
+pub use limiting::LimitedBy;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;
@@ -345,44 +348,37 @@ impl Recommendation {
     }
 }
 
-/// Whether a method sustains a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sustains {
-    /// It does.
-    Yes,
-    /// It does not.
-    No,
-    /// The load is between the bounds of its limit, or above all loads that were tried.
-    Unknown,
+/// Whether a method sustains a load with up to this loss in every set-up in which it was measured.
+pub fn sustains(
+    trials: &[TrialResult],
+    searches: &[SearchOutcome],
+    method: &MethodSpec,
+    pps: f64,
+    loss_ratio: f64,
+) -> Sustains {
+    let of_method = trials.iter().filter(|trial| trial.profile.method == *method);
+    let mut answer = None;
+    for (_, of_set_up) in by_key(of_method, |trial| scene(trial)) {
+        for entrant in entrants(&of_set_up, searches) {
+            match Sustained::from_entrant(&entrant, loss_ratio).sustains(pps) {
+                Sustains::No => return Sustains::No,
+                Sustains::Unknown => answer = Some(Sustains::Unknown),
+                Sustains::Yes => answer = answer.or(Some(Sustains::Yes)),
+            }
+        }
+    }
+    answer.unwrap_or(Sustains::Unknown)
 }
 
-impl Sustains {
-    /// Whether a method sustains a load with up to this loss in every set-up in which it was measured.
-    pub fn of(
-        trials: &[TrialResult],
-        searches: &[SearchOutcome],
-        method: &MethodSpec,
-        pps: f64,
-        loss_ratio: f64,
-    ) -> Self {
-        let own = trials.iter().filter(|trial| trial.profile.method == *method);
-        let set_ups = by_key(own, |trial| scene(trial));
-        let all: Vec<Self> = set_ups
-            .iter()
-            .flat_map(|(_, own)| entrants(own, searches))
-            .map(|entrant| {
-                let known = Sustained::of(&entrant, loss_ratio);
-                match (known.lower_pps, known.upper_pps) {
-                    (Some(lower), _) if lower >= pps * (1.0 - OFFERED_LOAD_ROUNDING) => Self::Yes,
-                    (_, Some(upper)) if upper <= pps * (1.0 + OFFERED_LOAD_ROUNDING) => Self::No,
-                    _ => Self::Unknown,
-                }
-            })
-            .collect();
-        match () {
-            () if all.contains(&Self::No) => Self::No,
-            () if all.is_empty() || all.contains(&Self::Unknown) => Self::Unknown,
-            () => Self::Yes,
+impl Sustained {
+    /// Whether a load is sustained. It is unknown between the bounds, and above all loads that were tried.
+    fn sustains(&self, pps: f64) -> Sustains {
+        if self.lower_pps.is_some_and(|lower| is_as_high(lower, pps)) {
+            return Sustains::Yes;
+        }
+        match self.upper_pps {
+            Some(upper) if !is_higher(upper, pps) => Sustains::No,
+            _ => Sustains::Unknown,
         }
     }
 }
@@ -402,7 +398,7 @@ impl Ranking {
     }
 
     /// The figures of a method.
-    pub fn of<M>(&self, method: &M) -> Option<&Ranked>
+    pub fn find<M>(&self, method: &M) -> Option<&Ranked>
     where
         SavedMethod: PartialEq<M>,
     {

@@ -1,9 +1,10 @@
 //! The order of the methods of one set-up, and what is certain about it.
 
 use crate::limit::Limit;
+use crate::sustained::is_rate_sent;
 use crate::thresholds::{
-    ASSUMED_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISION, EQUAL_LIMITS_PRECISIONS,
-    NEARLY_LOSSLESS_RATIO, TESTED_LOAD_SHARE,
+    ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISIONS,
+    NEARLY_LOSSLESS_RATIO,
 };
 use capbench_model::ledger::LostAt;
 use capbench_model::method_spec::{Delivery, MethodSpec, Privilege};
@@ -11,8 +12,8 @@ use capbench_model::placement::PlacementName;
 use capbench_model::saved::SavedMethod;
 use capbench_model::work::Work;
 
+use super::bounds::first_failed;
 use super::cost::equal_load;
-use super::sustained::first_failed;
 use super::{
     Because, Certainty, Conclusion, Cost, Entrant, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
@@ -34,15 +35,13 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
                 known.status = SustainedStatus::NotReached;
             }
             // Without loss at less than the load in question: that load was not tried.
-            if known.upper_pps.is_none()
-                && known.lower_pps.is_some_and(|lower| lower < pps * TESTED_LOAD_SHARE)
-            {
+            if known.upper_pps.is_none() && known.lower_pps.is_some_and(|lower| !is_rate_sent(lower, pps)) {
                 known.status = SustainedStatus::Unknown;
                 sent_pps = known.lower_pps.into_iter().chain(sent_pps).max_by(f64::total_cmp);
             }
         }
     }
-    let order = Order::of(methods);
+    let order = Order::from_methods(methods);
     let precision = order.precision();
     let margin = match question {
         // All methods were offered the same load.
@@ -61,14 +60,14 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
 
 /// The figures of a method, not yet ranked.
 fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
-    let lossless = Sustained::of(entrant, 0.0);
+    let lossless = Sustained::from_entrant(entrant, 0.0);
     let goals = entrant.searches.iter().flat_map(|search| &search.goals);
     let by_search =
         goals.filter(|result| result.goal.loss_ratio.get() == 0.0).find_map(|result| result.limit);
     let failed = first_failed(entrant);
     let by_trial = || {
         let lost = LostAt::sum(failed.iter().flat_map(|trial| trial.losses()));
-        Limit::of(&lost, failed, |trial| trial.buffered_frames(1))
+        Limit::from_trials(&lost, failed, 1)
     };
     Ranked {
         method: entrant.method.clone(),
@@ -79,7 +78,7 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
             _ => by_search.or_else(by_trial),
         },
         lost_at: failed.and_then(|trial| trial.losses().first().map(|(place, _)| *place)),
-        nearly_lossless: Sustained::of(entrant, NEARLY_LOSSLESS_RATIO),
+        nearly_lossless: Sustained::from_entrant(entrant, NEARLY_LOSSLESS_RATIO),
         lossless,
         cost: equal_load_pps.and_then(|pps| Cost::at(entrant, pps)),
         trials: entrant.trials.len() as u32,
@@ -105,7 +104,7 @@ struct Order {
 
 impl Order {
     /// Gives the methods their ranks, by their loads without loss, or if none has any, by those with little loss.
-    fn of(mut methods: Vec<Ranked>) -> Self {
+    fn from_methods(mut methods: Vec<Ranked>) -> Self {
         let is_lossless = methods.iter().any(|ranked| shown(&ranked.lossless).is_some());
         let basis: Basis =
             if is_lossless { |ranked| &ranked.lossless } else { |ranked| &ranked.nearly_lossless };
@@ -135,11 +134,11 @@ impl Order {
 
     /// The precision of the methods that may be best; if none of them was searched, the finest of the others.
     fn precision(&self) -> Option<f64> {
-        let of = |is_first: bool| {
+        let precisions = |is_first: bool| {
             let own = self.methods.iter().filter(move |ranked| (ranked.rank == 1) == is_first);
             own.filter_map(|ranked| (self.basis)(ranked).searched_to)
         };
-        of(true).reduce(f64::max).or_else(|| of(false).reduce(f64::min))
+        precisions(true).reduce(f64::max).or_else(|| precisions(false).reduce(f64::min))
     }
 
     /// `margin` is the share by which limits must differ to be certainly different.
@@ -272,8 +271,7 @@ impl Order {
         let highest = tied.iter().map(can).fold(0.0, f64::max);
         lowest
             >= highest
-                * (1.0
-                    - (EQUAL_LIMITS_PRECISIONS * margin.min(EQUAL_LIMITS_PRECISION)).max(ASSUMED_PRECISION))
+                * (1.0 - (EQUAL_LIMITS_PRECISIONS * margin.min(COARSEST_PRECISION)).max(ASSUMED_PRECISION))
     }
 }
 
@@ -422,7 +420,7 @@ mod tests {
     }
 
     fn named(methods: Vec<Ranked>) -> (Vec<SavedMethod>, Conclusion) {
-        let (ranked, conclusion) = Order::of(methods).conclude(0.1);
+        let (ranked, conclusion) = Order::from_methods(methods).conclude(0.1);
         (ranked.into_iter().map(|ranked| ranked.method).collect(), conclusion)
     }
 
@@ -442,7 +440,7 @@ mod tests {
                 measured("packet-v3", 1e6, Some(1_001_000.0), 100.0),
                 measured("recv", lower, Some(1_001_000.0), 50.0),
             ];
-            let (_, conclusion) = Order::of(methods).conclude(precision);
+            let (_, conclusion) = Order::from_methods(methods).conclude(precision);
             let is_decided = matches!(conclusion, Conclusion::Use { .. });
             assert_eq!(is_decided, are_equal, "{difference} at a precision of {precision}: {conclusion:?}");
         }
@@ -481,7 +479,7 @@ mod tests {
         assert!(matches!(conclusion, Conclusion::Use { because: Because::ApplicationTime, .. }));
     }
     fn conclusion(methods: Vec<Ranked>) -> Conclusion {
-        Order::of(methods).conclude(0.1).1
+        Order::from_methods(methods).conclude(0.1).1
     }
 
     fn without_cost(ranked: Ranked) -> Ranked {
@@ -494,7 +492,7 @@ mod tests {
 
     #[test]
     fn methods_whose_cost_is_unknown_are_not_called_equal() {
-        let of = |costs: [Option<f64>; 3]| {
+        let conclusion_with = |costs: [Option<f64>; 3]| {
             let methods = ["recv", "packet-v3", "libpcap"].into_iter().zip(costs);
             conclusion(
                 methods
@@ -505,15 +503,18 @@ mod tests {
                     .collect(),
             )
         };
-        let Conclusion::Use { equal, certainty, .. } = of([Some(90.0), Some(90.5), Some(120.0)]) else {
+        let Conclusion::Use { equal, certainty, .. } = conclusion_with([Some(90.0), Some(90.5), Some(120.0)])
+        else {
             panic!()
         };
         assert_eq!((equal, certainty), (vec!["packet-v3".into()], Certainty::Certain));
         for costs in [[None; 3], [None, None, Some(90.0)], [Some(90.0), Some(90.5), None]] {
-            let Conclusion::OneOf { methods, .. } = of(costs) else { panic!("{costs:?}") };
+            let Conclusion::OneOf { methods, .. } = conclusion_with(costs) else { panic!("{costs:?}") };
             assert_eq!(methods.len(), 3, "{costs:?}");
         }
-        let Conclusion::OneOf { best, .. } = of([None, Some(120.0), Some(90.0)]) else { panic!() };
+        let Conclusion::OneOf { best, .. } = conclusion_with([None, Some(120.0), Some(90.0)]) else {
+            panic!()
+        };
         assert_eq!(best, Some("libpcap".into()), "the cheapest of those with a known cost");
     }
 
@@ -538,7 +539,7 @@ mod tests {
 
     #[test]
     fn nothing_is_certain_where_the_host_disturbed_most_trials_or_the_cost() {
-        let of = |disturbed: u32, is_cost_disturbed| {
+        let certainty_with = |disturbed: u32, is_cost_disturbed| {
             let noisy = |ranked: Ranked| {
                 let cost = ranked.cost.map(|cost| Cost { disturbed: is_cost_disturbed, ..cost });
                 Ranked { trials: 10, disturbed, cost, ..ranked }
@@ -549,9 +550,9 @@ mod tests {
             let methods = [measured("packet-v3", 1e6, None, 90.0), measured("recv", 3e5, Some(4e5), 90.0)];
             (is_certain(&equal), is_certain(&conclusion(methods.map(noisy).to_vec())))
         };
-        assert_eq!(of(5, false), (true, true));
-        assert_eq!(of(5, true), (false, true), "the limits decide without the cost");
-        assert_eq!(of(6, false), (false, false));
+        assert_eq!(certainty_with(5, false), (true, true));
+        assert_eq!(certainty_with(5, true), (false, true), "the limits decide without the cost");
+        assert_eq!(certainty_with(6, false), (false, false));
     }
 
     #[test]
@@ -567,7 +568,7 @@ mod tests {
             measured("recv", 100_000.0, Some(200_000.0), 900.0),
             measured("cmd:tcpdump", 300_000.0, Some(330_000.0), 90.0),
         ];
-        let (ranked, conclusion) = Order::of(methods).conclude(0.1);
+        let (ranked, conclusion) = Order::from_methods(methods).conclude(0.1);
         let known: Vec<_> = ranked.iter().map(|one| (one.method.clone(), one.rank, one.below)).collect();
         assert_eq!(
             known,
@@ -588,11 +589,11 @@ mod tests {
     fn a_coarse_search_does_not_show_that_limits_are_equal() {
         let methods =
             || vec![measured("recv", 6e5, Some(1e6), 90.0), measured("packet-v3", 5e5, Some(9e5), 60.0)];
-        let conclusion = Order::of(methods()).conclude(0.4).1;
+        let conclusion = Order::from_methods(methods()).conclude(0.4).1;
         assert!(matches!(conclusion, Conclusion::OneOf { .. }), "{conclusion:?}");
         let close =
             vec![measured("recv", 9e5, Some(1e6), 90.0), measured("packet-v3", 8.5e5, Some(9.5e5), 60.0)];
-        let conclusion = Order::of(close).conclude(0.1).1;
+        let conclusion = Order::from_methods(close).conclude(0.1).1;
         assert!(
             matches!(&conclusion, Conclusion::Use { method, .. } if *method == "packet-v3"),
             "{conclusion:?}"

@@ -157,7 +157,7 @@ impl Claim {
         } else {
             (Answer::Changed, "counted")
         };
-        let words = Words::of(&seen).and("lost", count(lost)).and("uncounted", count(uncounted));
+        let words = Words::from_operands(&seen).and("lost", count(lost)).and("uncounted", count(uncounted));
         let text = self.text(case, words.and("places", places.join(", ")), &[]);
         Said { answer, text, seen, chance: Chance::Unknown }
     }
@@ -211,7 +211,7 @@ impl Share {
         let seen: Vec<Seen<'_>> = parts.iter().map(|(_, seen, _)| (*seen).clone()).collect();
         let names: Vec<String> = parts.iter().map(|(name, ..)| (*name).clone()).collect();
         let least = seen.iter().flat_map(|seen| seen.values(Figure::Captured)).reduce(f64::min);
-        let mut words = Words::of(&seen);
+        let mut words = Words::from_operands(&seen);
         words.missing = least.is_none().then_some(0);
         if let Some((name, seen, limits)) = changed.or(undecided) {
             let captured = seen.text(Figure::Captured).unwrap_or_else(|| Quantity::Captured.text(0.0));
@@ -269,7 +269,8 @@ impl Search {
             seen.push(effort);
         }
         let answer = counted(below, decided - below, searched.len(), 1, None);
-        let words = Words::of(&seen).and("below", below.to_string()).and("decided", decided.to_string());
+        let words =
+            Words::from_operands(&seen).and("below", below.to_string()).and("decided", decided.to_string());
         let text = claim.text("all", words.and("searched", searched.len().to_string()), &[]);
         let mut judgement = claim.judgement(Said { answer, text, seen, chance: Chance::Unknown });
         judgement.trials.extend(searches);

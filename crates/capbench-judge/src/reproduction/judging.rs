@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::reproduction::measured::{Done, Seen, is_short};
+use crate::reproduction::measured::{Done, Seen};
 use crate::reproduction::{Answer, Judgement};
+use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
 
 /// How an answer follows from visits.
@@ -20,7 +21,7 @@ pub(crate) enum Chance {
 
 impl Chance {
     /// The two-sided probability that chance does this with this many visits of each method, if there is no difference.
-    fn of(self, visits: u32) -> Option<f64> {
+    fn probability(self, visits: u32) -> Option<f64> {
         let visits = visits as usize;
         match self {
             _ if visits < 2 => None,
@@ -34,8 +35,11 @@ impl Chance {
 /// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
 pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
     let mut judgement = at_what_was_sent(claim, said, seen, chance);
-    let short =
-        seen.iter().flat_map(|seen| &seen.trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
+    let short = seen
+        .iter()
+        .flat_map(|seen| &seen.trials)
+        .filter(|trial| !is_published_load_sent(trial))
+        .map(|trial| trial.number);
     let short = short.collect::<BTreeSet<u32>>().len();
     if short > 0 {
         let all = judgement.trials.len();
@@ -58,7 +62,7 @@ pub(crate) fn at_what_was_sent(
     let mut trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
     let mut known = BTreeSet::new();
     trials.retain(|number| known.insert(*number));
-    let chance = visits.and_then(|visits| chance.of(visits));
+    let chance = visits.and_then(|visits| chance.probability(visits));
     Judgement { claim: claim.into(), answer, text, trials, visits, chance }
 }
 
@@ -164,19 +168,23 @@ mod tests {
 
     #[test]
     fn chance_is_that_of_all_orders_being_as_likely() {
-        let of = |chance: Chance, visits| chance.of(visits).map(|chance| (1.0 / chance).round() as u32);
+        let orders =
+            |chance: Chance, visits| chance.probability(visits).map(|chance| (1.0 / chance).round() as u32);
         assert_eq!(
-            [1, 2, 3, 4, 6].map(|visits| of(Chance::Apart, visits)),
+            [1, 2, 3, 4, 6].map(|visits| orders(Chance::Apart, visits)),
             [None, Some(3), Some(10), Some(35), Some(462)]
         );
-        assert_eq!([1, 2, 4, 6].map(|visits| of(Chance::Limit, visits)), [None, Some(2), Some(8), Some(32)]);
-        assert_eq!(of(Chance::Unknown, 6), None);
+        assert_eq!(
+            [1, 2, 4, 6].map(|visits| orders(Chance::Limit, visits)),
+            [None, Some(2), Some(8), Some(32)]
+        );
+        assert_eq!(orders(Chance::Unknown, 6), None);
     }
 
     #[test]
     fn only_answers_name_their_visits_and_chance() {
         let trials = [trial(1, false), trial(2, false)];
-        let seen = Seen::of(&trials);
+        let seen = Seen::from_trials(&trials);
         let said = |answer, chance| {
             let mut judgement =
                 judgement("So.", (answer, "Here.".into()), &[seen.clone(), seen.clone()], chance);
@@ -195,7 +203,7 @@ mod tests {
         // 989 of 1000 are below what counts as reached, 990 are not.
         for (sent, answer) in [(989, Answer::Inconclusive), (990, Answer::Holds)] {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
-            let seen = Seen::of([&short]);
+            let seen = Seen::from_trials([&short]);
             let said = || (Answer::Holds, "Here.".into());
             let judged = judgement("So.", said(), std::slice::from_ref(&seen), Chance::Limit);
             assert_eq!(judged.answer, answer, "{judged:?}");

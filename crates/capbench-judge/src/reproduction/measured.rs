@@ -2,14 +2,16 @@
 
 pub mod figure;
 
+use capbench_model::figures::percent;
 use capbench_model::method_spec::MethodSpec;
 use serde::Deserialize;
 
 use self::figure::{Figure, buffered};
 use crate::reproduction::{Cell, Quantity};
 use crate::search::{SearchOutcome, Status};
+use crate::sustained::is_published_load_sent;
 use crate::sweep::SweepOutcome;
-use crate::thresholds::{BUFFERED_SHARE, REPRODUCED_LOAD_SHARE};
+use crate::thresholds::BUFFERED_SHARE;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::statistics::interval::Estimate;
@@ -175,7 +177,7 @@ impl<'m> MeasuredSteps<'m> {
                 readings.flat_map(|series| &series.readings).filter(|one| point == Some(one.point));
             at_point.flat_map(|reading| reading.trials.iter().copied()).collect()
         });
-        Seen::of(done.trials.iter().filter(|trial| match &swept {
+        Seen::from_trials(done.trials.iter().filter(|trial| match &swept {
             Some(numbers) => numbers.contains(&trial.number),
             None => {
                 select.method.as_ref().is_none_or(|wanted| *wanted == trial.profile.method)
@@ -213,7 +215,7 @@ impl<'m> MeasuredSteps<'m> {
 
 impl<'t> Seen<'t> {
     /// Creates a selection without invalid trials.
-    pub(crate) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+    pub(crate) fn from_trials(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
     }
 
@@ -223,7 +225,7 @@ impl<'t> Seen<'t> {
 
     /// The values of a figure for all trials; empty if one trial does not know it, since the rest would be a biased selection.
     pub(crate) fn values(&self, of: Figure) -> Vec<f64> {
-        self.trials.iter().map(|trial| of.of(trial)).collect::<Option<_>>().unwrap_or_default()
+        self.trials.iter().map(|trial| of.value_in(trial)).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The median of a figure; `None` if a trial does not know it.
@@ -256,7 +258,7 @@ impl<'t> Seen<'t> {
     }
 
     pub(crate) fn fell_short(&self) -> bool {
-        self.trials.iter().any(|trial| is_short(trial))
+        self.trials.iter().any(|trial| !is_published_load_sent(trial))
     }
 
     /// The largest share of the sent frames that was still buffered when sending ended; 0 if unknown.
@@ -299,26 +301,32 @@ impl<'t> Seen<'t> {
     }
 }
 
-pub(crate) fn is_short(trial: &TrialResult) -> bool {
-    trial.intended > 0 && (trial.sent as f64) < REPRODUCED_LOAD_SHARE * trial.intended as f64
+/// A mark of numbers in a table of a publication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The letter after a number.
+    pub letter: char,
+    /// What it means.
+    pub meaning: String,
 }
 
-/// The marks of numbers, and their meaning: the generator did not reach the load, buffers increased the number, or both.
-pub const MARKS: [(char, &str); 3] = [
-    (
-        'g',
-        "g: the generator sent less than the load of the publication; captured is the share of what it did send.",
-    ),
-    (
-        'b',
-        "b: more than 0.1 % of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
-         may lose as much in the same time.",
-    ),
-    (
-        'x',
-        "x: both: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
-    ),
-];
+/// The marks: the generator did not reach the load, buffers increased the number, or both.
+pub fn marks() -> [Mark; 3] {
+    let few = percent(BUFFERED_SHARE);
+    let short = "g: the generator sent less than the load of the publication; captured is the share of what it did send.";
+    let buffered = format!(
+        "b: more than {few} of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
+         may lose as much in the same time."
+    );
+    let both = format!(
+        "x: both: the generator sent less than the load, and buffers held more than {few} of what it sent."
+    );
+    [
+        Mark { letter: 'g', meaning: short.into() },
+        Mark { letter: 'b', meaning: buffered },
+        Mark { letter: 'x', meaning: both },
+    ]
+}
 
 /// A note if buffers contained more than a few of the sent frames when sending ended; else empty.
 pub(crate) fn buffered_note(seen: &[Seen<'_>]) -> String {

@@ -10,14 +10,12 @@
 //! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
-use crate::thresholds::OVERLOAD_LOSS;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::criteria::Criteria;
-use super::database::{Bounds, Database, Observation};
+use super::database::{Bounds, Database};
+use crate::sustained::{Criteria, Observation, buffered_frames, has_small_loss};
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
@@ -45,13 +43,18 @@ impl<'t> Trials<'t> {
         self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
     }
 
-    pub(super) fn of(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
+    pub(super) fn observed_trials(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
         seen.iter().filter_map(|trial| self.get(trial.number)).collect()
     }
 
+    /// The number of frames that the load sends at once.
+    pub(super) fn burst_frames(&self) -> u32 {
+        self.burst_frames
+    }
+
     /// Frames of a trial that were delivered only because the buffer had room for them.
-    pub(super) fn backlogged(&self, trial: &TrialResult) -> u64 {
-        trial.buffered_frames(self.burst_frames)
+    fn backlogged(&self, trial: &TrialResult) -> u64 {
+        buffered_frames(trial, self.burst_frames)
     }
 
     /// Whether the load was too high all the time: the trial lost frames in half of its 100 ms windows, or frames were read
@@ -62,9 +65,16 @@ impl<'t> Trials<'t> {
             _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,
             Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
-            None => trial.sent_loss_ratio() >= OVERLOAD_LOSS,
+            None => !has_small_loss(trial),
         }
     }
+}
+
+/// Whether a bound is the highest sustained load, or the lowest that is not sustained. Trials of its own kind made it that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Lower,
+    Upper,
 }
 
 /// A load that is sustained, or is not.
@@ -102,7 +112,7 @@ pub struct Backlogged {
 }
 
 impl Backlogged {
-    fn of(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
+    fn from_high_loss(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
         let frames = high.iter().map(|trial| trials.backlogged(trial)).sum();
         let others = |trial: &&TrialResult| trial.lost() + trial.shortfall();
         let of = frames + high.iter().map(others).sum::<u64>();
@@ -154,24 +164,24 @@ pub struct Moments {
 }
 
 impl HighLoss {
-    fn of(Hits { hits, of }: Hits) -> Self {
+    fn from_hits(Hits { hits, of }: Hits) -> Self {
         let (low, high) = counts::share(hits, of);
         Self { trials: hits, of, low, high }
     }
 }
 
 impl Losses {
-    pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
+    pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
         let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
         let most_of_a_trial = lossy().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
         let lost = LostAt::sum(lossy().flat_map(|trial| trial.losses()));
-        Some(Self { lost, most_of_a_trial, moments: Moments::of(trials) })
+        Some(Self { lost, most_of_a_trial, moments: Moments::from_trials(trials) })
     }
 }
 
 impl Moments {
     /// The times of all these losses; `None` if one lost frames that were not inspected.
-    pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
+    pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
         trials.iter().try_fold(Self::default(), |all, trial| {
             let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else {
                 let windows = all.windows + (trial.sending_s * 10.0).ceil() as u64;
@@ -193,26 +203,34 @@ impl Moments {
 }
 
 impl Bound {
-    /// The load of these trials by some criteria. `counts` are the trials that make it this high or this low.
+    /// The load of these trials by some criteria.
     pub(super) fn new(
         seen: &[Observation],
         trials: &Trials<'_>,
         criteria: &Criteria,
-        counts: impl Fn(&Observation) -> bool,
+        side: Side,
     ) -> Option<Self> {
         let intended_pps = seen.first()?.load.get();
-        let achieved = seen.iter().filter(|trial| counts(trial)).map(|trial| trial.achieved.get());
-        let own = trials.of(seen);
-        let is_high = |trial: &&Observation| trial.loss_ratio > criteria.loss_ratio.get();
-        let high = seen.iter().filter(is_high).filter_map(|trial| trials.get(trial.number));
+        let mut achieved_pps = intended_pps;
+        let mut high = Vec::new();
+        for trial in seen {
+            let is_high = criteria.is_high_loss(trial);
+            if is_high == (side == Side::Upper) {
+                achieved_pps = achieved_pps.min(trial.achieved.get());
+            }
+            if is_high {
+                high.extend(trials.get(trial.number));
+            }
+        }
+        let own = trials.observed_trials(seen);
         Some(Self {
             intended_pps,
-            achieved_pps: achieved.fold(intended_pps, f64::min),
+            achieved_pps,
             seconds: seconds(seen),
             trials: seen.iter().map(|trial| trial.number).collect(),
-            high_loss: Some(HighLoss::of(hits(seen, criteria))),
-            losses: Losses::of(&own),
-            backlogged: Backlogged::of(&high.collect::<Vec<_>>(), trials),
+            high_loss: Some(HighLoss::from_hits(hits(seen, criteria))),
+            losses: Losses::from_trials(&own),
+            backlogged: Backlogged::from_high_loss(&high, trials),
             disturbed: own
                 .iter()
                 .filter(|trial| !trial.disturbance.reasons().is_empty())
@@ -230,7 +248,7 @@ impl Bound {
 /// High-loss trials among the full-length ones: short trials lose less often.
 pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
     let full = || seen.iter().filter(|trial| trial.duration >= criteria.full_length);
-    let high = full().filter(|trial| trial.loss_ratio > criteria.loss_ratio.get());
+    let high = full().filter(|trial| criteria.is_high_loss(trial));
     Hits { hits: high.count() as u32, of: full().count() as u32 }
 }
 
@@ -256,10 +274,10 @@ pub struct Buffered {
 
 impl Buffered {
     /// The buffered trials of a search; `None` if there are none.
-    pub fn of(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
+    pub fn from_trials(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
         let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
         let mut such: Vec<_> =
-            of_search.filter(|trial| trial.lost() == 0 && trial.buffered_frames(burst_frames) > 0).collect();
+            of_search.filter(|trial| trial.lost() == 0 && buffered_frames(trial, burst_frames) > 0).collect();
         such.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
         let (first, last) = (such.first()?, such.last()?);
         let behind = such.iter().filter_map(|trial| trial.behind_s(burst_frames));
@@ -287,7 +305,7 @@ pub struct Apart {
 }
 
 impl Apart {
-    pub(super) fn of(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
+    pub(super) fn from_bounds(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
         let (lower, upper) = (bounds.lower?, bounds.upper?);
         let hits = |trials| hits(trials, criteria);
         let mut few = hits(seen.at(lower));
@@ -340,8 +358,8 @@ mod tests {
 
     use super::Apart;
     use crate::search::Ratio;
-    use crate::search::criteria::Criteria;
-    use crate::search::database::{Bounds, Database, Observation};
+    use crate::search::database::{Bounds, Database};
+    use crate::sustained::{Criteria, Observation};
 
     fn at(seen: &mut Database, pps: f64, lossy: u32, all: u32) -> Pps {
         let load = Pps::new(pps).unwrap();
@@ -373,14 +391,14 @@ mod tests {
         let lower = at(&mut seen, 434_457.0, 9, 20);
         let upper = at(&mut seen, 436_640.0, 11, 19);
         let bounds = Bounds { lower: Some(lower), upper: Some(upper) };
-        let alone = Apart::of(&seen, &criteria, bounds).unwrap();
+        let alone = Apart::from_bounds(&seen, &criteria, bounds).unwrap();
         assert!(!alone.is_told() && alone.by_chance > 0.25 && alone.nearest.is_none(), "{alone:?}");
         for (pps, lossy, all) in
             [(419_480.0, 2, 5), (427_974.0, 0, 9), (482_674.0, 12, 13), (492_448.0, 9, 9)]
         {
             at(&mut seen, pps, lossy, all);
         }
-        let apart = Apart::of(&seen, &criteria, bounds).unwrap();
+        let apart = Apart::from_bounds(&seen, &criteria, bounds).unwrap();
         let [from, to] = apart.nearest.unwrap();
         assert!(from <= 427_974.0 && (482_674.0..=492_448.0).contains(&to), "{apart:?}");
         assert_eq!(apart.by_chance, alone.by_chance);
@@ -390,6 +408,6 @@ mod tests {
             lower: Some(at(&mut clear, 1000.0, 0, 11)),
             upper: Some(at(&mut clear, 1005.0, 11, 11)),
         };
-        assert!(Apart::of(&clear, &criteria, bounds).unwrap().is_told());
+        assert!(Apart::from_bounds(&clear, &criteria, bounds).unwrap().is_told());
     }
 }

@@ -7,33 +7,8 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::criteria::{Class, Criteria, Tally};
-use super::goal::Ratio;
-
-/// The data of a trial that the search uses.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Observation {
-    /// Number of the trial.
-    pub number: u32,
-    /// Intended load.
-    pub load: Pps,
-    /// Intended duration. It is also the Trial Effective Duration.
-    pub duration: Duration,
-    /// Trial Loss Ratio: lost and unsent frames by intended ones. Unsent frames within the tolerance do not count. Frames that
-    /// were delivered only because the buffer had room until sending ended count as lost.
-    pub loss_ratio: f64,
-    /// The loss ratio of the sent frames: the loss of the path.
-    pub path_loss_ratio: f64,
-    /// The offered load, up to the intended one.
-    pub achieved: Pps,
-}
-
-impl Observation {
-    /// Trial Forwarding Rate, frames per second.
-    pub fn forwarding_rate(&self) -> f64 {
-        self.load.get() * (1.0 - self.loss_ratio)
-    }
-}
+use crate::ratio::Ratio;
+use crate::sustained::{Class, Criteria, Observation, Tally};
 
 /// The relevant bounds for some criteria.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -154,9 +129,9 @@ mod tests {
     use capbench_frames::rates::Pps;
     use proptest::prelude::*;
 
-    use super::{Database, Observation};
+    use super::Database;
     use crate::search::Ratio;
-    use crate::search::criteria::Criteria;
+    use crate::sustained::{Criteria, Observation};
 
     proptest! {
         /// Asked after every trial or only at the end, the answer is that of all trials.

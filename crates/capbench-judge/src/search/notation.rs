@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::goal::Ratio;
 use super::goal::{Goal, Strategy, Width};
+use crate::ratio::Ratio;
 use crate::{JudgeError, Result};
 
 /// Suffix of widths relative to the maximum load. Without it, widths are relative to the upper bound.

@@ -7,11 +7,11 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::bound::{self, Moments, Trials};
-use super::criteria::Criteria;
 use super::database::{Bounds, Database};
-use super::goal::Ratio;
 use super::notation::preset;
 use super::outcome::{GoalResult, Status};
+use crate::ratio::Ratio;
+use crate::sustained::Criteria;
 use capbench_model::statistics::counts;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -102,7 +102,7 @@ impl LossNumbers {
     /// decide them.
     pub fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
         let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);
-        let of = |name: &str| {
+        let goal_called = |name: &str| {
             let usual = preset(name).map_or(STRICT, |goals| goals[0].criteria());
             let is_called_so = |own: &&GoalResult| own.goal.name == name;
             let asks_the_same = |own: &&GoalResult| own.goal.criteria() == usual;
@@ -116,8 +116,8 @@ impl LossNumbers {
         };
         Self {
             strict_lossless: held("strict", &STRICT),
-            ndr: of("ndr"),
-            pdr: of("pdr"),
+            ndr: goal_called("ndr"),
+            pdr: goal_called("pdr"),
             loss_events: LossEvents::new(seen, trials),
         }
     }
@@ -127,7 +127,7 @@ impl Held {
     fn new(by: &str, criteria: &Criteria, seen: &Database, top: Option<Pps>) -> Self {
         let Bounds { lower, upper } = seen.bounds(criteria);
         let trials = lower.map_or(&[][..], |load| seen.at(load));
-        let achieved = trials.iter().filter(|trial| trial.loss_ratio <= criteria.loss_ratio.get());
+        let achieved = trials.iter().filter(|trial| !criteria.is_high_loss(trial));
         let is_top = || lower.zip(top).is_some_and(|(lower, top)| lower >= top);
         Self {
             by: by.into(),
@@ -157,7 +157,7 @@ impl LossEvents {
         };
         let loads: Vec<(Pps, Vec<&TrialResult>)> = seen
             .loads()
-            .map(|(load, seen)| (load, by_number.of(seen)))
+            .map(|(load, seen)| (load, by_number.observed_trials(seen)))
             .take_while(|(_, trials)| is_no_overload(trials))
             .collect();
         let up_to_pps = loads.last()?.0.get();
@@ -169,7 +169,7 @@ impl LossEvents {
         let looked_at = |trial: &&TrialResult| trial.loss_pattern.as_ref().map(|shape| shape.lossy_windows);
         let events = lossy().map(|trial| looked_at(trial).unwrap_or(1)).sum();
         let (least, most) = counts::events(events);
-        let longest = Moments::of(&trials).filter(|moments| moments.longest_frames > 0);
+        let longest = Moments::from_trials(&trials).filter(|moments| moments.longest_frames > 0);
         (seconds > 0.0).then(|| Self {
             up_to_pps,
             seconds,

@@ -6,15 +6,15 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::bound::{Apart, Bound, Buffered, Moments, Trials};
-use super::criteria::Criteria;
-use super::database::{Bounds, Database, Observation};
+use super::bound::{Apart, Bound, Buffered, Moments, Side, Trials};
+use super::database::{Bounds, Database};
 use super::end::End;
 use super::goal::{Goal, seconds};
 use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use crate::limit::Limit;
+use crate::sustained::Criteria;
 use crate::thresholds::STALL_WINDOWS;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::SizeLabel;
@@ -140,10 +140,8 @@ pub struct GoalResult {
 /// Bounds by some criteria with the losses of their trials.
 fn bounded(criteria: &Criteria, seen: &Database, trials: &Trials<'_>) -> (Option<Bound>, Option<Bound>) {
     let found = seen.bounds(criteria);
-    let is_low = |trial: &Observation| trial.loss_ratio <= criteria.loss_ratio.get();
-    let is_high = |trial: &Observation| !is_low(trial);
-    let lower = found.lower.and_then(|load| Bound::new(seen.at(load), trials, criteria, is_low));
-    let upper = found.upper.and_then(|load| Bound::new(seen.at(load), trials, criteria, is_high));
+    let lower = found.lower.and_then(|load| Bound::new(seen.at(load), trials, criteria, Side::Lower));
+    let upper = found.upper.and_then(|load| Bound::new(seen.at(load), trials, criteria, Side::Upper));
     (lower, upper)
 }
 
@@ -222,7 +220,7 @@ impl GoalResult {
                 .lower
                 .filter(|_| status != Status::AtLeast)
                 .map(|load| load.get() * (1.0 - criteria.quantile_loss(seen.at(load)))),
-            apart: Apart::of(seen, &criteria, bounds),
+            apart: Apart::from_bounds(seen, &criteria, bounds),
             limit: limiting.and_then(|bound| limit(bound, trials)),
             so_far,
             lower,
@@ -262,6 +260,6 @@ fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
     if upper.is_too_much_to_take() {
         return Some(Limit::Application);
     }
-    let own = upper.trials.iter().filter_map(|&number| trials.get(number));
-    Limit::of(&upper.losses.as_ref()?.lost, own, |trial| trials.backlogged(trial))
+    let of_bound = upper.trials.iter().filter_map(|&number| trials.get(number));
+    Limit::from_trials(&upper.losses.as_ref()?.lost, of_bound, trials.burst_frames())
 }

@@ -66,7 +66,7 @@ pub struct Overload {
 
 impl Overload {
     /// The overload that this trial was; `None` if it shows nothing.
-    pub fn of(trial: &TrialResult) -> Option<Self> {
+    pub fn from_trial(trial: &TrialResult) -> Option<Self> {
         let is_valid = trial.verdict != Verdict::Invalid;
         Some(Self {
             trial: trial.number,

@@ -28,7 +28,7 @@ macro_rules! counts {
         }
 
         impl Counts {
-            fn of(trial: &TrialResult) -> Self {
+            fn from_trial(trial: &TrialResult) -> Self {
                 Self { $($name: trial.$name),+ }
             }
 
@@ -178,7 +178,7 @@ impl SoakRecord {
     /// Adds a segment, and returns it as an interval.
     pub fn add(&mut self, segment: Segment) -> Interval {
         let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
-        let interval = Interval::of(&segment, from_s);
+        let interval = Interval::from_segment(&segment, from_s);
         let (trial, segment) = (segment.trial, interval);
         self.segments += 1;
         if let Some(shape) = &trial.loss_pattern {
@@ -258,7 +258,7 @@ impl SoakRecord {
 }
 
 impl Interval {
-    fn of(segment: &Segment, from_s: f64) -> Self {
+    fn from_segment(segment: &Segment, from_s: f64) -> Self {
         let trial = &segment.trial;
         Self {
             from_s,
@@ -272,7 +272,7 @@ impl Interval {
             buffered: u64::from(trial.backlogged(1).unwrap_or(0) > 0),
             untaken: trial.backlogged(1).unwrap_or(0),
             behind_s: trial.behind_s(1).unwrap_or(0.0),
-            counts: Counts::of(trial),
+            counts: Counts::from_trial(trial),
             lost: trial.losses().into_iter().collect(),
             worst_100ms_lost: trial
                 .loss_pattern
@@ -357,7 +357,7 @@ mod tests {
             trial.sending_s = 1.0;
             let segment =
                 Segment { number: 1, began_unix_s: 1e9 + f64::from(from_s), resident_bytes: None, trial };
-            Interval::of(&segment, f64::from(from_s))
+            Interval::from_segment(&segment, f64::from(from_s))
         };
         for number in 0..1000 {
             let frames = if number == 500 { 9999 } else { u64::from(number) % 7 };

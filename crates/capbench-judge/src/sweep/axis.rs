@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use capbench_model::placement::PlacementChoice;
 
+/// Frame sizes of Ethernet with FCS, in octets (RFC 2544 9.1).
+const RFC_2544_FRAME_SIZES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
+
 /// What is known of an axis without its points.
 #[derive(Debug)]
 pub struct Facts {
@@ -92,7 +95,7 @@ axes! {
     Size = "size": Facts {
         heading: "Frame size",
         words: "the frame size",
-        named: Named::Sizes(&[64, 128, 256, 512, 1024, 1280, 1518]),
+        named: Named::Sizes(&RFC_2544_FRAME_SIZES),
         shows: Some(Analysis::LineRates),
         in_trials: true,
     },

@@ -48,7 +48,7 @@ pub struct BackToBack {
 
 impl BackToBack {
     /// Summary of these searches; `None` if there are none.
-    pub fn of(searches: Vec<Burst>) -> Option<Self> {
+    pub fn from_searches(searches: Vec<Burst>) -> Option<Self> {
         if searches.is_empty() {
             return None;
         }

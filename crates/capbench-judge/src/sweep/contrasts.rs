@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::thresholds::{CONTRASTED_POINTS, EQUAL_CONTRASTED_RATES};
+use crate::thresholds::{CONTRASTED_POINTS, EQUAL_RATES};
 
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
@@ -74,16 +74,16 @@ pub struct Rises<'r> {
 
 impl<'r> Rises<'r> {
     /// Compares every block of neighbouring points with every later block of the same length.
-    pub fn of(swept: &Swept<'_>, readings: &'r [Reading], value: impl Fn(&TrialResult) -> f64) -> Self {
+    pub fn find(swept: &Swept<'_>, readings: &'r [Reading], value: impl Fn(&TrialResult) -> f64) -> Self {
         let values: Vec<Vec<f64>> =
-            readings.iter().map(|reading| swept.of(reading).map(&value).collect()).collect();
+            readings.iter().map(|reading| swept.trials_of(reading).map(&value).collect()).collect();
         let mut all = Vec::new();
         let mut chances = Vec::new();
         for width in 1..=CONTRASTED_POINTS {
             for low in 0..readings.len() {
                 for high in low + width..(readings.len() + 1).saturating_sub(width) {
-                    let of = |first: usize| values[first..first + width].concat();
-                    let (below, above) = (of(low), of(high));
+                    let block = |first: usize| values[first..first + width].concat();
+                    let (below, above) = (block(low), block(high));
                     let strata = [Stratum { low: below.len(), high: above.len() }];
                     chances.push(chance(against(&below, &above), &strata));
                     all.push(Rise {
@@ -129,7 +129,7 @@ pub struct Lead<'r> {
 impl Lead<'_> {
     /// Whether it is large enough to report.
     pub fn is_notable(&self) -> bool {
-        self.gain > EQUAL_CONTRASTED_RATES * self.most
+        self.gain > EQUAL_RATES * self.most
     }
 }
 
@@ -142,7 +142,7 @@ pub struct Leads<'r> {
 
 impl<'r> Leads<'r> {
     /// Compares the rates that methods of a scene can sustain, frames per second.
-    pub fn of(swept: &Swept<'_>, scene: &[&'r Series]) -> Self {
+    pub fn find_in_rates(swept: &Swept<'_>, scene: &[&'r Series]) -> Self {
         Self::by(scene, |reading| swept.sustained(reading))
     }
 

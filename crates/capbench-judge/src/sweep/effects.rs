@@ -3,7 +3,7 @@
 //! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
 //! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
 
-use crate::thresholds::EQUAL_EFFECT_RATES;
+use crate::thresholds::EQUAL_RATES;
 
 use capbench_model::method_spec::Delivery;
 
@@ -65,7 +65,7 @@ pub fn effects<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
         return found;
     }
     for scene in swept.scenes() {
-        let leads = Leads::of(swept, &scene);
+        let leads = Leads::find_in_rates(swept, &scene);
         for series in scene.iter().copied().filter(|series| series.readings.len() > 1) {
             let effect = |kind, (appearance, text): (Appearance, String), trials| {
                 let method = series.method.clone();
@@ -90,12 +90,11 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
             format!("{FIRST} cannot appear: {} up to {last}, so there are none to win.", lossless(readings));
         return (Appearance::CannotAppear, text);
     }
-    let rises = Rises::of(swept, readings, sustained_pps);
+    let rises = Rises::find(swept, readings, sustained_pps);
     let loses = |rise: &Rise<'_>| rise.low.iter().all(Reading::falls_short);
     let is_worth = |rise: &Rise<'_>| {
         loses(rise)
-            && rise.gain
-                > EQUAL_EFFECT_RATES * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
+            && rise.gain > EQUAL_RATES * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
     };
     let words = |rise: &Rise<'_>| {
         format!(
@@ -110,7 +109,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
     if let Some(rise) = rises.largest(is_worth) {
         return (Appearance::Appears, format!("{FIRST} appears: {}.", words(rise)));
     }
-    let limits = Limits::of(|width| blocks(swept, readings, width));
+    let limits = Limits::from_comparisons(|width| blocks(swept, readings, width));
     let from_loss =
         |first: usize, width: usize| readings[first..first + width].iter().all(Reading::falls_short);
     let excluded = limits
@@ -142,11 +141,11 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
 /// Blocks of `width` neighbouring points, each with every later block of the same length.
 fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let values: Vec<Vec<f64>> = readings.iter().map(|reading| swept.sustained(reading)).collect();
-    let of = |first: usize| values[first..first + width].concat();
+    let block = |first: usize| values[first..first + width].concat();
     let ends = (readings.len() + 1).saturating_sub(width);
     (0..readings.len())
         .flat_map(|low| (low + width..ends).map(move |high| (low, high)))
-        .map(|(low, high)| (low, vec![(of(low), of(high))]))
+        .map(|(low, high)| (low, vec![(block(low), block(high))]))
         .collect()
 }
 
@@ -250,7 +249,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
         return (Appearance::Appears, text);
     }
     let points = common(ring, socket);
-    let limits = Limits::of(|width| beside(swept, &points, width));
+    let limits = Limits::from_comparisons(|width| beside(swept, &points, width));
     let lossy_at = |first: usize, width: usize| {
         points[first..first + width].iter().all(|(one, other)| one.falls_short() || other.falls_short())
     };

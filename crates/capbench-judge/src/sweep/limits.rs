@@ -21,7 +21,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// By the comparisons of a width: first point, and groups of strata, the lower first. `None` without enough repeats.
-    pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Groups>)>) -> Option<Self> {
+    pub(super) fn from_comparisons(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Groups>)>) -> Option<Self> {
         (1..=CONTRASTED_POINTS).find_map(|width| {
             let all = comparisons(width);
             let level = FALSE_ALARMS / all.len() as f64;
@@ -62,16 +62,18 @@ mod tests {
     #[test]
     fn as_few_points_are_put_together_as_repeats_allow() {
         let hands = |count: usize| (vec![1.0; count], vec![1.0; count]);
-        let of = |repeats: usize| {
-            Limits::of(|width| (0..10).map(|first| (first, vec![hands(repeats * width)])).collect())
+        let limits_with = |repeats: usize| {
+            Limits::from_comparisons(|width| {
+                (0..10).map(|first| (first, vec![hands(repeats * width)])).collect()
+            })
         };
-        assert_eq!(of(1), None);
-        assert_eq!(of(4).unwrap().width, 2);
-        let limits = of(8).unwrap();
+        assert_eq!(limits_with(1), None);
+        assert_eq!(limits_with(4).unwrap().width, 2);
+        let limits = limits_with(8).unwrap();
         assert_eq!((limits.width, limits.comparisons, limits.increase(|_| true)), (1, 10, Some(0.0)));
         assert_eq!(limits.increase(|first| first > 10), None);
         assert_eq!(limits.basis(), "at single points, at 95 % for all 10 comparisons together");
-        assert_eq!(Limits::of(|_| Vec::new()), None);
+        assert_eq!(Limits::from_comparisons(|_| Vec::new()), None);
     }
 
     #[test]
@@ -89,7 +91,7 @@ mod tests {
                     (first, vec![(hand(100.0, &mut around), hand(103.0, &mut around))])
                 })
                 .collect();
-            let limits = Limits::of(|_| comparisons.clone()).unwrap();
+            let limits = Limits::from_comparisons(|_| comparisons.clone()).unwrap();
             excluded += usize::from(limits.factors.iter().any(|(_, factor)| *factor < 1.03));
         }
         assert!(excluded as f64 <= 0.05 * ROUNDS as f64 * 1.3, "{excluded} of {ROUNDS}");

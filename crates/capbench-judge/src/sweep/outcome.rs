@@ -8,6 +8,7 @@ use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use super::scaling::Scaling;
 use crate::limit::Limit;
+use crate::sustained::{Visits, is_sustained};
 use crate::thresholds::UNSATURATED_READ_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
@@ -108,7 +109,11 @@ pub struct Reading {
 
 impl Reading {
     /// Summary of the trials of one method at one point; `None` if none of them is valid.
-    pub fn of(point: usize, trials: &[&TrialResult], back_to_back: Option<BackToBack>) -> Option<Self> {
+    pub fn from_trials(
+        point: usize,
+        trials: &[&TrialResult],
+        back_to_back: Option<BackToBack>,
+    ) -> Option<Self> {
         let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
             trials.iter().partition(|trial| trial.verdict == Verdict::Invalid);
         let estimate = |of: fn(&TrialResult) -> f64| Estimate::of(valid.iter().map(|trial| of(trial)));
@@ -131,7 +136,7 @@ impl Reading {
     /// Whether the application was the limit: it read frames more slowly than they reached the method, whatever was lost
     /// before. Both kinds of loss may occur together.
     pub fn is_saturated(&self) -> bool {
-        self.taken_pps.median < UNSATURATED_READ_SHARE * self.reached_pps() && self.taken_pps.median > 0.0
+        self.visits().is_saturated()
     }
 
     /// Whether only the kernel's receive work was the limit: it dropped frames, and the application read all that it passed on.
@@ -154,17 +159,27 @@ impl Reading {
 
     /// Whether no trial lost a frame.
     pub fn is_clean(&self) -> bool {
-        self.lossless as usize == self.trials.len()
+        self.visits().is_clean()
     }
 
     /// Whether frames are lost, or would be in longer trials: the load exceeds the sustainable rate.
     pub fn falls_short(&self) -> bool {
-        self.loses() || self.is_saturated()
+        self.visits().falls_short()
     }
 
     /// Whether frames were lost in most of the trials.
     pub fn loses(&self) -> bool {
-        self.sent_loss_ratio.median > 0.0
+        self.visits().loses()
+    }
+
+    fn visits(&self) -> Visits {
+        Visits {
+            trials: self.trials.len(),
+            lossless: self.lossless as usize,
+            loss_ratio: self.sent_loss_ratio.median,
+            read_pps: self.taken_pps.median,
+            reached_pps: self.reached_pps(),
+        }
     }
 }
 
@@ -241,13 +256,13 @@ impl<'r> Swept<'r> {
 
 impl Swept<'_> {
     /// The trials of a reading.
-    pub fn of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
+    pub fn trials_of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
         reading.trials.iter().filter_map(|number| self.trials.get(number).copied())
     }
 
     /// The sustainable rates that its trials show.
     pub fn sustained(&self, reading: &Reading) -> Vec<f64> {
-        self.of(reading).map(sustained_pps).collect()
+        self.trials_of(reading).map(sustained_pps).collect()
     }
 
     /// Their median; 0 if there are none.
@@ -255,22 +270,15 @@ impl Swept<'_> {
         median(self.sustained(reading)).unwrap_or_default()
     }
 
-    /// Frames of a trial that were delivered only because the buffer had room when sending ended.
-    pub fn untaken(trial: &TrialResult) -> u64 {
-        trial.buffered_frames(1)
-    }
-
-    /// Whether every trial had the requested load and lost nothing, and would not have in a longer trial.
+    /// Whether every trial had a requested load and sustained it.
     pub fn keeps_up(&self, reading: &Reading) -> bool {
-        !reading.trials.is_empty()
-            && self.of(reading).all(|trial| {
-                trial.sustained_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0
-            })
+        let keeps_up = |trial: &TrialResult| trial.intended_pps.is_some() && is_sustained(trial);
+        !reading.trials.is_empty() && self.trials_of(reading).all(keeps_up)
     }
 
     /// The limiting component at a point; `None` if nothing was lost, or only occasionally.
     pub fn limit(&self, reading: &Reading) -> Option<Limit> {
-        Limit::of(&reading.lost, self.of(reading), Self::untaken)
+        Limit::from_trials(&reading.lost, self.trials_of(reading), 1)
     }
 
     /// The name of a reading's point in reports.
@@ -280,7 +288,7 @@ impl Swept<'_> {
 
     /// The median of a figure over the trials of a reading; `None` if one trial does not know it.
     pub fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
-        let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
+        let values: Option<Vec<f64>> = self.trials_of(reading).map(of).collect();
         median(values?)
     }
 }

@@ -261,7 +261,7 @@ fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Ve
         let of_reading = |reading: &&Reading| -> Vec<f64> {
             let work = swept.outcome.points.get(reading.point).and_then(|point| point.at).unwrap_or(0.0);
             let cost = |trial: &TrialResult| 1e9 / trial.read_pps() - unit_ns * work;
-            swept.of(reading).map(cost).collect()
+            swept.trials_of(reading).map(cost).collect()
         };
         readings.flat_map(of_reading).collect()
     };

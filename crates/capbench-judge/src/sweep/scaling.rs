@@ -1,7 +1,8 @@
 //! How the rate of a method grows with its members, where it stops to grow, what stops it, and how many members a load needs.
 
-use crate::limit::members::MembersLimit;
-use crate::thresholds::{SCALING_SENT_SHARE, USEFUL_MEMBERS_GAIN};
+use crate::limit::{Limit, saved_names};
+use crate::sustained::is_rate_sent;
+use crate::thresholds::USEFUL_MEMBERS_GAIN;
 use capbench_model::members::MOST_MEMBERS;
 use capbench_model::statistics::by_key;
 use capbench_model::statistics::scalability::{Law, ScalabilityFit, Unfit};
@@ -15,7 +16,9 @@ use super::outcome::{Reading, sustained_pps};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Scaling {
     /// What limited the members at each reading, in the order of the readings.
-    pub limits: Vec<MembersLimit>,
+    #[serde(with = "saved_names::list")]
+    #[schemars(with = "Vec<saved_names::LimitName>")]
+    pub limits: Vec<Limit>,
     /// The Universal Scalability Law through the readings that the members limited, each on a CPU; absent if they have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub law: Option<ScalabilityFit>,
@@ -39,31 +42,9 @@ pub struct Stop {
     /// The next number, whose trials show the cause.
     pub next: u32,
     /// The cause.
-    pub cause: Cause,
-}
-
-/// What stops more members from bringing more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// Nothing: they read the whole load.
-    Load,
-    /// The generator: they read all that it sends.
-    Generator,
-    /// The kernel's receive work, which one CPU does.
-    Kernel,
-    /// The sharing of the frames: one member gets too large a part.
-    Sharing,
-    /// Several members share a CPU.
-    SharedCpus,
-    /// A part of the work that one member does at a time: a lock, the memory's bandwidth.
-    Contention,
-    /// Work that members cause each other: more of them read less.
-    Coherence,
-    /// Something that busy members share; too few numbers show whether it is contention or coherence.
-    Members,
-    /// The figures of the trials do not decide it.
-    Unknown,
+    #[serde(with = "saved_names::one")]
+    #[schemars(with = "saved_names::LimitName")]
+    pub cause: Limit,
 }
 
 /// How many members a load needs.
@@ -105,42 +86,48 @@ impl Step<'_> {
     }
 
     /// What limited most of its trials.
-    fn limit(&self) -> MembersLimit {
-        let mut limits = by_key(&self.trials, |trial| MembersLimit::of(trial)).into_iter();
-        let most = limits.find(|(_, trials)| 2 * trials.len() > self.trials.len());
-        most.map_or(MembersLimit::Unknown, |(limit, _)| limit)
+    fn limit(&self) -> Limit {
+        for (limit, trials) in by_key(&self.trials, |trial| Limit::of_members(trial)) {
+            if 2 * trials.len() > self.trials.len() {
+                return limit;
+            }
+        }
+        Limit::Unknown
     }
 
     /// Whether it read the whole load in every trial.
     fn holds(&self, load_pps: f64) -> bool {
-        let is_sent = self.reading.offered_pps.median >= SCALING_SENT_SHARE * load_pps;
+        let is_sent = is_rate_sent(self.reading.offered_pps.median, load_pps);
         is_sent && self.reading.is_clean() && !self.reading.falls_short()
     }
 }
 
 impl Scaling {
     /// How the rate grows over the steps, by rising number of members.
-    pub fn of(steps: &[Step<'_>], load: Load) -> Self {
-        let limits: Vec<MembersLimit> = steps.iter().map(Step::limit).collect();
-        let of_members = steps.iter().zip(&limits).filter(|(_, limit)| **limit == MembersLimit::Members);
-        let rates: Vec<_> = of_members.map(|(step, _)| (step.members, step.rates())).collect();
+    pub fn from_steps(steps: &[Step<'_>], load: Load) -> Self {
+        let limits: Vec<Limit> = steps.iter().map(Step::limit).collect();
+        let mut rates = Vec::new();
+        for (step, limit) in steps.iter().zip(&limits) {
+            if *limit == Limit::Members {
+                rates.push((step.members, step.rates()));
+            }
+        }
         let fit = ScalabilityFit::of(&rates);
         let offered = steps.iter().map(|step| step.reading.offered_pps.median).fold(0.0, f64::max);
         let load_pps = load.pps().unwrap_or(offered);
-        let (law, no_law_because) = (fit.ok(), fit.err());
-        let stop = last_worth(steps).and_then(|last| {
-            let (after, next) = (steps[last].members as u32, steps.get(last + 1)?);
-            let cause = match limits[last + 1] {
-                MembersLimit::Load if load.pps().is_some() && next.holds(load_pps) => Cause::Load,
-                MembersLimit::Load => Cause::Generator,
-                MembersLimit::Kernel => Cause::Kernel,
-                MembersLimit::Sharing => Cause::Sharing,
-                MembersLimit::SharedCpus => Cause::SharedCpus,
-                MembersLimit::Members => law.map_or(Cause::Members, |law| among_members(&law, next.members)),
-                MembersLimit::Unknown => Cause::Unknown,
-            };
-            Some(Stop { after, next: next.members as u32, cause })
-        });
+        let law = fit.ok();
+        let no_law_because = fit.err();
+        let mut stop = None;
+        if let Some(last) = last_worth(steps)
+            && let Some(next) = steps.get(last + 1)
+        {
+            let is_load_read = load.pps().is_some() && next.holds(load_pps);
+            stop = Some(Stop {
+                after: steps[last].members as u32,
+                next: next.members as u32,
+                cause: limits[last + 1].of_more_members(is_load_read, law.as_ref(), next.members),
+            });
+        }
         let held = steps.iter().find(|step| step.holds(load_pps));
         let needed = match (held, law) {
             (Some(step), _) => Needed::Measured { members: step.members as u32 },
@@ -160,19 +147,6 @@ fn last_worth(steps: &[Step<'_>]) -> Option<usize> {
         rate >= USEFUL_MEMBERS_GAIN * members
     };
     (0..steps.len()).find(|&one| !(one + 1..steps.len()).any(|other| is_worth(one, other)))
-}
-
-/// Which of the law's two terms is larger with this many members. A constant whose interval reaches 0 is no cause.
-fn among_members(fit: &ScalabilityFit, members: f64) -> Cause {
-    let [sigma, kappa] = [fit.sigma, fit.kappa].map(|found| match found.low {
-        Some(low) if low <= 0.0 => 0.0,
-        _ => found.value,
-    });
-    match (sigma, kappa * members) {
-        (sigma, kappa) if kappa > sigma => Cause::Coherence,
-        (sigma, _) if sigma > 0.0 => Cause::Contention,
-        _ => Cause::Members,
-    }
 }
 
 /// The fewest members whose rate by the law is at least the load, of those that a fanout group can have.

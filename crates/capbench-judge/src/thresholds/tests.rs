@@ -1,5 +1,9 @@
 //! Decisions on both sides of their threshold. Each side is within a factor of 1.5, so that another threshold fails a test.
 
+mod comparisons;
+mod recommendations;
+mod regimes;
+
 use std::time::Duration;
 
 use capbench_frames::schedule::Step;
@@ -10,7 +14,6 @@ use capbench_model::trial::{Load, Phase, TrialResult};
 
 use crate::comparison::samples::{Fastest, unusable};
 use crate::recommendation::Cost;
-use crate::reproduction::measured::is_short;
 use crate::rfc2544::recovery::{Recovery, recovery};
 use crate::search::bound::{Bound, Losses, Moments, Trials};
 use crate::search::maximum::{SelfTest, Try};
@@ -82,7 +85,7 @@ fn a_cpu_has_one_of_four_paces() {
         let cpu = trial.profile.cpus.application;
         trial.disturbance.cpus =
             vec![CpuDisturbance { cpu, core_speed: Some(speed), ..CpuDisturbance::default() }];
-        assert_eq!(Fastest::of([&trial]).pace(&trial).number(), pace, "{slowdown} times as long");
+        assert_eq!(Fastest::from_trials([&trial]).pace(&trial).number(), pace, "{slowdown} times as long");
     }
 }
 
@@ -154,12 +157,6 @@ fn rates_that_differ_by_a_hundredth_are_equal() {
         let lead = Lead { ahead: &series, behind: &series, points: Vec::new(), gain, most: 1000.0, evidence };
         assert_eq!(lead.is_notable(), is_notable, "{gain} of 1000");
     }
-}
-
-#[test]
-fn a_reproduced_load_is_reached_by_99_percent() {
-    assert!(is_short(&trial(98_000, 0)));
-    assert!(!is_short(&trial(99_500, 0)));
 }
 
 /// Eleven points without noise, with this slope; the requested one is 1 ns.

@@ -3,10 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::{Bounds, ClockReading, ClockState, HostClock, MOST_PPM};
-
-/// An error above this share of the median makes a delay meaningless, unless the user states another limit.
-const SHARE_OF_MEDIAN: i64 = 10;
+use super::{Bounds, ClockReading, ClockState, HostClock};
+use crate::thresholds::{CLOCK_RATES_DIFFERENCE_PPM, MEDIAN_OVER_CLOCK_ERROR};
 
 /// The largest error of times between two hosts: the sum of what both state. Stated errors can be wrong; exchanges before and
 /// after the trial must agree with them.
@@ -32,7 +30,7 @@ pub fn common_error(transmit: &HostClock, receive: &HostClock) -> Result<u64, St
 /// between the two comparisons.
 fn ahead(receiver: &ClockReading, sender: &ClockReading) -> Bounds {
     let between_ns = receiver.at_ns.abs_diff(sender.at_ns);
-    let drift_ns = (between_ns as f64 * MOST_PPM / 1e6).ceil() as i64;
+    let drift_ns = (between_ns as f64 * CLOCK_RATES_DIFFERENCE_PPM / 1e6).ceil() as i64;
     let Bounds { low_ns, high_ns } = receiver.ahead.ahead_of(sender.ahead);
     Bounds { low_ns: low_ns.saturating_sub(drift_ns), high_ns: high_ns.saturating_add(drift_ns) }
 }
@@ -78,7 +76,7 @@ pub fn is_accepted(
     match limit {
         Some(limit) if shown <= limit => Ok(()),
         Some(limit) => Err(format!("the clocks' error of ±{shown:?} exceeds {limit:?} (--clock-error)")),
-        None if error <= median_ns / SHARE_OF_MEDIAN => Ok(()),
+        None if error <= median_ns / MEDIAN_OVER_CLOCK_ERROR => Ok(()),
         None => Err(format!(
             "the clocks' error of ±{shown:?} exceeds a tenth of the median of {}{:?}; --clock-error accepts another one",
             if median_ns < 0 { "-" } else { "" },

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use exchange::{Bounds, FourStamps};
 pub use judgement::{common_error, is_accepted, skew_bounds};
-pub use skew::{MOST_PPM, Point, Slope, slope};
+pub use skew::{Point, Slope, slope};
 
 /// What the clocks of a trial's hosts allowed to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

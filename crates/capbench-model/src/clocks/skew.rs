@@ -7,9 +7,6 @@
 //! over the mean of the send times. Delays above the line, however many and however large, do not move it, which distinguishes it
 //! from linear regression.
 
-/// Larger differences are no property of clocks: crystals differ by up to 100 ppm, and NTP slews by up to 500 ppm (adjtimex(2)).
-pub const MOST_PPM: f64 = 1000.0;
-
 /// A frame: its planned time by the sender's clock, and its delay by both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {

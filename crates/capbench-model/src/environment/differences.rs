@@ -11,9 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Environment;
-
-/// By how much the memory of a host may differ and still count as the same: kernels reserve more or less of it at boot.
-const SAME_MEMORY: f64 = 0.01;
+use crate::thresholds::EQUAL_MEMORY;
 
 /// Groups of facts, by their names in the results file.
 const GROUPS: &[&str] = &[
@@ -76,7 +74,7 @@ impl Environment {
     /// by user id. Facts that change on their own, such as a frequency or free memory, are not compared.
     pub fn differences(&self, now: &Self) -> Vec<Difference> {
         let is_same_memory =
-            self.memory_bytes.abs_diff(now.memory_bytes) as f64 <= self.memory_bytes as f64 * SAME_MEMORY;
+            self.memory_bytes.abs_diff(now.memory_bytes) as f64 <= self.memory_bytes as f64 * EQUAL_MEMORY;
         let memory = if is_same_memory { now.memory_bytes } else { self.memory_bytes };
         let first = [
             difference("capbench version", &self.capbench_version, &now.capbench_version),

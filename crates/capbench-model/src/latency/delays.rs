@@ -1,16 +1,16 @@
 //! The distribution of delays: counted in an HDR histogram while frames arrive, then reported in the figures of RFC 8219.
 
+mod stored;
+
 use std::fmt;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::stored;
-
 /// Longest delay of the histogram, one hour; longer ones count as one hour.
-pub(super) const LONGEST_NS: u64 = 3_600_000_000_000;
+const LONGEST_NS: u64 = 3_600_000_000_000;
 /// The resolution of delays is 0.1 %.
-pub(super) const DIGITS: u8 = 3;
+const DIGITS: u8 = 3;
 
 /// Counts delays. All of its memory is allocated at once.
 #[derive(Clone, Debug)]

@@ -29,7 +29,6 @@
 mod delays;
 mod one_way;
 mod samples;
-mod stored;
 
 use std::time::Duration;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Delays, Relative, Sample, Samples};
-use crate::clocks::{MOST_PPM, Point, Slope, slope};
+use crate::clocks::{Point, Slope, slope};
+use crate::thresholds::CLOCK_RATES_DIFFERENCE_PPM;
 
 /// When a generator began, by the clock that its host shares with the world: CLOCK_REALTIME.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -124,7 +125,7 @@ fn skew(stream: u8, frames: &[Sample]) -> Option<Skew> {
         slope(&points)
     };
     let Slope { ppm, error_ppm } = of(TO_KERNEL).or_else(|| of(TOTAL))?;
-    let removed = ppm.abs() <= MOST_PPM && ppm.abs() > error_ppm;
+    let removed = ppm.abs() <= CLOCK_RATES_DIFFERENCE_PPM && ppm.abs() > error_ppm;
     Some(Skew { stream, ppm, error_ppm: Some(error_ppm).filter(|error| error.is_finite()), removed })
 }
 

@@ -17,13 +17,8 @@ pub mod ranks;
 pub mod scalability;
 pub mod shift;
 
+pub use crate::thresholds::{FALSE_ALARMS, LEVEL};
 pub use interval::median;
-
-/// The confidence level of each single interval.
-pub const LEVEL: f64 = 0.95;
-
-/// The probability of any false finding among all comparisons (family-wise error rate), for any number of comparisons.
-pub const FALSE_ALARMS: f64 = 0.05;
 
 /// The smallest two-sided probability that a rank test over strata can give for groups of these sizes.
 pub fn least_by_chance(strata: impl IntoIterator<Item = (usize, usize)>) -> f64 {

@@ -14,11 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::LEVEL;
 use super::interval::median;
+use crate::thresholds::{SCALABILITY_MISFIT, SCALABILITY_NUMBERS};
 
-/// Fewest different numbers of workers for a fit: one more than it has constants.
-pub const LEAST_NUMBERS: usize = 4;
-/// Rates that differ from the law by more than this share do not follow it.
-const OFF: f64 = 0.15;
 /// A pivot of equations between numbers up to 1 that is as small is rounding.
 const SINGULAR: f64 = 1e-12;
 /// Number of resamplings of the visits for an interval.
@@ -106,11 +103,11 @@ impl ScalabilityFit {
         };
         let points = medians(rates);
         let too_few = Unfit::TooFewNumbers { numbers: points.len() as u32 };
-        let law = if points.len() < LEAST_NUMBERS { None } else { least_squares(&points) };
+        let law = if points.len() < SCALABILITY_NUMBERS { None } else { least_squares(&points) };
         let law = law.ok_or(too_few)?;
         let error = points.iter().map(|(workers, rate)| (law.rate(*workers) / rate - 1.0).abs());
         let error = error.fold(0.0, f64::max);
-        if error > OFF {
+        if error > SCALABILITY_MISFIT {
             return Err(Unfit::OffTheLaw { error });
         }
         let mut random = Xoshiro256PlusPlus::seed_from_u64(points.len() as u64);

@@ -1,5 +1,5 @@
-//! Whether the method sustained a load or only buffered it: the frames of a trial that were still in buffers when sending ended.
-//! Without this count a lossless trial proves nothing about the load: a longer trial may lose frames.
+//! The frames of a trial that were still in buffers when sending ended. Without this count a lossless trial proves nothing about
+//! the load: a longer trial may lose frames.
 
 use std::time::Duration;
 
@@ -9,10 +9,6 @@ use super::TrialResult;
 
 /// Longest single wait for frames; bounds how late the end of a trial is noticed.
 pub const TICK: Duration = Duration::from_millis(10);
-
-/// Share of a trial's frames that may wait because of a stall, although the application keeps up on average. It is as fine as the
-/// resolution of usual goals.
-const TRANSIENT: f64 = 0.005;
 
 /// How long the application went on reading frames after sending ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -50,12 +46,6 @@ impl TrialResult {
         let behind_s = self.behind_s(together)?;
         let whole_s = (self.sending_s + behind_s).max(f64::MIN_POSITIVE);
         Some((self.delivered as f64 * behind_s / whole_s).round() as u64)
-    }
-
-    /// Like [`Self::backlogged`], but 0 if a batch or a stall explains the frames, or if the time of the last read is unknown.
-    pub fn buffered_frames(&self, together: u32) -> u64 {
-        let backlogged = self.backlogged(together).unwrap_or(0);
-        if backlogged as f64 > TRANSIENT * self.delivered as f64 { backlogged } else { 0 }
     }
 }
 

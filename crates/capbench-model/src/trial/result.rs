@@ -16,6 +16,7 @@ use crate::members::{FlowSharing, Member};
 use crate::noise::NoiseOfTrial;
 use crate::places::Place;
 use crate::running::CaptureFacts;
+use crate::thresholds::CPU_PARTS_EXCESS;
 
 /// Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -274,9 +275,6 @@ pub struct TrialResult {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Parts of a CPU's time may exceed the sum by this factor, because their windows begin and end at other moments.
-const TOLERATED_EXCESS: f64 = 1.05;
-
 /// How files have what captured the frames: as facts, in files of older versions as texts.
 mod saved_capture {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -372,17 +370,6 @@ impl TrialResult {
         balanced.unexplained == self.unexplained
     }
 
-    /// Whether the method got the intended load within 5 % and delivered all of it. Otherwise its cost per packet is not
-    /// comparable.
-    pub fn sustained_load(&self) -> bool {
-        let unsent = self.intended.saturating_sub(self.sent);
-        match self.verdict {
-            Verdict::Lossless => true,
-            Verdict::GeneratorLimited => unsent * 20 <= self.intended,
-            Verdict::Lossy | Verdict::Invalid => false,
-        }
-    }
-
     /// Uncertainty of the CPU time per packet because of clock ticks, in nanoseconds.
     pub fn cpu_uncertainty_ns(&self) -> f64 {
         let ticks = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
@@ -397,7 +384,7 @@ impl TrialResult {
         let kernel = self.cpu.kernel_ns.filter(|_| !self.cpu.split_is_sampled);
         let parts = (self.cpu.app_ns.unwrap_or(0) + kernel.unwrap_or(0)) as f64;
         let error = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
-        let is_known = per_packet > 0.0 && parts <= total * TOLERATED_EXCESS + error && total > error;
+        let is_known = per_packet > 0.0 && parts <= total * CPU_PARTS_EXCESS + error && total > error;
         is_known.then(|| per_packet * (parts / total).max(1.0))
     }
 

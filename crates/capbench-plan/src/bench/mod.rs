@@ -29,9 +29,10 @@ use crate::order::{Shuffle, turns};
 use crate::session::Session;
 use capbench_judge::comparison::Pair;
 use capbench_judge::search::SearchOutcome;
+use capbench_judge::sustained::{has_small_loss, is_sustained};
 use capbench_judge::thresholds::{
     COMMON_LOAD_ROUNDS, COMMON_LOAD_SLOWEST, FIRST_COMMON_LOAD, LOWERED_COMMON_LOAD, LOWEST_COMMON_LOAD,
-    LOWEST_COMMON_LOAD_PPS, SINGLE_LOSS, TRIAL_OVERHEAD,
+    LOWEST_COMMON_LOAD_PPS, TRIAL_OVERHEAD,
 };
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
@@ -74,7 +75,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn of(&self, method: &MethodSpec) -> Option<&Setup> {
+    fn setup_with(&self, method: &MethodSpec) -> Option<&Setup> {
         self.setups.iter().find(|setup| setup.method == *method)
     }
 }
@@ -93,11 +94,6 @@ impl Measured {
         let delivered = (self.overload.verdict != Verdict::Invalid).then_some(self.overload.delivered_pps);
         self.sustained.or(delivered)
     }
-}
-
-/// Whether a trial lost so few frames that a stall of the host can be the cause, which a second trial does not repeat.
-fn has_small_loss(trial: &TrialResult) -> bool {
-    trial.lost() > 0 && trial.sent_loss_ratio() < SINGLE_LOSS
 }
 
 /// The outcome of a bench.
@@ -168,8 +164,8 @@ impl BenchPlan {
     /// first: the smallest frames of every placement, then the largest.
     fn set_ups(&self) -> Vec<(PlacementChoice, &Setup)> {
         if self.searching.is_none() {
-            let of = |placement| self.sizes.iter().map(move |size| (placement, size));
-            return self.placements.iter().flat_map(|&placement| of(placement)).collect();
+            let sizes_at = |placement| self.sizes.iter().map(move |size| (placement, size));
+            return self.placements.iter().flat_map(|&placement| sizes_at(placement)).collect();
         }
         let last = self.sizes.len().saturating_sub(1);
         let order = [0, last].into_iter().take(self.sizes.len()).chain(1..last.max(1));
@@ -200,14 +196,14 @@ impl BenchPlan {
                 if is_random { shuffle.pass(stretches.len()) } else { (0..stretches.len()).collect() };
             for (place, method) in turns(&order, self.methods.len(), number) {
                 let stretch = &stretches[place];
-                let Some(setup) = stretch.of(&self.methods[method]) else { continue };
+                let Some(setup) = stretch.setup_with(&self.methods[method]) else { continue };
                 if failed.contains(&(place, method)) {
                     continue;
                 }
                 let measured = match &self.against {
                     None => self.at(stretch, setup, session)?.is_some(),
                     Some(against) => {
-                        let Some(beside) = stretch.of(against) else { continue };
+                        let Some(beside) = stretch.setup_with(against) else { continue };
                         // The order alternates between visits: A B, then B A.
                         let is_first = number.is_multiple_of(2);
                         let [one, two] = if is_first { [beside, setup] } else { [setup, beside] };
@@ -290,11 +286,11 @@ impl BenchPlan {
             return Ok(first);
         }
         let again = session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)?;
-        let of = |trial: &TrialResult| (trial.verdict == Verdict::Invalid, trial.sent_loss_ratio());
+        let quality = |trial: &TrialResult| (trial.verdict == Verdict::Invalid, trial.sent_loss_ratio());
         Ok(first
             .into_iter()
             .chain(again)
-            .min_by(|one, other| of(one).partial_cmp(&of(other)).unwrap_or(Ordering::Equal)))
+            .min_by(|one, other| quality(one).partial_cmp(&quality(other)).unwrap_or(Ordering::Equal)))
     }
 
     /// Measures all methods but the slowest at one load that they sustain. `None` if there is no such load.
@@ -345,12 +341,11 @@ impl BenchPlan {
             if session.stopped {
                 return Ok(false);
             }
-            let sustained = |result: &TrialResult| result.sustained_load() && result.buffered_frames(1) == 0;
-            let mut is_held = result.as_ref().is_none_or(sustained);
+            let mut is_held = result.as_ref().is_none_or(is_sustained);
             let is_small = result.as_ref().is_some_and(has_small_loss);
             if !is_held && is_small && progress.fits(setup, self.duration, session) {
                 let again = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
-                is_held = again.as_ref().is_none_or(sustained);
+                is_held = again.as_ref().is_none_or(is_sustained);
             }
             held &= is_held;
             if session.stopped || (!held && !is_last) {

@@ -66,8 +66,9 @@ fn a_method_that_cannot_be_best_is_searched_coarsely_if_the_time_does_not_suffic
         assert!(spent <= budget.as_secs_f64(), "{spent} s");
         let recommended = recommend(&outcome.trials, &outcome.searches).unwrap();
         let ranking = recommended.headline().unwrap().clone();
-        let of = |method: &str| ranking.of(&MethodSpec::plain(method)).unwrap().lossless.searched_to;
-        (["recv", "packet-v1", "packet-v2", "packet-v3"].map(of), ranking.precision)
+        let searched_to_by =
+            |method: &str| ranking.find(&MethodSpec::plain(method)).unwrap().lossless.searched_to;
+        (["recv", "packet-v1", "packet-v2", "packet-v3"].map(searched_to_by), ranking.precision)
     };
     let (coarse, fine) = (Some(0.2), Some(0.05));
     assert_eq!(searched_to(60), ([coarse, coarse, fine, fine], fine));

@@ -11,10 +11,11 @@ use crate::session::Session;
 use capbench_judge::limit::Limit;
 use capbench_judge::recommendation::{Certainty, LOSSLESS, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
 use capbench_judge::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
+use capbench_judge::sustained::{Criteria, is_as_high, is_sustained};
 use capbench_judge::thresholds::{
     COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, LIKELY_SEARCH_TRIALS,
     LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD, METHOD_HOLD_TIME, NEARLY_LOSSLESS_RATIO,
-    NEXT_CONFIRMATION_LOAD, OFFERED_LOAD_ROUNDING, UNDERSENT_SHARE,
+    NEXT_CONFIRMATION_LOAD, UNDERSENT_SHARE,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::statement::{LeftOutOfBench, PartOfBench};
@@ -58,27 +59,30 @@ impl Searching {
         }
         let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
         // A coarser search has fewer trials, but no shorter ones: these would not meet a loss that lasts for a moment.
-        let trial = self.trial;
-        let goal = |name: &str, loss: f64| {
-            Some(Goal {
-                name: name.into(),
-                strategy: Strategy::Mlr,
-                loss_ratio: Ratio::new(loss).ok()?,
-                // One trial without loss sustains a load. A loss counts if a second trial at that load repeats it.
-                exceed_ratio: Ratio::new(0.5).ok()?,
-                width: Width::Relative(precision),
-                final_duration: trial,
-                duration_sum: 2 * trial,
-                initial_duration: trial,
-                preceding_targets: 1,
-            })
-        };
-        let goals = vec![goal(LOSSLESS, 0.0)?, goal(NEARLY_LOSSLESS, NEARLY_LOSSLESS_RATIO)?];
-        let overload = Overload::of(overload)?;
+        let goals = vec![
+            goal(LOSSLESS, Ratio::ZERO, precision, self.trial),
+            goal(NEARLY_LOSSLESS, Ratio::new(NEARLY_LOSSLESS_RATIO).ok()?, precision, self.trial),
+        ];
+        let overload = Overload::from_trial(overload)?;
         let plan = SearchPlan::new(goals);
         let least = plan.least_pps.get().max(overload.read_pps.get() * LOWEST_SEARCH_LOAD);
         let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
         Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
+    }
+}
+
+fn goal(name: &str, loss_ratio: Ratio, precision: Ratio, trial: Duration) -> Goal {
+    let criteria = Criteria::of_repeats(loss_ratio, trial);
+    Goal {
+        name: name.into(),
+        strategy: Strategy::Mlr,
+        loss_ratio,
+        exceed_ratio: criteria.exceed_ratio,
+        width: Width::Relative(precision),
+        final_duration: criteria.full_length,
+        duration_sum: criteria.duration_sum,
+        initial_duration: trial,
+        preceding_targets: 1,
     }
 }
 
@@ -102,7 +106,7 @@ impl Progress {
     }
 
     fn clock(&self, session: &Session<'_>) -> Option<Clock> {
-        Some(Clock::of(self.searching.as_ref()?, session))
+        Some(Clock::from_trials(self.searching.as_ref()?, session))
     }
 
     /// Whether so many trials are likely to fit into the time that is left.
@@ -176,7 +180,7 @@ impl BenchPlan {
         progress: &mut Progress,
         session: &mut Session<'_>,
     ) -> Result<()> {
-        let clock = Clock::of(searching, session);
+        let clock = Clock::from_trials(searching, session);
         progress.plan(self, searching, measured, &clock);
         let count = measured.len();
         // The rest is shared with the later set-ups, of which each also runs at maximum load.
@@ -199,7 +203,8 @@ impl BenchPlan {
                 let known = known(session, &open[nth].overload);
                 let may_be_best =
                     |one: &Measured| round.is_some() || may_be_best(one, known.as_ref(), fastest);
-                let (clock, left) = (Clock::of(searching, session), ends_at.saturating_sub(session.spent));
+                let (clock, left) =
+                    (Clock::from_trials(searching, session), ends_at.saturating_sub(session.spent));
                 let (coarser, time) = share(&open[nth..], may_be_best, searching, &clock, left);
                 let one = &mut open[nth];
                 let time = clock.for_trials(time, searching.trial);
@@ -227,7 +232,7 @@ impl BenchPlan {
                 let is_coarse = ranked.lossless.searched_to > Some(searching.precision.get());
                 ranked.below != Some(Certainty::Certain) && (is_coarse || !known.undecided().is_empty())
             };
-            open.retain(|one| known.of(&one.setup.method).is_some_and(is_undecided));
+            open.retain(|one| known.find(&one.setup.method).is_some_and(is_undecided));
         }
         Ok(())
     }
@@ -265,13 +270,13 @@ impl BenchPlan {
         let Some(searching) = &self.searching else { return Ok(()) };
         let Some(mut claim) = named(first, session) else { return Ok(()) };
         for _ in 0..CONFIRMATION_TRIALS {
-            let clock = Clock::of(searching, session);
+            let clock = Clock::from_trials(searching, session);
             let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
             let (setup, load) = claim;
             let time = time.min(CONFIRMATION_LENGTH * self.duration);
             let Some(trial) = session.trial(&setup, load, time, Phase::Confirmation)? else { break };
             claim = match named(first, session) {
-                Some((named, lower)) if named.method == setup.method && is_as_high(lower, load) => break,
+                Some((named, lower)) if named.method == setup.method && is_tried(lower, load) => break,
                 // The rate at which it read frames is the better guess than the next load that a search tried.
                 Some((named, _)) if named.method == setup.method => {
                     match Pps::new(trial.read_pps() * NEXT_CONFIRMATION_LOAD) {
@@ -287,15 +292,10 @@ impl BenchPlan {
     }
 }
 
-/// Whether a method read every frame of a trial in time.
-fn is_sustained(trial: &TrialResult) -> bool {
-    trial.lost() == 0 && trial.buffered_frames(1) == 0
-}
-
-/// Whether a load is the one that was tried, but for rounding, or a higher one.
-fn is_as_high(load: Load, tried: Load) -> bool {
+/// Whether a load is the one that was tried, or a higher one.
+fn is_tried(load: Load, tried: Load) -> bool {
     match (load.pps(), tried.pps()) {
-        (Some(load), Some(tried)) => load >= tried * (1.0 - OFFERED_LOAD_ROUNDING),
+        (Some(load), Some(tried)) => is_as_high(load, tried),
         (load, tried) => load == tried,
     }
 }
@@ -305,7 +305,7 @@ fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
     let known = recommend(&session.trials, &session.searches)?;
     let (method, ranking) = known.method.as_ref().zip(known.headline())?;
     let setup = first.setups.iter().find(|setup| *method == setup.method)?;
-    let ranked = ranking.of(&setup.method)?;
+    let ranked = ranking.find(&setup.method)?;
     let load = match ranked.limited_by {
         Some(Limit::Generator) => Load::Maximum,
         _ => Load::Rate(Pps::new(ranked.lossless.lower_pps?).ok()?),
@@ -333,7 +333,7 @@ fn leading(known: Option<&Ranking>, plan: &SearchPlan) -> Option<Pps> {
 /// fastest. A method that collapses at maximum load can be better than it looks there: a coarse search shows it.
 fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
     let fastest = known.and_then(Ranking::leading_pps).unwrap_or(0.0).max(fastest);
-    let ranked = known.and_then(|known| known.of(&one.setup.method));
+    let ranked = known.and_then(|known| known.find(&one.setup.method));
     let is_worse = ranked.is_some_and(|ranked| ranked.below == Some(Certainty::Certain));
     !is_worse && one.pps().is_none_or(|pps| pps >= fastest * COARSE_SEARCH_FIRST)
 }

@@ -64,8 +64,9 @@ fn every_visit_measures_every_method_at_every_load_in_another_order() {
     let outcome = visited.run(&mut path(), &mut Collected::default()).unwrap();
     assert_eq!(outcome.trials.len(), visited.trials());
     assert!(outcome.pairs.is_empty());
-    let of = |trial: &TrialResult| (trial.profile.frame_size.to_string(), trial.phase as u8);
-    let passes: Vec<Vec<_>> = outcome.trials.chunks(8).map(|pass| pass.iter().map(of).collect()).collect();
+    let size_and_phase = |trial: &TrialResult| (trial.profile.frame_size.to_string(), trial.phase as u8);
+    let passes: Vec<Vec<_>> =
+        outcome.trials.chunks(8).map(|pass| pass.iter().map(size_and_phase).collect()).collect();
     let sorted = |pass: &Vec<(String, u8)>| {
         let mut pass = pass.clone();
         pass.sort();

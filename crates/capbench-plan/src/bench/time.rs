@@ -31,7 +31,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// The time of a bench as its trials show it.
-    pub(super) fn of(searching: &Searching, session: &Session<'_>) -> Self {
+    pub(super) fn from_trials(searching: &Searching, session: &Session<'_>) -> Self {
         let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let count = session.trials.len() as u32;
         let sending: f64 = session.trials.iter().map(|trial| trial.sending_s).sum();

@@ -21,7 +21,7 @@ use crate::{PlanError, Result};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::rfc2544::back_to_back::{BackToBackOutcome, Benchmark, Searched};
 use capbench_judge::rfc2544::{Ended, MaximumRate};
-use capbench_judge::thresholds::{BURST_NEAR_LIMIT, THROUGHPUT_CLOCKS_DIFFERENCE};
+use capbench_judge::thresholds::{BURST_NEAR_LIMIT, CLOCKS_DIFFERENCE};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 
@@ -67,7 +67,7 @@ impl BackToBackTest {
     fn check(&self) -> Result<()> {
         let refuse = |reason| Err(PlanError::unsupported("a back-to-back test", reason));
         let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
-        if throughput >= maximum * (1.0 - THROUGHPUT_CLOCKS_DIFFERENCE) {
+        if throughput >= maximum * (1.0 - CLOCKS_DIFFERENCE) {
             return refuse(format!(
                 "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
                 self.maximum

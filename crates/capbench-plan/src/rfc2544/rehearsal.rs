@@ -48,7 +48,7 @@ impl Suite {
                 (maximum, capacities, Some((plan, costs?)))
             }
         };
-        let searched = searching.as_ref().map(|(_, costs)| Spread::of(costs.clone(), setup.quiet));
+        let searched = searching.as_ref().map(|(_, costs)| Spread::from_costs(costs.clone(), setup.quiet));
         let mut of_tests = vec![Vec::new(); self.tests.len()];
         let mut all = Vec::new();
         for (position, capacity) in capacities.iter().enumerate() {
@@ -73,11 +73,11 @@ impl Suite {
                 Some(whole)
             }
         };
-        let spreads = of_tests.into_iter().map(|costs| Spread::of(costs, setup.quiet));
+        let spreads = of_tests.into_iter().map(|costs| Spread::from_costs(costs, setup.quiet));
         Ok(Estimate {
             throughput: searched,
             tests: self.tests.iter().copied().zip(spreads).collect(),
-            all: Spread::of(all, setup.quiet),
+            all: Spread::from_costs(all, setup.quiet),
             at_maximum,
         })
     }

@@ -2,19 +2,18 @@
 
 use std::time::Duration;
 
-use capbench_frames::rates::Pps;
-
 use super::maximum;
 use super::plan::{strategists, validate};
 use super::runner::{Halt, Runner, Stored};
-use super::strategist::{Request, pursue};
+use super::strategist::pursue;
 use crate::Observer;
 use crate::Result;
 use capbench_judge::search::bound::Trials;
-use capbench_judge::search::database::{Database, Observation};
+use capbench_judge::search::database::Database;
 use capbench_judge::search::{
     Buffered, End, GoalResult, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, SearchPlan, SelfTest,
 };
+use capbench_judge::sustained::Observation;
 use capbench_model::trial::{Load, Phase, Trial, TrialResult};
 
 /// A finished search.
@@ -96,7 +95,7 @@ fn search(
             runner.observer.searching(so_far);
         }
         let result = runner.measure(Load::Rate(request.load), request.duration, Phase::Search)?;
-        Ok(observation(&result, request, plan.burst_frames))
+        Ok(Observation::of_trial(&result, request.load, request.duration, plan.burst_frames))
     })
 }
 
@@ -126,7 +125,7 @@ fn outcome(
         nth: runner.nth,
         numbers: LossNumbers::new(&goals, seen, &by_number, top),
         goals,
-        buffered: Buffered::of(trials, plan.burst_frames),
+        buffered: Buffered::from_trials(trials, plan.burst_frames),
         plan: plan.clone(),
         maximum: maximum.cloned(),
         ended,
@@ -166,20 +165,4 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
         ));
     }
     doubts
-}
-
-/// A trial as the search sees it: unsent and backlogged frames count as lost, and the load is the sent one.
-fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Observation {
-    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    let lost = result.lost();
-    let backlogged = result.buffered_frames(burst_frames);
-    let offered = result.offered_pps.min(request.load.get());
-    Observation {
-        number: result.number,
-        load: request.load,
-        duration: request.duration,
-        loss_ratio: share(lost + backlogged + result.shortfall(), result.intended),
-        path_loss_ratio: share(lost + backlogged, result.sent),
-        achieved: Pps::new(offered).unwrap_or(request.load),
-    }
 }

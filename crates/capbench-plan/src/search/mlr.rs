@@ -10,8 +10,9 @@ use capbench_frames::rates::Pps;
 use super::grid::{Grid, Step};
 use super::selector::{Candidate, Interval, Selector, Target, middle, targets};
 use super::strategist::{Request, Strategist};
-use capbench_judge::search::database::{Database, Observation};
+use capbench_judge::search::database::Database;
 use capbench_judge::search::{Goal, Ratio};
+use capbench_judge::sustained::Observation;
 
 #[derive(Debug)]
 pub(super) struct Mlr {

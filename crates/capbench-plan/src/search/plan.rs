@@ -11,8 +11,9 @@ use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
 use crate::{PlanError, Result};
 use capbench_judge::JudgeError;
-use capbench_judge::search::database::{Database, Observation};
+use capbench_judge::search::database::Database;
 use capbench_judge::search::{Goal, SearchPlan, Strategy};
+use capbench_judge::sustained::Observation;
 use capbench_judge::thresholds::{SHORT_FINAL_TRIAL, UNPACED_TRIALS};
 use capbench_model::figures::grouped;
 
@@ -114,8 +115,10 @@ fn doubts(plan: &SearchPlan) -> Vec<String> {
     }
     for goal in plan.goals.iter().filter(|goal| goal.final_duration < SHORT_FINAL_TRIAL) {
         warnings.push(format!(
-            "goal {}: trials of {:?}; RFC 2544 section 24 asks for 60 s at least",
-            goal.name, goal.final_duration
+            "goal {}: trials of {:?}; RFC 2544 section 24 asks for {} s at least",
+            goal.name,
+            goal.final_duration,
+            SHORT_FINAL_TRIAL.as_secs()
         ));
     }
     warnings
@@ -147,7 +150,7 @@ pub fn estimate(plan: &SearchPlan) -> Result<Estimate> {
     let costs = costs?;
     let all = costs.iter().copied().chain([at_maximum]);
     let least_traffic = all.min_by_key(|cost| cost.traffic).unwrap_or(at_maximum);
-    Ok(Estimate { at_maximum, below: Spread::of(costs, plan.quiet), least_traffic })
+    Ok(Estimate { at_maximum, below: Spread::from_costs(costs, plan.quiet), least_traffic })
 }
 
 /// The maximum load, or its assumed value before it is known.

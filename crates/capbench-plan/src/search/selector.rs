@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::grid::{Grid, Step};
 use capbench_judge::search::Goal;
-use capbench_judge::search::criteria::Criteria;
 use capbench_judge::search::database::Database;
+use capbench_judge::sustained::Criteria;
 
 /// A goal, or a coarser goal on the way to it: wider, with less trial time.
 #[derive(Clone, Copy, Debug)]

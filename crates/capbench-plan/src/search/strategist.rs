@@ -5,8 +5,8 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use capbench_judge::search::Goal;
-use capbench_judge::search::criteria::Class;
-use capbench_judge::search::database::{Database, Observation};
+use capbench_judge::search::database::Database;
+use capbench_judge::sustained::{Class, Observation};
 
 /// A trial that a strategy requests (RFC 9971, Trial Input: only load and duration).
 #[derive(Clone, Copy, Debug, PartialEq)]

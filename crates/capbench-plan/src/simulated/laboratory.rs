@@ -157,7 +157,7 @@ impl Laboratory for SimulatedLaboratory {
             work: Saved::Known(Work::Plan(setup.work)),
         };
         let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
-        let group = Group::of(&method, ability, setup)
+        let group = Group::from_setup(&method, ability, setup)
             .map_err(|reason| TrialError::Unsupported { what: name, reason })?;
         Ok(Box::new(SimulatedTrial {
             laboratory: self,

@@ -15,8 +15,9 @@ use crate::Result;
 use crate::bursts::BurstSearch;
 use crate::session::{Missing, Session};
 use capbench_judge::bursts::{BurstEnd, Percent};
+use capbench_judge::sustained::{is_load_sent, is_sustained};
 use capbench_judge::sweep::back_to_back::Burst;
-use capbench_judge::thresholds::{SWEPT_BURST_RESOLUTION, UNSATURATED_READ_SHARE};
+use capbench_judge::thresholds::SWEPT_BURST_RESOLUTION;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
@@ -93,11 +94,10 @@ impl BackToBackTest {
         };
         // Frames that were not lost may still be in a buffer that stores more than a trial.
         let taken = first.read_pps();
-        let keeps_up = taken >= UNSATURATED_READ_SHARE * first.offered_pps;
         let before = session.trials.len();
         match first.verdict {
-            Verdict::GeneratorLimited if !first.sustained_load() => burst.end = BurstEnd::GeneratorLimited,
-            Verdict::Lossless | Verdict::GeneratorLimited if keeps_up => burst.end = BurstEnd::NeverFills,
+            Verdict::GeneratorLimited if !is_load_sent(&first) => burst.end = BurstEnd::GeneratorLimited,
+            _ if is_sustained(&first) => burst.end = BurstEnd::NeverFills,
             _ => match self.0.longest(session, setup, rate)? {
                 Ok(longest) => {
                     burst.end = longest.end;

@@ -179,7 +179,7 @@ impl SweepPlan {
         let paths = SHARES.into_iter().flat_map(|share| rooms().map(move |room| (share, room)));
         let costs: Result<Vec<Cost>> =
             paths.map(|(share, room)| Ok(part.rehearsed(share, room)?.times(times))).collect();
-        Ok(Spread::of(costs?, self.base.quiet))
+        Ok(Spread::from_costs(costs?, self.base.quiet))
     }
 
     fn rehearsed(&self, share: f64, room: Room) -> Result<Cost> {

@@ -8,6 +8,7 @@ use crate::order::{Shuffle, turns};
 use crate::session::{Session, describe};
 use crate::{Observer, Result};
 use capbench_judge::bursts::BurstEnd;
+use capbench_judge::sustained::captures_all;
 use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::back_to_back::{BackToBack, Burst};
 use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
@@ -132,7 +133,9 @@ impl Course<'_, '_> {
                 visits.push(visit);
                 let trials: Vec<_> = visits.iter().map(|visit| &visit.trial).collect();
                 let bursts = visits.iter().filter_map(|visit| visit.burst.clone()).collect();
-                if let Some(reading) = Reading::of(point_nth, &trials, BackToBack::of(bursts)) {
+                if let Some(reading) =
+                    Reading::from_trials(point_nth, &trials, BackToBack::from_searches(bursts))
+                {
                     self.readings.insert(key, reading);
                 }
                 self.tell();
@@ -186,7 +189,7 @@ impl Course<'_, '_> {
                 (None, Probe::BackToBack(_)) => continue,
                 (None, Probe::Trial) => {
                     let trial = &visit.trial;
-                    (sustained_pps(trial), trial.lost() > 0 || trial.buffered_frames(1) > 0)
+                    (sustained_pps(trial), !captures_all(trial))
                 }
             };
             let at = if self.plan.axis.kind().shows(Analysis::Buffers) { at.log2() } else { at };
@@ -240,7 +243,7 @@ impl Course<'_, '_> {
                     let key = |reading: &Reading| (scene, order[reading.point], method);
                     let steps: Vec<Step<'_>> =
                         readings.iter().filter_map(|reading| self.step(reading, key(reading))).collect();
-                    Scaling::of(&steps, *load)
+                    Scaling::from_steps(&steps, *load)
                 });
                 series.push(Series {
                     method: Saved::Known(method_of_series(plan.axis.kind(), spec)),

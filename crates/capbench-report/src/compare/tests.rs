@@ -127,7 +127,7 @@ fn many_set_ups_of_one_visit_are_told_together() {
     let sizes: Vec<_> = [64, 128, 256, 512, 1024, 1280, 1518]
         .map(|size| LaboratorySetup { work: WorkModel::Nanoseconds(2000).into(), ..setup(size) })
         .to_vec();
-    let of = |work: u32, seed| {
+    let run_with = |work: u32, seed| {
         let more = |setup: &LaboratorySetup| LaboratorySetup {
             work: WorkModel::Nanoseconds(work).into(),
             ..setup.clone()
@@ -135,7 +135,7 @@ fn many_set_ups_of_one_visit_are_told_together() {
         let plan = BenchPlan { sizes: sizes.iter().map(more).collect(), ..plan(1, work) };
         run(&plan, &mut path(seed), seed)
     };
-    let comparison = compared(&of(2000, 1), &of(2400, 2));
+    let comparison = compared(&run_with(2000, 1), &run_with(2400, 2));
     let told: Vec<_> = comparison.judged(Judgement::Regression).collect();
     assert!(!told.is_empty() && told.iter().all(|contrast| contrast.setups > 1), "{told:#?}");
     assert!(told.iter().any(|one| one.measure == Measure::DeliveredRate && one.setups == 14));
@@ -334,31 +334,32 @@ fn costs_at_common_loads_far_apart_are_not_compared() {
 
 #[test]
 fn what_the_generator_sent_is_no_limit_of_a_method() {
-    let of = |generator: f64, seed| {
+    let run_with = |generator: f64, seed| {
         let methods = METHODS.map(|name| SimulatedMethod::new(name, 2_000_000.0));
         let noise = Noise { per_trial: 0.02, per_second: 0.0 };
         run(&plan(6, 0), &mut SimulatedLaboratory::new(generator, methods.to_vec()).noise(seed, noise), seed)
     };
-    let comparison = of_runs(&of(1e6, 1), &of(0.95e6, 2), &[], Thresholds::default()).unwrap();
+    let comparison = of_runs(&run_with(1e6, 1), &run_with(0.95e6, 2), &[], Thresholds::default()).unwrap();
     assert!(comparison.contrasts.iter().all(|one| one.measure != Measure::DeliveredRate), "{comparison:#?}");
     assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
     assert!(comparison.left_out[0].because == NotCompared::RateOfGenerator);
     // Where the side that delivered less lost frames, it is the method's.
     let slower = run(&plan(6, 2000), &mut path(3), 3);
-    let comparison = of_runs(&of(1e6, 1), &slower, &[Field::Work], Thresholds::default()).unwrap();
+    let comparison = of_runs(&run_with(1e6, 1), &slower, &[Field::Work], Thresholds::default()).unwrap();
     let mut told = comparison.judged(Judgement::Regression);
     assert!(told.any(|one| one.measure == Measure::DeliveredRate), "{comparison:#?}");
 }
 
 #[test]
 fn a_load_that_was_given_is_compared_by_its_loss() {
-    let of = |capacity: f64, seed| {
+    let run_with = |capacity: f64, seed| {
         let methods = METHODS.map(|name| SimulatedMethod::new(name, capacity));
         let noise = Noise { per_trial: 0.02, per_second: 0.0 };
         let mut path = SimulatedLaboratory::new(1e6, methods.to_vec()).noise(seed, noise);
         run(&BenchPlan { rate: Some(Pps::new(200_000.0).unwrap()), ..plan(8, 0) }, &mut path, seed)
     };
-    let comparison = of_runs(&of(400_000.0, 1), &of(170_000.0, 2), &[], Thresholds::default()).unwrap();
+    let comparison =
+        of_runs(&run_with(400_000.0, 1), &run_with(170_000.0, 2), &[], Thresholds::default()).unwrap();
     let loss: Vec<_> = comparison.judged(Judgement::Regression).collect();
     assert!(loss.iter().all(|one| one.measure == Measure::LossRatio), "{loss:#?}");
     assert_eq!(loss.iter().filter(|one| one.setups == 1).count(), 2);

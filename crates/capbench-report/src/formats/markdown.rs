@@ -157,7 +157,7 @@ mod tests {
 
     fn rendered(text: &str) -> String {
         let rows = vec![Row { cells: vec![crate::model::Cell::Text(text.into())], trials: vec![] }];
-        let table = Table::of("t", "", vec![Column::words("a", text)], rows);
+        let table = Table::with_rows("t", "", vec![Column::words("a", text)], rows);
         let mut out = String::new();
         super::table(&mut out, &table.unwrap());
         out

@@ -210,7 +210,7 @@ struct Layout<'g> {
 }
 
 impl Grid {
-    fn of(table: &Table, is_narrow: bool) -> Self {
+    fn from_table(table: &Table, is_narrow: bool) -> Self {
         let columns = || {
             let is_shown = |column: &Column| match column.narrow {
                 Narrow::FilesOnly => false,
@@ -369,12 +369,12 @@ impl Grid {
                 None => return None,
             }
         }
-        fn of<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
+        fn selected<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
             indices.iter().map(|index| all[*index].clone()).collect()
         }
         let part = |indices: &Vec<usize>| {
-            let rows = self.rows.iter().map(|row| of(row, indices)).collect();
-            Cow::Owned(Self { heads: of(&self.heads, indices), rows, ..self.clone() })
+            let rows = self.rows.iter().map(|row| selected(row, indices)).collect();
+            Cow::Owned(Self { heads: selected(&self.heads, indices), rows, ..self.clone() })
         };
         Some(Layout { grids: parts.iter().map(part).collect(), from: 0, gap: GAP })
     }
@@ -410,9 +410,9 @@ fn field(cell: &Cell, unit: Unit) -> String {
 /// with one row, each row becomes a list.
 pub(crate) fn table(text: &mut String, table: &Table) {
     wrapped(text, "", "  ", &table.caption);
-    let is_wide = Grid::of(table, false).layout(false).is_none();
+    let is_wide = Grid::from_table(table, false).layout(false).is_none();
     let table = &if is_wide { with_short_programs(table) } else { table.clone() };
-    let (whole, narrow) = (Grid::of(table, false), Grid::of(table, true));
+    let (whole, narrow) = (Grid::from_table(table, false), Grid::from_table(table, true));
     let is_one = table.rows.len() < 2;
     let names: BTreeSet<&String> = whole.rows.iter().filter_map(|row| row.first()).collect();
     // Headings above single rows add nothing to the first column.
@@ -508,7 +508,7 @@ mod tests {
         let column = |index| Column::words(&format!("c{index}"), &format!("column {index}"));
         let cells = |nth: usize| fields.iter().map(|field| format!("{field}{nth}").into()).collect();
         let rows = (0..rows).map(|nth| Row::new(cells(nth), Vec::new())).collect();
-        Table::of("t", "A table", (0..fields.len()).map(column).collect(), rows).unwrap()
+        Table::with_rows("t", "A table", (0..fields.len()).map(column).collect(), rows).unwrap()
     }
 
     fn printed(one: &Table) -> String {

@@ -50,7 +50,7 @@ pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Sect
 /// Percentile curves of every set-up and leg, one line per method and load.
 fn curves(trials: Vec<&TrialResult>) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for (scene, group) in grouped(trials, |trial| Scene::of(trial)) {
+    for (scene, group) in grouped(trials, |trial| Scene::from_trial(trial)) {
         let one_load = grouped(&group, |trial| trial.intended_pps.map(f64::to_bits)).len() == 1;
         for (id, words, leg) in LEGS {
             let key = |trial: &&TrialResult| (trial.profile.method.clone(), (!one_load).then(|| load(trial)));
@@ -109,7 +109,7 @@ fn curve(repeats: &[&TrialResult], leg: fn(&Latency) -> Option<&Delays>) -> Vec<
 
 /// Quantiles over the axis of a sweep, medians of the repeats.
 fn over(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Chart {
-    let varied = Varied::of(sweep);
+    let varied = Varied::from_outcome(sweep);
     let lines = sweep.series.iter().flat_map(|line| quantiles(line, &varied, trials)).collect();
     let title = format!("Latency against {}", varied.words);
     let kind = varied.kind(Kind::Points);

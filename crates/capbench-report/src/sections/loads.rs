@@ -40,7 +40,8 @@ fn bench(results: &Results) -> Vec<Chart> {
 }
 
 fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
-    let groups = grouped(trials.iter().copied(), |trial| (Scene::of(trial), trial.phase, asked_for(trial)));
+    let groups =
+        grouped(trials.iter().copied(), |trial| (Scene::from_trial(trial), trial.phase, asked_for(trial)));
     let mut charts = Vec::new();
     for ((scene, phase, _), group) in groups {
         // A common load is one that all methods sustain: show it only if one did not.
@@ -62,7 +63,7 @@ fn asked_for(trial: &TrialResult) -> (Option<u64>, Option<LoadShape>) {
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let in_all = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
     let by_set_up = grouped(in_all, |trial| {
-        (&trial.profile.method, Scene::of(trial).place(), trial.intended_pps.is_none())
+        (&trial.profile.method, Scene::from_trial(trial).place(), trial.intended_pps.is_none())
     });
     let mut charts = Vec::new();
     for ((method, place, _), group) in by_set_up {
@@ -103,7 +104,7 @@ fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
     let tested = tested.map(|tested| ("frame-loss", trials.sound(&tested.trials)));
     let swept =
         results.sweeps.iter().filter(|sweep| sweep.axis.shows(Analysis::Livelock)).flat_map(|sweep| {
-            let varied = Varied::of(sweep);
+            let varied = Varied::from_outcome(sweep);
             let of_line =
                 move |line| varied.placed(line, trials).into_iter().flat_map(|one| one.trials).collect();
             sweep.series.iter().map(move |line| ("sweep", of_line(line)))
@@ -123,7 +124,8 @@ fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     if placed.len() < 2 {
         return None;
     }
-    let title = format!("Delivered and lost against the load: {method}, {}", Scene::of(first).words());
+    let title =
+        format!("Delivered and lost against the load: {method}, {}", Scene::from_trial(first).words());
     let x = linear("Intended load", Unit::PacketsPerSecond);
     let chart = stacked(&format!("{id}-loss-{method}"), title, Kind::Stacked, x, &placed);
     Some(chart.marking(first.line_rate_pps.map(|rate| upright("line rate", rate))))
@@ -148,7 +150,7 @@ struct Sizes<'r> {
 
 impl<'r> Sizes<'r> {
     /// `None` for fewer than two sizes.
-    fn of(labels: impl IntoIterator<Item = &'r SizeLabel>) -> Option<Self> {
+    fn from_labels(labels: impl IntoIterator<Item = &'r SizeLabel>) -> Option<Self> {
         let mut labels: Vec<&SizeLabel> = labels.into_iter().collect();
         labels.sort();
         labels.dedup();
@@ -217,7 +219,7 @@ fn searched(results: &Results) -> Vec<Chart> {
         .iter()
         .filter_map(|search| Some((search.frame_size.as_ref()?, search)))
         .collect();
-    let Some(sizes) = Sizes::of(searches.iter().map(|(size, _)| *size)) else { return Vec::new() };
+    let Some(sizes) = Sizes::from_labels(searches.iter().map(|(size, _)| *size)) else { return Vec::new() };
     let mark = line_rate(results.trials.iter(), |label| sizes.at(label));
     let set_up = |search: &&SearchOutcome| {
         let method = search.method.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -245,13 +247,18 @@ fn best_effort(results: &Results) -> Option<Chart> {
         .filter(is_it)
         .map(|trial| (&trial.profile.frame_size, trial))
         .collect();
-    let sizes = Sizes::of(trials.iter().map(|(size, _)| *size))?;
+    let sizes = Sizes::from_labels(trials.iter().map(|(size, _)| *size))?;
     let mark = line_rate(trials.iter().map(|(_, trial)| *trial), |label| sizes.at(label));
-    let set_up = |trial: &&TrialResult| (trial.profile.method.to_string(), Scene::of(trial).place());
-    let of = |x: f64, own: &[&TrialResult]| {
+    let set_up = |trial: &&TrialResult| (trial.profile.method.to_string(), Scene::from_trial(trial).place());
+    let delivered_point = |x: f64, own: &[&TrialResult]| {
         let rate = Estimate::of(own.iter().map(|trial| trial.delivered_pps));
         estimated(x, rate.as_ref(), numbers(own.iter().copied()))
     };
     let words = ("size-delivered", "Delivered at maximum load".into(), "Delivered");
-    Some(over_sizes(words, &sizes, trials, set_up, of).marking(mark).noting([MAXIMUM]).noting_repeats())
+    Some(
+        over_sizes(words, &sizes, trials, set_up, delivered_point)
+            .marking(mark)
+            .noting([MAXIMUM])
+            .noting_repeats(),
+    )
 }

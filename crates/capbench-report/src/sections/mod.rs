@@ -35,7 +35,7 @@ use crate::naming::Numbered;
 
 /// Every section with data in the results, in reading order.
 pub fn sections(results: &Results) -> Vec<Section> {
-    let trials = Numbered::of(results);
+    let trials = Numbered::from_results(results);
     let mut sections = reproductions::sections(results);
     sections.extend(searches::section(results, &trials));
     sections.extend(loads::sections(results, &trials));

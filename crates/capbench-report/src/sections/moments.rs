@@ -26,7 +26,7 @@ type Lossy<'r> = (&'r TrialResult, &'r LossPattern);
 pub(super) fn section(results: &Results) -> Option<Section> {
     let (mut charts, mut tables) = (Vec::new(), Vec::new());
     for ((scene, ..), group) in grouped(lossy(results), |(trial, _)| {
-        (Scene::of(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
+        (Scene::from_trial(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
     }) {
         let at = format!("{}: {}", load(group[0].0), scene.words());
         charts.extend(in_time(&at, &group));

@@ -191,7 +191,7 @@ pub(super) struct Varied {
 }
 
 impl Varied {
-    pub(super) fn of(outcome: &SweepOutcome) -> Self {
+    pub(super) fn from_outcome(outcome: &SweepOutcome) -> Self {
         let Facts { heading: label, words, .. } = *outcome.axis.facts();
         // The unit of a saved sweep, and the factor that converts its numbers to this unit.
         let known = match outcome.unit.as_deref() {

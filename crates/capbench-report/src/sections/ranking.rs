@@ -7,9 +7,8 @@ use capbench_judge::search::{GoalResult, SearchOutcome};
 use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
 
 use super::parts::{chart, grouped, linear, names, point, series};
-use crate::groups::set_up_words;
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
-use crate::naming::{self, Scene};
+use crate::naming::{self, Scene, set_up_words};
 use crate::sentences::search::{goal_name, goal_words};
 use capbench_results::Kind as Purpose;
 use capbench_results::Results;
@@ -37,7 +36,7 @@ pub(crate) fn charts(results: &Results) -> Vec<Chart> {
 }
 
 fn rates(ranking: &Ranking) -> Chart {
-    let of = |sustained: fn(&Ranked) -> &Sustained, has_whisker: bool| -> Vec<Point> {
+    let rate_points = |sustained: fn(&Ranked) -> &Sustained, has_whisker: bool| -> Vec<Point> {
         let at = |(nth, row): (usize, &Ranked)| {
             let own = sustained(row);
             // As in the table: nothing is known, or no load that was tried is sustained.
@@ -55,15 +54,15 @@ fn rates(ranking: &Ranking) -> Chart {
         ranking.methods.iter().enumerate().map(at).collect()
     };
     let tolerated = format!("with up to {} % loss", NEARLY_LOSSLESS_RATIO * 100.0);
-    let lossless = series("without loss", Role::Delivered, of(|row| &row.lossless, true));
-    let nearly = series(tolerated, Role::Account, of(|row| &row.nearly_lossless, false));
+    let lossless = series("without loss", Role::Delivered, rate_points(|row| &row.lossless, true));
+    let nearly = series(tolerated, Role::Account, rate_points(|row| &row.nearly_lossless, false));
     let lines = seen(vec![lossless, nearly]);
     let title = format!("Sustained rate, {}", Scene::of_ranking(ranking).words());
     sustained("ranking-rates", title, methods(ranking), lines)
 }
 
 fn costs(ranking: &Ranking) -> Chart {
-    let of = |bounds: fn(&Cost) -> Option<(f64, f64)>| -> Vec<Point> {
+    let cost_points = |bounds: fn(&Cost) -> Option<(f64, f64)>| -> Vec<Point> {
         let at = |(nth, row): (usize, &Ranked)| {
             let trials = row.cost.iter().flat_map(|cost| cost.trials.clone()).collect();
             match row.cost.as_ref().and_then(bounds) {
@@ -75,8 +74,9 @@ fn costs(ranking: &Ranking) -> Chart {
         };
         ranking.methods.iter().enumerate().map(at).collect()
     };
-    let application = series("application", Role::Account, of(Cost::app_range));
-    let total = series("application and kernel", Role::Account, of(|cost| cost.total_ns.map(|ns| (ns, ns))));
+    let application = series("application", Role::Account, cost_points(Cost::app_range));
+    let total =
+        series("application and kernel", Role::Account, cost_points(|cost| cost.total_ns.map(|ns| (ns, ns))));
     let title = match ranking.equal_load_pps {
         Some(pps) => format!("CPU time per packet at {}", naming::rate(pps)),
         None => "CPU time per packet".into(),

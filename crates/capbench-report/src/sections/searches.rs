@@ -11,9 +11,8 @@ use super::parts::{
     self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,
 };
 use crate::figures;
-use crate::groups::{search_words, set_up_words};
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
-use crate::naming::{self, Numbered, intended_or_offered};
+use crate::naming::{self, Numbered, intended_or_offered, search_words, set_up_words};
 const BARS: &str = "A bar reaches from a lower bound, a load that was sustained, to the upper bound of the same search, one that was not. Loads between them were not tried, or not for long enough. Searches of one set-up that differ by more than their bars show how repeatable a result is on this host.";
 /// Trials without loss only because buffers absorbed the backlog.
 const BUFFERED: &str = "nothing lost only because buffers had room";

@@ -58,11 +58,11 @@ fn lost(soak: &SoakRecord) -> Chart {
     let mut unknown = Vec::new();
     for place in places::ALL {
         let is_unknown = soak.ledger.iter().any(|entry| entry.place == place && entry.count.is_none());
-        let of = |interval: &Interval| interval.lost.get(&place).copied();
-        if soak.intervals.iter().any(|interval| of(interval).is_some()) {
+        let lost_here = |interval: &Interval| interval.lost.get(&place).copied();
+        if soak.intervals.iter().any(|interval| lost_here(interval).is_some()) {
             // An interval names only places with losses. If one segment does not know a place, its absence elsewhere counts as
             // 0.
-            let count = |interval: &Interval| of(interval).or((!is_unknown).then_some(0));
+            let count = |interval: &Interval| lost_here(interval).or((!is_unknown).then_some(0));
             let rate = |interval: &Interval| per_second(count(interval)? as f64, interval);
             layers.push(series(place.words(), Role::Place, points(soak, rate)));
         } else if is_unknown {
@@ -88,9 +88,9 @@ fn delivered(soak: &SoakRecord) -> Chart {
 
 /// Has no line, so that it is not shown, if nothing was lost.
 fn worst(soak: &SoakRecord) -> Chart {
-    let of = |interval: &Interval| interval.worst_100ms_lost.map(|lost| lost as f64);
+    let worst_lost = |interval: &Interval| interval.worst_100ms_lost.map(|lost| lost as f64);
     let is_lossy = soak.intervals.iter().any(|interval| interval.worst_100ms_lost.unwrap_or(0) > 0);
-    let lines = if is_lossy { line(soak, "most lost within 100 ms", of) } else { Vec::new() };
+    let lines = if is_lossy { line(soak, "most lost within 100 ms", worst_lost) } else { Vec::new() };
     let most = soak.events.iter().max_by_key(|event| event.frames);
     let burst = most
         .map(|event| upright(format!("longest burst: {} frames", figures::count(event.frames)), event.at_s));
@@ -100,9 +100,9 @@ fn worst(soak: &SoakRecord) -> Chart {
 
 /// Frames that were delivered only because the generator paused; no line if there were none.
 fn behind(soak: &SoakRecord) -> Chart {
-    let of = |interval: &Interval| per_second(interval.untaken as f64, interval);
+    let backlogged_pps = |interval: &Interval| per_second(interval.untaken as f64, interval);
     let is_behind = soak.intervals.iter().any(|interval| interval.untaken > 0);
-    let lines = if is_behind { line(soak, "backlogged", of) } else { Vec::new() };
+    let lines = if is_behind { line(soak, "backlogged", backlogged_pps) } else { Vec::new() };
     let y = ("Delivered only because of the pause", Unit::PacketsPerSecond);
     let title = "Frames in buffers when segments ended";
     let note = "Without the pauses they would add up until some are lost.";
@@ -110,7 +110,7 @@ fn behind(soak: &SoakRecord) -> Chart {
 }
 
 fn memory(soak: &SoakRecord) -> Chart {
-    let of = |interval: &Interval| interval.resident_bytes.map(|bytes| bytes as f64);
-    let lines = line(soak, "resident memory of capbench", of);
+    let resident_bytes = |interval: &Interval| interval.resident_bytes.map(|bytes| bytes as f64);
+    let lines = line(soak, "resident memory of capbench", resident_bytes);
     over_time("soak-memory", "Memory over time", Kind::Lines, ("Memory", Unit::Bytes), lines)
 }

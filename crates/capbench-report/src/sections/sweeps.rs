@@ -71,7 +71,7 @@ fn publication<'r>(results: &'r Results, sweep: &SweepOutcome) -> Option<&'r str
 
 fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Option<Section> {
     let publication = publication(results, sweep);
-    let varied = Varied::of(sweep);
+    let varied = Varied::from_outcome(sweep);
     let mut charts = Vec::new();
     for (scene, lines) in lines_together(sweep) {
         let drawn = |figure| of_figure(sweep, &varied, scene.as_deref(), &lines, figure);
@@ -219,7 +219,7 @@ fn of_scene(
     scene: Option<&str>,
     lines: &[&SweptSeries],
 ) -> Option<Chart> {
-    let varied = Varied::of(sweep);
+    let varied = Varied::from_outcome(sweep);
     let swept = Swept::new(sweep, &results.trials);
     let found: Vec<(&SweptSeries, CostRegimes<'_>)> =
         lines.iter().filter_map(|line| Some((*line, cost_regimes(&swept, line)?))).collect();
@@ -299,7 +299,7 @@ fn bursts_of(sweep: &SweepOutcome) -> impl Iterator<Item = &BackToBack> {
 
 /// The varied setting. A ring is measured in frames that it has slots for, if the trials report them.
 fn across(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
-    let varied = Varied::of(sweep);
+    let varied = Varied::from_outcome(sweep);
     let readings = || sweep.series.iter().flat_map(|line| &line.readings);
     let place = |nth: usize| {
         let own: Vec<&Reading> = readings().filter(|reading| reading.point == nth).collect();

@@ -1,4 +1,5 @@
-//! The words of the answers of a bench: which method to use, up to which rate, and what the others lack.
+//! The words of `BenchFinding`, facts about a bench: which method to use, what the other methods lack, what decides between them.
+//! `verdict` has the words of the verdict.
 
 #[cfg(test)]
 mod tests;
@@ -12,23 +13,23 @@ use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
 
-use super::answer;
+use super::in_words;
 use crate::figures::number;
 use crate::model::{Sentence, Unit};
 use crate::naming::{self, command_line, list, many, rate};
 
-/// Most methods that a sentence lists.
-const NAMED: usize = 4;
-/// Most set-ups that a sentence names.
+/// Up to this number of methods are named.
+const NAMED_METHODS: usize = 4;
+/// Up to this number of set-ups are named.
 const NAMED_SET_UPS: usize = 2;
 
 /// Which method to use; then what else decides, the most important first.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let recommendation = naming::recommendation(results);
-    bench::answers(recommendation.as_ref(), &results.facts()).into_iter().map(answer).collect()
+    bench::answers(recommendation.as_ref(), &results.facts()).into_iter().map(in_words).collect()
 }
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &BenchFinding) -> String {
     match fact {
         BenchFinding::Verdict(verdict) => verdict::words(verdict),
@@ -44,49 +45,50 @@ pub(super) fn words(fact: &BenchFinding) -> String {
         }
         BenchFinding::Unknown { methods } => {
             let sustain = verb(methods, "sustains", "sustain");
-            format!("These trials do not show what {} {sustain}.", some(methods))
+            format!("These trials do not show what {} {sustain}.", first_methods(methods))
         }
         BenchFinding::Paused { methods } => {
-            let parts: Vec<String> = methods.iter().map(paused).collect();
+            let parts: Vec<String> = methods.iter().map(paused_method_words).collect();
             format!(
                 "In {} the host stopped the capture thread for a moment. capbench does not count these losses against a method.",
                 list(&parts)
             )
         }
         BenchFinding::Worse { certainly_less, probably_less, costlier } => {
-            worse(certainly_less, probably_less, costlier)
+            worse_methods(certainly_less, probably_less, costlier)
         }
         BenchFinding::Overload { lossless, behind, least, most } => {
-            overload(lossless, behind, least.as_ref(), most)
+            at_maximum_load(lossless, behind, least.as_ref(), most)
         }
         BenchFinding::CostsEqual { time, at_pps } => format!(
             "{}the {} per packet of the methods cannot be distinguished.",
             at_load(*at_pps),
-            of_time(*time)
+            compared_time_words(*time)
         ),
         BenchFinding::CostsDiffer { time, at_pps, cheapest, cheapest_time, dearest, dearest_time } => {
             format!(
                 "{}{} {} the least {}, {} per packet; {dearest} needs the most, {}.",
                 at_load(*at_pps),
-                list(&texts(cheapest)),
+                list(&method_names(cheapest)),
                 verb(cheapest, "needs", "need"),
-                of_time(*time),
-                in_ns(*cheapest_time),
-                in_ns(*dearest_time)
+                compared_time_words(*time),
+                range_in_ns(*cheapest_time),
+                range_in_ns(*dearest_time)
             )
         }
         BenchFinding::OtherSetUps { set_up, method, others, alike, better } => {
-            let others = many((*others).into(), "other set-up", "other set-ups");
-            let mut parts = vec![format!("{method} is best or equal in {alike} of {others}")];
+            let other_set_ups = many((*others).into(), "other set-up", "other set-ups");
+            let mut parts = vec![format!("{method} is best or equal in {alike} of {other_set_ups}")];
             for BetterElsewhere { method, set_up } in better.iter().take(NAMED_SET_UPS) {
-                parts.push(format!("{method} is better with {}", scene(set_up)));
+                parts.push(format!("{method} is better with {}", set_up_words(set_up)));
             }
-            format!("The verdict is for {}; {}.", scene(set_up), parts.join("; "))
+            format!("The verdict is for {}; {}.", set_up_words(set_up), parts.join("; "))
         }
     }
 }
 
-fn paused(paused: &PausedMethod) -> String {
+/// In how many trials the host stopped a method.
+fn paused_method_words(paused: &PausedMethod) -> String {
     let trials = many(paused.trials.into(), "trial", "trials");
     let up_to = if paused.lossy_trials > 1 { "up to " } else { "" };
     format!(
@@ -97,24 +99,30 @@ fn paused(paused: &PausedMethod) -> String {
     )
 }
 
-fn worse(certainly_less: &[SavedMethod], probably_less: &[SavedMethod], costlier: &[SavedMethod]) -> String {
+/// Methods that sustain less than the one to use, or cost more.
+fn worse_methods(
+    certainly_less: &[SavedMethod],
+    probably_less: &[SavedMethod],
+    costlier: &[SavedMethod],
+) -> String {
     let mut parts = Vec::new();
     if !certainly_less.is_empty() {
         let sustain = verb(certainly_less, "sustains", "sustain");
-        parts.push(format!("{} certainly {sustain} less", some(certainly_less)));
+        parts.push(format!("{} certainly {sustain} less", first_methods(certainly_less)));
     }
     if !probably_less.is_empty() {
         let sustain = verb(probably_less, "sustains", "sustain");
-        parts.push(format!("{} probably {sustain} less", some(probably_less)));
+        parts.push(format!("{} probably {sustain} less", first_methods(probably_less)));
     }
     if !costlier.is_empty() {
         let cost = verb(costlier, "costs", "cost");
-        parts.push(format!("{} {cost} more at about the same rate", some(costlier)));
+        parts.push(format!("{} {cost} more at about the same rate", first_methods(costlier)));
     }
     format!("{}.", parts.join("; "))
 }
 
-fn overload(
+/// What methods lose at maximum load.
+fn at_maximum_load(
     lossless: &[SavedMethod],
     behind: &[SavedMethod],
     least: Option<&OverloadLoss>,
@@ -123,34 +131,39 @@ fn overload(
     let mut parts = Vec::new();
     if !lossless.is_empty() {
         let lose = verb(lossless, "loses", "lose");
-        parts.push(format!("{} {lose} nothing", list(&texts(lossless))));
+        parts.push(format!("{} {lose} nothing", list(&method_names(lossless))));
     }
     if !behind.is_empty() {
         let fall = verb(behind, "falls behind, with its", "fall behind, with their");
-        parts.push(format!("{} {fall} frames still in buffers", list(&texts(behind))));
+        parts.push(format!("{} {fall} frames still in buffers", list(&method_names(behind))));
     }
-    parts.extend(least.map(loss));
-    parts.push(loss(most));
+    parts.extend(least.map(loss_clause));
+    parts.push(loss_clause(most));
     format!("At maximum load {}.", parts.join("; "))
 }
 
-fn loss(loss: &OverloadLoss) -> String {
+fn loss_clause(loss: &OverloadLoss) -> String {
     let place = loss.place.map_or("at an unknown place", Place::words);
     format!("{} loses {} of {} {place}", loss.method, percent(loss.loss_ratio), rate(loss.offered_pps))
 }
 
+/// How a sentence about costs at a load begins; empty without a load.
 fn at_load(pps: Option<f64>) -> String {
-    pps.map_or_else(String::new, |pps| format!("At {} ", rate(pps)))
+    match pps {
+        Some(pps) => format!("At {} ", rate(pps)),
+        None => String::new(),
+    }
 }
 
-fn of_time(time: ComparedTime) -> &'static str {
+fn compared_time_words(time: ComparedTime) -> &'static str {
     match time {
         ComparedTime::Application => "application CPU time",
         ComparedTime::Total => "CPU time of application and kernel together",
     }
 }
 
-fn in_ns(NsRange { low_ns, high_ns }: NsRange) -> String {
+fn range_in_ns(range: NsRange) -> String {
+    let NsRange { low_ns, high_ns } = range;
     let low = number(low_ns.round(), Unit::NanosecondsPerPacket);
     if low_ns >= high_ns {
         return format!("{low} ns");
@@ -158,7 +171,7 @@ fn in_ns(NsRange { low_ns, high_ns }: NsRange) -> String {
     format!("{low} to {} ns", number(high_ns.round(), Unit::NanosecondsPerPacket))
 }
 
-fn scene(set_up: &SetUp) -> String {
+fn set_up_words(set_up: &SetUp) -> String {
     let SetUp { frame_size, placement, work } = set_up;
     format!("{}, {}", naming::frames(frame_size), naming::place(placement, work))
 }
@@ -168,15 +181,15 @@ fn verb(methods: &[SavedMethod], one: &'static str, several: &'static str) -> &'
     if methods.len() == 1 { one } else { several }
 }
 
-fn texts(methods: &[SavedMethod]) -> Vec<String> {
+fn method_names(methods: &[SavedMethod]) -> Vec<String> {
     methods.iter().map(ToString::to_string).collect()
 }
 
-/// The first methods of a list.
-fn some(methods: &[SavedMethod]) -> String {
-    let methods = texts(methods);
-    match methods.len() {
-        all if all > NAMED => format!("{} and {} more", methods[..NAMED].join(", "), all - NAMED),
-        _ => list(&methods),
+/// The first methods of a list, and how many more there are.
+fn first_methods(methods: &[SavedMethod]) -> String {
+    let methods = method_names(methods);
+    if methods.len() <= NAMED_METHODS {
+        return list(&methods);
     }
+    format!("{} and {} more", methods[..NAMED_METHODS].join(", "), methods.len() - NAMED_METHODS)
 }

@@ -1,4 +1,4 @@
-//! The words of caveats: how noisy the trials are, and what could not be measured.
+//! The words of `Caveat`: how noisy the trials are, how exact one-way times are, and what could not be measured. One line each.
 
 use capbench_judge::finding::caveats::{self, Caveat, KnownSkew, NotMeasuredBecause};
 use capbench_judge::finding::noise::NoiseCause;
@@ -6,39 +6,43 @@ use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
 use super::statements::left_out_words;
-use super::{answer, noise, sentence};
+use super::{in_words, noise, with_trials};
 use crate::model::Sentence;
 use crate::naming::{frames, list, many, time};
 
 /// The caveats of a run.
 pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
-    caveats::find(&results.facts(), &results.not_measured).into_iter().map(answer).collect()
+    caveats::find(&results.facts(), &results.not_measured).into_iter().map(in_words).collect()
 }
 
 /// How noisy the trials of two runs are, in one line.
-pub(crate) fn of_both(runs: [(&str, &Results); 2]) -> Option<Sentence> {
+pub(crate) fn noise_of_both_runs(runs: [(&str, &Results); 2]) -> Option<Sentence> {
     let mut parts = Vec::new();
     for (name, run) in runs {
         if let Some(noise) = caveats::noise(&run.facts()) {
-            parts.push(format!("{name}: {}", answer(noise).text));
+            parts.push(format!("{name}: {}", in_words(noise).text));
         }
     }
-    (!parts.is_empty()).then(|| sentence(parts.join(" "), []))
+    if parts.is_empty() {
+        return None;
+    }
+    // Trials of both runs have the same numbers.
+    Some(with_trials(parts.join(" "), []))
 }
 
-/// The sentence of a caveat.
+/// The text of a caveat.
 pub(super) fn words(caveat: &Caveat) -> String {
     match caveat {
         Caveat::NoisyTrials { cause, noisy_trials, all_trials, lowers_rates } => {
             let are = if *noisy_trials == 1 { "is" } else { "are" };
             let trials = many((*all_trials).into(), "trial", "trials");
             let advice = if *lowers_rates { " On a quiet host, rates can be higher." } else { "" };
-            format!("{noisy_trials} of {trials} {are} noisy: {}.{advice}", of_cause(cause))
+            format!("{noisy_trials} of {trials} {are} noisy: {}.{advice}", cause_words(cause))
         }
         Caveat::NoisySegments { cause, noisy_segments, all_segments } => {
             let are = if *noisy_segments == 1 { "is" } else { "are" };
             let segments = many(*all_segments, "segment", "segments");
-            format!("{noisy_segments} of {segments} {are} noisy: {}.", of_cause(cause))
+            format!("{noisy_segments} of {segments} {are} noisy: {}.", cause_words(cause))
         }
         Caveat::OneWayAbsolute { error_ns } => format!(
             "One-way times have an error of up to ±{} (clock class absolute).",
@@ -46,15 +50,15 @@ pub(super) fn words(caveat: &Caveat) -> String {
         ),
         Caveat::OneWayRelative { skew, reason } => format!(
             "One-way times are known relative to the fastest frame only (clock class relative{}){}.",
-            skew.map_or_else(String::new, of_skew),
-            because(reason.as_deref())
+            skew.map_or_else(String::new, skew_words),
+            after_colon(reason.as_deref())
         ),
         Caveat::OneWayUnknown { reason: None } => "No one-way time was recorded (clock class none).".into(),
         Caveat::OneWayUnknown { reason } => {
-            format!("One-way times are unknown (clock class none){}.", because(reason.as_deref()))
+            format!("One-way times are unknown (clock class none){}.", after_colon(reason.as_deref()))
         }
         Caveat::NotMeasured { by_reason } => {
-            let parts: Vec<String> = by_reason.iter().map(not_measured).collect();
+            let parts: Vec<String> = by_reason.iter().map(not_measured_words).collect();
             format!("Not measured: {}.", parts.join("; "))
         }
         Caveat::LeftOut { parts } => {
@@ -64,7 +68,7 @@ pub(super) fn words(caveat: &Caveat) -> String {
     }
 }
 
-fn of_cause(cause: &NoiseCause) -> String {
+fn cause_words(cause: &NoiseCause) -> String {
     let words = match cause {
         NoiseCause::SlowCpu => "a CPU ran slower than its best (shared core or lowered clock)",
         NoiseCause::MissedByTracer => {
@@ -81,7 +85,8 @@ fn of_cause(cause: &NoiseCause) -> String {
     words.into()
 }
 
-fn of_skew(skew: KnownSkew) -> String {
+/// The difference of the two clocks' rates, and whether the delays are without it.
+fn skew_words(skew: KnownSkew) -> String {
     match skew {
         KnownSkew::Removed { ppm, error_ppm } => format!(", skew {ppm:.1} ± {error_ppm:.1} ppm removed"),
         KnownSkew::Implausible { ppm } => {
@@ -92,20 +97,30 @@ fn of_skew(skew: KnownSkew) -> String {
     }
 }
 
-fn because(reason: Option<&str>) -> String {
-    reason.map_or_else(String::new, |reason| format!(": {reason}"))
+/// `: no PTP`; empty without a reason.
+fn after_colon(reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!(": {reason}"),
+        None => String::new(),
+    }
 }
 
-fn not_measured(missing: &NotMeasuredBecause) -> String {
-    let set_ups: Vec<String> = missing.set_ups.iter().map(set_up).collect();
+fn not_measured_words(missing: &NotMeasuredBecause) -> String {
+    let set_ups: Vec<String> = missing.set_ups.iter().map(set_up_words).collect();
     format!("{} ({})", list(&set_ups), missing.reason)
 }
 
-fn set_up(missing: &NotMeasured) -> String {
+fn set_up_words(missing: &NotMeasured) -> String {
     let mut parts = vec![missing.method.to_string()];
-    parts.extend(missing.test.iter().map(|test| format!("test {test}")));
-    parts.extend(missing.frame_size.iter().map(frames));
-    parts.extend(missing.placement.iter().map(|placement| format!("placement {placement}")));
+    if let Some(test) = &missing.test {
+        parts.push(format!("test {test}"));
+    }
+    if let Some(size) = &missing.frame_size {
+        parts.push(frames(size));
+    }
+    if let Some(placement) = &missing.placement {
+        parts.push(format!("placement {placement}"));
+    }
     parts.join(" ")
 }
 
@@ -131,6 +146,19 @@ mod tests {
             noisy(NoiseCause::Clock, 1, false),
             "1 of 42 trials is noisy: the host's clock was changed."
         );
+        for (cause, words) in [
+            (
+                NoiseCause::MissedByTracer,
+                "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low",
+            ),
+            (NoiseCause::Steal, "the hypervisor took CPU time away"),
+            (NoiseCause::ForeignLoad, "other work ran on their CPUs"),
+            (NoiseCause::Stall, "a CPU stalled"),
+            (NoiseCause::Suspend, "the host was suspended"),
+            (NoiseCause::KernelElsewhere, "the kernel's receive work ran on another CPU than the chosen one"),
+        ] {
+            assert_eq!(noisy(cause, 2, false), format!("2 of 42 trials are noisy: {words}."));
+        }
         let other = NoiseCause::Other { noise: Noise::from_earlier("the moon") };
         assert_eq!(
             words(&Caveat::NoisySegments { cause: other, noisy_segments: 2, all_segments: 9 }),

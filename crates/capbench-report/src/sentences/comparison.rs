@@ -1,4 +1,4 @@
-//! The words of changes for the worse or better between two runs, or between methods that took turns.
+//! The words of `ComparisonFinding`: changes for the worse or better between two runs, or between methods that took turns.
 
 use capbench_judge::finding::comparison::{
     ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
@@ -7,24 +7,27 @@ use capbench_judge::finding::comparison::{
 use capbench_judge::comparison::note::{ComparisonNote, RunsDifference, TrialFact};
 use capbench_model::figures::grouped;
 
-use super::capital;
+use super::capitalised;
 use crate::naming::many;
 
-/// The sentence of a fact.
+/// Visits that a comparison with too few trials is advised to take.
+const ADVISED_VISITS: u32 = 8;
+
+/// The text of a fact.
 pub(super) fn words(fact: &ComparisonFinding) -> String {
     match fact {
-        ComparisonFinding::OfRuns { outcome } => of_outcome(outcome),
+        ComparisonFinding::OfRuns { outcome } => outcome_words(outcome),
         ComparisonFinding::OfMethods { compared } => {
             let mut sentences = Vec::new();
             for ComparedMethods { then, now, outcome } in compared {
-                sentences.push(format!("{now} against {then}: {}", of_outcome(outcome)));
+                sentences.push(format!("{now} against {then}: {}", outcome_words(outcome)));
             }
             sentences.join(" ")
         }
         ComparisonFinding::RunsDiffer { difference } => {
             format!("The runs differ: {}.", difference_words(difference))
         }
-        ComparisonFinding::Note { note } => capital(&format!("{}.", note_words(note))),
+        ComparisonFinding::Note { note } => capitalised(&format!("{}.", note_words(note))),
     }
 }
 
@@ -89,7 +92,8 @@ fn values_words(values: &[String]) -> String {
     known.join(" or ")
 }
 
-fn of_outcome(outcome: &ComparisonOutcome) -> String {
+/// What follows from a comparison.
+fn outcome_words(outcome: &ComparisonOutcome) -> String {
     match outcome {
         ComparisonOutcome::Disturbed => {
             "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs."
@@ -102,39 +106,45 @@ fn of_outcome(outcome: &ComparisonOutcome) -> String {
             "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
         }
         ComparisonOutcome::TooFewTrials => {
-            "Inconclusive: there are too few trials; measure both runs with `--visits 8`.".into()
+            format!(
+                "Inconclusive: there are too few trials; measure both runs with `--visits {ADVISED_VISITS}`."
+            )
         }
-        ComparisonOutcome::Judged(counts) => of_counts(counts),
+        ComparisonOutcome::Judged(counts) => counts_words(counts),
     }
 }
 
-/// Figures of one judgement in words.
-struct Counted {
+/// How many figures have one judgement, and its predicate.
+struct Judged {
     figures: u64,
-    /// What is said of one figure.
+    /// The predicate of one figure.
     one: &'static str,
-    /// What is said of several.
+    /// The predicate of several figures.
     several: &'static str,
 }
 
-fn of_counts(counts: &FigureCounts) -> String {
+/// How many figures are worse, better or undecided.
+fn counts_words(counts: &FigureCounts) -> String {
     let all = [
-        Counted { figures: counts.better, one: "is better", several: "are better" },
-        Counted {
+        Judged { figures: counts.better, one: "is better", several: "are better" },
+        Judged {
             figures: counts.below_threshold,
             one: "changed by less than the threshold",
             several: "changed by less than the threshold",
         },
-        Counted { figures: counts.not_worse, one: "is not worse", several: "are not worse" },
-        Counted {
+        Judged { figures: counts.not_worse, one: "is not worse", several: "are not worse" },
+        Judged {
             figures: counts.may_be_worse,
             one: "shows no difference, but may be worse",
             several: "show no difference, but may be worse",
         },
-        Counted { figures: counts.too_few_trials, one: "has too few trials", several: "have too few trials" },
+        Judged { figures: counts.too_few_trials, one: "has too few trials", several: "have too few trials" },
     ];
     let mut parts = Vec::new();
-    for Counted { figures, one, several } in all.into_iter().filter(|counted| counted.figures > 0) {
+    for Judged { figures, one, several } in all {
+        if figures == 0 {
+            continue;
+        }
         let subject = match parts.is_empty() {
             true => many(figures, "figure", "figures"),
             false => figures.to_string(),
@@ -150,8 +160,8 @@ fn of_counts(counts: &FigureCounts) -> String {
     }
     let mark = if counts.worse == 0 { ':' } else { ';' };
     let next = match counts.more_trials_decide {
-        true => " More trials (`--visits 8` in both runs) decide.",
-        false => "",
+        true => format!(" More trials (`--visits {ADVISED_VISITS}` in both runs) decide."),
+        false => String::new(),
     };
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }
@@ -163,7 +173,6 @@ mod tests {
 
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {
-        assert_eq!(of_counts(&FigureCounts::default()), "No regression shown.");
         let one_each = FigureCounts {
             better: 1,
             below_threshold: 1,
@@ -173,7 +182,7 @@ mod tests {
             ..FigureCounts::default()
         };
         assert_eq!(
-            of_counts(&one_each),
+            counts_words(&one_each),
             "No regression shown: 1 figure is better; 1 changed by less than the threshold; 1 is not worse; 1 shows no \
              difference, but may be worse; 1 has too few trials."
         );
@@ -186,10 +195,34 @@ mod tests {
             ..FigureCounts::default()
         };
         assert_eq!(
-            of_counts(&several),
+            counts_words(&several),
             "2 regressions; 2 figures are not worse; 2 show no difference, but may be worse; 2 have too few trials. More trials \
              (`--visits 8` in both runs) decide."
         );
+    }
+
+    #[test]
+    fn a_comparison_that_shows_nothing_says_why_and_what_to_do() {
+        for (outcome, text) in [
+            (
+                ComparisonOutcome::Disturbed,
+                "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs.",
+            ),
+            (
+                ComparisonOutcome::Damaged,
+                "Inconclusive: the file of a run was damaged or changed; measure again.",
+            ),
+            (
+                ComparisonOutcome::TooFewRuns,
+                "Inconclusive: too few runs of the same hosts; measure each host several times.",
+            ),
+            (
+                ComparisonOutcome::TooFewTrials,
+                "Inconclusive: there are too few trials; measure both runs with `--visits 8`.",
+            ),
+        ] {
+            assert_eq!(words(&ComparisonFinding::OfRuns { outcome }), text);
+        }
     }
 
     #[test]
@@ -197,11 +230,11 @@ mod tests {
         let compared = ComparedMethods {
             then: "recv".into(),
             now: "packet-v3".into(),
-            outcome: ComparisonOutcome::TooFewTrials,
+            outcome: ComparisonOutcome::Judged(FigureCounts::default()),
         };
         assert_eq!(
             words(&ComparisonFinding::OfMethods { compared: vec![compared] }),
-            "packet-v3 against recv: Inconclusive: there are too few trials; measure both runs with `--visits 8`."
+            "packet-v3 against recv: No regression shown."
         );
     }
 

@@ -1,8 +1,8 @@
-//! The words of what stands against capture in the queues of an interface.
+//! The words of `QueuesAgainstCapture`: what stands against capture in the queues of an interface.
 
 use capbench_judge::finding::queues::QueuesAgainstCapture;
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(queues: &QueuesAgainstCapture) -> String {
     let against: Vec<String> = queues.against.iter().map(ToString::to_string).collect();
     format!("{}: {}.", queues.interface, against.join("; "))
@@ -16,14 +16,10 @@ mod tests {
 
     #[test]
     fn all_that_is_against_capture_is_one_sentence() {
-        let against = vec![
-            QueueFinding::SameCore { cpus: vec![2, 3], queues: vec![2, 3], of: 4 },
-            QueueFinding::UnusedQueues { used: 2, of: 4 },
-        ];
-        assert_eq!(
-            words(&QueuesAgainstCapture { interface: "eth0".into(), against }),
-            "eth0: 2 of 4 queues interrupt the same core: CPUs 2 and 3 are threads of one core; the RSS table distributes \
-             frames to 2 of 4 queues."
-        );
+        let same_core = QueueFinding::SameCore { cpus: vec![2, 3], queues: vec![2, 3], of: 4 };
+        let unused = QueueFinding::UnusedQueues { used: 2, of: 4 };
+        let sentence = format!("eth0: {same_core}; {unused}.");
+        let against = vec![same_core, unused];
+        assert_eq!(words(&QueuesAgainstCapture { interface: "eth0".into(), against }), sentence);
     }
 }

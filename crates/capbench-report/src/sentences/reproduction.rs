@@ -1,27 +1,29 @@
-//! The words of reproductions: the answers to the claims of publications.
+//! The words of `ReproductionAnswer` and `ReproductionFinding`: which claims of publications hold here.
 
-use capbench_judge::finding::reproduction::{self, ReproductionAnswer, ReproductionFinding, SupportedClaim};
-use capbench_judge::finding::{Finding as Fact, Found};
+use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
+use capbench_judge::finding::{self, Finding as Fact, Found};
 use capbench_judge::reproduction::Answer;
 use capbench_results::{Finding, Results};
 
-use super::{first_of, sentence, trials};
+use super::{Clause, first_clauses, saved_finding, saved_findings, with_trials};
 use crate::model::Sentence;
 use crate::naming::{list, many};
 
-/// Most claims that are listed one by one: of those with an answer, and of the others.
-const NAMED: usize = 3;
+/// Up to this number of claims that hold, or do not hold, are listed.
+const NAMED_DECIDED: usize = 3;
+/// Up to this number of claims that are undecided, or cannot be tested, are listed.
 const NAMED_OPEN: usize = 1;
 
 /// How many claims hold here, and which do not; then the answers one by one.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    for answer in reproduction::answers(&results.reproductions, &results.trials) {
+    for answer in finding::reproduction::answers(&results.reproductions, &results.trials) {
         sentences.extend(answer_sentence(answer));
     }
     sentences
 }
 
+/// The sentence of an answer.
 fn answer_sentence(answer: ReproductionAnswer) -> Option<Sentence> {
     match answer {
         ReproductionAnswer::Summary {
@@ -45,46 +47,47 @@ fn answer_sentence(answer: ReproductionAnswer) -> Option<Sentence> {
             if not_testable > 0 {
                 words.push(format!("{not_testable} cannot be tested here"));
             }
-            Some(sentence(format!("{}.", words.join(", ")), trials))
+            Some(with_trials(format!("{}.", words.join(", ")), trials))
         }
         ReproductionAnswer::MoreVisits { visits, needed, seconds, trials } => {
             let text = format!(
                 "{} cannot exclude chance: `--visits {needed}` can, and takes about {}.",
                 many(visits.into(), "visit of each point", "visits of each point"),
-                time_words(seconds)
+                whole_time(seconds)
             );
-            Some(sentence(text, trials))
+            Some(with_trials(text, trials))
         }
-        ReproductionAnswer::Claims { answer, claims } => named(answer, &claims),
+        ReproductionAnswer::Claims { answer, claims } => claims_sentence(answer, &claims),
         ReproductionAnswer::Unfinished { publications } => {
-            Some(sentence(format!("Not all trials of {} were run.", list(&publications)), []))
+            Some(with_trials(format!("Not all trials of {} were run.", list(&publications)), []))
         }
     }
 }
 
 /// A time in whole seconds or minutes, rounded up.
-fn time_words(seconds: f64) -> String {
+fn whole_time(seconds: f64) -> String {
     match seconds {
         short @ ..90.0 => many(short.ceil() as u64, "second", "seconds"),
         long => many((long / 60.0).ceil() as u64, "minute", "minutes"),
     }
 }
 
-/// The first claims with an answer.
-fn named(answer: Answer, claims: &[SupportedClaim]) -> Option<Sentence> {
+/// The first claims with an answer, and how many more there are.
+fn claims_sentence(answer: Answer, claims: &[SupportedClaim]) -> Option<Sentence> {
     let most = match answer {
-        Answer::Holds | Answer::Changed => NAMED,
+        Answer::Holds | Answer::Changed => NAMED_DECIDED,
         Answer::Inconclusive | Answer::NotTestable => NAMED_OPEN,
     };
     let head = match answer {
         Answer::NotTestable => "Cannot be tested here",
         answer => answer_words(answer),
     };
-    let mut words = Vec::new();
+    let mut clauses = Vec::new();
     for claim in claims {
-        words.push((claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
+        let text = claim.claim.trim_end_matches('.').to_string();
+        clauses.push(Clause { text, trials: claim.trials.clone() });
     }
-    let Sentence { text, trials } = first_of(&words, most)?;
+    let Sentence { text, trials } = first_clauses(&clauses, most)?;
     Some(Sentence { text: format!("{head}: {text}"), trials })
 }
 
@@ -100,24 +103,24 @@ pub(crate) fn answer_words(answer: Answer) -> &'static str {
 
 /// The answers to the claims of each publication, then findings about all trials.
 pub(super) fn find(results: &Results) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
-        reproduction::find(&results.reproductions).into_iter().map(in_publication).collect();
-    findings.extend(
-        trials::find(&results.trials, Vec::new()).into_iter().filter(|finding| finding.scene.is_none()),
-    );
+    let mut findings = Vec::new();
+    for found in finding::reproduction::find(&results.reproductions) {
+        findings.push(with_publication(found));
+    }
+    findings.extend(saved_findings(finding::trials::find(&results.trials, Vec::new())));
     findings
 }
 
-/// A fact with its words. It concerns its publication.
-fn in_publication(found: Found) -> Finding {
+/// A fact with its text, as it is saved. Its scene is the publication.
+fn with_publication(found: Found) -> Finding {
     let scene = match &found.fact {
         Fact::Reproduction(ReproductionFinding::Claim { publication, .. }) => Some(publication.clone()),
         _ => None,
     };
-    Finding { scene, ..super::said(found) }
+    Finding { scene, ..saved_finding(found) }
 }
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &ReproductionFinding) -> String {
     let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
     format!("{}: {claim} {evidence}", answer_words(*answer))

@@ -1,41 +1,46 @@
-//! The words of RFC 2544: throughput, and the results of the tests relative to it.
+//! The words of `Rfc2544Answer`: the throughput, and the results of the tests of RFC 2544 relative to it.
 
 use capbench_judge::finding::rfc2544::{
     self, Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
 };
+use capbench_judge::finding::search::SetUp;
 use capbench_judge::rfc2544::{NotTested, Untested};
 use capbench_model::figures::grouped;
 use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
 use super::search::{after_colon, reason_words};
-use super::{capital, first_of, sentence};
-use crate::groups::search_words;
+use super::{Clause, capitalised, first_clauses, with_trials};
 use crate::model::Sentence;
-use crate::naming::{frames, many, percent, rate, time};
+use crate::naming::{frames, many, percent, rate, search_words, time};
 
-/// Most set-ups that are listed one by one.
-const NAMED: usize = 3;
+/// Up to this number of set-ups are listed.
+const NAMED_SET_UPS: usize = 3;
 
 /// The throughput, or what contradicts it, then the results of the tests.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for answer in rfc2544::answers(&results.searches, &results.rfc2544, &results.trials) {
-        sentences.extend(match &answer {
+        let sentence = match &answer {
             Rfc2544Answer::NotRepeatable { set_up, contradiction } => {
-                let text = format!(
-                    "Not repeatable: the search found a throughput for {} of {}; run it again with longer trials or on a quiet \
-                     host.",
-                    search_words(set_up),
-                    contradiction_words(contradiction)
-                );
-                Some(sentence(text, contradiction.trials.iter().copied()))
+                Some(contradicted(set_up, contradiction))
             }
             Rfc2544Answer::Throughput(all) => throughputs(all),
-            Rfc2544Answer::Loss(results) | Rfc2544Answer::Time(results) => tests(results),
-        });
+            Rfc2544Answer::Loss(results) | Rfc2544Answer::Time(results) => test_results(results),
+        };
+        sentences.extend(sentence);
     }
     sentences
+}
+
+/// A throughput that another trial of the run contradicts.
+fn contradicted(set_up: &SetUp, contradiction: &Contradiction) -> Sentence {
+    let text = format!(
+        "Not repeatable: the search found a throughput for {} of {}; run it again with longer trials or on a quiet host.",
+        search_words(set_up),
+        contradiction_words(contradiction)
+    );
+    with_trials(text, contradiction.trials.iter().copied())
 }
 
 /// What contradicts a throughput, in a clause.
@@ -48,8 +53,9 @@ pub(crate) fn contradiction_words(found: &Contradiction) -> String {
     )
 }
 
+/// The throughput of each set-up.
 fn throughputs(all: &[Throughput]) -> Option<Sentence> {
-    let mut words = Vec::new();
+    let mut clauses = Vec::new();
     for throughput in all {
         let set_up = search_words(&throughput.set_up);
         let text = match &throughput.found {
@@ -63,27 +69,29 @@ fn throughputs(all: &[Throughput]) -> Option<Sentence> {
                 format!("the throughput of {set_up} is not settled; {} was sustained", rate(*pps))
             }
         };
-        words.push((text, throughput.trials.clone()));
+        clauses.push(Clause { text, trials: throughput.trials.clone() });
     }
-    let Sentence { text, trials } = first_of(&words, NAMED)?;
-    Some(Sentence { text: capital(&text), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED_SET_UPS)?;
+    Some(Sentence { text: capitalised(&text), trials })
 }
 
-fn tests(results: &[TestResult]) -> Option<Sentence> {
-    let mut words = Vec::new();
-    for result in results.iter().take(NAMED) {
+/// The results of tests.
+fn test_results(results: &[TestResult]) -> Option<Sentence> {
+    let mut clauses = Vec::new();
+    // The sentence does not say how many further results there are.
+    for result in results.iter().take(NAMED_SET_UPS) {
         let clause = test_words(&result.fact);
         let text = match &result.set_up {
-            Some(set_up) => format!("{}: {clause}", set_up_words(set_up)),
+            Some(set_up) => format!("{}: {clause}", test_set_up_words(set_up)),
             None => clause,
         };
-        words.push((text, result.trials.clone()));
+        clauses.push(Clause { text, trials: result.trials.clone() });
     }
-    let Sentence { text, trials } = first_of(&words, NAMED)?;
-    Some(Sentence { text: capital(&text), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED_SET_UPS)?;
+    Some(Sentence { text: capitalised(&text), trials })
 }
 
-fn set_up_words(set_up: &TestSetUp) -> String {
+fn test_set_up_words(set_up: &TestSetUp) -> String {
     format!("{} ({}, placement {})", set_up.method, frames(&set_up.frame_size), set_up.placement)
 }
 
@@ -91,29 +99,20 @@ fn set_up_words(set_up: &TestSetUp) -> String {
 pub(crate) fn test_words(fact: &TestFact) -> String {
     match fact {
         TestFact::Latency { way, typical_ns, worst_ns, rate_pps, lossy_trials, trials } => {
-            let way = match way {
-                Way::Whole => "",
-                Way::LessFastest => " longer than the fastest frame",
-                Way::KernelToApplication => " from the kernel's timestamp to the application",
-            };
-            let lossy = match lossy_trials {
-                0 => String::new(),
-                lossy => {
-                    let trials = many((*trials).into(), "trial", "trials");
-                    format!(" ({lossy} of {trials} lost frames: buffers were full)")
-                }
-            };
             format!(
-                "frames take {} (median) and {} at worst (99.9 %){way} at {}{lossy}",
+                "frames take {} (median) and {} at worst (99.9 %){} at {}{}",
                 signed_time(*typical_ns),
                 signed_time(*worst_ns),
-                rate(*rate_pps)
+                way_words(*way),
+                rate(*rate_pps),
+                lossy_trials_words(*lossy_trials, *trials)
             )
         }
         TestFact::NoneLost { at_percent, maximum_pps, worst } => {
-            let lossy = worst.map_or_else(String::new, |worst| {
-                format!(", but {} at {} %", percent(worst.loss_ratio), worst.load_percent)
-            });
+            let lossy = match worst {
+                Some(worst) => format!(", but {} at {} %", percent(worst.loss_ratio), worst.load_percent),
+                None => String::new(),
+            };
             format!("no frame is lost at {at_percent} % of {}{lossy}", rate(*maximum_pps))
         }
         TestFact::SomeLost { highest, maximum_pps, lossless_percent } => {
@@ -144,18 +143,39 @@ pub(crate) fn test_words(fact: &TestFact) -> String {
             time(*average_s)
         ),
         TestFact::RecoveryUnknown { overloads } => {
-            format!("whether it recovers is unknown for {}", overload_words(*overloads))
+            format!("whether it recovers is unknown for {}", number_of_overloads(*overloads))
         }
         TestFact::RecoveredFrom { recovered, overloads, unknown: 0 } => {
-            format!("it recovered from {recovered} of {}", overload_words(*overloads))
+            format!("it recovered from {recovered} of {}", number_of_overloads(*overloads))
         }
         TestFact::RecoveredFrom { recovered, overloads, unknown } => {
-            format!("it recovered from {recovered} of {}; {unknown} are unknown", overload_words(*overloads))
+            format!(
+                "it recovered from {recovered} of {}; {unknown} are unknown",
+                number_of_overloads(*overloads)
+            )
         }
     }
 }
 
-/// Why a test is meaningless and was not run, in one line.
+/// Which part of a frame's way a latency is about; empty for the whole.
+fn way_words(way: Way) -> &'static str {
+    match way {
+        Way::Whole => "",
+        Way::LessFastest => " longer than the fastest frame",
+        Way::KernelToApplication => " from the kernel's timestamp to the application",
+    }
+}
+
+/// How many trials of a latency lost frames; empty if none did.
+fn lossy_trials_words(lossy_trials: usize, trials: u32) -> String {
+    if lossy_trials == 0 {
+        return String::new();
+    }
+    let trials = many(trials.into(), "trial", "trials");
+    format!(" ({lossy_trials} of {trials} lost frames: buffers were full)")
+}
+
+/// Why a test was not run because it would show nothing, in one line.
 pub fn not_tested_words(because: &NotTested) -> String {
     match because {
         NotTested::NoThroughput => "no throughput was found that it could refer to".into(),
@@ -170,20 +190,20 @@ pub fn not_tested_words(because: &NotTested) -> String {
 
 /// Tests that were not run, as results have them.
 pub fn not_measured(untested: &[Untested]) -> Vec<NotMeasured> {
-    let mut all = Vec::new();
-    for one in untested {
-        all.push(NotMeasured {
-            method: one.method.clone(),
-            test: Some(one.test.into()),
+    let mut not_measured = Vec::new();
+    for untested in untested {
+        not_measured.push(NotMeasured {
+            method: untested.method.clone(),
+            test: Some(untested.test.into()),
             placement: None,
             frame_size: None,
-            reason: not_tested_words(&one.because),
+            reason: not_tested_words(&untested.because),
         });
     }
-    all
+    not_measured
 }
 
-fn overload_words(overloads: usize) -> String {
+fn number_of_overloads(overloads: usize) -> String {
     many(overloads as u64, "overload", "overloads")
 }
 
@@ -195,7 +215,6 @@ fn signed_time(ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use capbench_judge::finding::rfc2544::LossAtLoad;
-    use capbench_judge::finding::search::SetUp;
     use capbench_judge::search::{MaximumSource, Reason};
 
     use super::*;
@@ -318,10 +337,13 @@ mod tests {
             assert_eq!(throughputs(&[throughput]).unwrap().text, sentence);
         }
         let contradiction =
-            Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: Vec::new() };
+            Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: vec![7] };
+        let sentence = contradicted(&set_up, &contradiction);
         assert_eq!(
-            contradiction_words(&contradiction),
-            "1,000 packets/s, but 50 % of the frames were lost at 900 packets/s in the same run"
+            sentence.text,
+            "Not repeatable: the search found a throughput for recv of 1,000 packets/s, but 50 % of the frames were lost at 900 \
+             packets/s in the same run; run it again with longer trials or on a quiet host."
         );
+        assert_eq!(sentence.trials, [7]);
     }
 }

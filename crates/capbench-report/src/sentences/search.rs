@@ -1,10 +1,11 @@
-//! The words of searches: what each method sustains; the limit; unsettled goals; repeated searches.
+//! The words of `SearchAnswer`: what each method sustains, the limit, unsettled goals, and the spread of repeated searches.
 //!
-//! | file | about |
+//! | file | words |
 //! |---|---|
-//! | `findings` | facts about searches, a sentence each |
-//! | `reasons` | how a search ended; why a result is not regular |
-//! | `goals`, `numbers` | clauses of these sentences: a goal's limit and doubts; NDR, PDR and loss events |
+//! | `findings` | `SearchFinding`, the other facts about searches |
+//! | `goals` | their clauses about goals: the limit, and the doubts about bounds |
+//! | `numbers` | their clauses about NDR, PDR and loss events |
+//! | `reasons` | why a result is not regular, and how a search ended |
 
 mod findings;
 mod goals;
@@ -20,29 +21,29 @@ use capbench_judge::search::ranking::Repeated;
 use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
 
-use super::{first_of, sentence};
-use crate::groups;
+use super::{Clause, first_clauses, with_trials};
 use crate::model::Sentence;
-use crate::naming::{list, many, percent, rate, whole};
+use crate::naming::{self, list, many, percent, rate, rate_number};
 
 pub(super) use findings::words;
 pub(crate) use reasons::{after_colon, end_words, reason_words};
 
-/// Most methods that are listed one by one.
-const NAMED: usize = 4;
-/// Most goals without a regular result that are listed one by one.
+/// Up to this number of methods are listed.
+const NAMED_METHODS: usize = 4;
+/// Up to this number of goals without a regular result are listed.
 const NAMED_UNSETTLED: usize = 2;
 
 /// What each method sustains, best first; then the limit, unsettled goals and the spread of repeated searches.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for answer in search::answers(&results.searches) {
-        sentences.extend(match &answer {
+        let sentence = match &answer {
             SearchAnswer::Sustained(loads) => sustained(loads),
-            SearchAnswer::Limits(found) => Some(limits(found)),
+            SearchAnswer::Limits(limits) => Some(limited_by(limits)),
             SearchAnswer::Unsettled(goals) => unsettled(goals),
-            SearchAnswer::Repeated(all) => Some(repeated(all)),
-        });
+            SearchAnswer::Repeated(set_ups) => Some(repeated(set_ups)),
+        };
+        sentences.extend(sentence);
     }
     sentences
 }
@@ -62,31 +63,29 @@ pub(crate) fn goal_name(goal: &str) -> String {
 
 /// What the methods of the first set-up sustain by the first goal.
 fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
-    let mut words = Vec::new();
+    let mut clauses = Vec::new();
     for (nth, found) in loads.methods.iter().enumerate() {
-        let method = groups::method_name(found.method.as_ref());
-        let text = match nth {
-            0 => first_method(&method, &found.load, loads),
-            _ => match load_words(&found.load) {
-                Some(load) => format!("{method} {load}"),
-                None => format!("{method} is not decided"),
-            },
+        let method = naming::method_name(found.method.as_ref());
+        let text = match load_words(&found.load) {
+            _ if nth == 0 => first_method(&method, &found.load, loads),
+            Some(load) => format!("{method} {load}"),
+            None => format!("{method} is not decided"),
         };
-        words.push((text, found.trials.clone()));
+        clauses.push(Clause { text, trials: found.trials.clone() });
     }
-    let further = match loads.other_set_ups {
+    let other_set_ups = match loads.other_set_ups {
         0 => String::new(),
-        others => format!("; {} in the table", many(others as u64, "other set-up is", "other set-ups are")),
+        number => format!("; {} in the table", many(number as u64, "other set-up is", "other set-ups are")),
     };
-    let Sentence { text, trials } = first_of(&words, NAMED)?;
-    Some(Sentence { text: format!("{}{further}.", text.trim_end_matches('.')), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED_METHODS)?;
+    Some(Sentence { text: format!("{}{other_set_ups}.", text.trim_end_matches('.')), trials })
 }
 
-/// The first method's clause, with the goal and the set-up of all of them.
+/// The clause of the first method, with the goal and the set-up, which all methods share.
 fn first_method(method: &str, load: &FoundLoad, loads: &SustainedLoads) -> String {
-    let mut scene = vec![goal_words(loads.loss_ratio)];
-    scene.extend(groups::set_up_words(&loads.set_up));
-    let scene = scene.join(", ");
+    let mut goal_and_set_up = vec![goal_words(loads.loss_ratio)];
+    goal_and_set_up.extend(naming::set_up_words(&loads.set_up));
+    let scene = goal_and_set_up.join(", ");
     if let FoundLoad::Below { pps } = load {
         return format!("{method} does not sustain {} ({scene})", rate(*pps));
     }
@@ -111,61 +110,66 @@ fn load_words(load: &FoundLoad) -> Option<String> {
 }
 
 fn between(lower_pps: f64, upper_pps: f64) -> String {
-    format!("between {} and {}", whole(lower_pps), rate(upper_pps))
+    format!("between {} and {}", rate_number(lower_pps), rate(upper_pps))
 }
 
-/// The spread of results of a set-up that was searched several times.
-fn repeated(all: &[Repeated]) -> Sentence {
-    let mut words = Vec::new();
+/// The spread of results of each set-up that was searched several times.
+fn repeated(set_ups: &[Repeated]) -> Sentence {
+    let mut clauses = Vec::new();
     let mut trials = Vec::new();
-    for repeated in all.iter().take(NAMED) {
-        words.push(spread(repeated));
-        trials.extend(repeated.trials.iter().copied());
+    for repeated in set_ups.iter().take(NAMED_METHODS) {
+        clauses.push(spread(repeated));
+        trials.extend(&repeated.trials);
     }
-    sentence(format!("{}.", words.join("; ")), trials)
+    with_trials(format!("{}.", clauses.join("; ")), trials)
 }
 
+/// The median of a set-up's results, and from where to where they reach.
 fn spread(repeated: &Repeated) -> String {
     let searches = match repeated.with_bound() {
         1 => format!("in 1 of {} searches", repeated.searches),
-        found => format!(
-            "in the median of {found} of {} searches, from {} to {}",
+        searches_with_bound => format!(
+            "in the median of {searches_with_bound} of {} searches, from {} to {}",
             repeated.searches,
-            whole(repeated.least_pps),
-            whole(repeated.most_pps)
+            rate_number(repeated.least_pps),
+            rate_number(repeated.most_pps)
         ),
     };
-    let mut care = Vec::new();
+    let mut weaker_results = Vec::new();
     if repeated.coarser > 0 {
-        care.push(format!("{} with fewer trials than the goal asks for", repeated.coarser));
+        weaker_results.push(format!("{} with fewer trials than the goal asks for", repeated.coarser));
     }
     if repeated.at_least > 0 {
-        care.push(format!("{} a lower bound only", repeated.at_least));
+        weaker_results.push(format!("{} a lower bound only", repeated.at_least));
     }
-    let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
-    let pps = rate(repeated.lower_pps.median);
-    format!("{} of {} is {pps} {searches}{care}", goal_name(&repeated.goal), repeated.method)
+    let in_brackets = match weaker_results.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", weaker_results.join(", ")),
+    };
+    let median = rate(repeated.lower_pps.median);
+    format!("{} of {} is {median} {searches}{in_brackets}", goal_name(&repeated.goal), repeated.method)
 }
 
 /// The limits, from where the next load lost frames.
-fn limits(limits: &[LimitOfMethods]) -> Sentence {
-    let mut words = Vec::new();
+fn limited_by(limits: &[LimitOfMethods]) -> Sentence {
+    let mut clauses = Vec::new();
     let mut trials = Vec::new();
-    for found in limits {
-        let methods: Vec<String> = found.methods.iter().map(known_name).collect();
-        words.push(format!("{} ({})", found.limit.words(), list(&methods)));
-        trials.extend(found.trials.iter().copied());
+    for LimitOfMethods { limit, methods, trials: upper_bound_trials } in limits {
+        let methods: Vec<String> = methods.iter().map(method_or_empty).collect();
+        clauses.push(format!("{} ({})", limit.words(), list(&methods)));
+        trials.extend(upper_bound_trials);
     }
-    sentence(format!("Limited by {}.", words.join("; ")), trials)
+    with_trials(format!("Limited by {}.", clauses.join("; ")), trials)
 }
 
 /// The method; empty for a search without a trial.
-fn known_name(method: &Option<SavedMethod>) -> String {
+fn method_or_empty(method: &Option<SavedMethod>) -> String {
     method.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
+/// Goals without a regular result, and why.
 fn unsettled(goals: &[UnsettledGoal]) -> Option<Sentence> {
-    let mut words = Vec::new();
+    let mut clauses = Vec::new();
     for goal in goals {
         let load = match goal.at_least_pps {
             Some(pps) => format!("at least {}", rate(pps)),
@@ -173,8 +177,8 @@ fn unsettled(goals: &[UnsettledGoal]) -> Option<Sentence> {
         };
         let reason = after_colon(goal.reason.as_ref());
         let text =
-            format!("{} of {} is {load}{reason}", goal_name(&goal.goal), groups::search_words(&goal.set_up));
-        words.push((text, goal.trials.clone()));
+            format!("{} of {} is {load}{reason}", goal_name(&goal.goal), naming::search_words(&goal.set_up));
+        clauses.push(Clause { text, trials: goal.trials.clone() });
     }
-    first_of(&words, NAMED_UNSETTLED)
+    first_clauses(&clauses, NAMED_UNSETTLED)
 }

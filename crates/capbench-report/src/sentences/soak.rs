@@ -1,11 +1,11 @@
-//! The words of soaks: whether the load was sustained, and when frames were lost.
+//! The words of `SoakAnswer` and `SoakFinding`: whether a soak sustained its load, and when frames were lost.
 
 use capbench_judge::finding::soak::{self, SoakAnswer, SoakFinding, SoakSetUp};
 use capbench_judge::soak::record::LossEvent;
 use capbench_model::places::Place;
 use capbench_results::Results;
 
-use super::{capital, noise, odd_frames, sentence};
+use super::{OddFrames, capitalised, noise, with_trials};
 use crate::figures::count;
 use crate::model::Sentence;
 use crate::naming::{self, Scene, list, many, percent, time};
@@ -15,15 +15,19 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let Some(record) = &results.soak else { return Vec::new() };
     let mut sentences = Vec::new();
     for answer in soak::answers(record) {
-        sentences.push(sentence(answer_words(&answer), soak::kept_trials(record)));
+        sentences.push(with_trials(answer_words(&answer), soak::kept_trials(record)));
     }
     sentences
 }
 
+/// The sentence of an answer.
 fn answer_words(answer: &SoakAnswer) -> String {
     match answer {
         SoakAnswer::Loss { set_up, lost, sent, loss_ratio, intended_pps, sending_s, cut_from_s } => {
-            let method = set_up.as_ref().map_or_else(|| "the method".into(), set_up_words);
+            let method = match set_up {
+                Some(set_up) => set_up_words(set_up),
+                None => "the method".into(),
+            };
             let lost = match lost {
                 0 => "lost nothing".into(),
                 lost => format!("lost {} ({})", many(*lost, "frame", "frames"), percent(*loss_ratio)),
@@ -40,14 +44,19 @@ fn answer_words(answer: &SoakAnswer) -> String {
             )
         }
         SoakAnswer::WhenLost { lossy_segments, segments, bursts, places, largest } => {
-            let bursts = bursts
-                .map_or_else(String::new, |bursts| format!(" and in {}", many(bursts, "burst", "bursts")));
+            let bursts = match bursts {
+                Some(bursts) => format!(" and in {}", many(*bursts, "burst", "bursts")),
+                None => String::new(),
+            };
+            let largest = match largest {
+                Some(burst) => largest_burst(burst),
+                None => String::new(),
+            };
             format!(
-                "They were lost in {} of {}{bursts}{}{}.",
+                "They were lost in {} of {}{bursts}{}{largest}.",
                 count(*lossy_segments),
                 many(*segments, "segment", "segments"),
-                at_places(places),
-                largest.as_ref().map_or_else(String::new, largest_burst)
+                at_places(places)
             )
         }
         SoakAnswer::Doubts { unsent_ratio, buffered_ratio, unexplained, invalid_segments } => {
@@ -67,7 +76,7 @@ fn answer_words(answer: &SoakAnswer) -> String {
             if *invalid_segments > 0 {
                 words.push(format!("{} are invalid", many(*invalid_segments, "segment", "segments")));
             }
-            capital(&format!("{}.", list(&words)))
+            capitalised(&format!("{}.", list(&words)))
         }
     }
 }
@@ -81,20 +90,23 @@ fn set_up_words(set_up: &SoakSetUp) -> String {
     format!("{} ({})", set_up.method, scene.words())
 }
 
+/// `: ring 9 and backlog 1`; empty without a place.
 fn at_places(places: &[(Place, u64)]) -> String {
     if places.is_empty() {
         return String::new();
     }
-    let places: Vec<String> =
-        places.iter().map(|(place, frames)| format!("{} {}", place.key(), count(*frames))).collect();
-    format!(": {}", list(&places))
+    let mut frames_by_place = Vec::new();
+    for (place, frames) in places {
+        frames_by_place.push(format!("{} {}", place.key(), count(*frames)));
+    }
+    format!(": {}", list(&frames_by_place))
 }
 
 fn largest_burst(event: &LossEvent) -> String {
     format!(", the largest of {} after {}", many(event.frames, "frame", "frames"), time(event.at_s))
 }
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &SoakFinding) -> String {
     match fact {
         SoakFinding::WorstSegment { from_s, lost, sent, worst_100ms_lost } => format!(
@@ -121,7 +133,14 @@ pub(super) fn words(fact: &SoakFinding) -> String {
             "{packets} packets are not explained by any counter; the account of {invalid_segments} segments contradicts itself."
         ),
         SoakFinding::OddFrames { foreign, duplicates, reordered, truncated, corrupt } => {
-            odd_frames([*foreign, *duplicates, *reordered, *truncated, *corrupt])
+            let odd = OddFrames {
+                foreign: *foreign,
+                duplicates: *duplicates,
+                reordered: *reordered,
+                truncated: *truncated,
+                damaged: *corrupt,
+            };
+            odd.words()
         }
         SoakFinding::Noisy { noise, segments } => {
             let segments = many(*segments, "segment", "segments");
@@ -208,8 +227,6 @@ mod tests {
             sent: 5000,
             worst_100ms_lost,
         };
-        let odd =
-            SoakFinding::OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
         let buffered = SoakFinding::Buffered {
             buffered_segments: 2,
             segments: 10,
@@ -246,7 +263,6 @@ mod tests {
                 SoakFinding::Unexplained { packets: 3, invalid_segments: 2 },
                 "3 packets are not explained by any counter; the account of 2 segments contradicts itself.",
             ),
-            (odd, "1 foreign, 2 duplicate, 3 reordered, 4 cut short and 5 damaged frames arrived."),
             (
                 SoakFinding::Noisy { noise: Noise::from_earlier("a CPU was slow"), segments: 2 },
                 "Noisy: 2 segments: a CPU was slow.",
@@ -259,5 +275,9 @@ mod tests {
         for (fact, sentence) in sentences {
             assert_eq!(words(&fact), sentence);
         }
+        // The words of `OddFrames` are tested with those of trials.
+        let odd =
+            SoakFinding::OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        assert!(words(&odd).starts_with("1 foreign, 2 duplicate, 3 reordered, 4 cut"));
     }
 }

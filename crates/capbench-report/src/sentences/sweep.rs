@@ -1,5 +1,13 @@
-//! The words of sweeps: up to where each method keeps up, its cost, where one overtakes another, and the most that it delivers.
-//! capbench-judge decides what they say.
+//! The words of what sweeps show: up to which point each method keeps up, and `SweepFinding`, the other facts.
+//!
+//! | file | words |
+//! |---|---|
+//! | `onset` | where loss begins and ends, and the limit |
+//! | `cost` | what a packet costs besides the work |
+//! | `buffers` | the longest bursts without loss, by ring size |
+//! | `members` | how the rate grows with members, and how many a load needs |
+//! | `crossing` | one method overtakes another |
+//! | `cheapest` | the cheapest method and ring |
 
 mod buffers;
 mod cheapest;
@@ -7,10 +15,12 @@ mod cost;
 mod crossing;
 mod members;
 mod onset;
+#[cfg(test)]
+mod tests;
 
 use capbench_judge::finding::sweep::answer::{
-    BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LossAtHighestRate, MeanBurst, all_series,
-    burst_range, highest_rate, kept_up, trials_of_bursts,
+    BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LossAtHighestRate, MeanBurst, MethodKeepsUp,
+    SeriesOfSweep, all_series, burst_range, highest_rate, kept_up, trials_of_bursts,
 };
 use capbench_judge::finding::sweep::livelock::LivelockFound;
 use capbench_judge::finding::sweep::{SweepFinding, between_methods, of_each_method};
@@ -23,45 +33,53 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_results::{Finding, Results};
 
-use super::{first_of, said, sentence};
+use super::{Clause, first_clauses, saved_finding, with_trials};
 use crate::figures::number;
 use crate::model::{Sentence, Unit};
 use crate::naming::{self, many};
 
-/// Most series that are listed one by one.
-const MOST: usize = 3;
+/// Up to this number of methods, or points, are listed.
+const NAMED: usize = 3;
 
 /// Up to which point each method keeps up, or how it scales; then the most that is delivered.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let sweeps = &results.sweeps;
-    let highest = highest_rate(sweeps).map(highest_words);
+    let mut sentences = Vec::new();
     if let Some(scaling) = members::answer(results) {
-        return [Some(scaling), highest].into_iter().flatten().collect();
+        sentences.push(scaling);
+    } else {
+        if let Some(points) = kept_up(&results.sweeps, &results.trials) {
+            sentences.extend(kept_up_sentence(&points));
+        }
+        sentences.extend(burst_ranges_sentence(&results.sweeps));
     }
-    let kept_up = kept_up(sweeps, &results.trials).and_then(|kept| kept_up_words(&kept));
-    [kept_up, bursts(sweeps), highest].into_iter().flatten().collect()
+    if let Some(highest) = highest_rate(&results.sweeps) {
+        sentences.push(highest_rate_sentence(highest));
+    }
+    sentences
 }
 
-/// Up to which point each method keeps up. What all share is said once.
-fn kept_up_words(kept: &KeptUp) -> Option<Sentence> {
-    let mut words = Vec::new();
-    for one in &kept.methods {
-        let name = match kept.shared_scene {
-            Some(_) => one.method.to_string(),
-            None => name(&one.method, &one.scene),
+/// Up to which point each method keeps up. A placement and load that all methods share is the beginning of the sentence.
+fn kept_up_sentence(kept_up: &KeptUp) -> Option<Sentence> {
+    let mut clauses = Vec::new();
+    for MethodKeepsUp { method, scene, keeps_up, trials } in &kept_up.methods {
+        let name = match kept_up.shared_scene {
+            Some(_) => method.to_string(),
+            None => method_in_scene(method, scene),
         };
-        let points = keeps_up(&one.keeps_up);
+        let points = keeps_up_words(keeps_up);
+        // "keeps up up to" has one "up" too many.
         let points = points.strip_prefix("up ").unwrap_or(&points);
-        words.push((format!("{name} keeps up {points}"), one.trials.clone()));
+        clauses.push(Clause { text: format!("{name} keeps up {points}"), trials: trials.clone() });
     }
-    let Sentence { text, trials } = first_of(&words, MOST)?;
-    let scene = kept.shared_scene.as_ref().and_then(SweepScene::words);
-    let scene = scene.map_or_else(String::new, |scene| format!("With {scene}: "));
-    Some(Sentence { text: format!("{scene}{text}"), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED)?;
+    match kept_up.shared_scene.as_ref().and_then(SweepScene::words) {
+        Some(scene) => Some(Sentence { text: format!("With {scene}: {text}"), trials }),
+        None => Some(Sentence { text, trials }),
+    }
 }
 
 /// A method with its placement and load.
-fn name(method: &SavedMethod, scene: &SweepScene) -> String {
+fn method_in_scene(method: &SavedMethod, scene: &SweepScene) -> String {
     match scene.words() {
         Some(scene) => format!("{method}, {scene}"),
         None => method.to_string(),
@@ -69,29 +87,27 @@ fn name(method: &SavedMethod, scene: &SweepScene) -> String {
 }
 
 /// The points of a series at which it neither loses frames nor only buffers them.
-pub(crate) fn keeps_up(kept: &KeepsUp) -> String {
+pub(crate) fn keeps_up_words(kept: &KeepsUp) -> String {
     let points = match &kept.points {
         KeptPoints::Nowhere => "at no point".into(),
         KeptPoints::Everywhere => "at every point".into(),
         KeptPoints::UpTo(last) => format!("up to {}", last.label),
         KeptPoints::From(first) => format!("from {} on", first.label),
         KeptPoints::Only(points) => {
-            let labels: Vec<&str> = points.iter().take(MOST).map(|point| point.label.as_str()).collect();
-            let more = if points.len() > MOST { ", …" } else { "" };
+            let labels: Vec<&str> = points.iter().take(NAMED).map(|point| point.label.as_str()).collect();
+            let more = if points.len() > NAMED { ", …" } else { "" };
             format!("only at {}{more}", labels.join(", "))
         }
     };
-    match kept.unsent_points {
-        0 => points,
-        unsent => format!(
-            "{points} (the generator did not send the load at {})",
-            many(unsent as u64, "point", "points")
-        ),
+    if kept.unsent_points == 0 {
+        return points;
     }
+    let unsent = many(kept.unsent_points as u64, "point", "points");
+    format!("{points} (the generator did not send the load at {unsent})")
 }
 
 /// The method and point with the highest rate, and its loss.
-fn highest_words(highest: HighestRate) -> Sentence {
+fn highest_rate_sentence(highest: HighestRate) -> Sentence {
     let lost = match highest.loss {
         LossAtHighestRate::Lost { loss_ratio } => {
             format!(", and lost {} of what was sent", naming::percent(loss_ratio))
@@ -101,7 +117,7 @@ fn highest_words(highest: HighestRate) -> Sentence {
         LossAtHighestRate::NothingInMostVisits => ", and lost nothing in most visits".into(),
     };
     let name = match &highest.scene {
-        Some(scene) => name(&highest.method, scene),
+        Some(scene) => method_in_scene(&highest.method, scene),
         None => highest.method.to_string(),
     };
     let text = format!(
@@ -110,67 +126,71 @@ fn highest_words(highest: HighestRate) -> Sentence {
         highest.point.label,
         many(highest.visits.into(), "visit", "visits")
     );
-    sentence(text, highest.trials)
+    with_trials(text, highest.trials)
 }
 
 /// The longest bursts without loss, if they were searched for.
-fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let mut words = Vec::new();
+fn burst_ranges_sentence(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+    let mut clauses = Vec::new();
     let mut trials = Vec::new();
-    for of_sweep in all_series(sweeps) {
-        let Some(range) = burst_range(of_sweep.sweep, of_sweep.series) else { continue };
-        if words.len() < MOST {
-            words.push(format!("{} {}", of_sweep.series.name(), bursts_of(&range)));
-            trials.extend(trials_of_bursts(of_sweep.series));
+    for SeriesOfSweep { sweep, series } in all_series(sweeps) {
+        let Some(range) = burst_range(sweep, series) else { continue };
+        if clauses.len() < NAMED {
+            clauses.push(format!("{} {}", series.name(), burst_range_words(&range)));
+            trials.extend(trials_of_bursts(series));
         }
     }
-    if words.is_empty() {
+    if clauses.is_empty() {
         return None;
     }
-    Some(sentence(format!("Longest bursts without loss: {}.", words.join("; ")), trials))
+    Some(with_trials(format!("Longest bursts without loss: {}.", clauses.join("; ")), trials))
 }
 
 /// The shortest and the longest burst without loss of a method over the axis.
-pub(crate) fn bursts_of(range: &BurstRange) -> String {
-    let others = match range.points_without as u64 {
+pub(crate) fn burst_range_words(range: &BurstRange) -> String {
+    let without_burst = match range.points_without as u64 {
         0 => String::new(),
-        others => format!(", and none was found at {}", many(others, "other point", "other points")),
+        points => format!(", and none was found at {}", many(points, "other point", "other points")),
     };
     let shortest = mean_burst(&range.shortest);
     match &range.longest {
-        None => format!("takes {shortest}{others}"),
-        Some(longest) => format!("takes {shortest} to {}{others}", mean_burst(longest)),
+        None => format!("takes {shortest}{without_burst}"),
+        Some(longest) => format!("takes {shortest} to {}{without_burst}", mean_burst(longest)),
     }
 }
 
 fn mean_burst(burst: &MeanBurst) -> String {
-    let lasts = burst.lasts_s.map_or_else(String::new, |seconds| format!(" ({})", naming::time(seconds)));
-    format!("{} frames{lasts} at {}", number(burst.frames, Unit::Count), burst.point.label)
+    let time = match burst.lasts_s {
+        Some(seconds) => format!(" ({})", naming::time(seconds)),
+        None => String::new(),
+    };
+    format!("{} frames{time} at {}", number(burst.frames, Unit::Count), burst.point.label)
 }
 
 /// All findings of a sweep beyond those of its single trials.
 pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = of_each_method(outcome, trials).into_iter().map(said_of_scene).collect();
+    let mut findings: Vec<Finding> = of_each_method(outcome, trials).into_iter().map(with_scene).collect();
     if outcome.axis.shows(Analysis::CostRegimes) {
+        // Effects have no fact yet: capbench-judge makes their text.
         for (series, effect) in effects(&Swept::new(outcome, trials)) {
             let text = format!("{}: {}", series.method, effect.text);
             findings.push(Finding { scene: series.scene(), text, fact: None, trials: effect.trials });
         }
     }
-    findings.extend(between_methods(outcome, trials).into_iter().map(said_of_scene));
+    findings.extend(between_methods(outcome, trials).into_iter().map(with_scene));
     findings
 }
 
-/// A fact of a sweep with its words: its scene is a placement and a load.
-fn said_of_scene(found: Found) -> Finding {
+/// A fact of a sweep with its text, as it is saved. Its scene is a placement and a load.
+fn with_scene(found: Found) -> Finding {
     let scene = match &found.fact {
         Fact::Sweep(fact) => fact.scene().words(),
         _ => None,
     };
-    Finding { scene, ..said(found) }
+    Finding { scene, ..saved_finding(found) }
 }
 
-/// The sentences of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &SweepFinding) -> String {
     match fact {
         SweepFinding::LossBegins(fact) => onset::loss_begins(fact),
@@ -185,8 +205,8 @@ pub(super) fn words(fact: &SweepFinding) -> String {
         SweepFinding::MembersNeeded(fact) => members::needed(fact),
         SweepFinding::MembersLaw(fact) => members::law(fact),
         SweepFinding::Crossing(fact) => crossing::crossing(fact),
-        SweepFinding::CheapestAtPoints(fact) => cheapest::at_points(fact),
-        SweepFinding::CheapestRing(fact) => cheapest::ring(fact),
+        SweepFinding::CheapestAtPoints(fact) => cheapest::cheapest_at_points(fact),
+        SweepFinding::CheapestRing(fact) => cheapest::cheapest_ring(fact),
     }
 }
 
@@ -201,4 +221,15 @@ fn livelock(fact: &LivelockFound) -> String {
         fact.lowest.label,
         fact.evidence
     )
+}
+
+/// A time in nanoseconds, such as what a packet costs: `1.80 µs`.
+fn time_words(ns: f64) -> String {
+    match ns.abs() {
+        size if size >= 1e9 => format!("{:.3} s", ns / 1e9),
+        size if size >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        size if size >= 1e4 => format!("{:.1} µs", ns / 1e3),
+        size if size >= 1e3 => format!("{:.2} µs", ns / 1e3),
+        _ => format!("{ns:.0} ns"),
+    }
 }

@@ -1,4 +1,11 @@
-//! The words of facts about trials of any run.
+//! The words of `TrialFinding`, facts about trials of any run: whether every packet is accounted for, what programs report of
+//! themselves, livelock, noise, and what was repeated.
+//!
+//! | file | words |
+//! |---|---|
+//! | `generators` | trials of several generators |
+//! | `members` | trials of several members |
+//! | `loss` | the loss pattern of a trial, another fact |
 
 mod generators;
 pub(super) mod loss;
@@ -6,33 +13,25 @@ mod members;
 #[cfg(test)]
 mod tests;
 
-use capbench_judge::finding::Found;
 use capbench_judge::finding::trials::{
-    self as facts, Account, Attempt, LivelockedTrial, LostMeanwhile, ReportSums, StalledCpu, TrialFinding,
+    Account, Attempt, LivelockedTrial, LostMeanwhile, ReportSums, StalledCpu, TrialFinding,
 };
 use capbench_model::figures::count;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
-use capbench_model::trial::TrialResult;
-use capbench_results::Finding;
 
-use super::{many, noise, odd_frames, said};
+use super::{OddFrames, many, noise};
 use crate::naming::rate;
 
-/// Findings of trials, the most important first, with those on settings of the host.
-pub(super) fn find(trials: &[TrialResult], settings: Vec<Found>) -> Vec<Finding> {
-    facts::find(trials, settings).into_iter().map(said).collect()
-}
-
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &TrialFinding) -> String {
     match fact {
         TrialFinding::Invalid { reason, invalid_trials, all_trials, methods } => {
             let are = if *invalid_trials == 1 { "is" } else { "are" };
             format!(
                 "{invalid_trials} of {} {are} invalid ({}): {reason}.",
-                trials(*all_trials),
-                listed(methods)
+                number_of_trials(*all_trials),
+                list_of_methods(methods)
             )
         }
         TrialFinding::SentUnverified { reason } => {
@@ -40,7 +39,10 @@ pub(super) fn words(fact: &TrialFinding) -> String {
         }
         TrialFinding::AccountedFor(account) => accounted_for(account),
         TrialFinding::Unexplained { trial, method, packets } => {
-            format!("{}: {packets} packets are not explained by any counter.", of_trial(*trial, method))
+            format!(
+                "{}: {packets} packets are not explained by any counter.",
+                trial_and_method(*trial, method)
+            )
         }
         TrialFinding::GeneratorsTogether { generators, start_spread, losses } => {
             generators::words(*generators, *start_spread, losses)
@@ -54,8 +56,14 @@ pub(super) fn words(fact: &TrialFinding) -> String {
              method."
         ),
         TrialFinding::OddFrames { trial, method, foreign, duplicates, reordered, truncated, damaged } => {
-            let odd = odd_frames([*foreign, *duplicates, *reordered, *truncated, *damaged]);
-            format!("{}: {odd}", of_trial(*trial, method))
+            let odd = OddFrames {
+                foreign: *foreign,
+                duplicates: *duplicates,
+                reordered: *reordered,
+                truncated: *truncated,
+                damaged: *damaged,
+            };
+            format!("{}: {}", trial_and_method(*trial, method), odd.words())
         }
         TrialFinding::ProgramReports(sums) => program_reports(sums),
         TrialFinding::MethodUnverified { method, reason } => {
@@ -73,24 +81,26 @@ pub(super) fn words(fact: &TrialFinding) -> String {
             if noisy_trials == all_trials {
                 return format!("Noisy: all trials: {reason}.");
             }
-            format!("Noisy: {} of {}: {reason}.", trials(*noisy_trials), listed(methods))
+            format!("Noisy: {} of {}: {reason}.", number_of_trials(*noisy_trials), list_of_methods(methods))
         }
     }
 }
 
 /// How a finding about one trial begins.
-fn of_trial(number: u32, method: &SavedMethod) -> String {
+fn trial_and_method(number: u32, method: &SavedMethod) -> String {
     format!("Trial {number} ({method})")
 }
 
-fn trials(number: u32) -> String {
+fn number_of_trials(number: u32) -> String {
     many(number.into(), "trial", "trials")
 }
 
-fn listed(methods: &[SavedMethod]) -> String {
-    methods.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+fn list_of_methods(methods: &[SavedMethod]) -> String {
+    let names: Vec<String> = methods.iter().map(ToString::to_string).collect();
+    names.join(", ")
 }
 
+/// That every packet is accounted for, and where the lost ones are.
 fn accounted_for(account: &Account) -> String {
     let packets = match account.is_sent_unverified {
         true => "Every packet that generators reported",
@@ -99,13 +109,13 @@ fn accounted_for(account: &Account) -> String {
     format!(
         "{packets} is accounted for: of {} sent in {}, {}.",
         count(account.sent_frames),
-        trials(account.trials),
-        lost_frames(&account.lost, account.buffered_frames)
+        number_of_trials(account.trials),
+        lost_frames_words(&account.lost, account.buffered_frames)
     )
 }
 
 /// How many frames were lost, and where.
-fn lost_frames(lost: &[LostAt], buffered_frames: u64) -> String {
+fn lost_frames_words(lost: &[LostAt], buffered_frames: u64) -> String {
     match lost {
         [] if buffered_frames == 0 => "none was lost".into(),
         [] => format!(
@@ -114,8 +124,8 @@ fn lost_frames(lost: &[LostAt], buffered_frames: u64) -> String {
         ),
         [LostAt { place, frames: 1 }] => format!("1 was lost {}", place.words()),
         [LostAt { place, frames }] => format!("{} were lost {}", count(*frames), place.words()),
-        [LostAt { place, frames }, rest @ ..] => {
-            let elsewhere: u64 = rest.iter().map(|lost| lost.frames).sum();
+        [LostAt { place, frames }, other_places @ ..] => {
+            let elsewhere: u64 = other_places.iter().map(|lost| lost.frames).sum();
             format!(
                 "{} were lost: {} {}; {} at other known places",
                 count(frames + elsewhere),
@@ -127,6 +137,7 @@ fn lost_frames(lost: &[LostAt], buffered_frames: u64) -> String {
     }
 }
 
+/// The trial in livelock, and the one of the same set-up that delivered most.
 fn livelock(livelocked: &LivelockedTrial) -> String {
     let LivelockedTrial { trial, method, frame_size, placement, work, best, .. } = livelocked;
     format!(
@@ -140,42 +151,57 @@ fn livelock(livelocked: &LivelockedTrial) -> String {
     )
 }
 
+/// What a program reports of its trials, next to what was sent.
 fn program_reports(sums: &ReportSums) -> String {
     let mut counts = Vec::new();
-    counts.extend(sums.captured.map(|frames| format!("{frames} captured")));
-    counts.extend(sums.received.map(|frames| format!("{frames} received")));
-    counts.extend(sums.dropped.map(|frames| format!("{frames} dropped")));
-    format!("{} reports {}{}; {} were sent.", sums.method, counts.join(", "), in_files(sums), sums.sent)
+    if let Some(frames) = sums.captured {
+        counts.push(format!("{frames} captured"));
+    }
+    if let Some(frames) = sums.received {
+        counts.push(format!("{frames} received"));
+    }
+    if let Some(frames) = sums.dropped {
+        counts.push(format!("{frames} dropped"));
+    }
+    format!(
+        "{} reports {}{}; {} were sent.",
+        sums.method,
+        counts.join(", "),
+        frames_in_files(sums),
+        sums.sent
+    )
 }
 
-/// How many frames are in the files of a program.
-fn in_files(sums: &ReportSums) -> String {
+/// How many frames are in the files of a program; empty if it reports none.
+fn frames_in_files(sums: &ReportSums) -> String {
     let Some(frames) = sums.in_files else { return String::new() };
-    let (files, trials) = match sums.trials {
-        1 => ("file has", "trial".to_string()),
-        several => ("files have", format!("{several} trials")),
+    let files_have = if sums.trials == 1 { "file has" } else { "files have" };
+    let trials = match sums.trials {
+        1 => "trial".to_string(),
+        several => format!("{several} trials"),
     };
     if frames == sums.delivered {
-        return format!("; its {files} {frames} frames of the {trials}");
+        return format!("; its {files_have} {frames} frames of the {trials}");
     }
-    format!("; its {files} {frames} frames, {} of them intact and of the {trials}", sums.delivered)
+    format!("; its {files_have} {frames} frames, {} of them intact and of the {trials}", sums.delivered)
 }
 
-fn stalled(stalled: &StalledCpu) -> String {
-    let times = match stalled.stalls {
+/// For how long a CPU stalled, and what was lost meanwhile.
+fn stalled(cpu: &StalledCpu) -> String {
+    let times = match cpu.stalls {
         1 => "once".into(),
         times => format!("{times} times"),
     };
-    let plural = if stalled.trials == 1 { "" } else { "s" };
+    let plural = if cpu.trials == 1 { "" } else { "s" };
     let mut text = format!(
         "CPU {} stalled {times} in {} trial{plural}, for up to {:.1} ms (at least {:.1} ms, by its timer tick): the \
          hypervisor ran something else, or interrupts were off.",
-        stalled.cpu,
-        stalled.trials,
-        stalled.at_most_ns as f64 / 1e6,
-        stalled.at_least_ns as f64 / 1e6
+        cpu.cpu,
+        cpu.trials,
+        cpu.at_most_ns as f64 / 1e6,
+        cpu.at_least_ns as f64 / 1e6
     );
-    if let Some(LostMeanwhile { lost_frames, while_stalled_frames }) = stalled.lost_meanwhile {
+    if let Some(LostMeanwhile { lost_frames, while_stalled_frames }) = cpu.lost_meanwhile {
         text += &format!(
             " Of {lost_frames} frames lost in them, most in the softirq backlog, at least {while_stalled_frames} were sent in \
              those moments."
@@ -184,11 +210,12 @@ fn stalled(stalled: &StalledCpu) -> String {
     text
 }
 
+/// The attempts that were discarded for one reason.
 fn retried(reason: &str, attempts: &[Attempt]) -> String {
     let plural = if attempts.len() == 1 { "" } else { "s" };
-    let mut listed = Vec::new();
+    let mut trials = Vec::new();
     for Attempt { trial, method } in attempts {
-        listed.push(format!("{trial} ({method})"));
+        trials.push(format!("{trial} ({method})"));
     }
-    format!("Attempt{plural} {} discarded and repeated: {reason}.", listed.join(", "))
+    format!("Attempt{plural} {} discarded and repeated: {reason}.", trials.join(", "))
 }

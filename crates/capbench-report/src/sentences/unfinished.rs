@@ -1,32 +1,31 @@
-//! The words of a run that ended before its conclusions.
+//! The words of `Unfinished`: the loads with and without loss that a run tried before it ended without a conclusion.
 
 use capbench_judge::finding::unfinished::{TriedLoad, Unfinished};
 
-use super::many;
-use crate::naming::rate;
+use crate::naming::{many, rate};
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(super) fn words(fact: &Unfinished) -> String {
     let trials = many(fact.trials.into(), "trial", "trials");
     match (&fact.lossless, &fact.lossy) {
         (None, None) if fact.trials == 0 => "No trial was finished, so there is no result.".into(),
         (None, None) => format!("No conclusion: {trials} of the run are invalid."),
         (Some(lossless), None) => {
-            format!("No conclusion: of {trials} none lost frames, up to {}.", of_load(lossless))
+            format!("No conclusion: of {trials} none lost frames, up to {}.", load_words(lossless))
         }
         (None, Some(lossy)) => format!(
             "No conclusion: no trial of {trials} was without loss; the lowest load with loss is {}.",
-            of_load(lossy)
+            load_words(lossy)
         ),
         (Some(lossless), Some(lossy)) => format!(
             "No conclusion: of {trials} the highest load without loss is {}, and the lowest with loss {}.",
-            of_load(lossless),
-            of_load(lossy)
+            load_words(lossless),
+            load_words(lossy)
         ),
     }
 }
 
-fn of_load(load: &TriedLoad) -> String {
+fn load_words(load: &TriedLoad) -> String {
     format!("{} ({})", rate(load.offered_pps), load.method)
 }
 

@@ -11,16 +11,19 @@ use super::shape::{unit_of, words_of};
 /// A table of facts, and one per list of objects.
 pub(crate) fn tables(results: &Results) -> Vec<Table> {
     match serde_json::to_value(&results.environment) {
-        Ok(Value::Object(members)) => of(&members),
+        Ok(Value::Object(members)) => tables_of_members(&members),
         _ => Vec::new(),
     }
 }
 
-fn of(members: &Map<String, Value>) -> Vec<Table> {
+fn tables_of_members(members: &Map<String, Value>) -> Vec<Table> {
     let (mut facts, mut tables) = (Vec::new(), Vec::new());
     walk("", members, &mut facts, &mut tables);
     let columns = ["key", "fact", "value", "unit"].map(|name| Column::words(name, name)).to_vec();
-    Table::of("environment", "The host and the process", columns, facts).into_iter().chain(tables).collect()
+    Table::with_rows("environment", "The host and the process", columns, facts)
+        .into_iter()
+        .chain(tables)
+        .collect()
 }
 
 /// An object with this many facts or more has a separate table.
@@ -39,7 +42,7 @@ fn own(key: &str, members: &Map<String, Value>) -> Option<Table> {
     };
     let rows = members.iter().map(row).collect();
     let id = format!("environment-{}", key.replace(['.', '_'], "-"));
-    Table::of(&id, &key.replace('.', ", ").replace('_', " "), columns, rows)
+    Table::with_rows(&id, &key.replace('.', ", ").replace('_', " "), columns, rows)
 }
 
 /// Adds the facts of an object and of nested ones; `path` is its position.
@@ -126,7 +129,7 @@ fn list(key: &str, entries: &[Value]) -> Option<Table> {
     };
     let rows = objects.iter().map(|members| Row::new(cells(members), Vec::new())).collect();
     let id = format!("environment-{}", key.replace(['.', '_'], "-"));
-    Table::of(&id, &words_of(&key.replace('.', ", ")), columns, rows)
+    Table::with_rows(&id, &words_of(&key.replace('.', ", ")), columns, rows)
 }
 
 #[cfg(test)]
@@ -153,7 +156,7 @@ mod tests {
         let Value::Object(members) = json!({ "kernel": { "options": many, "clock": "" } }) else {
             unreachable!()
         };
-        let tables = of(&members);
+        let tables = tables_of_members(&members);
         assert_eq!(texts(&tables[0]), [["kernel.clock", "kernel, clock", "none", ""]]);
         assert_eq!(
             (tables[1].id.as_str(), tables[1].caption.as_str()),
@@ -177,7 +180,7 @@ mod tests {
         }) else {
             unreachable!()
         };
-        let tables = of(&members);
+        let tables = tables_of_members(&members);
         assert_eq!(
             texts(&tables[0]),
             [

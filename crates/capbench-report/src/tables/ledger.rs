@@ -55,7 +55,8 @@ pub(super) fn by_method(results: &Results) -> Option<Table> {
         "unexplained",
         |sum| sum.iter().fold(0i64, |sum, trial| sum.saturating_add(trial.unexplained)),
     );
-    let rows = grouped(&results.trials, |trial| (trial.phase, &trial.profile.method, Scene::of(trial)));
+    let rows =
+        grouped(&results.trials, |trial| (trial.phase, &trial.profile.method, Scene::from_trial(trial)));
     let rows = rows.into_iter().map(|(_, trials)| trials);
     let named = |what: &str, places: &[&str]| {
         if places.is_empty() { String::new() } else { format!("{what}: {}.", places.join("; ")) }

@@ -159,7 +159,7 @@ impl<'c, R: 'c> Columns<'c, R> {
     ) -> Option<Table> {
         let (heads, find): (Vec<Column>, Vec<Find<'c, R>>) = self.0.into_iter().unzip();
         let row = |row: R| Row::new(find.iter().map(|find| find(&row)).collect(), trials(&row));
-        Table::of(id, caption, heads, rows.into_iter().map(row).collect())
+        Table::with_rows(id, caption, heads, rows.into_iter().map(row).collect())
     }
 }
 
@@ -175,7 +175,7 @@ pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
 pub(super) fn group<'c>() -> Columns<'c, &'c Group<'c>> {
     Columns::new()
         .part(set_up(), |group: &&'c Group<'c>| &group.trials[0].profile)
-        .words("what", "run for", |group| group.what.as_str())
+        .words("what", "run for", |group| group.purpose.as_str())
         .words("load", "load", |group| group.load.as_str())
 }
 
@@ -187,7 +187,7 @@ impl Row {
 
 impl Table {
     /// A table, or `None` without rows.
-    pub(crate) fn of(id: &str, caption: &str, columns: Vec<Column>, rows: Vec<Row>) -> Option<Self> {
+    pub(crate) fn with_rows(id: &str, caption: &str, columns: Vec<Column>, rows: Vec<Row>) -> Option<Self> {
         debug_assert!(
             rows.iter().all(|row| row.cells.len() == columns.len()),
             "{id}: a row has other cells than columns"
@@ -288,10 +288,10 @@ mod tests {
     fn columns_that_say_nothing_are_left_out_and_unknown_is_something() {
         let columns = vec![Column::words("a", "a"), Column::words("b", "b"), Column::words("c", "c")];
         let rows = vec![Row::new(vec![Cell::Empty, Cell::Unknown, Cell::text("x")], vec![1])];
-        let table = Table::of("t", "", columns, rows).unwrap().without_empty_columns();
+        let table = Table::with_rows("t", "", columns, rows).unwrap().without_empty_columns();
         let keys: Vec<_> = table.columns.iter().map(|column| column.key.as_str()).collect();
         assert_eq!((keys, table.rows[0].cells.len()), (vec!["b", "c"], 2));
-        assert_eq!(Table::of("t", "", vec![], vec![]), None);
+        assert_eq!(Table::with_rows("t", "", vec![], vec![]), None);
     }
 
     #[test]

@@ -5,14 +5,14 @@ use capbench_judge::finding::rfc2544::{Contradiction, TestFact};
 use capbench_judge::finding::sweep::answer::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
 };
-use capbench_judge::limit::Limit;
-use capbench_judge::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_judge::recommendation::{LimitedBy, Question, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_judge::rfc2544::{Found, Tested};
 use capbench_judge::search::ranking::{goals as of_goals, ranked_goals};
 use capbench_judge::search::{Bound, GoalResult, Status};
 use capbench_judge::soak::record::Interval;
 use capbench_judge::sweep::outcome::{Swept, numbers};
-use capbench_model::places::Place;
+use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
+use capbench_model::figures::percent;
 use capbench_model::trial::TrialResult;
 use capbench_results::Kind;
 use capbench_results::Results;
@@ -23,7 +23,7 @@ use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
 use crate::groups::grouped;
 use crate::model::{Cell, Column, Table, Unit};
-use crate::naming::{self, Numbered, Scene};
+use crate::naming::{self, Scene};
 use crate::sentences;
 use crate::sentences::search::after_colon;
 
@@ -57,7 +57,6 @@ const TOTAL_UNKNOWN: &str =
     "Total CPU is unknown where other work ran on the CPU, or the kernel's time is only sampled.";
 
 fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -> Option<Table> {
-    // With a load of the user's choice no higher one is sent, so the generator limits nothing.
     let is_of_one_load = matches!(question, Question::CheapestAt { .. });
     let scene = Scene::of_ranking(ranking);
     let rate = |sustained: &Sustained| match (sustained.status, sustained.lower_pps) {
@@ -66,12 +65,12 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         (SustainedStatus::AtLeast | SustainedStatus::Disturbed, Some(pps)) => Cell::AtLeast(pps.floor()),
         (_, Some(pps)) => Cell::Number(pps.floor()),
     };
+    let nearly_lossless = format!("≤ {} lost up to", percent(NEARLY_LOSSLESS_RATIO));
     let overloads = bench::at_overload(ranking, &results.trials);
-    let trials_by_number = Numbered::of(results);
     let columns = Columns::new()
         .words("method", "method", |row: &&Ranked| row.method.to_string())
         .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
-        .named("nearly_lossless_pps", "≤ 0.1 % lost up to", move |row| rate(&row.nearly_lossless))
+        .named("nearly_lossless_pps", &nearly_lossless, move |row| rate(&row.nearly_lossless))
         .named("app_ns_per_packet", "app CPU", |row| {
             match row.cost.as_ref().and_then(|cost| cost.app_range()) {
                 None => Cell::Unknown,
@@ -82,9 +81,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
         .named("total_ns_per_packet", "total CPU", |row| {
             Cell::number(row.cost.as_ref().and_then(|cost| cost.total_ns))
         })
-        .words("limit", "limited by", |row| {
-            limiting(row, &trials_by_number).filter(|what| !is_of_one_load || *what != "generator")
-        })
+        .words("limit", "limited by", |row| row.lossless_limit(question, &results.trials).map(limit_word))
         .part(at_overload(), |row| {
             overloads.iter().find(|trial| trial.profile.method == row.method).copied()
         });
@@ -107,7 +104,7 @@ fn ranking(id: &str, question: Question, ranking: &Ranking, results: &Results) -
     let notes = [
         none.then(|| "none: it sustained none of the loads that were tried.".into()),
         at_least.map(String::from),
-        out_of_order(&ranking.methods),
+        out_of_order(ranking),
         precisions(which, &ranking.methods),
         load,
         total,
@@ -137,20 +134,10 @@ fn at_overload<'r>() -> Columns<'r, Option<&'r TrialResult>> {
     })
 }
 
-/// Rates that differ by less are alike to a reader.
-const ALIKE: f64 = 0.01;
-
 /// Why a method is above one with a higher rate.
-fn out_of_order(methods: &[Ranked]) -> Option<String> {
-    let shown = |row: &Ranked| match row.lossless.status {
-        SustainedStatus::Unknown => 0.0,
-        _ => row.lossless.lower_pps.unwrap_or(0.0),
-    };
-    let is_higher = |low: &Ranked, row: &Ranked| shown(low) > shown(row) * (1.0 + ALIKE);
-    let is_above_a_higher =
-        methods.iter().enumerate().any(|(nth, row)| methods[nth..].iter().any(|low| is_higher(low, row)));
+fn out_of_order(ranking: &Ranking) -> Option<String> {
     let why = "A method above one with a higher rate may sustain more, or costs less at about the same rate.";
-    is_above_a_higher.then(|| why.into())
+    ranking.is_out_of_order().then(|| why.into())
 }
 
 /// How precisely the limits are known that are between two bounds: methods that the answer does not depend on less than others.
@@ -166,29 +153,13 @@ fn precisions(which: &str, methods: &[Ranked]) -> Option<String> {
     Some(format!("{which} are known to {first} %{}.", others.collect::<String>()))
 }
 
-/// What limits the rate that a row shows.
-fn limiting(row: &Ranked, trials: &Numbered<'_>) -> Option<&'static str> {
-    let at_limit = match row.lossless.status {
-        SustainedStatus::Unknown => return None,
-        SustainedStatus::AtLeast => return Some("generator"),
-        SustainedStatus::Disturbed => return Some("noise"),
-        SustainedStatus::Between | SustainedStatus::NotReached => trials.sound(&row.lossless.trials),
-    };
-    let waiting: u64 = at_limit.iter().map(|trial| trial.buffered_frames(1)).sum();
-    match naming::losses(at_limit).first() {
-        Some((place, lost)) if *lost >= waiting => Some(place.key()),
-        _ if waiting > 0 => Some("application"),
-        _ => limited_by(row.lost_at, row.limited_by),
-    }
-}
-
-/// The place that loses frames above the limit, or what keeps them from it, in one word.
-fn limited_by(lost_at: Option<Place>, limit: Option<Limit>) -> Option<&'static str> {
-    match (lost_at, limit) {
-        (_, Some(Limit::Generator)) => Some("generator"),
-        // Nothing is lost yet, but frames remain in the buffer.
-        (None, Some(Limit::Application)) => Some("application"),
-        (place, _) => place.map(Place::key),
+/// What limits a rate, in one word.
+fn limit_word(limit: LimitedBy) -> &'static str {
+    match limit {
+        LimitedBy::Generator => "generator",
+        LimitedBy::Noise => "noise",
+        LimitedBy::Application => "application",
+        LimitedBy::Place(place) => place.key(),
     }
 }
 
@@ -213,7 +184,7 @@ fn search(results: &Results) -> Option<Table> {
         .words("limit", "limited by", |(_, goal)| {
             let losses = goal.upper.as_ref().and_then(|upper| upper.losses.as_ref());
             let lost_at = losses.and_then(|losses| losses.lost.first()).map(|lost| lost.place);
-            limited_by(lost_at, goal.limit)
+            LimitedBy::of_limit(lost_at, goal.limit).map(limit_word)
         });
     let trials = |(_, goal): &OfGoal<'_>| sentences::sorted(goal.trials());
     let caption = "The highest load that was sustained, and the lowest that was not";
@@ -257,10 +228,10 @@ fn sweep(results: &Results) -> Option<Table> {
 
 fn where_it_keeps_up(results: &Results, one: &SeriesOfSweep<'_>) -> Option<String> {
     if searches_bursts(one.series) {
-        return burst_range(one.sweep, one.series).map(|range| sentences::sweep::bursts_of(&range));
+        return burst_range(one.sweep, one.series).map(|range| sentences::sweep::burst_range_words(&range));
     }
     let swept = Swept::new(one.sweep, &results.trials);
-    Some(sentences::sweep::keeps_up(&keeps_up(&swept, one.series)))
+    Some(sentences::sweep::keeps_up_words(&keeps_up(&swept, one.series)))
 }
 
 fn tests(results: &Results) -> Option<Table> {

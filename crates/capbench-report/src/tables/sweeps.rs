@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capbench_judge::bursts::BurstEnd;
+use capbench_judge::limit::Limit;
 use capbench_judge::sweep::back_to_back::BackToBack;
 use capbench_judge::sweep::outcome::Swept;
 use capbench_judge::sweep::{Reading, Series, SweepOutcome};
@@ -44,17 +45,17 @@ fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
         Some("members") => Unit::Count,
         _ => Unit::None,
     };
-    let of = |reading: &Reading| sweep.points.get(reading.point);
+    let point = |reading: &Reading| sweep.points.get(reading.point);
     Columns::new()
         .words("method", "method", |(series, _): &OfPoint<'c>| series.method.to_string())
         .words("placement", "placement", |(series, _)| series.placement.as_ref().map(ToString::to_string))
         .words("load", "load", |(series, _)| series.load.as_deref())
         .words("point", "point", move |(_, reading)| {
-            let added = if of(reading).is_some_and(|point| point.refined) { " (added)" } else { "" };
+            let added = if point(reading).is_some_and(|point| point.refined) { " (added)" } else { "" };
             format!("{}{added}", sweep.label(reading))
         })
         .with(Column::new("at", &sweep.axis.to_string(), unit).detail(), move |(_, reading)| {
-            Cell::where_known(of(reading).and_then(|point| point.at))
+            Cell::where_known(point(reading).and_then(|point| point.at))
         })
 }
 
@@ -129,13 +130,20 @@ fn scaling(swept: &Swept<'_>, mark: &str) -> Option<Table> {
         })
         .words("limit", "limit", |(series, reading)| {
             let nth = series.readings.iter().position(|other| other.point == reading.point)?;
-            series.scaling.as_ref()?.limits.get(nth).map(|limit| limit.words())
+            series.scaling.as_ref()?.limits.get(nth).map(|limit| limit_of_members(*limit))
         });
     let rows = points(swept.outcome).filter(|(series, _)| series.scaling.is_some());
     let caption = "What each number of members read, how busy they were, and what limited them: medians";
     let table =
         columns.table(&format!("sweep{mark}-scaling"), caption, rows, |(_, one)| one.trials.clone())?;
     Some(table.without_empty_columns().with_notes([stopped(swept.outcome)]).main())
+}
+
+fn limit_of_members(limit: Limit) -> String {
+    match limit {
+        Limit::Backlog => "kernel's CPU".into(),
+        other => other.words(),
+    }
 }
 
 /// How far intervals can be trusted, which depends on the visits of a point.

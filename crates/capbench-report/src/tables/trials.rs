@@ -116,7 +116,7 @@ fn app_at_most(trial: &TrialResult) -> Option<f64> {
 
 /// CPU cost of packets.
 pub(super) fn cpu(results: &Results) -> Option<Table> {
-    let groups = groups::of(results);
+    let groups = groups::groups_in_run(results);
     type Figure = fn(&TrialResult) -> Option<f64>;
     let figures: [(&str, &str, Figure); 10] = [
         ("app_ns_per_packet", "application at least", |trial| trial.cpu.app_ns_per_packet),
@@ -269,7 +269,7 @@ type OfLoss<'r> = (&'r Group<'r>, u64, Option<Vec<&'r LossPattern>>);
 
 /// Bursts of loss, and the worst 100 ms.
 pub(super) fn shapes(results: &Results) -> Option<Table> {
-    let groups = groups::of(results);
+    let groups = groups::groups_in_run(results);
     let sum = |shapes: &Option<Vec<&LossPattern>>, of: fn(&LossPattern) -> u64| {
         shapes.as_ref().map(|shapes| shapes.iter().map(|shape| of(shape)).fold(0, u64::saturating_add))
     };

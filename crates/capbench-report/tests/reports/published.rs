@@ -50,7 +50,7 @@ const MEDIA: [Medium; 5] = [Medium::Terminal, Medium::Page, Medium::PageExact, M
 
 impl Kind {
     /// What a column is, by its name in the file.
-    fn of(column: &str) -> Self {
+    fn from_column(column: &str) -> Self {
         match column {
             _ if column.ends_with("pps") => Self::Rate,
             _ if column.ends_with("gbps") => Self::Gigabits,
@@ -205,7 +205,7 @@ fn compare((name, _, columns): &Source, data: &Data, medium: Medium, table: &Pri
     assert_eq!(published.len(), columns.len(), "{place}: {:?}", table.heads);
     let mut compared = 0;
     for (at, (column, named)) in published.into_iter().zip(*columns) {
-        let (kind, head) = (Kind::of(column), &table.heads[at]);
+        let (kind, head) = (Kind::from_column(column), &table.heads[at]);
         assert!(printed::plain(head).contains(named), "{place}: {head} is not of {named}");
         assert!(kind.units(medium).iter().any(|unit| head.contains(unit)), "{place}: unit of {head}");
         let mut left = data.column(column);

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use super::eal::START;
 use crate::host::{CpuId, identity};
 use crate::{Result, SysError};
+
+/// The function of DPDK that takes the arguments.
+pub(super) const START: &str = "rte_eal_init";
 
 /// Memory in MiB for the buffers of virtual devices. The kernel allocates a page at its first use.
 const VIRTUAL_MEMORY: &str = "256";

@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::arguments::EalArguments;
+use super::arguments::{EalArguments, START};
 use super::ffi;
 use super::name::DeviceName;
 use crate::error::named;
@@ -40,8 +40,6 @@ static STATE: Mutex<State> = Mutex::new(State::Untouched);
 
 /// The right to open and close devices.
 pub(super) struct Turn(#[allow(dead_code, reason = "held for its drop")] MutexGuard<'static, State>);
-
-pub(super) const START: &str = "rte_eal_init";
 
 impl Eal {
     /// Starts the EAL with the defaults for a device and these arguments, or returns the one that runs if it suits.

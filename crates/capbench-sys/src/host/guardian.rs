@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::host::ethtool::{Offload, offload, offload_change, set_offload};
-    use crate::host::interface::{flags_of, up_change};
+    use crate::host::interface::flags_of;
     use crate::host::namespace::unshare_net;
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         let in_namespace = || {
             let _namespace = unshare_net().unwrap();
             assert!(!flags_of("lo").unwrap().up(), "a new namespace has it down");
-            Guardian::start(up_change("lo").unwrap(), stdin().as_fd()).unwrap().end().unwrap();
+            Guardian::start(Change::up("lo").unwrap(), stdin().as_fd()).unwrap().end().unwrap();
             assert!(flags_of("lo").unwrap().up());
         };
         std::thread::spawn(in_namespace).join().unwrap();

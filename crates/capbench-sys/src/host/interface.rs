@@ -4,7 +4,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 
-use super::ethtool::Change;
 use crate::error::{check, named};
 use crate::{Result, SysError};
 
@@ -40,7 +39,7 @@ impl InterfaceFlags {
     }
 
     /// The same, and up.
-    const fn with_up(self) -> Self {
+    pub(super) const fn with_up(self) -> Self {
         Self(self.0 | libc::IFF_UP as libc::c_short)
     }
 
@@ -58,14 +57,6 @@ impl InterfaceFlags {
 /// The flags of the interface `name` (`SIOCGIFFLAGS`, netdevice(7)).
 pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
     flags(&request_socket()?, name)
-}
-
-/// The change that sets the interface `name` up again, with its flags of now.
-///
-/// # Errors
-/// There is no such interface.
-pub fn up_change(name: &str) -> Result<Change> {
-    Change::of_flags(name, flags_of(name)?.with_up())
 }
 
 fn flags(socket: &OwnedFd, name: &str) -> Result<InterfaceFlags> {

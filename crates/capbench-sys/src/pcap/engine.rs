@@ -1,9 +1,10 @@
 //! The engine below libpcap, determined from the descriptors of this process, not from the library's own report.
 
+mod ring;
+
 use std::os::fd::RawFd;
 use std::path::Path;
 
-use super::ring;
 use crate::host::proc_file;
 use crate::packet::Version;
 pub use crate::packet::diag::Blocks;

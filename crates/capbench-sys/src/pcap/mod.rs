@@ -17,7 +17,6 @@ mod functions;
 pub mod handle;
 pub mod library;
 mod read;
-mod ring;
 mod ticker;
 
 pub use engine::{Engine, Ring};

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use capbench_dataset::{compare as datasets, page};
 use capbench_judge::comparison::runs::of_runs;
-use capbench_judge::comparison::{Comparison, Field};
-use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;
+use capbench_judge::comparison::{Comparison, Field, Thresholds};
 use capbench_report::compare::{Document, NamedRun};
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::model::Report;
@@ -78,7 +77,7 @@ fn hosts(flags: &CompareFlags, dataset: &Path, by: &str) -> Result<Exit> {
         Some([then, now]) => Some([then.clone(), now.clone()]),
         Some(_) => return Err(Usage("--values: name two, as in --values 6.1,6.18".into()).into()),
     };
-    let thresholds = flags.thresholds.thresholds_or(REPORTED_CHANGE_OF_HOSTS);
+    let thresholds = flags.thresholds.thresholds_or(Thresholds::for_hosts());
     let compared = datasets::of_dataset(dataset, by, values, thresholds)?;
     let exit = exit::of_comparison(compared.comparison.conclusion());
     write(flags, &page::of_comparison(dataset, by, &compared), &[])?;
@@ -127,8 +126,8 @@ fn compared(
     flags: &CompareFlags,
     [(then_path, then), (now_path, now)]: [(&Path, &Run); 2],
 ) -> Result<Comparison> {
-    let found =
-        of_runs(&then.results.facts(), &now.results.facts(), &flags.across, flags.thresholds.thresholds());
+    let thresholds = flags.thresholds.thresholds_or(Thresholds::default());
+    let found = of_runs(&then.results.facts(), &now.results.facts(), &flags.across, thresholds);
     let sides = [("A", then_path, then), ("B", now_path, now)];
     let mut comparison = found.inspect_err(|_| {
         for (_, path, run) in sides {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use capbench_dataset::page;
 use capbench_judge::comparison::Thresholds;
-use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::formats::{Format, Written};
 use capbench_report::{report, save};
@@ -66,8 +65,7 @@ fn of_dataset(flags: &ReportFlags, dataset: &Path, formats: &[&Format]) -> Resul
     if flags.files.has_formats() && out.is_none() && !flags.files.stdout {
         return Err(Usage("--format: name a directory for the files with --out".into()).into());
     }
-    let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
-    let report = page::of_dataset(dataset, thresholds)?;
+    let report = page::of_dataset(dataset, Thresholds::for_hosts())?;
     if flags.files.stdout {
         report_files::print_first(&save::files_of(&report, &[], formats)?)?;
         return Ok(Exit::Done);

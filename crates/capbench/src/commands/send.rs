@@ -7,11 +7,10 @@ mod replay;
 mod sending;
 mod words;
 
-use std::time::Duration;
-
 use anyhow::Result;
 use capbench_frames::SentFrames;
 use capbench_host::bed::PortLock;
+use capbench_model::trial::tolerated_frames;
 use capbench_traffic::{SendReport, TrafficError};
 
 use self::document::{Document, ThreadDocument, as_text};
@@ -21,9 +20,6 @@ use self::replay::Loaded;
 use crate::exit::{self, Exit};
 use crate::output::{print, print_json};
 use crate::signals::Stop;
-
-/// Unsent frames worth up to this much time come from rounding of the clock.
-const TOLERATED: Duration = Duration::from_micros(10);
 
 pub fn run(flags: SendFlags) -> Result<Exit> {
     let plan = SendPlan::new(flags)?;
@@ -62,7 +58,7 @@ pub fn run(flags: SendFlags) -> Result<Exit> {
     {
         tell!("capbench: {because}");
     }
-    let tolerated = plan.rate().map_or(0, |rate| (rate * TOLERATED.as_secs_f64()).ceil() as u64);
+    let tolerated = tolerated_frames(plan.rate());
     Ok(exit::of_sending(stop.signal(), &report.frames, tolerated))
 }
 

@@ -109,7 +109,8 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     }
     let plan = plan(&scene, flags)?;
     let requirements = requirements(flags, &scene, &plan)?;
-    let (max_loss, thresholds) = (flags.max_loss.unwrap_or(0.0), flags.thresholds.thresholds());
+    let max_loss = flags.max_loss.unwrap_or(0.0);
+    let thresholds = flags.thresholds.thresholds_or(Thresholds::default());
     super::run_monitored(
         scene,
         Bench { plan, leaves_out_other, requirements, max_loss, thresholds },

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::{HOST, Place, Running, Scratch, capbench, privileges, results, scratch_of_root};
-use capbench_judge::recommendation::Sustains;
+use capbench_judge::recommendation::sustains;
+use capbench_judge::sustained::Sustains;
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_report::sentences::noise;
 use capbench_results::Results;
@@ -268,7 +269,7 @@ fn ends_by_its_trials(
         let mut command = capbench(&format!("bench --size 64 --placement same --duration 300ms {arguments}"));
         let ended = Running::start(HOST, command.arg("--out").arg(folder.path())).end();
         let results: Results = serde_json::from_value(results(folder.path()).unwrap()).unwrap();
-        let shown = Sustains::of(&results.trials, &results.searches, &method.parse().unwrap(), pps, max_loss);
+        let shown = sustains(&results.trials, &results.searches, &method.parse().unwrap(), pps, max_loss);
         let code = match shown {
             Sustains::Yes => 0,
             Sustains::No => 3,

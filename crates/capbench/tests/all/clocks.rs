@@ -112,7 +112,7 @@ fn root_clocks_a_day_apart_allow_relative_delays_only() {
     // One oscillator. On a busy host the shortest delays differ by some microseconds.
     let ppm = latency["relative"]["skew"][0]["ppm"].as_f64().unwrap();
     assert!(ppm.abs() < 500.0, "{ppm}");
-    for part in ["longer than the fastest frame", "clock class relative", "STA_UNSYNC"] {
+    for part in ["clock class relative", "STA_UNSYNC"] {
         let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(part), "{part}: {ended:#?}");
     }

@@ -9,7 +9,7 @@ use capbench_judge::search::SearchOutcome;
 use capbench_model::TrialError;
 
 use crate::accepted;
-use crate::imports::{Load, Results, Stored, Sustains, Trial, TrialResult, livelock, recommend, search};
+use crate::imports::{Load, Results, Stored, Trial, TrialResult, livelock, recommend, search, sustains};
 use crate::members::{self, Compared};
 
 /// Losses that may be allowed, and factors of the offered loads that are asked about.
@@ -58,8 +58,7 @@ fn sustained(results: &Results) -> Vec<String> {
             let mut answers = Vec::new();
             for factor in FACTORS {
                 let pps = middle * factor;
-                answers
-                    .push(format!("{:?}", Sustains::of(&results.trials, &results.searches, spec, pps, loss)));
+                answers.push(format!("{:?}", sustains(&results.trials, &results.searches, spec, pps, loss)));
             }
             lines.push(format!("sustained by {method} with {loss} loss: {}", answers.join(" ")));
         }

@@ -9,7 +9,7 @@ pub use capbench_dataset::page;
 pub use capbench_judge::comparison::runs::of_runs;
 pub use capbench_judge::comparison::{Comparison, Thresholds};
 pub use capbench_judge::livelock;
-pub use capbench_judge::recommendation::{Sustains, recommend};
+pub use capbench_judge::recommendation::{recommend, sustains};
 pub use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;
 pub use capbench_model::trial::{Load, Trial, TrialResult};
 pub use capbench_plan::search::{self, Stored};

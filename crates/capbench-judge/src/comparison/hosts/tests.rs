@@ -1,7 +1,6 @@
 //! Fleets whose differences are known: hosts of different speed, runs that vary, and a change on some of the hosts.
 
 use crate::comparison::{Conclusion, Judgement};
-use crate::thresholds::REPORTED_CHANGE_OF_HOSTS;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -80,7 +79,7 @@ impl Fleet {
     }
 
     fn compared(self) -> HostsCompared {
-        let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
+        let thresholds = Thresholds::for_hosts();
         of_figures(&self.figures(), "kernel_release", None, thresholds).unwrap()
     }
 }
@@ -166,13 +165,13 @@ fn values_are_named_or_there_are_two_and_the_earlier_one_is_the_first() {
         let values = values.map(|values| values.map(String::from));
         of_figures(figures, "kernel_release", values, Thresholds::default()).unwrap_err().to_string()
     };
-    let of = |figures: &Figures, values: Option<[&str; 2]>| {
+    let compared = |figures: &Figures, values: Option<[&str; 2]>| {
         let values = values.map(|values| values.map(String::from));
         of_figures(figures, "kernel_release", values, Thresholds::default()).unwrap().comparison
     };
     figures.values = vec!["b".into(), "a".into()];
-    assert_eq!(of(&figures, None).then, "b");
-    assert_eq!(of(&figures, Some(["a", "b"])).then, "a");
+    assert_eq!(compared(&figures, None).then, "b");
+    assert_eq!(compared(&figures, Some(["a", "b"])).then, "a");
     assert!(refused(&figures, Some(["a", "c"])).contains("no run has kernel_release c; there are b, a"));
     assert!(refused(&figures, Some(["a", "a"])).contains("named twice"));
     figures.values.push("c".into());
@@ -180,7 +179,7 @@ fn values_are_named_or_there_are_two_and_the_earlier_one_is_the_first() {
     assert!(
         refused(&figures, None).contains("there are 3 values; name two of them with --values A,B: b, a, c")
     );
-    assert_eq!(of(&figures, Some(["a", "c"])).hosts, Some(1));
+    assert_eq!(compared(&figures, Some(["a", "c"])).hosts, Some(1));
     figures.all.iter_mut().for_each(|figure| figure.value_of = Some(0));
     assert!(refused(&figures, None).contains("all runs have b"));
 }

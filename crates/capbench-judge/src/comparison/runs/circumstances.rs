@@ -90,7 +90,7 @@ type ValuesBySetup = BTreeMap<Setup, BTreeSet<String>>;
 fn by_setup(run: &RunFacts<'_>, across: &[Field], value: fn(&TrialResult) -> String) -> ValuesBySetup {
     let mut setups = ValuesBySetup::new();
     for trial in run.trials {
-        let setup = Setup { load: None, capture: None, ..Setup::of(trial, None) }.across(across);
+        let setup = Setup { load: None, capture: None, ..Setup::from_trial(trial, None) }.across(across);
         setups.entry(setup).or_default().insert(value(trial));
     }
     setups

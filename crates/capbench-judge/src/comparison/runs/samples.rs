@@ -22,7 +22,7 @@ pub(super) struct Samples {
 
 impl Samples {
     /// The figures of a run, with the known speed of its CPUs.
-    pub(super) fn of(run: &RunFacts<'_>, fastest: &Fastest) -> Self {
+    pub(super) fn from_run(run: &RunFacts<'_>, fastest: &Fastest) -> Self {
         let mut samples = Self { common_pps: common_loads(run.trials), ..Self::default() };
         let points = points(run);
         for trial in run.trials {
@@ -44,7 +44,7 @@ impl Samples {
     }
 
     fn is_at_common_load(&self, trial: &TrialResult) -> bool {
-        let scene = Setup::of(trial, None).common_scene();
+        let scene = Setup::from_trial(trial, None).common_scene();
         let common = self.common_pps.iter().find(|(of, _)| *of == scene);
         common.map(|(_, pps)| *pps) == trial.intended_pps
     }
@@ -64,7 +64,7 @@ impl Samples {
                 Some(lower) => {
                     let load = format!("goal {}", goal.goal.name);
                     self.all.push(Sample {
-                        setup: Setup { load: Some(load), ..Setup::of(first, None) },
+                        setup: Setup { load: Some(load), ..Setup::from_trial(first, None) },
                         measure: Measure::Throughput,
                         value: lower.achieved_pps,
                         trial: lower.trials.first().copied().unwrap_or(first.number),
@@ -93,7 +93,7 @@ fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
     let mut loads: Vec<(Setup, f64)> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
         let Some(pps) = trial.intended_pps else { continue };
-        let scene = Setup::of(trial, None).common_scene();
+        let scene = Setup::from_trial(trial, None).common_scene();
         match loads.iter_mut().find(|(of, _)| *of == scene) {
             Some((_, least)) => *least = least.min(pps),
             None => loads.push((scene, pps)),

@@ -13,6 +13,7 @@ use super::{BenchFinding, SetUp, found, is_sound};
 use crate::finding::Found;
 use crate::recommendation::Ranking;
 use crate::run::RunFacts;
+use crate::sustained::buffered_frames;
 
 /// The loss of a method at maximum load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -54,7 +55,7 @@ pub(super) fn overload(ranking: &Ranking, run: &RunFacts<'_>, paused: &[Paused<'
     let mut lossless = Vec::new();
     let mut behind = Vec::new();
     for trial in worst.iter().filter(|trial| trial.lost() == 0) {
-        let methods = if trial.buffered_frames(1) > 0 { &mut behind } else { &mut lossless };
+        let methods = if buffered_frames(trial, 1) > 0 { &mut behind } else { &mut lossless };
         methods.push(trial.profile.method.clone());
     }
     let has_least = lossless.is_empty() && behind.is_empty() && worst.len() > 1;

@@ -8,7 +8,7 @@ use super::{BenchFinding, SetUp, is_sound};
 use crate::finding::Found;
 use crate::recommendation::Ranking;
 use crate::run::RunFacts;
-use crate::thresholds::OFFERED_LOAD_ROUNDING;
+use crate::sustained::is_higher;
 
 /// A method with losses in pauses of the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -39,9 +39,7 @@ pub(super) fn paused<'r>(ranking: &'r Ranking, run: &RunFacts<'r>) -> Vec<Paused
         let Some(highest_pps) = ranked.lossless.lower_pps else { continue };
         let mut one = Paused { method: &ranked.method, trials: 0, lossy: Vec::new() };
         for trial in run.trials.iter().filter(|trial| is_sound(trial) && set_up.includes(trial)) {
-            if trial.profile.method == ranked.method
-                && trial.offered_pps <= highest_pps * (1.0 + OFFERED_LOAD_ROUNDING)
-            {
+            if trial.profile.method == ranked.method && !is_higher(trial.offered_pps, highest_pps) {
                 one.trials += 1;
                 one.lossy.extend((trial.lost() > 0).then_some(trial));
             }

@@ -14,7 +14,7 @@ pub(super) fn worse(ranking: &Ranking) -> Option<Found> {
     let mut probably_less = Vec::new();
     let mut costlier = Vec::new();
     for method in worse {
-        match ranking.of(method).map(|ranked| ranked.below) {
+        match ranking.find(method).map(|ranked| ranked.below) {
             Some(Some(Certainty::Certain)) => certainly_less.push(method.clone()),
             Some(Some(Certainty::Likely)) => probably_less.push(method.clone()),
             Some(None) => costlier.push(method.clone()),

@@ -1,7 +1,6 @@
 //! Why no method can be named.
 
 use crate::thresholds::CLEARLY_BUSY_FACTOR;
-use crate::thresholds::TESTED_LOAD_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -11,6 +10,7 @@ use crate::finding::Found;
 use crate::limit::Limit;
 use crate::recommendation::{Conclusion, Question, Ranking};
 use crate::run::RunFacts;
+use crate::sustained::is_rate_sent;
 
 /// The invalid trials; `None` if there are none.
 pub(super) fn invalid(run: &RunFacts<'_>) -> Option<Found> {
@@ -31,7 +31,7 @@ pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_
     }
     let sent_pps = trials.iter().map(|trial| trial.offered_pps).fold(0.0, f64::max);
     let because = match question {
-        Question::CheapestAt { pps } if sent_pps < pps * TESTED_LOAD_SHARE => {
+        Question::CheapestAt { pps } if !is_rate_sent(sent_pps, pps) => {
             NoAnswerBecause::NotSent { asked_pps: pps, sent_pps }
         }
         Question::CheapestAt { pps } => NoAnswerBecause::NotSustained { asked_pps: pps },

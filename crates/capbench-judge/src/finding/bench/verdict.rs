@@ -181,7 +181,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
     };
     match &ranking.conclusion {
         Conclusion::Use { method, because, certainty, equal } => {
-            let ranked = ranking.of(method);
+            let ranked = ranking.find(method);
             Some(BenchVerdict::Use {
                 method: method.clone(),
                 certainty: if *because == Because::OnlyOne { Certainty::Certain } else { *certainty },
@@ -215,7 +215,7 @@ fn one_of(
     methods: &[SavedMethod],
     paused: &[Paused<'_>],
 ) -> BenchVerdict {
-    let Some(ranked) = best.and_then(|best| ranking.of(best)) else {
+    let Some(ranked) = best.and_then(|best| ranking.find(best)) else {
         return BenchVerdict::OneOf { methods: methods.to_vec() };
     };
     BenchVerdict::UseMeanwhile {
@@ -240,7 +240,7 @@ fn rivals(question: Question, ranking: &Ranking, best: &SavedMethod, methods: &[
 
 /// Whether a method sustains the load that was asked for.
 fn sustains_it(ranking: &Ranking, method: &SavedMethod) -> bool {
-    ranking.of(method).is_some_and(|ranked| ranked.lossless.status == SustainedStatus::AtLeast)
+    ranking.find(method).is_some_and(|ranked| ranked.lossless.status == SustainedStatus::AtLeast)
 }
 
 fn sustained(question: Question, ranked: Option<&Ranked>) -> SustainedRate {

@@ -8,7 +8,7 @@ mod test_fact;
 
 pub use test_fact::{LossAtLoad, TestFact, Way};
 
-use crate::thresholds::EQUAL_THROUGHPUT_LOADS;
+use crate::sustained::is_higher;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
 
@@ -36,7 +36,7 @@ impl Contradiction {
         let mut worst: Option<&TrialResult> = None;
         for trial in trials {
             let is_lossy = trial.verdict != Verdict::Invalid && trial.lost() > 0;
-            let is_below = trial.offered_pps <= lower.achieved_pps * (1.0 + EQUAL_THROUGHPUT_LOADS);
+            let is_below = !is_higher(trial.offered_pps, lower.achieved_pps);
             if !is_lossy || !is_below || !is_of_other_test(trial, search) {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! What a report of a sweep says first: up to where methods keep up, the longest bursts, the most that is read.
 
-use crate::thresholds::UNSENT_SHARE;
+use crate::sustained::is_load_sent;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 
@@ -105,10 +105,7 @@ fn kept_points(
 
 /// Whether the generator sent the intended load in most trials of a point.
 fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
-    let sent = swept.of(reading).filter(|trial| {
-        let missing = trial.intended.saturating_sub(trial.sent);
-        missing as f64 <= UNSENT_SHARE * trial.intended as f64
-    });
+    let sent = swept.trials_of(reading).filter(|trial| is_load_sent(trial));
     2 * sent.count() >= reading.trials.len()
 }
 
@@ -309,8 +306,10 @@ mod tests {
     fn kept(outcomes: &[Outcome], unit: Option<&str>) -> KeepsUp {
         let trials: Vec<TrialResult> =
             outcomes.iter().zip(1..).map(|(outcome, number)| trial(number, *outcome)).collect();
-        let readings =
-            trials.iter().enumerate().map(|(point, trial)| Reading::of(point, &[trial], None).unwrap());
+        let readings = trials
+            .iter()
+            .enumerate()
+            .map(|(point, trial)| Reading::from_trials(point, &[trial], None).unwrap());
         let series = Series {
             method: "recv".into(),
             placement: None,

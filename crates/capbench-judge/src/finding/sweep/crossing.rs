@@ -62,7 +62,7 @@ pub(super) fn crossings(swept: &Swept<'_>) -> Vec<Found> {
         return all;
     }
     for scene in swept.scenes() {
-        let leads = Leads::of(swept, &scene).told;
+        let leads = Leads::find_in_rates(swept, &scene).told;
         for (nth, one) in scene.iter().enumerate() {
             for other in &scene[nth + 1..] {
                 let of_both: Vec<&Lead<'_>> =

@@ -29,7 +29,7 @@ pub struct LivelockFound {
 /// Where more load delivers fewer packets.
 pub(super) fn livelock(swept: &Swept<'_>, series: &Series) -> Option<Found> {
     // A value that falls with the load rises with its sign reversed.
-    let rises = Rises::of(swept, &series.readings, |trial| -trial.delivered_pps);
+    let rises = Rises::find(swept, &series.readings, |trial| -trial.delivered_pps);
     let fall = rises.largest(|rise| rise.gain > FALLING_RATE * highest_pps(rise.low))?;
     let peak = fall.low.iter().max_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
     let lowest = fall.high.iter().min_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;

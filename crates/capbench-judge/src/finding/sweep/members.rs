@@ -7,8 +7,9 @@ use super::members_stop::{StopFigures, stop_figures};
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
 use crate::finding::Found;
+use crate::limit::{Limit, saved_names};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
-use crate::sweep::scaling::{Cause, Needed, Scaling};
+use crate::sweep::scaling::{Needed, Scaling};
 
 /// How the rate grows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -54,8 +55,9 @@ pub struct MembersNeeded {
     /// The number.
     pub needed: Needed,
     /// A limit besides the members, which the law does not know; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other_limit: Option<Cause>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "saved_names::optional")]
+    #[schemars(with = "Option<saved_names::LimitName>")]
+    pub other_limit: Option<Limit>,
 }
 
 /// The Universal Scalability Law through the rates of the members.
@@ -69,6 +71,13 @@ pub struct MembersLaw {
     /// Why there is no law.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_law_because: Option<Unfit>,
+}
+
+impl MembersGrowth {
+    /// Whether more members than the first number read more.
+    pub fn scales(&self) -> bool {
+        self.best.point.index != self.first.point.index
+    }
 }
 
 impl MembersRate {
@@ -129,10 +138,10 @@ pub(super) fn reading_with<'r>(swept: &Swept<'_>, series: &'r Series, members: u
 }
 
 /// A limit besides the members: the law is one of members that nothing else limits.
-pub(super) fn other_limit(scaling: &Scaling) -> Option<Cause> {
+pub(super) fn other_limit(scaling: &Scaling) -> Option<Limit> {
     let cause = scaling.stop?.cause;
     match cause {
-        Cause::Kernel | Cause::Sharing | Cause::SharedCpus | Cause::Unknown => Some(cause),
-        Cause::Load | Cause::Generator | Cause::Contention | Cause::Coherence | Cause::Members => None,
+        Limit::Load | Limit::Generator | Limit::Contention | Limit::Coherence | Limit::Members => None,
+        _ => Some(cause),
     }
 }

@@ -5,8 +5,9 @@ use capbench_model::trial::TrialResult;
 
 use super::answer::{SeriesOfSweep, all_series};
 use super::members::{MembersRate, other_limit, reading_with};
+use crate::limit::Limit;
 use crate::sweep::outcome::{Series, SweepOutcome, Swept, numbers};
-use crate::sweep::scaling::{Cause, Needed, Scaling};
+use crate::sweep::scaling::{Needed, Scaling};
 
 /// How a method scales, or how many members its load needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,19 +35,19 @@ pub enum Scales {
         /// Their number.
         members: u32,
         /// A limit besides the members.
-        other_limit: Option<Cause>,
+        other_limit: Option<Limit>,
     },
     /// No number of members reads the load.
     NoNumberIsEnough {
         /// What stops them.
-        limit: Option<Cause>,
+        limit: Option<Limit>,
     },
     /// No measured number reads the load.
     LessThanLoad {
         /// What the last number reads.
         last: MembersRate,
         /// What stops them.
-        limit: Option<Cause>,
+        limit: Option<Limit>,
     },
     /// More than one member bring nothing.
     NotAtAll {
@@ -55,14 +56,14 @@ pub enum Scales {
         /// What the next number reads.
         next: MembersRate,
         /// What stops them.
-        limit: Cause,
+        limit: Limit,
     },
     /// The rate grows up to a number.
     UpTo {
         /// What that number reads.
         best: MembersRate,
         /// What stops more of them.
-        limit: Cause,
+        limit: Limit,
     },
     /// The rate grows up to the last number.
     UpToLast {
@@ -89,7 +90,7 @@ pub fn members_answers(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Vec<M
 
 fn scales(swept: &Swept<'_>, series: &Series, scaling: &Scaling) -> Option<Scales> {
     let last = series.readings.last()?;
-    let is_of_rate = !swept.of(last).any(|trial| trial.intended_pps.is_none());
+    let is_of_rate = !swept.trials_of(last).any(|trial| trial.intended_pps.is_none());
     let limit = scaling.stop.map(|stop| stop.cause);
     if is_of_rate {
         return Some(match scaling.needed {

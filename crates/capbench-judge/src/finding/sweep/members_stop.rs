@@ -5,8 +5,9 @@ use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
+use crate::limit::Limit;
 use crate::sweep::outcome::{Reading, Swept};
-use crate::sweep::scaling::{Cause, Scaling};
+use crate::sweep::scaling::Scaling;
 
 /// What stops more members from bringing more, with the figures that show it. A figure is absent if a trial does not know it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -78,34 +79,34 @@ pub struct MembersBusy {
 pub(super) fn stop_figures(
     swept: &Swept<'_>,
     reading: &Reading,
-    cause: Cause,
+    cause: Limit,
     scaling: &Scaling,
 ) -> StopFigures {
-    let first_trial = swept.of(reading).next();
+    let first_trial = swept.trials_of(reading).next();
     match cause {
-        Cause::Load => StopFigures::Load,
-        Cause::Generator => StopFigures::Generator {
+        Limit::Load => StopFigures::Load,
+        Limit::Generator => StopFigures::Generator {
             offered_pps: reading.offered_pps.median,
             busiest_ratio: members_busy(swept, reading).busiest_ratio,
         },
-        Cause::Kernel => StopFigures::Kernel {
+        Limit::Backlog => StopFigures::Kernel {
             cpu: first_trial.and_then(|trial| trial.profile.cpus.kernel),
             kernel_ratio: swept.median(reading, |trial| Some(trial.kernel_cpu_busy()?.min(1.0))),
             members: members_busy(swept, reading),
         },
-        Cause::Sharing => StopFigures::Sharing {
+        Limit::Sharing => StopFigures::Sharing {
             excess_ratio: swept.median(reading, |trial| imbalance(&trial.members)),
             idlest_ratio: members_busy(swept, reading).idlest_ratio,
         },
-        Cause::SharedCpus => StopFigures::SharedCpus { cpus: first_trial.map_or(0, cpus_of_members) },
-        Cause::Contention => {
+        Limit::SharedCpus => StopFigures::SharedCpus { cpus: first_trial.map_or(0, cpus_of_members) },
+        Limit::Contention => {
             StopFigures::Contention { of_one_alone: part_of_one_alone(swept, reading, scaling) }
         }
-        Cause::Coherence => {
+        Limit::Coherence => {
             StopFigures::Coherence { of_one_alone: part_of_one_alone(swept, reading, scaling) }
         }
-        Cause::Members => StopFigures::Members,
-        Cause::Unknown => StopFigures::Unknown {
+        Limit::Members => StopFigures::Members,
+        _ => StopFigures::Unknown {
             members: members_busy(swept, reading),
             loss_ratio: reading.sent_loss_ratio.median,
             place: reading.lost.first().map(|most| most.place),

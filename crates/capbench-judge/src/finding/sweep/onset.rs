@@ -7,6 +7,7 @@ use super::loss::{BufferedAtPoint, HiddenByBuffers, LimitFrom, LossAtPoint, hidd
 use super::point::{SweepPoint, SweepSeries, points_of};
 use super::{SweepFinding, found};
 use crate::finding::Found;
+use crate::sustained::is_load_sent;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
@@ -178,7 +179,7 @@ fn hardly_any_loss(swept: &Swept<'_>, series: &Series) -> Found {
 fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<GeneratorLimits> {
     let (saturated, kept): (Vec<&Reading>, Vec<&Reading>) =
         readings.iter().partition(|reading| reading.is_saturated());
-    if !kept.iter().any(|reading| swept.of(reading).any(is_limited_by_generator)) {
+    if !kept.iter().any(|reading| swept.trials_of(reading).any(is_limited_by_generator)) {
         return None;
     }
     Some(match saturated.is_empty() {
@@ -188,5 +189,5 @@ fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<Generator
 }
 
 fn is_limited_by_generator(trial: &TrialResult) -> bool {
-    trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !trial.sustained_load()
+    trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !is_load_sent(trial)
 }

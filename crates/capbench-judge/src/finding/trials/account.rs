@@ -7,6 +7,7 @@ use capbench_model::trial::TrialResult;
 
 use super::{Account, TrialFinding, found, methods, numbers};
 use crate::finding::Found;
+use crate::sustained::buffered_frames;
 
 /// Invalid trials, by reason.
 pub(super) fn invalid(trials: &[TrialResult]) -> Vec<Found> {
@@ -54,7 +55,7 @@ pub(super) fn accounted_for(trials: &[TrialResult]) -> Option<Found> {
         trials: trials.len() as u32,
         sent_frames: trials.iter().map(|trial| trial.sent).sum(),
         is_sent_unverified: trials.iter().any(is_sent_unverified),
-        buffered_frames: trials.iter().map(|trial| trial.buffered_frames(1)).sum(),
+        buffered_frames: trials.iter().map(|trial| buffered_frames(trial, 1)).sum(),
         lost: LostAt::sum(trials.iter().flat_map(TrialResult::losses)),
     };
     Some(found(TrialFinding::AccountedFor(account), trials.iter().map(|trial| trial.number)))

@@ -79,7 +79,7 @@ impl Compare {
         let names: Vec<String> = groups.iter().flat_map(|group| &group.names).cloned().collect();
         let mut compared = Vec::new();
         let mut each = Vec::new();
-        let mut words = Words::of(&seen);
+        let mut words = Words::from_operands(&seen);
         for group in groups {
             let [first, others @ ..] = &group.seen[..] else { continue };
             if self.only_where.is_some_and(|limit| !first.meets(limit, Figure::Captured)) {
@@ -91,7 +91,7 @@ impl Compare {
                 order: if is_short { Order::Unknown } else { self.order(first, other) },
                 is_short,
             }));
-            let mut of_group = Words::of(&group.seen).and("at", group.label.as_str());
+            let mut of_group = Words::from_operands(&group.seen).and("at", group.label.as_str());
             each.push(of_group.fill(claim.says("each")));
             words.missing = words.missing.or(of_group.missing);
         }
@@ -166,7 +166,9 @@ fn ends<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'
     };
     match such[..] {
         [] => Err(undecided(claim.says("none").into())),
-        [one] => Err(undecided(Words::of(&one.seen).and("at", one.label.as_str()).fill(claim.says("one")))),
+        [one] => Err(undecided(
+            Words::from_operands(&one.seen).and("at", one.label.as_str()).fill(claim.says("one")),
+        )),
         [first, .., last] => Ok(Group {
             label: String::new(),
             names: vec![first.label.clone(), last.label.clone()],
@@ -226,7 +228,7 @@ impl Onset {
         let from = claim.says(if last_clean.is_empty() { "nowhere" } else { "from" });
         let captured = Quantity::Captured.text(point.median(Figure::Captured).unwrap_or_default());
         seen.truncate(if self.next_only { clean + 1 } else { lost.map_or(seen.len(), |lost| lost + 1) });
-        let mut words = Words::of(&seen).and("clean", last_clean);
+        let mut words = Words::from_operands(&seen).and("clean", last_clean);
         let from = words.fill(from);
         let words = words
             .and("from", from)
@@ -270,7 +272,8 @@ impl Regimes {
         let wanted = |effect: &Effect| effect.kind == kind && self.methods.contains(&effect.method);
         let swept = Swept::new(outcome, &done.trials);
         for effect in effects(&swept).into_iter().map(|(_, effect)| effect).filter(wanted) {
-            let seen = Seen::of(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
+            let seen =
+                Seen::from_trials(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
             let said = (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
             let mut judged = judgement(claim, said, &[seen], Chance::Unknown);
             judged.visits = Some(outcome.repeats);

@@ -6,6 +6,7 @@ use serde::de::value::Error;
 
 use crate::reproduction::Quantity;
 use crate::reproduction::measured::{Seen, buffered_note, slowed};
+use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 
@@ -58,16 +59,19 @@ impl Figure {
     }
 
     /// Its value; `None` if the trial does not know it.
-    pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
+    pub(crate) fn value_in(self, trial: &TrialResult) -> Option<f64> {
         let sent = trial.sent as f64;
         let delivered = trial.delivered as f64;
         let of_sent = |frames: f64| (trial.sent > 0).then(|| frames / sent);
-        let of_received = |frames: f64| Some(frames / Self::Received.of(trial).filter(|all| *all > 0.0)?);
+        let of_received =
+            |frames: f64| Some(frames / Self::Received.value_in(trial).filter(|all| *all > 0.0)?);
         match self {
             Self::Captured => of_sent(delivered),
             Self::Read => of_sent(delivered - buffered(trial)?),
             Self::CapturedPps => Some(trial.delivered_pps),
-            Self::CapturedBps => Some(trial.delivered_pps * (trial.profile.mean_frame_size + 20.0) * 8.0),
+            Self::CapturedBps => {
+                Some(trial.delivered_pps * (trial.profile.mean_frame_size + WIRE_OVERHEAD_OCTETS) * 8.0)
+            }
             Self::ReadPps => trial.emptying.map(|_| trial.read_pps()),
             Self::OfferedPps => Some(trial.offered_pps),
             Self::ApplicationLoad => load(trial, trial.cpu.app_ns),
@@ -75,14 +79,14 @@ impl Figure {
             Self::WholeLoad => load(trial, trial.cpu.total_ns),
             Self::PacketNs => trial.total_ns_per_packet(),
             Self::Sent => Some(sent),
-            Self::Received => Some(Self::Dropped.of(trial)? + delivered),
+            Self::Received => Some(Self::Dropped.value_in(trial)? + delivered),
             Self::Dropped => {
                 let ring = trial.ledger.iter().find(|entry| entry.place == Place::Ring)?;
                 ring.count.map(|count| count as f64)
             }
             Self::Seen => Some(delivered),
             Self::Blocked => trial.counters.get("method.tp_freeze_q_cnt").map(|count| *count as f64),
-            Self::Reached => Some(Self::Received.of(trial)? / sent.max(1.0)),
+            Self::Reached => Some(Self::Received.value_in(trial)? / sent.max(1.0)),
             Self::Kept => of_received(delivered),
             Self::KeptAndRead => of_received(delivered - buffered(trial)?),
         }
@@ -151,7 +155,7 @@ pub(crate) struct Words<'w, 't> {
 }
 
 impl<'w, 't> Words<'w, 't> {
-    pub(crate) fn of(operands: &'w [Seen<'t>]) -> Self {
+    pub(crate) fn from_operands(operands: &'w [Seen<'t>]) -> Self {
         Self { operands, more: Vec::new(), missing: None }
     }
 

@@ -56,7 +56,7 @@ impl Dice {
 }
 
 impl Host {
-    fn of(seed: u64) -> Self {
+    fn from_seed(seed: u64) -> Self {
         let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
         let count = dice.between(2.0, 6.99) as usize;
         let mut methods: Vec<Known> = NAMES[..count]
@@ -166,7 +166,7 @@ fn the_right_method_is_named_and_no_wrong_one_is_certain() {
     let (mut decidable, mut named, mut certain) = (0, 0, 0);
     let mut wrong = Vec::new();
     for seed in SEED..SEED + HOSTS {
-        let host = Host::of(seed);
+        let host = Host::from_seed(seed);
         let (recommended, _) = host.measure(&host.plan());
         let ranking = recommended.headline().unwrap();
         if host.is_lossy {
@@ -211,7 +211,7 @@ fn the_right_method_is_named_and_no_wrong_one_is_certain() {
 fn a_bench_and_a_search_find_the_same_sustained_rate() {
     let (mut pairs, mut apart) = (0, Vec::new());
     let is_quiet = |host: &Host| host.bursts.is_none() && host.foreign.is_none();
-    for host in (SEED..SEED + HOSTS).map(Host::of).filter(is_quiet) {
+    for host in (SEED..SEED + HOSTS).map(Host::from_seed).filter(is_quiet) {
         let (recommended, _) = host.measure(&host.plan());
         for ranked in &recommended.headline().unwrap().methods {
             let (Some(lower), Some(upper)) = (ranked.lossless.lower_pps, ranked.lossless.upper_pps) else {
@@ -244,7 +244,8 @@ fn a_bench_and_a_search_find_the_same_sustained_rate() {
 #[test]
 fn nothing_is_certain_on_a_host_that_disturbs_every_trial() {
     for seed in SEED..SEED + HOSTS / 4 {
-        let host = Host { foreign: Some(ForeignWork { per_trial: 1.0, share: 0.4 }), ..Host::of(seed) };
+        let host =
+            Host { foreign: Some(ForeignWork { per_trial: 1.0, share: 0.4 }), ..Host::from_seed(seed) };
         let (recommended, trials) = host.measure(&host.plan());
         assert!(trials.iter().all(|trial| !trial.disturbance.reasons().is_empty()), "seed {seed}");
         assert_ne!(recommended.certainty, Some(Certainty::Certain), "seed {seed}: {recommended:#?}");
@@ -258,7 +259,7 @@ fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
     for (quiet, budget, sizes) in [(150, 80, 3), (2_000, 80, 3), (2_000, 20, 3), (5_000, 20, 1), (150, 5, 3)]
     {
         for seed in SEED..SEED + HOSTS / 10 {
-            let host = Host::of(seed);
+            let host = Host::from_seed(seed);
             if host.is_lossy {
                 // A path that does not recover from an overload is probed longer than any plan can know.
                 continue;
@@ -287,7 +288,7 @@ fn a_short_time_goes_to_the_methods_that_may_be_best() {
     let precision = Ratio::new(0.1).unwrap();
     let (budget, quiet) = (Duration::from_secs(12), Duration::from_millis(150));
     let trial = Searching::least_trial(precision);
-    for host in (SEED..SEED + HOSTS).map(Host::of).filter(|host| !host.is_lossy) {
+    for host in (SEED..SEED + HOSTS).map(Host::from_seed).filter(|host| !host.is_lossy) {
         let mut plan = host.plan();
         plan.sizes = vec![Setup { quiet, ..setup(64) }];
         plan.duration = Duration::from_millis(300);

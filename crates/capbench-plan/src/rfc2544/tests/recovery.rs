@@ -63,19 +63,19 @@ fn a_path_that_recovers_at_once_needs_no_time() {
 
 #[test]
 fn what_is_no_overload_or_has_no_end_or_was_not_sent_has_no_recovery_time() {
-    let of = |path: &mut Queue| run(test(), path);
-    let fast = of(&mut Queue::new(5_000, 100));
+    let run_over = |path: &mut Queue| run(test(), path);
+    let fast = run_over(&mut Queue::new(5_000, 100));
     assert_eq!((fast.repetitions[0].recovery.clone(), fast.average_s), (Recovery::NothingLost, None));
-    let stunned = of(&mut Queue { stunned: Duration::from_millis(135), ..Queue::new(10_000, 100) });
+    let stunned = run_over(&mut Queue { stunned: Duration::from_millis(135), ..Queue::new(10_000, 100) });
     let Recovery::NotRecovered { at_least_s } = stunned.repetitions[0].recovery else {
         panic!("{:?}", stunned.repetitions)
     };
     assert!(at_least_s > 0.09, "{at_least_s}");
     assert_eq!(stunned.average_s, None);
     // 5500 frames of overload, 5500 after it.
-    let short = of(&mut Queue { unsent: 5_500, ..Queue::new(10_000, 100) });
+    let short = run_over(&mut Queue { unsent: 5_500, ..Queue::new(10_000, 100) });
     assert!(matches!(short.repetitions[0].recovery, Recovery::Unknown { .. }));
-    let tail = of(&mut Queue { unsent: 5_000, ..Queue::new(10_000, 100) });
+    let tail = run_over(&mut Queue { unsent: 5_000, ..Queue::new(10_000, 100) });
     assert_eq!(tail.repetitions[0].recovery, Recovery::Recovered { after_s: 0.0 });
 }
 

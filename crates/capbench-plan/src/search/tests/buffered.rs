@@ -60,8 +60,8 @@ fn what_lies_in_the_ring_is_no_throughput() {
 
 #[test]
 fn a_longer_trial_loses_what_a_short_one_holds_in_the_ring() {
-    let of = |goal: &str| search(goal, &mut deep());
-    let (short, long) = (of("brief:from=rfc2544,duration=1s,sum=1s"), of("rfc2544"));
+    let searched = |goal: &str| search(goal, &mut deep());
+    let (short, long) = (searched("brief:from=rfc2544,duration=1s,sum=1s"), searched("rfc2544"));
     let trial = |finished: &Finished, above: f64| -> Option<TrialResult> {
         finished
             .trials

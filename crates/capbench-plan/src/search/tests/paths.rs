@@ -9,8 +9,8 @@ use capbench_frames::rates::Pps;
 
 use crate::for_tests::Collected;
 use crate::search::{Finished, Stored};
-use capbench_judge::search::database::Observation;
 use capbench_judge::search::{SearchPlan, parse};
+use capbench_judge::sustained::Observation;
 use capbench_model::Result;
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::loss_pattern::{LossPattern, Spread};

@@ -6,9 +6,8 @@ use proptest::prelude::*;
 
 use super::paths::{Path, observed, plan, run};
 use crate::search;
-use capbench_judge::search::criteria::{Class, Criteria};
-use capbench_judge::search::database::Observation;
 use capbench_judge::search::{End, Ratio, Reason, SearchPlan, Status};
+use capbench_judge::sustained::{Class, Criteria, Observation};
 
 fn observation(milliseconds: u64, loss: f64) -> Observation {
     observed(Duration::from_millis(milliseconds), loss)

@@ -30,11 +30,16 @@ fn ranked(outcomes: &[SearchOutcome]) -> Ranking {
 
 #[test]
 fn one_search_of_each_method_says_no_order_however_far_they_lie_apart() {
-    let of = |method: &str, capacity: f64| SearchOutcome {
+    let search_of = |method: &str, capacity: f64| SearchOutcome {
         method: Some(method.into()),
         ..run(&plan("ndr"), &Path::new(capacity)).outcome
     };
-    let outcomes = [of("recv", 2e5), of("packet-v3", 1e6), of("packet-v2", 1e6), of("af-xdp", 3e6)];
+    let outcomes = [
+        search_of("recv", 2e5),
+        search_of("packet-v3", 1e6),
+        search_of("packet-v2", 1e6),
+        search_of("af-xdp", 3e6),
+    ];
     let ranking = ranked(&outcomes);
     let methods: Vec<String> = ranking.methods.iter().map(|ranked| ranked.method.to_string()).collect();
     assert_eq!((&*methods[0], &*methods[3], ranking.methods[0].upper[0]), ("af-xdp", "recv", f64::INFINITY));

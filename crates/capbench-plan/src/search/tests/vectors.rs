@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use super::paths::{Path, bounds, observed, plan, run};
-use capbench_judge::search::criteria::{Class, Criteria};
-use capbench_judge::search::database::Observation;
 use capbench_judge::search::{Ratio, Status};
+use capbench_judge::sustained::{Class, Criteria, Observation};
 
 fn trials(count: usize, seconds: u64, loss: f64) -> Vec<Observation> {
     vec![observed(Duration::from_secs(seconds), loss); count]

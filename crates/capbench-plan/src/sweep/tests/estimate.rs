@@ -8,21 +8,21 @@ use crate::sweep::BackToBackTest;
 #[test]
 fn the_estimate_counts_waiting_emptying_and_probing() {
     let base = Setup { quiet: Duration::from_millis(500), ..setup(64) };
-    let of = |ns: &[u32]| {
+    let estimate = |ns: &[u32]| {
         let axis = works(ns);
         let plan =
             SweepPlan { repeats: 2, loads: vec![at(1e6)], base: base.clone(), ..plan(axis, &["recv"]) };
         plan.estimate().unwrap()
     };
     // A frame takes 100 us, so what waits in a ring of 64 MiB takes seconds.
-    let slow = of(&[100_000]);
+    let slow = estimate(&[100_000]);
     assert_eq!((slow.least.trials, slow.least.waits, slow.least.probes), (2, 2, 0));
     assert_eq!(slow.least.drain, Duration::ZERO, "where there is no buffer");
     assert!(slow.most.drain > Duration::from_secs(60), "{slow:?}");
     assert!(slow.most.time(base.quiet) > 20 * slow.least.time(base.quiet));
-    let quick = of(&[0]);
+    let quick = estimate(&[0]);
     assert_eq!((quick.least.waits, quick.least.drain), (0, Duration::ZERO));
-    assert!(of(&[0, 100_000, 200_000]).most.probes > 0);
+    assert!(estimate(&[0, 100_000, 200_000]).most.probes > 0);
     // A sweep over bursts rests before each of them.
     let rings = Axis::rings(8, 64, ByteCount(2048)).unwrap();
     let probe = Probe::BackToBack(BackToBackTest::default());

@@ -116,18 +116,21 @@ fn a_sweep_of_interrupt_moderation_trades_latency_for_time() {
     let run = run(&asked, &mut path(vec![SimulatedMethod::new("recv", 1e6)]).interrupts(INTERRUPTS));
     let readings = &run.outcome.series[0].readings;
     let trial = |nth: usize| run.trials.iter().find(|trial| trial.number == readings[nth].trials[0]).unwrap();
-    let of = |figure: &dyn Fn(&TrialResult) -> f64| -> Vec<f64> {
+    let values = |figure: &dyn Fn(&TrialResult) -> f64| -> Vec<f64> {
         (0..5).map(|nth| figure(trial(nth)).round()).collect()
     };
     // At 100,000 packets/s one more every 10 us; the driver aims at 11, which takes it 100 us.
-    assert_eq!(of(&|trial| trial.cpu.frames_per_batch.unwrap()), [1.0, 6.0, 11.0, 21.0, 64.0]);
+    assert_eq!(values(&|trial| trial.cpu.frames_per_batch.unwrap()), [1.0, 6.0, 11.0, 21.0, 64.0]);
     // 500 ns a frame, and its part of 2 us.
-    assert_eq!(of(&|trial| trial.cpu.kernel_ns_per_packet.unwrap()), [2500.0, 833.0, 682.0, 595.0, 531.0]);
+    assert_eq!(
+        values(&|trial| trial.cpu.kernel_ns_per_packet.unwrap()),
+        [2500.0, 833.0, 682.0, 595.0, 531.0]
+    );
     let latency =
         |trial: &TrialResult| trial.latency.as_ref().unwrap().total.as_ref().unwrap().p50_ns as f64 / 1e3;
-    assert_eq!(of(&latency), [0.0, 30.0, 50.0, 100.0, 690.0]);
+    assert_eq!(values(&latency), [0.0, 30.0, 50.0, 100.0, 690.0]);
     // 101 frames came for 64 descriptors.
-    assert_eq!(of(&|trial| trial.lost() as f64), [0.0, 0.0, 0.0, 0.0, 36_634.0]);
+    assert_eq!(values(&|trial| trial.lost() as f64), [0.0, 0.0, 0.0, 0.0, 36_634.0]);
     assert_eq!(readings[4].lost[0].place, Place::Link);
     assert!(run.trials.iter().all(|trial| trial.unexplained == 0));
 }

@@ -8,8 +8,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::MemberCount;
+use capbench_judge::limit::Limit;
 use capbench_judge::sweep::AxisKind;
-use capbench_judge::sweep::scaling::{Cause, Needed, Scaling, Stop};
+use capbench_judge::sweep::scaling::{Needed, Scaling, Stop};
 
 const METHOD: &str = "packet-v3+fanout=lb";
 const NUMBERS: [u16; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
@@ -82,7 +83,7 @@ fn the_constants_are_recovered_with_noise() {
 #[test]
 fn the_generator_is_named_where_it_is_the_limit() {
     let found = scaling(&plan_of(1..=8, Load::Maximum), path(4.5e6, FREE));
-    assert_eq!(found.stop, Some(Stop { after: 5, next: 6, cause: Cause::Generator }));
+    assert_eq!(found.stop, Some(Stop { after: 5, next: 6, cause: Limit::Generator }));
     assert_eq!((found.load_pps, found.needed), (4.5e6, Needed::Measured { members: 5 }));
     check(&found.law.unwrap(), FREE, "the points that it limits do not count");
 }
@@ -93,7 +94,7 @@ fn the_softirq_cpu_is_named_where_it_is_the_limit() {
     let methods = vec![SimulatedMethod::with_scaling(METHOD, FREE).cost(0, 250)];
     let path = SimulatedLaboratory::new(9.9e6, methods).backlog(4e6);
     let found = scaling(&plan_of(1..=8, Load::Maximum), path);
-    assert_eq!(found.stop.map(|stop| (stop.after, stop.cause)), Some((4, Cause::Kernel)));
+    assert_eq!(found.stop.map(|stop| (stop.after, stop.cause)), Some((4, Limit::Backlog)));
     assert_eq!(found.needed, Needed::ByLaw { members: 11 }, "for the 9.9 million packets/s that are sent");
 }
 
@@ -109,7 +110,7 @@ fn unequal_flows_are_named_where_they_are_the_limit() {
     let methods = vec![SimulatedMethod::with_scaling("packet-v3", FREE).cost(0, 50)];
     let run = run(&plan, &mut SimulatedLaboratory::new(1e7, methods));
     let found = run.outcome.series[0].scaling.clone().unwrap();
-    assert_eq!(found.stop, Some(Stop { after: 3, next: 4, cause: Cause::Sharing }));
+    assert_eq!(found.stop, Some(Stop { after: 3, next: 4, cause: Limit::Sharing }));
     assert_eq!(found.no_law_because, Some(Unfit::TooFewNumbers { numbers: 3 }));
     assert_eq!(found.needed, Needed::Unknown);
 }
@@ -118,33 +119,33 @@ fn unequal_flows_are_named_where_they_are_the_limit() {
 fn contention_and_coherence_are_distinguished() {
     let contended = Law { lambda: 1e6, sigma: 0.3, kappa: 0.0005 };
     let found = scaling(&plan_of(1..=12, Load::Maximum), path(1e9, contended));
-    assert_eq!(found.stop.unwrap().cause, Cause::Contention);
+    assert_eq!(found.stop.unwrap().cause, Limit::Contention);
     let coherent = Law { lambda: 1e6, sigma: 0.02, kappa: 0.02 };
     let found = scaling(&plan_of(1..=12, Load::Maximum), path(1e9, coherent));
-    assert_eq!(found.stop.unwrap().cause, Cause::Coherence);
+    assert_eq!(found.stop.unwrap().cause, Limit::Coherence);
     let peak = found.law.unwrap().peak.unwrap();
     assert!((peak - 7.0).abs() < 0.1, "{peak}");
     assert!(matches!(found.needed, Needed::NoNumber { most_pps } if (2e6..5e6).contains(&most_pps)));
     let few = scaling(&plan_of([4, 8, 16], Load::Maximum), path(1e9, coherent));
-    assert_eq!(few.stop.unwrap().cause, Cause::Members, "three numbers have no law");
+    assert_eq!(few.stop.unwrap().cause, Limit::Members, "three numbers have no law");
 }
 
 #[test]
 fn members_that_disturb_each_other_little_have_no_stop() {
     let found = scaling(&plan_of(1..=8, Load::Maximum), path(1e9, FREE));
     assert_eq!(found.stop, None);
-    assert!(found.limits.iter().all(|limit| *limit == capbench_judge::limit::members::MembersLimit::Members));
+    assert!(found.limits.iter().all(|limit| *limit == Limit::Members));
 }
 
 #[test]
 fn the_fewest_members_that_hold_a_rate_are_named() {
     let held = scaling(&plan_of(1..=6, at(2.5e6)), path(1e9, FREE));
     assert_eq!((held.load_pps, held.needed), (2.5e6, Needed::Measured { members: 3 }));
-    assert_eq!(held.stop, Some(Stop { after: 3, next: 4, cause: Cause::Load }));
+    assert_eq!(held.stop, Some(Stop { after: 3, next: 4, cause: Limit::Load }));
     let beyond = scaling(&plan_of(1..=4, at(7.5e6)), path(1e9, FREE));
     assert_eq!(beyond.needed, Needed::ByLaw { members: 9 });
     let unsent = scaling(&plan_of(1..=4, at(7.5e6)), path(3.2e6, FREE));
-    assert_eq!(unsent.stop, Some(Stop { after: 3, next: 4, cause: Cause::Generator }));
+    assert_eq!(unsent.stop, Some(Stop { after: 3, next: 4, cause: Limit::Generator }));
     assert_eq!(
         unsent.needed,
         Needed::Unknown,

@@ -74,11 +74,11 @@ fn what_each_run_has_one_of_is_compared_and_said() {
         differences(&comparison).iter().any(|one| one.contains("ring 256 KiB; time: a then, ring 65536 KiB"))
     );
     // The source of times, and the names of interfaces that are new in every run, make no other set-up.
-    let of = |interface: &str, seed| {
+    let run_with = |interface: &str, seed| {
         let command = "tcpdump -i {interface} -w {file}".into();
         with((RingGeometry::Program { command, interface: interface.into() }, "a"), seed)
     };
-    let comparison = compared(&of("cbr12ag", 1), &of("cbr12bh", 2));
+    let comparison = compared(&run_with("cbr12ag", 1), &run_with("cbr12bh", 2));
     assert!(
         !differences(&comparison).iter().any(|one| one.contains("tcpdump")),
         "{:?}",
@@ -90,17 +90,17 @@ fn what_each_run_has_one_of_is_compared_and_said() {
 
 #[test]
 fn work_that_was_calibrated_to_another_number_of_iterations_is_named_first() {
-    let of = |ns: f64, seed| {
+    let run_with = |ns: f64, seed| {
         let mut run = bench(2, 2000, seed);
         run.trials.iter_mut().for_each(|trial| trial.cpu.wait_ns_per_iteration = Some(ns));
         run
     };
-    let notes: Vec<String> = compared(&of(1.0, 1), &of(0.8, 2)).note_facts.iter().map(note_words).collect();
+    let notes: Vec<String> = compared(&run_with(1.0, 1), &run_with(0.8, 2)).note_facts.iter().map(note_words).collect();
     assert!(notes[0].starts_with("work ns:2000 was 2,000 iterations"), "{notes:?}");
     assert!(notes[0].contains("2,500 in B (+25 %)"), "{notes:?}");
     let is_of_work = |note: &ComparisonNote| matches!(note, ComparisonNote::OtherWork { .. });
-    assert!(!compared(&of(1.0, 1), &of(1.04, 2)).note_facts.iter().any(is_of_work));
-    assert!(!compared(&of(1.0, 1), &bench(2, 2400, 2)).note_facts.iter().any(is_of_work), "other by name");
+    assert!(!compared(&run_with(1.0, 1), &run_with(1.04, 2)).note_facts.iter().any(is_of_work));
+    assert!(!compared(&run_with(1.0, 1), &bench(2, 2400, 2)).note_facts.iter().any(is_of_work), "other by name");
 }
 
 #[test]

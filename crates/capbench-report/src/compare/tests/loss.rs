@@ -63,9 +63,9 @@ fn a_few_frames_of_one_visit_in_many_are_no_regression() {
 fn lengthy_bursts_that_come_by_chance_hardly_ever_make_a_regression() {
     const PAIRS: u64 = 40;
     for likely in [0.1, 0.5] {
-        let of = |seed| at_rate(8, bursts(likely, 40), seed);
+        let run_with = |seed| at_rate(8, bursts(likely, 40), seed);
         let alarms = (0..PAIRS).filter(|pair| {
-            let comparison = compared(&of(2 * pair + 1), &of(2 * pair + 2));
+            let comparison = compared(&run_with(2 * pair + 1), &run_with(2 * pair + 2));
             count(&comparison, Judgement::Regression) + count(&comparison, Judgement::Improvement) > 0
         });
         let alarms = alarms.count();

@@ -17,7 +17,7 @@ fn table(id: &str, name: &str) -> Table {
         Row::new(vec![name.into(), 1_234_567.75.into(), 0.000_000_2.into()], vec![1, 2, 3, 99]),
         Row::new(vec!["recv".into(), Cell::AtLeast(900_000.0), Cell::Unknown], vec![2]),
     ];
-    let table = Table::of(id, &format!("{name}, 64 bytes"), columns, rows);
+    let table = Table::with_rows(id, &format!("{name}, 64 bytes"), columns, rows);
     table.unwrap().with_notes([format!("A note on {name}.")])
 }
 
@@ -57,7 +57,8 @@ fn report(name: &str) -> Report {
         Column::new("unexplained", "unexplained", Unit::Count),
         Column::new("cost", "cost", Unit::NanosecondsPerPacket),
     ];
-    let trials = Table::of("trials", "Every trial", columns, vec![trial(1), trial(2), trial(3)]).unwrap();
+    let trials =
+        Table::with_rows("trials", "Every trial", columns, vec![trial(1), trial(2), trial(3)]).unwrap();
     Report {
         title: format!("bench of {name}"),
         subtitle: format!("capbench bench --method {name}"),

@@ -225,6 +225,17 @@ fn losses_and_costs_are_said_of_the_least_and_the_most() {
         least: Some(loss("a", None)),
         most: loss("b", None),
     };
+    let behind = BenchFinding::Overload {
+        lossless: Vec::new(),
+        behind: methods(["c", "e"]),
+        least: None,
+        most: loss("d", None),
+    };
+    assert!(
+        words(&behind).contains(" c and e fall behind, with their frames still in buffers; d loses"),
+        "{}",
+        words(&behind)
+    );
     assert!(
         words(&all_lose)
             .starts_with("At maximum load a loses 72 % of 1,000,000 packets/s at an unknown place; b loses")

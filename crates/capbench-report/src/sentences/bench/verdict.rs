@@ -1,4 +1,4 @@
-//! The words of the verdict of a bench.
+//! The words of `BenchVerdict`: which method to use and what it sustains, or why no method is named.
 
 use capbench_judge::finding::bench::{
     BenchVerdict, NoAnswerBecause, NsRange, Rivals, SustainedRate, TimeOfThread,
@@ -7,10 +7,10 @@ use capbench_judge::recommendation::Certainty;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 
-use super::{in_ns, some, verb};
+use super::{first_methods, range_in_ns, verb};
 use crate::naming::{self, many, rate};
 
-/// The sentence of a verdict.
+/// The text of a verdict.
 pub(super) fn words(verdict: &BenchVerdict) -> String {
     match verdict {
         BenchVerdict::EveryTrialInvalid { reason } => {
@@ -18,10 +18,13 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
         }
         BenchVerdict::NoAnswer { because, noisy_trials, trials, place } => {
             let trials = many((*trials).into(), "trial", "trials");
+            let most_lost = match place {
+                Some(place) => format!(" Most frames were lost {}.", place.words()),
+                None => String::new(),
+            };
             format!(
-                "No answer: {}, and the host disturbed {noisy_trials} of {trials}.{} Stop other work and run it again.",
-                not_shown(because),
-                place.map_or_else(String::new, |place| format!(" Most frames were lost {}.", place.words()))
+                "No answer: {}, and the host disturbed {noisy_trials} of {trials}.{most_lost} Stop other work and run it again.",
+                reason_words(because)
             )
         }
         BenchVerdict::NoTime { asked_pps, time_of, ns_per_packet } => {
@@ -33,7 +36,7 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
                 "No method sustains {} without loss: {needs} {} of CPU time per packet, so one thread processes up to {}.",
                 rate(*asked_pps),
                 naming::time(ns_per_packet / 1e9),
-                three_digits(1e9 / ns_per_packet)
+                rate_of_three_digits(1e9 / ns_per_packet)
             )
         }
         BenchVerdict::Use { method, certainty, sustains, without_pauses, app_time, equal } => {
@@ -41,19 +44,22 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
                 Certainty::Certain => "Use",
                 Certainty::Likely => "Probably best is",
             };
-            let sustains = of_rate(sustains, *without_pauses);
-            format!("{head} {method}: {sustains}{}{}.", of_time(*app_time), of_equal(equal))
+            let sustains = sustained_words(sustains, *without_pauses);
+            format!("{head} {method}: {sustains}{}{}.", app_time_words(*app_time), equal_methods_words(equal))
         }
-        BenchVerdict::OneOf { methods } => format!("Not decided: one of {}.", some(methods)),
+        BenchVerdict::OneOf { methods } => format!("Not decided: one of {}.", first_methods(methods)),
         BenchVerdict::UseMeanwhile { method, sustains, without_pauses, app_time, rivals } => {
-            let sustains = of_rate(sustains, *without_pauses);
-            let rivals = of_rivals(rivals);
-            format!("Not decided; use {method} meanwhile: {sustains}{}; {rivals}.", of_time(*app_time))
+            let sustains = sustained_words(sustains, *without_pauses);
+            let rivals = rivals_words(rivals);
+            format!("Not decided; use {method} meanwhile: {sustains}{}; {rivals}.", app_time_words(*app_time))
         }
         BenchVerdict::NoneLossless { asked_pps, is_some_unknown, closest, place } => {
             let sustains = if *is_some_unknown { "is shown to sustain" } else { "sustains" };
-            let load = asked_pps.map_or_else(|| "any of the tried loads".into(), rate);
-            let lost = of_loss(closest.as_ref(), *place);
+            let load = match asked_pps {
+                Some(pps) => rate(*pps),
+                None => "any of the tried loads".into(),
+            };
+            let lost = closest_words(closest.as_ref(), *place);
             format!("No method {sustains} {load} without loss{lost}.")
         }
         BenchVerdict::NotSent { asked_pps, sent_pps } => format!(
@@ -64,8 +70,8 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
     }
 }
 
-/// What disturbed trials do not show.
-fn not_shown(because: &NoAnswerBecause) -> String {
+/// Why there is no answer.
+fn reason_words(because: &NoAnswerBecause) -> String {
     match because {
         NoAnswerBecause::NotSent { asked_pps, sent_pps } => {
             format!("the generator sent up to {} of {}", rate(*sent_pps), rate(*asked_pps))
@@ -78,7 +84,7 @@ fn not_shown(because: &NoAnswerBecause) -> String {
 }
 
 /// What a method sustains, with its precision.
-fn of_rate(sustains: &SustainedRate, without_pauses: bool) -> String {
+fn sustained_words(sustains: &SustainedRate, without_pauses: bool) -> String {
     let without_loss = match without_pauses {
         true => "without loss (pauses of the host not counted)",
         false => "without loss",
@@ -87,51 +93,61 @@ fn of_rate(sustains: &SustainedRate, without_pauses: bool) -> String {
         SustainedRate::Asked { pps } => format!("it sustains {} {without_loss}", rate(*pps)),
         SustainedRate::Limit { pps, precision_ratio } => {
             let percent = (precision_ratio * 100.0).max(1.0);
-            format!("{} (±{percent:.0} %) {without_loss}", three_digits(*pps))
+            format!("{} (±{percent:.0} %) {without_loss}", rate_of_three_digits(*pps))
         }
-        SustainedRate::AtLeast { pps } => format!("at least {} {without_loss}", three_digits(*pps)),
+        SustainedRate::AtLeast { pps } => format!("at least {} {without_loss}", rate_of_three_digits(*pps)),
         SustainedRate::None => "no load without loss".into(),
         SustainedRate::Unknown => "its rate is unknown".into(),
     }
 }
 
 /// A rate with three digits, rounded down: `1.42 million packets/s`.
-fn three_digits(pps: f64) -> String {
+fn rate_of_three_digits(pps: f64) -> String {
     if pps >= 1e6 {
         return format!("{} million packets/s", (pps / 1e4).floor() / 100.0);
     }
-    let digit = 10f64.powf((pps.max(1.0).log10().floor() - 2.0).max(0.0));
-    rate((pps / digit).floor() * digit)
+    let third_digit = 10f64.powf((pps.max(1.0).log10().floor() - 2.0).max(0.0));
+    rate((pps / third_digit).floor() * third_digit)
 }
 
-fn of_time(app_time: Option<NsRange>) -> String {
-    app_time.map_or_else(String::new, |time| format!(", {} of application CPU per packet", in_ns(time)))
+/// What a packet costs the application; empty if unknown.
+fn app_time_words(app_time: Option<NsRange>) -> String {
+    match app_time {
+        Some(time) => format!(", {} of application CPU per packet", range_in_ns(time)),
+        None => String::new(),
+    }
 }
 
-fn of_equal(equal: &[SavedMethod]) -> String {
+/// The methods that are equal to the named one; empty without one.
+fn equal_methods_words(equal: &[SavedMethod]) -> String {
     if equal.is_empty() {
         return String::new();
     }
-    format!("; {} {} equal within noise", some(equal), verb(equal, "is", "are"))
+    format!("; {} {} equal within noise", first_methods(equal), verb(equal, "is", "are"))
 }
 
-fn of_rivals(rivals: &Rivals) -> String {
+/// The methods that may be better than the named one.
+fn rivals_words(rivals: &Rivals) -> String {
     match rivals {
-        Rivals::Rate { may_sustain_more } => format!("{} may sustain more", some(may_sustain_more)),
+        Rivals::Rate { may_sustain_more } => format!("{} may sustain more", first_methods(may_sustain_more)),
         Rivals::Cost { may_cost_less, may_sustain_it } if may_sustain_it.is_empty() => {
-            format!("{} may cost less", some(may_cost_less))
+            format!("{} may cost less", first_methods(may_cost_less))
         }
         Rivals::Cost { may_cost_less, may_sustain_it } if may_cost_less.is_empty() => {
-            format!("{} may sustain it, too", some(may_sustain_it))
+            format!("{} may sustain it, too", first_methods(may_sustain_it))
         }
         Rivals::Cost { may_cost_less, may_sustain_it } => {
-            format!("{} may cost less, and {} may sustain it, too", some(may_cost_less), some(may_sustain_it))
+            format!(
+                "{} may cost less, and {} may sustain it, too",
+                first_methods(may_cost_less),
+                first_methods(may_sustain_it)
+            )
         }
     }
 }
 
-/// Which method comes closest, and where frames are lost.
-fn of_loss(closest: Option<&SavedMethod>, place: Option<Place>) -> String {
+/// Which method comes closest to the load, and where frames are lost.
+fn closest_words(closest: Option<&SavedMethod>, place: Option<Place>) -> String {
     match (closest, place) {
         (Some(closest), place) => {
             format!(": {closest} comes closest and loses most {}", place.map_or("", Place::words))

@@ -1,4 +1,4 @@
-//! The words of facts about searches.
+//! The words of `SearchFinding`: the bounds that a search found, the doubts about them, and the order of methods.
 
 use capbench_judge::finding::search::{CoarserBounds, RankedMethod, SearchFinding, TooFewSearches};
 use capbench_judge::search::ranking::Repeated;
@@ -10,22 +10,22 @@ use super::reasons::{end_words, reason_words};
 use super::{goals, numbers};
 use crate::naming::list;
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
     match fact {
         SearchFinding::Ranking { goal, methods, too_few_searches } => {
-            ranking(goal, methods, *too_few_searches)
+            order_of_methods(goal, methods, *too_few_searches)
         }
         SearchFinding::Repeated(repeated) => {
-            format!("{}, goal {}, lower bounds: {}.", repeated.method, repeated.goal, spread(repeated))
+            format!("{}, goal {}, lower bounds: {}.", repeated.method, repeated.goal, lower_bounds(repeated))
         }
         SearchFinding::Goals { method, goals: names, shows } => {
             let head = if names.len() == 1 { "goal" } else { "goals" };
-            format!("{}, {head} {}: {}.", subject(method.as_ref()), list(names), goals::words(shows))
+            format!("{}, {head} {}: {}.", method_or_search(method.as_ref()), list(names), goals::words(shows))
         }
         SearchFinding::Numbers { method, strict_lossless, ndr, pdr, loss_events } => {
             let words = numbers::words(strict_lossless, ndr, pdr, loss_events.as_ref());
-            format!("{}: {words}.", subject(method.as_ref()))
+            format!("{}: {words}.", method_or_search(method.as_ref()))
         }
         SearchFinding::Bounds {
             method,
@@ -37,46 +37,63 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             so_far,
             conditional_throughput_pps,
         } => {
-            let bounds = bounds(*status, *lower_pps, *upper_pps, reason.as_ref());
-            let so_far = so_far.as_ref().map_or_else(String::new, coarser_bounds);
-            let forwarded = conditional_throughput_pps.map_or_else(String::new, |pps| {
-                format!(", conditional throughput {} packets/s", grouped(pps.floor()))
-            });
-            format!("{}, goal {goal}: {bounds}{so_far}{forwarded}.", subject(method.as_ref()))
+            let bounds = both_bounds(*status, *lower_pps, *upper_pps, reason.as_ref());
+            let so_far = match so_far {
+                Some(coarser) => coarser_bounds(coarser),
+                None => String::new(),
+            };
+            let conditional = match conditional_throughput_pps {
+                Some(pps) => format!(", conditional throughput {} packets/s", grouped(pps.floor())),
+                None => String::new(),
+            };
+            format!("{}, goal {goal}: {bounds}{so_far}{conditional}.", method_or_search(method.as_ref()))
         }
         SearchFinding::NoBounds { method, goal, reason } => {
-            format!("{}, goal {goal}: no bound is known: {}.", subject(method.as_ref()), reason_words(reason))
-        }
-        SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps } => {
-            let limit = match source {
-                MaximumSource::LineRate => ", the line rate",
-                _ if *sustained => "",
-                _ => ", though it kept none of the rates that were tried",
-            };
             format!(
-                "maximum load of the search: {} packets/s{limit}; the generator sent {} without a plan.",
-                grouped(*load_pps),
-                grouped(unpaced_pps.floor())
+                "{}, goal {goal}: no bound is known: {}.",
+                method_or_search(method.as_ref()),
+                reason_words(reason)
             )
         }
+        SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps } => {
+            maximum_load(*load_pps, *source, *sustained, *unpaced_pps)
+        }
         SearchFinding::Buffered { method, buffered } => {
-            format!("{}: {}.", subject(method.as_ref()), in_buffers(buffered))
+            format!("{}: {}.", method_or_search(method.as_ref()), buffered_loads(buffered))
         }
         SearchFinding::Incomplete { method, end } => {
-            format!("{}: the search is incomplete: {}.", subject(method.as_ref()), end_words(end))
+            format!("{}: the search is incomplete: {}.", method_or_search(method.as_ref()), end_words(end))
         }
     }
 }
 
-fn subject(method: Option<&SavedMethod>) -> String {
-    method.map_or_else(|| "the search".into(), ToString::to_string)
+/// The highest load of a search, and why it is that.
+fn maximum_load(load_pps: f64, source: MaximumSource, is_sustained: bool, unpaced_pps: f64) -> String {
+    let limit = match source {
+        MaximumSource::LineRate => ", the line rate",
+        _ if is_sustained => "",
+        _ => ", though it kept none of the rates that were tried",
+    };
+    format!(
+        "maximum load of the search: {} packets/s{limit}; the generator sent {} without a plan.",
+        grouped(load_pps),
+        grouped(unpaced_pps.floor())
+    )
+}
+
+/// The method of a search, with which its findings begin.
+fn method_or_search(method: Option<&SavedMethod>) -> String {
+    match method {
+        Some(method) => method.to_string(),
+        None => "the search".into(),
+    }
 }
 
 /// The methods in order, and the pairs whose difference chance explains.
-fn ranking(goal: &str, methods: &[RankedMethod], too_few: Option<TooFewSearches>) -> String {
+fn order_of_methods(goal: &str, methods: &[RankedMethod], too_few: Option<TooFewSearches>) -> String {
     let mut text = format!("{goal} by method, highest first, packets/s: ");
     for (nth, ranked) in methods.iter().enumerate() {
-        text.push_str(&range(ranked));
+        text.push_str(&range_of_bounds(ranked));
         if nth + 1 < methods.len() {
             text.push_str(match ranked.above_next {
                 None => ", ",
@@ -96,7 +113,8 @@ fn ranking(goal: &str, methods: &[RankedMethod], too_few: Option<TooFewSearches>
     text
 }
 
-fn range(ranked: &RankedMethod) -> String {
+/// The lower bound of a method, or from where to where its lower bounds reach.
+fn range_of_bounds(ranked: &RankedMethod) -> String {
     let least = grouped(ranked.least_pps.floor());
     match ranked.most_pps {
         Some(most_pps) => format!("{} {least} to {}", ranked.method, grouped(most_pps.floor())),
@@ -104,7 +122,8 @@ fn range(ranked: &RankedMethod) -> String {
     }
 }
 
-fn spread(repeated: &Repeated) -> String {
+/// The lower bounds of several searches: their median and range, and how many are of which quality.
+fn lower_bounds(repeated: &Repeated) -> String {
     let median = &repeated.lower_pps;
     let mut interval = String::new();
     if let (Some(low), Some(high), Some(level)) = (median.low, median.high, median.level) {
@@ -115,17 +134,17 @@ fn spread(repeated: &Repeated) -> String {
             level * 100.0
         );
     }
-    let kinds = [
+    let counts_by_quality = [
         (repeated.regular, "regular"),
         (repeated.at_least, "at least"),
         (repeated.irregular(), "irregular"),
         (repeated.coarser, "with a coarser target"),
         (repeated.without, "without a lower bound"),
     ];
-    let mut searches = Vec::new();
-    for (count, kind) in kinds {
+    let mut qualities = Vec::new();
+    for (count, quality) in counts_by_quality {
         if count > 0 {
-            searches.push(format!("{count} {kind}"));
+            qualities.push(format!("{count} {quality}"));
         }
     }
     format!(
@@ -135,13 +154,19 @@ fn spread(repeated: &Repeated) -> String {
         grouped(repeated.most_pps.floor()),
         repeated.spread_ratio() * 100.0,
         repeated.searches,
-        searches.join(", ")
+        qualities.join(", ")
     )
 }
 
-fn bounds(status: Status, lower_pps: Option<f64>, upper_pps: Option<f64>, reason: Option<&Reason>) -> String {
-    let lower = bound(lower_pps);
-    let upper = bound(upper_pps);
+/// The bounds of a goal, and why they are not regular.
+fn both_bounds(
+    status: Status,
+    lower_pps: Option<f64>,
+    upper_pps: Option<f64>,
+    reason: Option<&Reason>,
+) -> String {
+    let lower = load_or_none(lower_pps);
+    let upper = load_or_none(upper_pps);
     match (status, reason) {
         (Status::AtLeast, Some(reason)) => format!("at least {lower} packets/s: {}", reason_words(reason)),
         (_, None) => format!("lower bound {lower}, upper bound {upper} packets/s"),
@@ -152,10 +177,14 @@ fn bounds(status: Status, lower_pps: Option<f64>, upper_pps: Option<f64>, reason
     }
 }
 
-fn bound(pps: Option<f64>) -> String {
-    pps.map_or_else(|| "none".into(), |pps| grouped(pps.floor()))
+fn load_or_none(pps: Option<f64>) -> String {
+    match pps {
+        Some(pps) => grouped(pps.floor()),
+        None => "none".into(),
+    }
 }
 
+/// Bounds of a target that requires less trial time than the goal.
 fn coarser_bounds(bounds: &CoarserBounds) -> String {
     format!(
         "; with {:.1} s per load, lower bound {}, upper bound {} packets/s, {:.1} % apart",
@@ -166,8 +195,8 @@ fn coarser_bounds(bounds: &CoarserBounds) -> String {
     )
 }
 
-/// Trials that lost nothing only because buffers had room.
-fn in_buffers(buffered: &Buffered) -> String {
+/// Loads at which trials lost nothing only because buffers had room.
+fn buffered_loads(buffered: &Buffered) -> String {
     let from = grouped(buffered.from_pps.floor());
     let loads = match buffered.trials.len() {
         1 => format!("at {from} packets/s a trial"),

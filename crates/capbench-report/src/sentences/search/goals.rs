@@ -1,22 +1,23 @@
-//! The words of what goals of a search have in common: their limit, the doubts about their bounds.
+//! The words of `GoalFact`, what one or several goals of a search show: the limit, the doubts about bounds, stalls of the host.
 
-use capbench_judge::finding::search::{BoundsByChance, GoalFact, GoalLosses};
-use capbench_judge::search::{HighLoss, Losses};
+use capbench_judge::finding::search::{BoundsByChance, DisturbedTrials, GoalFact, GoalLosses};
+use capbench_judge::search::{HighLoss, Losses, Moments};
 use capbench_model::figures::{count, grouped};
 
-/// What goals show, in a clause.
+/// The clause of a fact.
 pub(super) fn words(fact: &GoalFact) -> String {
     match fact {
-        GoalFact::Losses(losses) => limit(losses),
+        GoalFact::Losses(losses) => losses_and_limit(losses),
         GoalFact::Doubts { by_chance, disturbed } => {
             let mut parts = Vec::new();
-            parts.extend(by_chance.as_ref().map(chance));
-            parts.extend(disturbed.map(|trials| {
-                format!(
-                    "the host disturbed {} of the {} trials that decide the bounds",
-                    trials.disturbed, trials.trials
-                )
-            }));
+            if let Some(bounds) = by_chance {
+                parts.push(differ_by_chance(bounds));
+            }
+            if let Some(DisturbedTrials { disturbed, trials }) = disturbed {
+                parts.push(format!(
+                    "the host disturbed {disturbed} of the {trials} trials that decide the bounds"
+                ));
+            }
             parts.join("; ")
         }
         GoalFact::Stalls { lossy_windows, windows } => format!(
@@ -27,43 +28,46 @@ pub(super) fn words(fact: &GoalFact) -> String {
 }
 
 /// Where frames were lost at the upper bound, and the limit.
-fn limit(fact: &GoalLosses) -> String {
+fn losses_and_limit(fact: &GoalLosses) -> String {
     let mut parts = Vec::new();
-    parts.extend(fact.losses.as_ref().map(|losses| format!("lost {}", places(losses))));
-    parts.extend(fact.backlogged.map(|backlogged| {
-        format!(
+    if let Some(losses) = &fact.losses {
+        parts.push(format!("lost {}", places_and_bursts(losses)));
+    }
+    if let Some(backlogged) = fact.backlogged {
+        parts.push(format!(
             "{} of {} frames that count as lost were in buffers when sending ended",
             count(backlogged.frames),
             count(backlogged.of)
-        )
-    }));
-    parts.extend(fact.limit.map(|limit| format!("the limit is {}", limit.words())));
+        ));
+    }
+    if let Some(limit) = fact.limit {
+        parts.push(format!("the limit is {}", limit.words()));
+    }
     format!("at {} packets/s {}", grouped(fact.at_pps.floor()), parts.join("; "))
 }
 
-/// Where frames were lost, and in which burst lengths.
-fn places(losses: &Losses) -> String {
-    let all: u64 = losses.lost.iter().map(|lost| lost.frames).sum();
+/// Where frames were lost, and how many in a row.
+fn places_and_bursts(losses: &Losses) -> String {
+    let lost_frames: u64 = losses.lost.iter().map(|lost| lost.frames).sum();
     let mut places = Vec::new();
     for lost in &losses.lost {
-        let percent = lost.frames as f64 * 100.0 / all as f64;
+        let percent = lost.frames as f64 * 100.0 / lost_frames as f64;
         places.push(format!("{} ({percent:.0} %)", lost.place.words()));
     }
     let places = match places.is_empty() {
         true => "at a place that no counter here reports".into(),
         false => places.join(", "),
     };
-    match losses.moments.filter(|moments| moments.longest_frames > 0) {
-        Some(moments) => format!(
-            "{places}, up to {} frames or {:.1} ms in a row",
-            moments.longest_frames,
-            moments.longest_ns as f64 / 1e6
-        ),
-        None => places,
+    match losses.moments {
+        Some(Moments { longest_frames, longest_ns, .. }) if longest_frames > 0 => {
+            format!("{places}, up to {longest_frames} frames or {:.1} ms in a row", longest_ns as f64 / 1e6)
+        }
+        _ => places,
     }
 }
 
-fn chance(bounds: &BoundsByChance) -> String {
+/// That chance can explain the difference of the bounds.
+fn differ_by_chance(bounds: &BoundsByChance) -> String {
     let nearest = match bounds.nearest_pps {
         Some([from, to]) => format!(
             "the nearest loads that are distinguished are {} and {} packets/s",
@@ -75,14 +79,14 @@ fn chance(bounds: &BoundsByChance) -> String {
     format!(
         "{} of full length lost frames at the lower bound, {} at the upper: the bounds can differ by chance (p = {:.2}); \
          {nearest}",
-        share(&bounds.lower),
-        share(&bounds.upper),
+        high_loss_trials(&bounds.lower),
+        high_loss_trials(&bounds.upper),
         bounds.probability
     )
 }
 
-/// The number of lossy trials, with the compatible shares of loss.
-fn share(high: &HighLoss) -> String {
+/// How many trials lost too many frames, and which share of further trials this is compatible with.
+fn high_loss_trials(high: &HighLoss) -> String {
     format!(
         "{} of {} trials ({:.0} to {:.0} %)",
         high.trials,

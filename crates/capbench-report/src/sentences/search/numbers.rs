@@ -1,27 +1,40 @@
-//! The words of the numbers of a search that belong together: the load without loss, NDR, PDR, loss events.
+//! The words of `SearchFinding::Numbers`: the highest load without any loss, NDR, PDR, and how often frames are lost below them.
 
 use capbench_judge::search::{Held, LossEvents};
 use capbench_model::figures::grouped;
+use capbench_model::statistics::LEVEL;
 
 use crate::naming::time;
 
-/// The numbers in clauses.
-pub(super) fn words(strict: &Held, ndr: &Held, pdr: &Held, loss_events: Option<&LossEvents>) -> String {
-    let mut parts = vec![lossless(strict)];
-    parts.extend(by_goal(ndr).map(|load| format!("NDR {load}")));
-    parts.extend(by_goal(pdr).map(|load| format!("PDR {load}")));
-    parts.push(loss_events.map_or_else(|| "how often frames are lost is unknown".into(), events));
+/// The numbers, a clause each.
+pub(super) fn words(
+    strict_lossless: &Held,
+    ndr: &Held,
+    pdr: &Held,
+    loss_events: Option<&LossEvents>,
+) -> String {
+    let mut parts = vec![lossless_load(strict_lossless)];
+    if let Some(load) = sustained_load(ndr) {
+        parts.push(format!("NDR {load}"));
+    }
+    if let Some(load) = sustained_load(pdr) {
+        parts.push(format!("PDR {load}"));
+    }
+    parts.push(match loss_events {
+        Some(events) => frequency_of_loss(events),
+        None => "how often frames are lost is unknown".into(),
+    });
     parts.join("; ")
 }
 
 /// The highest load up to which no trial lost a frame.
-fn lossless(strict: &Held) -> String {
-    match (strict.pps, strict.upper_pps) {
+fn lossless_load(strict_lossless: &Held) -> String {
+    match (strict_lossless.pps, strict_lossless.upper_pps) {
         (Some(pps), _) => format!(
             "no trial of the search lost frames up to {}{} packets/s ({} of trials)",
-            at_least(strict.at_least),
+            at_least(strict_lossless.at_least),
             grouped(pps.floor()),
-            time(strict.seconds)
+            time(strict_lossless.seconds)
         ),
         (None, Some(upper)) => format!(
             "no trial sent and delivered every frame, not even at {} packets/s",
@@ -31,8 +44,8 @@ fn lossless(strict: &Held) -> String {
     }
 }
 
-/// The load that a goal's search found, and the goal if it has another name than the number; `None` without such a goal.
-fn by_goal(found: &Held) -> Option<String> {
+/// A sustained load, and its goal if that has another name than the number; `None` if the search had no such goal.
+fn sustained_load(found: &Held) -> Option<String> {
     Some(match (found.pps, found.upper_pps) {
         (Some(pps), _) => {
             let goal = match found.by.as_str() {
@@ -55,7 +68,8 @@ fn at_least(is_at_least: bool) -> &'static str {
     if is_at_least { "at least " } else { "" }
 }
 
-fn events(events: &LossEvents) -> String {
+/// How often trials below overload lost frames.
+fn frequency_of_loss(events: &LossEvents) -> String {
     let at_least = at_least(events.at_least);
     let times = match events.events {
         0 => "no frame was lost".into(),
@@ -64,7 +78,7 @@ fn events(events: &LossEvents) -> String {
     };
     let rate = match events.per_second_limits {
         Some([_, most]) if events.events == 0 => {
-            format!(", which is below {most:.3} times per second at 95 %")
+            format!(", which is below {most:.3} times per second at {:.0} %", LEVEL * 100.0)
         }
         Some([least, most]) => {
             format!(", {:.3} times per second ({least:.3} to {most:.3})", events.per_second)
@@ -73,8 +87,8 @@ fn events(events: &LossEvents) -> String {
     };
     let discarded = match events.set_aside {
         0 => String::new(),
-        repeated => format!(
-            "; the host disturbed {repeated} of these trials, which the search repeated ({} of them lost frames)",
+        attempts => format!(
+            "; the host disturbed {attempts} of these trials, which the search repeated ({} of them lost frames)",
             events.set_aside_lossy
         ),
     };

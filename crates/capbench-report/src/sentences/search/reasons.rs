@@ -1,4 +1,4 @@
-//! The words of how a search ended, and of why a goal has no regular result.
+//! The words of `Reason`, why a goal of a search has no regular result, and of `End`, how a search ended.
 
 use capbench_judge::search::{End, MaximumSource, Reason};
 
@@ -38,7 +38,10 @@ pub(crate) fn reason_words(reason: &Reason) -> String {
 
 /// `: the generator sends no more`; empty without a reason.
 pub(crate) fn after_colon(reason: Option<&Reason>) -> String {
-    reason.map_or_else(String::new, |reason| format!(": {}", reason_words(reason)))
+    match reason {
+        Some(reason) => format!(": {}", reason_words(reason)),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

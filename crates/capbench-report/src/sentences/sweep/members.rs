@@ -1,29 +1,36 @@
-//! The words of facts about how the rate of a method grows with its members, what stops it, and how many members a load needs.
+//! The words of `MembersAnswer`, `MembersGrowth`, `MembersNeeded` and `MembersLaw`: how the rate of a method grows with its members,
+//! what stops it (`stop`), and how many members a load needs.
 
 mod stop;
+#[cfg(test)]
+mod tests;
 
 use capbench_judge::finding::sweep::members::{MembersGrowth, MembersLaw, MembersNeeded, MembersRate};
 use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales, members_answers};
-use capbench_judge::sweep::scaling::{Cause, Needed};
-use capbench_model::statistics::scalability::{Constant, LEAST_NUMBERS, ScalabilityFit, Unfit};
+use capbench_judge::limit::Limit;
+use capbench_judge::sweep::scaling::Needed;
+use capbench_judge::thresholds::USEFUL_MEMBERS_GAIN;
+use capbench_model::statistics::scalability::{Constant, ScalabilityFit, Unfit};
+use capbench_model::thresholds::SCALABILITY_NUMBERS;
 use capbench_results::Results;
 
-use super::MOST;
+use super::NAMED;
 use crate::figures::significant;
 use crate::model::Sentence;
 use crate::naming::{self, many};
-use crate::sentences::first_of;
+use crate::sentences::{Clause, first_clauses};
 
 /// How each method scales, and how many members it needs: one sentence. `None` without a sweep of members.
 pub(super) fn answer(results: &Results) -> Option<Sentence> {
-    let mut words = Vec::new();
+    let mut clauses = Vec::new();
     for answer in members_answers(&results.sweeps, &results.trials) {
-        words.push((scales(&answer), answer.trials));
+        clauses.push(Clause { text: scaling_of_method(&answer), trials: answer.trials });
     }
-    first_of(&words, MOST)
+    first_clauses(&clauses, NAMED)
 }
 
-fn scales(answer: &MembersAnswer) -> String {
+/// How one method scales.
+fn scaling_of_method(answer: &MembersAnswer) -> String {
     let method = &answer.method;
     let load = naming::rate(answer.load_pps);
     match &answer.scales {
@@ -31,59 +38,67 @@ fn scales(answer: &MembersAnswer) -> String {
         Scales::NeedsByLaw { members, other_limit } => format!(
             "{method} needs {} for {load} by the fitted law{}",
             number_of_members(*members),
-            once_out_of_the_way(*other_limit)
+            once_limit_is_gone(*other_limit)
         ),
         Scales::NoNumberIsEnough { limit } => {
-            format!("{method} reads {load} with no number of members{}", the_limit(*limit))
+            format!("{method} reads {load} with no number of members{}", limit_clause(*limit))
         }
         Scales::LessThanLoad { last, limit } => {
-            format!("{method} does not read {load}; it reads {}{}", reads(last), the_limit(*limit))
+            format!(
+                "{method} does not read {load}; it reads {}{}",
+                rate_with_members(last),
+                limit_clause(*limit)
+            )
         }
         Scales::NotAtAll { one, next, limit } => format!(
             "{method} does not scale: it reads {} and {}{}",
-            reads(one),
-            reads(next),
-            the_limit(Some(*limit))
+            rate_with_members(one),
+            rate_with_members(next),
+            limit_clause(Some(*limit))
         ),
         Scales::UpTo { best, limit } => {
-            format!("{method} scales up to {}{}", reads(best), the_limit(Some(*limit)))
+            format!("{method} scales up to {}{}", rate_with_members(best), limit_clause(Some(*limit)))
         }
         Scales::UpToLast { last } => {
-            format!("{method} scales up to {}, the most that were measured", reads(last))
+            format!("{method} scales up to {}, the most that were measured", rate_with_members(last))
         }
     }
 }
 
-fn the_limit(cause: Option<Cause>) -> String {
-    cause.map_or_else(String::new, |cause| format!("; the limit is {}", limit(cause)))
-}
-
-/// A cause as the limit.
-fn limit(cause: Cause) -> &'static str {
+/// `; the limit is the generator`; empty without a cause.
+fn limit_clause(cause: Option<Limit>) -> String {
     match cause {
-        Cause::Load => "the load, all of which they read",
-        Cause::Generator => "the generator",
-        Cause::Kernel => "the kernel's receive work on one CPU",
-        Cause::Sharing => "the sharing of the frames, of which one member gets too many",
-        Cause::SharedCpus => "the number of CPUs",
-        Cause::Contention => "contention: a part of the work that one member does at a time",
-        Cause::Coherence => "coherence: members slow each other",
-        Cause::Members => "something that busy members share",
-        Cause::Unknown => "unknown",
+        Some(cause) => format!("; the limit is {}", limit_words(cause)),
+        None => String::new(),
     }
 }
 
-/// The law is of members that nothing else limits.
-fn once_out_of_the_way(other_limit: Option<Cause>) -> String {
+/// A cause, named as the limit.
+fn limit_words(cause: Limit) -> &'static str {
+    match cause {
+        Limit::Load => "the load, all of which they read",
+        Limit::Generator => "the generator",
+        Limit::Backlog => "the kernel's receive work on one CPU",
+        Limit::Sharing => "the sharing of the frames, of which one member gets too many",
+        Limit::SharedCpus => "the number of CPUs",
+        Limit::Contention => "contention: a part of the work that one member does at a time",
+        Limit::Coherence => "coherence: members slow each other",
+        Limit::Members => "something that busy members share",
+        _ => "unknown",
+    }
+}
+
+/// What has to change before the law applies: it is about members that nothing else limits.
+fn once_limit_is_gone(other_limit: Option<Limit>) -> String {
     match other_limit {
         None => String::new(),
-        Some(Cause::Unknown) => ", once the unknown limit is no longer in the way".into(),
-        Some(cause) => format!(", once {} is no longer in the way", limit(cause)),
+        Some(Limit::Unknown) => ", once the unknown limit is no longer in the way".into(),
+        Some(cause) => format!(", once {} is no longer in the way", limit_words(cause)),
     }
 }
 
 /// What a number of members reads.
-fn reads(rate: &MembersRate) -> String {
+fn rate_with_members(rate: &MembersRate) -> String {
     format!("{} with {}", naming::rate(rate.pps), rate.point.label)
 }
 
@@ -91,8 +106,7 @@ fn number_of_members(members: u32) -> String {
     many(members.into(), "member", "members")
 }
 
-/// A share in percent, to a tenth.
-fn percent(ratio: f64) -> String {
+fn percent_to_a_tenth(ratio: f64) -> String {
     naming::percent((ratio * 1e3).round() / 1e3)
 }
 
@@ -101,25 +115,32 @@ pub(super) fn growth(fact: &MembersGrowth) -> String {
     let method = &fact.series.method;
     let Some(stop) = &fact.stop else {
         return match fact.numbers {
-            1 => format!("{method}: it reads {}; no other number was measured.", reads(&fact.best)),
-            _ => format!("{method}: {}, the last number. More --points show where that ends.", grows(fact)),
+            1 => {
+                format!("{method}: it reads {}; no other number was measured.", rate_with_members(&fact.best))
+            }
+            _ => format!(
+                "{method}: {}, the last number. More --points show where that ends.",
+                growth_clause(fact)
+            ),
         };
     };
     format!(
-        "{method}: {}. Beyond, more members bring less than half of what as many brought before: {}. {}",
-        grows(fact),
-        reads(&stop.next),
+        "{method}: {}. Beyond, more members bring less than {} of what as many brought before: {}. {}",
+        growth_clause(fact),
+        naming::share(USEFUL_MEMBERS_GAIN),
+        rate_with_members(&stop.next),
         stop::figures(&stop.cause)
     )
 }
 
-fn grows(fact: &MembersGrowth) -> String {
-    if fact.best.point.index == fact.first.point.index {
-        return format!("it does not scale: it reads {}", reads(&fact.best));
+/// Up to which number of members the rate grows.
+fn growth_clause(fact: &MembersGrowth) -> String {
+    if !fact.scales() {
+        return format!("it does not scale: it reads {}", rate_with_members(&fact.best));
     }
     format!(
         "it scales up to {}, {} times that with {}",
-        reads(&fact.best),
+        rate_with_members(&fact.best),
         significant(fact.best.pps / fact.first.pps, 3),
         fact.first.point.label
     )
@@ -137,7 +158,7 @@ pub(super) fn needed(fact: &MembersNeeded) -> String {
         Needed::ByLaw { members } => format!(
             "{method}: for {load} this host needs {} by the fitted law{}; no measured number was enough.",
             number_of_members(members),
-            once_out_of_the_way(fact.other_limit)
+            once_limit_is_gone(fact.other_limit)
         ),
         Needed::NoNumber { most_pps } => format!(
             "{method}: for {load} no number of members is enough: by the fitted law they read up to {}.",
@@ -152,14 +173,15 @@ pub(super) fn needed(fact: &MembersNeeded) -> String {
 /// The fitted law, or why there is none.
 pub(super) fn law(fact: &MembersLaw) -> String {
     let law = match (&fact.law, fact.no_law_because) {
-        (Some(law), _) => fitted(law),
-        (None, Some(unfit)) => without_law(unfit),
+        (Some(law), _) => fitted_law(law),
+        (None, Some(unfit)) => no_law_because(unfit),
         (None, None) => "no scalability law is fitted.".into(),
     };
     format!("{}: {law}", fact.series.method)
 }
 
-fn fitted(law: &ScalabilityFit) -> String {
+/// The constants of the law, its peak, and how close it is to the points.
+fn fitted_law(law: &ScalabilityFit) -> String {
     let peak = match law.peak {
         None => "and more members never read less".into(),
         Some(peak) => format!("and the rate is highest with {} members", significant(peak, 3)),
@@ -167,45 +189,48 @@ fn fitted(law: &ScalabilityFit) -> String {
     format!(
         "by the Universal Scalability Law one member reads λ = {} packets/s, contention σ is {}, coherence κ is {}, {peak}; the points \
          are within {} of it.",
-        constant(&law.lambda_pps, whole_rate),
-        constant(&law.sigma, share),
-        constant(&law.kappa, share),
-        percent(law.largest_error)
+        constant_with_interval(&law.lambda_pps, whole_rate),
+        constant_with_interval(&law.sigma, small_share),
+        constant_with_interval(&law.kappa, small_share),
+        percent_to_a_tenth(law.largest_error)
     )
 }
 
-/// A constant with its interval.
-fn constant(found: &Constant, words: fn(f64) -> String) -> String {
-    match (found.low, found.high) {
-        (Some(low), Some(high)) => format!("{} ({} to {})", words(found.value), words(low), words(high)),
-        _ => words(found.value),
+/// A constant of the law with its interval, each number as `in_words` gives it.
+fn constant_with_interval(constant: &Constant, in_words: fn(f64) -> String) -> String {
+    let value = in_words(constant.value);
+    match (constant.low, constant.high) {
+        (Some(low), Some(high)) => format!("{value} ({} to {})", in_words(low), in_words(high)),
+        _ => value,
     }
 }
 
 fn whole_rate(pps: f64) -> String {
-    naming::whole(pps.round())
+    naming::rate_number(pps.round())
 }
 
-fn share(value: f64) -> String {
-    significant(if value < 1e-9 { 0.0 } else { value }, 3)
+/// A share with three digits. What a fit leaves of 0 is 0.
+fn small_share(share: f64) -> String {
+    significant(if share < 1e-9 { 0.0 } else { share }, 3)
 }
 
-fn without_law(unfit: Unfit) -> String {
+/// Why no law is fitted.
+fn no_law_because(unfit: Unfit) -> String {
     match unfit {
         Unfit::TooFewNumbers { numbers } => {
-            let there = match numbers {
-                1 => "is 1".into(),
-                several => format!("are {several}"),
+            let there_are = match numbers {
+                1 => "there is 1".into(),
+                several => format!("there are {several}"),
             };
             format!(
-                "no scalability law is fitted: it needs {LEAST_NUMBERS} numbers of members at which the members are the limit, each \
-                 on a CPU, and there {there}."
+                "no scalability law is fitted: it needs {SCALABILITY_NUMBERS} numbers of members at which the members are the limit, each \
+                 on a CPU, and {there_are}."
             )
         }
         Unfit::OffTheLaw { error } => format!(
             "no scalability law is fitted: the rates differ from the closest one by up to {}. The host was not quiet, or members have \
              unequal CPUs.",
-            percent(error)
+            percent_to_a_tenth(error)
         ),
     }
 }

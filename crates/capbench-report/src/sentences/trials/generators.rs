@@ -1,15 +1,19 @@
-//! The words of trials of several generators.
+//! The words of `TrialFinding::GeneratorsTogether`: how far apart several generators began, and whose frames were lost.
 
 use capbench_judge::finding::trials::generators::{LossOfGenerator, LossesOfGenerators, StartSpread};
 use capbench_model::figures::grouped;
 
-use super::super::many;
+use crate::naming::many;
 
-/// Most generators that are named.
-const NAMED: usize = 3;
+/// Up to this number of generators are named.
+const NAMED_GENERATORS: usize = 3;
 
-pub(super) fn words(generators: u32, spread: Option<StartSpread>, losses: &LossesOfGenerators) -> String {
-    let spread = match spread {
+pub(super) fn words(
+    generators: u32,
+    start_spread: Option<StartSpread>,
+    losses: &LossesOfGenerators,
+) -> String {
+    let spread = match start_spread {
         Some(StartSpread { ns, sending_ratio }) => format!(
             " They began up to {:.1} ms apart, {:.1} % of the trial.",
             ns as f64 / 1e6,
@@ -18,10 +22,11 @@ pub(super) fn words(generators: u32, spread: Option<StartSpread>, losses: &Losse
         None => String::new(),
     };
     let together = many(generators.into(), "generator", "generators");
-    format!("{together} sent together.{spread} {}", of_losses(losses))
+    format!("{together} sent together.{spread} {}", losses_sentence(losses))
 }
 
-fn of_losses(losses: &LossesOfGenerators) -> String {
+/// Whose frames were lost.
+fn losses_sentence(losses: &LossesOfGenerators) -> String {
     match losses {
         LossesOfGenerators::Unknown => {
             "Whose frames were lost is unknown, because the frames were not examined one by one.".into()
@@ -29,11 +34,11 @@ fn of_losses(losses: &LossesOfGenerators) -> String {
         LossesOfGenerators::None => "None of them lost a frame.".into(),
         LossesOfGenerators::ByGenerator { lost } => {
             let mut parts = Vec::new();
-            for LossOfGenerator { location, frames } in lost.iter().take(NAMED) {
+            for LossOfGenerator { location, frames } in lost.iter().take(NAMED_GENERATORS) {
                 parts.push(format!("{location} {}", grouped(*frames as f64)));
             }
-            if lost.len() > NAMED {
-                let unnamed = (lost.len() - NAMED) as u64;
+            if lost.len() > NAMED_GENERATORS {
+                let unnamed = (lost.len() - NAMED_GENERATORS) as u64;
                 parts.push(format!("{} more", many(unnamed, "generator", "generators")));
             }
             format!("Lost frames by generator: {}.", parts.join(", "))

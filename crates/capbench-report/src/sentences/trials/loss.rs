@@ -1,18 +1,17 @@
-//! The words of facts about the loss pattern of trials.
+//! The words of `LossPatternFinding`: when, and in which flows, a trial lost frames; whether the ring marked its losses.
 
 use capbench_judge::finding::loss_pattern::LossPatternFinding;
-use capbench_model::figures::count;
+use capbench_model::figures::{count, percent};
 
-use super::of_trial;
-use crate::sentences::percent;
+use super::trial_and_method;
 
-/// The sentence of a fact.
+/// The text of a fact.
 pub(in crate::sentences) fn words(fact: &LossPatternFinding) -> String {
     match fact {
         LossPatternFinding::AtStart { trial, method, share, lost } => format!(
             "{}: {} of its {lost} lost frames were lost in the first 100 ms: the method loses them when it starts, not because \
              it is too slow.",
-            of_trial(*trial, method),
+            trial_and_method(*trial, method),
             percent(*share)
         ),
         LossPatternFinding::WorstWindow {
@@ -25,7 +24,7 @@ pub(in crate::sentences) fn words(fact: &LossPatternFinding) -> String {
             longest_burst,
         } => format!(
             "{}: the worst 100 ms, from {:.2} s on, lost {} of their frames, the whole trial {}. {} {} frames in a row.",
-            of_trial(*trial, method),
+            trial_and_method(*trial, method),
             *from_ns as f64 / 1e9,
             percent(*loss_ratio),
             percent(*trial_loss_ratio),
@@ -45,14 +44,14 @@ pub(in crate::sentences) fn words(fact: &LossPatternFinding) -> String {
             flows,
         } => format!(
             "{}: flow {flow} lost {} of its frames, all flows together {}; {lossy_flows} of {flows} flows lost frames.",
-            of_trial(*trial, method),
+            trial_and_method(*trial, method),
             percent(*loss_ratio),
             percent(*trial_loss_ratio)
         ),
         LossPatternFinding::UnmarkedLoss { trial, method, ring_drops, without_mark } => format!(
             "{}: of {ring_drops} frames that the ring counted as lost, {without_mark} are missing at places that the ring did \
              not mark.",
-            of_trial(*trial, method)
+            trial_and_method(*trial, method)
         ),
         LossPatternFinding::RingLossConfirmed { ring_drops, bursts } => format!(
             "Loss in rings is confirmed by the sequence numbers: all {ring_drops} frames that rings counted as lost are missing \

@@ -1,11 +1,11 @@
-//! The words of trials of several members.
+//! The words of `TrialFinding::MembersShared`: how evenly several members shared the frames, and whether flows stayed together.
 
 use capbench_judge::finding::trials::members::{SharesOfMembers, UnequalBecause};
 use capbench_model::figures::{grouped, percent};
 use capbench_model::members::FlowSharing;
 use capbench_model::saved::SavedMethod;
 
-use super::super::many;
+use crate::naming::many;
 
 pub(super) fn words(
     method: &SavedMethod,
@@ -14,18 +14,19 @@ pub(super) fn words(
     flow_sharing: Option<FlowSharing>,
 ) -> String {
     let members = many(members.into(), "member", "members");
-    let flows = of_flows(flow_sharing);
+    let flows = flows_sentence(flow_sharing);
     match shares {
         SharesOfMembers::Equal => format!("{method}: its {members} got equal shares of the frames.{flows}"),
         SharesOfMembers::Unequal { busiest_excess_ratio, cause } => format!(
             "{method}: of {members} the busiest got up to {} more than an equal share{}.{flows}",
             percent(*busiest_excess_ratio),
-            cause.map_or("", of_cause)
+            cause.map_or("", cause_words)
         ),
     }
 }
 
-fn of_cause(cause: UnequalBecause) -> &'static str {
+/// Why the shares are unequal, in brackets.
+fn cause_words(cause: UnequalBecause) -> &'static str {
     match cause {
         UnequalBecause::OneFlow => " (all frames are of one flow; --flows N makes N)",
         UnequalBecause::OneQueue => {
@@ -35,7 +36,7 @@ fn of_cause(cause: UnequalBecause) -> &'static str {
 }
 
 /// Whether the frames of a flow came to one member.
-fn of_flows(sharing: Option<FlowSharing>) -> String {
+fn flows_sentence(sharing: Option<FlowSharing>) -> String {
     let Some(FlowSharing { flows, split, split_frames }) = sharing else {
         return " Whether flows stayed together is unknown: the frames were not examined one by one.".into();
     };

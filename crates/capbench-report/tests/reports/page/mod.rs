@@ -483,7 +483,7 @@ fn the_interval_of_a_sum_is_read_at_its_mark() {
 fn charts_of_little_or_odd_data_are_drawn() {
     let mut report = demo::report(5);
     let lines = report.sections[0].charts[0].clone();
-    let of = |id: &str, kind: Kind, scales: (Scale, Scale), lists: &[&[(f64, Option<f64>)]]| {
+    let chart = |id: &str, kind: Kind, scales: (Scale, Scale), lists: &[&[(f64, Option<f64>)]]| {
         let mut chart = Chart { id: id.into(), kind, ..lines.clone() };
         (chart.x.scale, chart.y.scale) = scales;
         chart.series = lists
@@ -508,22 +508,22 @@ fn charts_of_little_or_odd_data_are_drawn() {
     let names =
         Scale::Names((0..30).map(|nth| format!("a placement with the number {nth}, and more")).collect());
     report.sections[0].charts = vec![
-        of("nothing", Kind::Lines, even(), &[]),
-        of("empty", Kind::Stacked, even(), &[&[]]),
-        of("unknown", Kind::Lines, even(), &[&[(1.0, None), (2.0, None)]]),
-        of("one", Kind::Points, even(), &[&[(5.0, Some(7.0))]]),
-        of("zeros", Kind::Lines, powers(), &[&[(0.0, Some(0.0)), (0.0, Some(0.0))]]),
-        of(
+        chart("nothing", Kind::Lines, even(), &[]),
+        chart("empty", Kind::Stacked, even(), &[&[]]),
+        chart("unknown", Kind::Lines, even(), &[&[(1.0, None), (2.0, None)]]),
+        chart("one", Kind::Points, even(), &[&[(5.0, Some(7.0))]]),
+        chart("zeros", Kind::Lines, powers(), &[&[(0.0, Some(0.0)), (0.0, Some(0.0))]]),
+        chart(
             "below",
             Kind::StackedBars,
             even(),
             &[&[(1.0, Some(3.0))], &[(1.0, Some(-2.0)), (2.0, Some(-4.0))]],
         ),
-        of("wide", Kind::Lines, powers(), &[&[(1e-12, Some(1e-15)), (1e15, Some(1e18))]]),
-        of("many", Kind::Lines, even(), &[&many]),
-        of("forty", Kind::Bars, even(), &forty),
-        of("names", Kind::Stacked, (names, Scale::Linear), &[&many[..30], &many[30..60]]),
-        of("same", Kind::Points, powers(), &[&[(3.0, Some(2.0)), (3.0, Some(2.0)), (3.0, None)]]),
+        chart("wide", Kind::Lines, powers(), &[&[(1e-12, Some(1e-15)), (1e15, Some(1e18))]]),
+        chart("many", Kind::Lines, even(), &[&many]),
+        chart("forty", Kind::Bars, even(), &forty),
+        chart("names", Kind::Stacked, (names, Scale::Linear), &[&many[..30], &many[30..60]]),
+        chart("same", Kind::Points, powers(), &[&[(3.0, Some(2.0)), (3.0, Some(2.0)), (3.0, None)]]),
     ];
     let ids: Vec<String> =
         report.sections[0].charts.iter().map(|chart| format!("#chart-{}", chart.id)).collect();

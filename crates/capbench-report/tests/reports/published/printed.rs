@@ -15,7 +15,7 @@ pub fn plain(text: &str) -> String {
 
 impl Printed {
     /// From lines of fields, the heads first; the first of each row is its name.
-    fn of(mut lines: impl Iterator<Item = Vec<String>>) -> Self {
+    fn from_lines(mut lines: impl Iterator<Item = Vec<String>>) -> Self {
         let heads = lines.next().expect("a table has heads").split_off(1);
         let rows: Vec<(String, Vec<String>)> = lines
             .map(|mut fields| {
@@ -80,13 +80,13 @@ fn part(heads: &[&str], rows: &[&str], names: &[String], printed: &mut Printed) 
         }
     }
     for (from, to) in columns.into_iter().skip(1).filter(|(from, _)| *from >= name) {
-        let of = |line: &Vec<char>| -> String {
+        let field = |line: &Vec<char>| -> String {
             let field: String = line.iter().take(to).skip(from).collect();
             field.trim().to_owned()
         };
-        let words: Vec<String> = heads.iter().map(of).filter(|word| !word.is_empty()).collect();
+        let words: Vec<String> = heads.iter().map(field).filter(|word| !word.is_empty()).collect();
         printed.heads.push(words.join(" "));
-        printed.rows.iter_mut().zip(&rows).for_each(|((_, fields), line)| fields.push(of(line)));
+        printed.rows.iter_mut().zip(&rows).for_each(|((_, fields), line)| fields.push(field(line)));
     }
 }
 
@@ -104,7 +104,7 @@ pub fn page(html: &str, id: &str, exact: bool) -> Printed {
             .map(|cell| field(cell, exact))
             .collect()
     });
-    Printed::of(std::iter::once(heads.collect()).chain(rows))
+    Printed::from_lines(std::iter::once(heads.collect()).chain(rows))
 }
 
 /// A cell with its tags: what it shows, or its value where it has one that is not what it shows.
@@ -136,11 +136,11 @@ pub fn markdown(text: &str, caption: &str) -> Printed {
     };
     let heads = lines.next().map(fields).unwrap_or_else(|| panic!("no table {caption:?}"));
     let rows = lines.skip(1).take_while(|line| line.starts_with('|')).map(fields);
-    Printed::of(std::iter::once(heads).chain(rows))
+    Printed::from_lines(std::iter::once(heads).chain(rows))
 }
 
 /// From a file of its own.
 pub fn csv(text: &str) -> Printed {
     assert!(!text.contains('"'), "quoted fields: {text}");
-    Printed::of(text.lines().map(|line| line.split(',').map(String::from).collect()))
+    Printed::from_lines(text.lines().map(|line| line.split(',').map(String::from).collect()))
 }

@@ -198,7 +198,7 @@ fn noisy(trial: TrialResult) -> TrialResult {
 
 #[test]
 fn where_noise_hides_the_limits_the_cheapest_method_is_named_with_those_that_may_be_better() {
-    let of = |method, clean, lossy, app| {
+    let trials_with = |method, clean, lossy, app| {
         let at = |number, pps: u32, lost| {
             let (phase, intended_pps) = (Phase::Search, Some(f64::from(pps)));
             TrialResult { phase, intended_pps, ..trial(number, method, pps, pps - lost) }
@@ -206,7 +206,10 @@ fn where_noise_hides_the_limits_the_cheapest_method_is_named_with_those_that_may
         let top = noisy(trial(2, method, 900_000, 800_000));
         [at(3, clean, 0), noisy(at(4, lossy, 1000)), top, at_cost(method, 100_000, 900, 0, Some([app, app]))]
     };
-    let all = answers(&[of("packet-v3", 500_000, 550_000, 60), of("recv", 520_000, 570_000, 500)].concat());
+    let all = answers(
+        &[trials_with("packet-v3", 500_000, 550_000, 60), trials_with("recv", 520_000, 570_000, 500)]
+            .concat(),
+    );
     let meanwhile = BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
         method: "packet-v3".into(),
         sustains: SustainedRate::AtLeast { pps: 500_000.0 },
@@ -424,16 +427,16 @@ fn at_200k(method: &str, work: &str, delivered: u32, app_ns: u64) -> TrialResult
 
 #[test]
 fn a_load_for_which_one_thread_has_no_time_is_no_matter_of_the_host() {
-    let of = |work: &str, app_ns| {
+    let answers_with = |work: &str, app_ns| {
         let methods = ["recv", "packet-v3"].map(|method| noisy(at_200k(method, work, 45_000, app_ns)));
         answers(&methods)
     };
     let no_time = |time_of, ns_per_packet| {
         BenchFinding::Verdict(BenchVerdict::NoTime { asked_pps: 200_000.0, time_of, ns_per_packet })
     };
-    assert_eq!(of("ns:20000", 22_000)[0], no_time(TimeOfThread::Work, 20_000.0));
-    assert_eq!(of("loop:9000", 8000)[0], no_time(TimeOfThread::Application, 8000.0));
-    let open = of("loop:9000", 5500);
+    assert_eq!(answers_with("ns:20000", 22_000)[0], no_time(TimeOfThread::Work, 20_000.0));
+    assert_eq!(answers_with("loop:9000", 8000)[0], no_time(TimeOfThread::Application, 8000.0));
+    let open = answers_with("loop:9000", 5500);
     assert!(!matches!(open[0], BenchFinding::Verdict(BenchVerdict::NoTime { .. })), "{open:?}");
 }
 
@@ -458,15 +461,15 @@ fn where_the_host_disturbed_each_loss_there_is_no_answer() {
 
 #[test]
 fn where_no_method_sustains_the_load_the_next_step_is_the_same_command_without_it() {
-    let of = |delivered| {
+    let answers_with = |delivered| {
         let mut run = run_of(vec![at_200k("recv", "none", delivered, 500)]);
         let words = "/bin/capbench bench --rate 200k --tx eth1 --max-loss=0 --out here --quick";
         run.command = words.split(' ').map(String::from).collect();
         answers_of(&run)
     };
     let command = ["/bin/capbench", "bench", "--tx", "eth1", "--quick"].map(String::from).to_vec();
-    assert_eq!(of(120_000)[1], BenchFinding::FindHighest { command });
-    let sustained = of(200_000);
+    assert_eq!(answers_with(120_000)[1], BenchFinding::FindHighest { command });
+    let sustained = answers_with(200_000);
     assert!(!sustained.iter().any(|fact| matches!(fact, BenchFinding::FindHighest { .. })), "{sustained:?}");
 }
 
@@ -503,9 +506,10 @@ fn what_limits_a_rate_is_said_of_the_rate_that_is_shown() {
 
 #[test]
 fn the_costs_of_the_cheapest_are_a_range() {
-    let of = |method, app_ns| at_cost(method, 95_000, 900, 0, Some([app_ns, app_ns]));
+    let trial_with = |method, app_ns| at_cost(method, 95_000, 900, 0, Some([app_ns, app_ns]));
     let top = trial(2, "recv", 100_000, 90_000);
-    let all = answers(&[of("packet-v3", 60), of("libpcap", 62), of("recv", 500), top]);
+    let all =
+        answers(&[trial_with("packet-v3", 60), trial_with("libpcap", 62), trial_with("recv", 500), top]);
     let range = NsRange { low_ns: 60.0, high_ns: 62.0 };
     let expected =
         costs(95_000.0, ComparedTime::Application, &["packet-v3", "libpcap"], range, "recv", 500.0);
@@ -514,10 +518,10 @@ fn the_costs_of_the_cheapest_are_a_range() {
 
 #[test]
 fn the_total_is_named_where_it_decides() {
-    let of = |method, total_ns| {
+    let trials_with = |method, total_ns| {
         [at_cost(method, 95_000, total_ns, 0, Some([60, 60])), trial(2, method, 100_000, 100_000)]
     };
-    let all = answers(&[of("libpcap", 900), of("packet-v3", 700)].concat());
+    let all = answers(&[trials_with("libpcap", 900), trials_with("packet-v3", 700)].concat());
     let expected = costs(95_000.0, ComparedTime::Total, &["packet-v3"], exactly(700.0), "libpcap", 900.0);
     assert_eq!(all.iter().find(|fact| is_cost(fact)), Some(&expected));
 }

@@ -1,14 +1,16 @@
-//! What sweeps of members show, on paths with a known limit.
+//! What sweeps of members show, as facts, on paths with a known limit. Their words: `sentences/sweep/members`.
 
 use capbench_frames::layout::{Flows, FrameLayout};
 use capbench_judge::finding::Finding as Fact;
 use capbench_judge::finding::sweep::SweepFinding;
+use capbench_judge::finding::sweep::members::MembersLaw;
 use capbench_judge::finding::sweep::members_answer::{Scales, members_answers};
 use capbench_judge::finding::sweep::members_stop::StopFigures;
-use capbench_judge::sweep::scaling::{Cause, Needed};
+use capbench_judge::limit::Limit;
+use capbench_judge::sweep::scaling::Needed;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
-use capbench_model::statistics::scalability::Law;
+use capbench_model::statistics::scalability::{Law, Unfit};
 use capbench_model::trial::Load;
 use capbench_plan::for_tests::{at, sweep_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
@@ -63,6 +65,16 @@ fn needed(results: &Results) -> Needed {
     found.unwrap_or_else(|| panic!("{facts:?}"))
 }
 
+/// The law of the only series, by its findings.
+fn law(results: &Results) -> MembersLaw {
+    let facts = facts(results);
+    let found = facts.iter().find_map(|fact| match fact {
+        SweepFinding::MembersLaw(fact) => Some(fact.clone()),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("{facts:?}"))
+}
+
 /// What stops the members of the only series, by its findings.
 fn stop(results: &Results) -> StopFigures {
     let facts = facts(results);
@@ -78,17 +90,6 @@ fn scales(results: &Results) -> Scales {
     members_answers(&results.sweeps, &results.trials).remove(0).scales
 }
 
-/// The verdict, and what the sweep shows.
-fn said(results: &Results) -> String {
-    let found = sentences::find(results).into_iter();
-    let of_series = found
-        .filter(|finding| finding.text.starts_with(&format!("{}: ", results.sweeps[0].series[0].method)));
-    let lines = [sentences::answers(results)[0].text.clone()]
-        .into_iter()
-        .chain(of_series.map(|finding| finding.text));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 #[test]
 fn each_limit_is_named_and_no_other() {
     let layout = FrameLayout { flows: Flows::new(3).unwrap(), ..FrameLayout::default() };
@@ -96,31 +97,44 @@ fn each_limit_is_named_and_no_other() {
     let contended = Law { lambda: 1e6, sigma: 0.3, kappa: 0.0005 };
     let maximum = |most| plan(METHOD, most, Load::Maximum);
     let runs = [
-        ("the generator", results(&maximum(7), path(4.5e6, METHOD, FREE, 100))),
-        ("the kernel's receive work", results(&maximum(7), path(1e7, METHOD, FREE, 250).backlog(4e6))),
-        ("the sharing of the frames", results(&uneven, path(1e7, "packet-v3", FREE, 50))),
-        ("contention", results(&maximum(12), path(1e8, METHOD, contended, 5))),
-        ("coherence", results(&maximum(12), path(1e8, METHOD, COHERENT, 5))),
+        (Limit::Generator, results(&maximum(7), path(4.5e6, METHOD, FREE, 100))),
+        (Limit::Backlog, results(&maximum(7), path(1e7, METHOD, FREE, 250).backlog(4e6))),
+        (Limit::Sharing, results(&uneven, path(1e7, "packet-v3", FREE, 50))),
+        (Limit::Contention, results(&maximum(12), path(1e8, METHOD, contended, 5))),
+        (Limit::Coherence, results(&maximum(12), path(1e8, METHOD, COHERENT, 5))),
     ];
-    let causes = [Cause::Generator, Cause::Kernel, Cause::Sharing, Cause::Contention, Cause::Coherence];
-    for ((_, results), cause) in runs.iter().zip(causes) {
+    for (cause, results) in &runs {
         let found = match stop(results) {
-            StopFigures::Generator { .. } => Cause::Generator,
-            StopFigures::Kernel { .. } => Cause::Kernel,
-            StopFigures::Sharing { .. } => Cause::Sharing,
-            StopFigures::Contention { .. } => Cause::Contention,
-            StopFigures::Coherence { .. } => Cause::Coherence,
+            StopFigures::Generator { offered_pps, busiest_ratio: Some(busiest) } => {
+                assert!(offered_pps == 4.5e6 && (busiest - 0.788).abs() < 0.001, "{busiest}");
+                Limit::Generator
+            }
+            StopFigures::Kernel { cpu, kernel_ratio, members } => {
+                assert_eq!((cpu, kernel_ratio), (Some(1), Some(1.0)));
+                assert!(members.busiest_ratio.is_some_and(|busy| busy < 0.84), "{members:?}");
+                Limit::Backlog
+            }
+            StopFigures::Sharing { excess_ratio: Some(excess), idlest_ratio } => {
+                assert!((excess - 1.0 / 3.0).abs() < 0.001, "{excess}");
+                assert_eq!(idlest_ratio, Some(0.0));
+                Limit::Sharing
+            }
+            StopFigures::Contention { of_one_alone: Some(part) } => {
+                assert!((part - 0.624).abs() < 0.001, "{part}");
+                Limit::Contention
+            }
+            StopFigures::Coherence { of_one_alone: Some(part) } => {
+                assert!((part - 0.676).abs() < 0.001, "{part}");
+                Limit::Coherence
+            }
             other => panic!("{other:?}"),
         };
-        assert_eq!(found, cause);
+        assert_eq!(found, *cause);
         match scales(results) {
-            Scales::UpTo { limit, .. } | Scales::NotAtAll { limit, .. } => assert_eq!(limit, cause),
+            Scales::UpTo { limit, .. } | Scales::NotAtAll { limit, .. } => assert_eq!(limit, *cause),
             other => panic!("{other:?}"),
         }
     }
-    let texts: Vec<String> =
-        runs.iter().map(|(planted, results)| format!("# {planted}\n{}", said(results))).collect();
-    insta::assert_snapshot!(texts.join("\n"));
 }
 
 #[test]
@@ -137,11 +151,18 @@ fn the_members_that_a_load_needs_are_named() {
     assert_eq!(needed(&runs[0]), Needed::Measured { members: 3 });
     assert_eq!(scales(&runs[0]), Scales::Needs { members: 3 });
     assert!(matches!(scales(&runs[1]), Scales::NeedsByLaw { other_limit: None, .. }));
-    assert!(matches!(scales(&runs[2]), Scales::NoNumberIsEnough { limit: Some(Cause::Coherence) }));
+    assert!(matches!(scales(&runs[2]), Scales::NoNumberIsEnough { limit: Some(Limit::Coherence) }));
     assert!(matches!(scales(&runs[4]), Scales::UpToLast { .. }));
     assert!(matches!(scales(&runs[5]), Scales::LessThanLoad { limit: None, .. }));
-    let texts: Vec<String> = runs.iter().map(said).collect();
-    insta::assert_snapshot!(texts.join("\n\n"));
+    assert!(matches!(needed(&runs[1]), Needed::ByLaw { members: 9 }));
+    assert!(
+        matches!(needed(&runs[2]), Needed::NoNumber { most_pps } if (most_pps - 3_571_429.0).abs() < 1.0)
+    );
+    assert_eq!(needed(&runs[3]), Needed::Unknown);
+    assert_eq!(stop(&runs[0]), StopFigures::Load);
+    assert!(law(&runs[1]).law.is_some_and(|law| law.peak.is_none()));
+    assert!(law(&runs[2]).law.is_some_and(|law| (law.peak.unwrap() - 7.0).abs() < 0.01));
+    assert_eq!(law(&runs[3]).no_law_because, Some(Unfit::TooFewNumbers { numbers: 3 }));
 }
 
 #[test]

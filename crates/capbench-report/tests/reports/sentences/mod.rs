@@ -1,4 +1,4 @@
-//! What is said of runs of the simulated path, whose losses are known.
+//! What is found in runs of the simulated path, whose losses are known: facts. Each sentence is asserted next to its words.
 
 mod bench;
 mod false_alarms;

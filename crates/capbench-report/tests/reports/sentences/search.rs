@@ -1,4 +1,4 @@
-//! What searches of simulated paths show.
+//! What searches of simulated paths show, as facts. Their words: `sentences/search/tests.rs`.
 
 use capbench_judge::finding::Finding as Fact;
 use capbench_judge::finding::search::{
@@ -6,7 +6,7 @@ use capbench_judge::finding::search::{
 };
 use capbench_judge::limit::Limit;
 use capbench_judge::search::ranking::Repeated;
-use capbench_judge::search::{LossNumbers, SearchOutcome, SearchPlan, parse};
+use capbench_judge::search::{LossNumbers, MaximumSource, Reason, SearchOutcome, SearchPlan, Status, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::units::ByteCount;
@@ -63,20 +63,68 @@ fn of_goals(searches: Vec<SearchOutcome>) -> Vec<GoalFact> {
     shown
 }
 
+/// The bounds of the goals of a search on this path, and the source of the maximum load.
+fn bounds(path: &mut SimulatedLaboratory) -> Vec<SearchFinding> {
+    let mut bounds = Vec::new();
+    for finding in found(vec![search("ndr,pdr", path)]) {
+        assert!(!finding.trials.is_empty(), "{finding:?}");
+        if let Some(Fact::Search(fact @ (SearchFinding::Bounds { .. } | SearchFinding::MaximumLoad { .. }))) =
+            finding.fact
+        {
+            bounds.push(fact);
+        }
+    }
+    bounds
+}
+
 #[test]
-fn what_was_found_is_said_with_its_trials() {
+fn bounds_are_known_as_far_as_generator_and_method_allow() {
     let bursts = LossBursts { per_second: 0.1, frames: 500 };
-    let mut paths = [
-        path(1.4e6, 1e6).bursts(7, bursts).showing_moments(),
-        path(1e5, 1e6),
-        path(1.4e6, 10.0).showing_moments(),
-    ];
-    let text: Vec<_> = paths
-        .iter_mut()
-        .flat_map(|path| found(vec![search("ndr,pdr", path)]))
-        .map(|finding| format!("{} {:?}", finding.text, finding.trials))
-        .collect();
-    insta::assert_snapshot!(text.join("\n"));
+    let known = bounds(&mut path(1.4e6, 1e6).bursts(7, bursts).showing_moments());
+    let [
+        SearchFinding::Bounds { goal, status, lower_pps: Some(ndr), upper_pps: Some(above), .. },
+        SearchFinding::Bounds { lower_pps: Some(pdr), conditional_throughput_pps: Some(conditional), .. },
+        SearchFinding::MaximumLoad { load_pps, source, sustained: true, .. },
+    ] = &known[..]
+    else {
+        panic!("{known:?}")
+    };
+    assert_eq!((goal.as_str(), *status), ("ndr", Status::Regular));
+    // Once in ten seconds frames are lost at any load, so NDR is lower than PDR.
+    assert!(ndr < pdr && above / ndr - 1.0 < 0.0051 && conditional < pdr, "{known:?}");
+    assert_eq!((*load_pps, *source), (1.4e6, MaximumSource::Generator));
+
+    let limited = bounds(&mut path(1e5, 1e6));
+    let [
+        SearchFinding::Bounds { status, lower_pps, upper_pps, reason, .. },
+        SearchFinding::Bounds { .. },
+        SearchFinding::MaximumLoad { .. },
+    ] = &limited[..]
+    else {
+        panic!("{limited:?}")
+    };
+    let sends_no_more = Reason::MaximumLoad { limit: MaximumSource::Generator };
+    assert_eq!((*status, reason.as_ref()), (Status::AtLeast, Some(&sends_no_more)));
+    assert_eq!((*lower_pps, *upper_pps), (Some(1e5), None));
+
+    let slow = bounds(&mut path(1.4e6, 10.0).showing_moments());
+    let [SearchFinding::Bounds { status, lower_pps, upper_pps, reason, .. }, ..] = &slow[..] else {
+        panic!("{slow:?}")
+    };
+    assert_eq!((*status, reason.as_ref()), (Status::Irregular, Some(&Reason::LeastLoadNotHeld)));
+    assert_eq!((*lower_pps, *upper_pps), (None, Some(1000.0)));
+}
+
+#[test]
+fn what_several_goals_show_alike_is_one_fact() {
+    let searches = vec![search("ndr,pdr", &mut path(1.4e6, 10.0).showing_moments())];
+    let mut shown = Vec::new();
+    for fact in facts(searches) {
+        if let SearchFinding::Goals { goals, shows: GoalFact::Losses(losses), .. } = fact {
+            shown.push((goals, losses.limit));
+        }
+    }
+    assert_eq!(shown, [(vec!["ndr".to_string(), "pdr".to_string()], Some(Limit::Application))]);
 }
 
 /// The numbers of a search for these goals on a path of this capacity.

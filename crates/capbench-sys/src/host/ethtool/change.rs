@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use super::{Command, filled};
 use crate::Result;
 use crate::error::by_code;
-use crate::host::interface::{InterfaceFlags, name_field, request_socket};
+use crate::host::interface::{InterfaceFlags, flags_of, name_field, request_socket};
 use crate::memory::GuardedMemory;
 
 /// A change of a setting of an interface, in the network namespace of the thread that made this value.
@@ -34,12 +34,12 @@ impl Change {
         Self::to(interface, To::Command(command, words.into()))
     }
 
-    /// Sets the flags of an interface.
+    /// Sets an interface up again, with its flags of now.
     ///
     /// # Errors
-    /// No interface can have this name.
-    pub(in crate::host) fn of_flags(interface: &str, flags: InterfaceFlags) -> Result<Self> {
-        Self::to(interface, To::Flags(flags))
+    /// There is no such interface.
+    pub fn up(interface: &str) -> Result<Self> {
+        Self::to(interface, To::Flags(flags_of(interface)?.with_up()))
     }
 
     fn to(interface: &str, to: To) -> Result<Self> {

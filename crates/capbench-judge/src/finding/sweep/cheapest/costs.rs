@@ -26,7 +26,7 @@ pub(super) fn ns_per_packet(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<
     if !keeps_up(swept, reading) {
         return None;
     }
-    swept.of(reading).map(|trial| trial.total_ns_per_packet()).collect()
+    swept.trials_of(reading).map(|trial| trial.total_ns_per_packet()).collect()
 }
 
 pub(super) fn keeps_up(swept: &Swept<'_>, reading: &Reading) -> bool {

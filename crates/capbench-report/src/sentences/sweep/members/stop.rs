@@ -1,9 +1,9 @@
-//! The words of the figures that show why more members bring no more, and what to do about it.
+//! The words of `StopFigures`: why more members bring no more, with the figures that show it, and what to do about it.
 
 use capbench_judge::finding::sweep::members_stop::{MembersBusy, StopFigures};
-use capbench_model::statistics::scalability::LEAST_NUMBERS;
+use capbench_model::thresholds::SCALABILITY_NUMBERS;
 
-use super::percent;
+use super::percent_to_a_tenth;
 use crate::naming::{self, many};
 
 /// The figures of a cause.
@@ -13,20 +13,25 @@ pub(super) fn figures(cause: &StopFigures) -> String {
         StopFigures::Generator { offered_pps, busiest_ratio } => format!(
             "The generator is the limit: it sends {}, of which they read all, and the busiest of them is busy for {} of the time.",
             naming::rate(*offered_pps),
-            share(*busiest_ratio)
+            known_share(*busiest_ratio)
         ),
-        StopFigures::Kernel { cpu, kernel_ratio, members } => format!(
-            "The kernel's receive work is the limit: {} does it for {} of the time, while members are busy for {}. More receive \
-             queues, or RPS to more CPUs, share that work.",
-            cpu.map_or_else(|| "one CPU".into(), |cpu| format!("CPU {cpu}")),
-            share(*kernel_ratio),
-            busy(members)
-        ),
+        StopFigures::Kernel { cpu, kernel_ratio, members } => {
+            let cpu = match cpu {
+                Some(cpu) => format!("CPU {cpu}"),
+                None => "one CPU".into(),
+            };
+            format!(
+                "The kernel's receive work is the limit: {cpu} does it for {} of the time, while members are busy for {}. More \
+                 receive queues, or RPS to more CPUs, share that work.",
+                known_share(*kernel_ratio),
+                busy_range(members)
+            )
+        }
         StopFigures::Sharing { excess_ratio, idlest_ratio } => format!(
             "The sharing of the frames is the limit: one member gets {} more than an equal share and loses some, while another is \
              busy for {} of the time. More flows share more evenly; --fanout lb does so with any, and splits them.",
-            share(*excess_ratio),
-            share(*idlest_ratio)
+            known_share(*excess_ratio),
+            known_share(*idlest_ratio)
         ),
         StopFigures::SharedCpus { cpus } => format!(
             "The CPUs are the limit: these members share {}, all of whose time they use.",
@@ -35,35 +40,44 @@ pub(super) fn figures(cause: &StopFigures) -> String {
         StopFigures::Contention { of_one_alone } => format!(
             "All members are busy, and each reads {} of what one alone reads: contention, such as the lock of the fanout group or \
              the bandwidth of memory, is the larger part.",
-            share(*of_one_alone)
+            known_share(*of_one_alone)
         ),
         StopFigures::Coherence { of_one_alone } => format!(
             "All members are busy, and each reads {} of what one alone reads: coherence is the larger part: they slow each other, \
              as with shared cache lines.",
-            share(*of_one_alone)
+            known_share(*of_one_alone)
         ),
         StopFigures::Members => format!(
-            "All members are busy, and each reads less than before: they share something. At least {LEAST_NUMBERS} numbers of \
+            "All members are busy, and each reads less than before: they share something. At least {SCALABILITY_NUMBERS} numbers of \
              members show whether it is contention or coherence."
         ),
-        StopFigures::Unknown { members, loss_ratio, place } => format!(
-            "The figures do not show why: members are busy for {} of the time, and {} of the frames are lost{}. The table of \
-             members has the figures of each.",
-            busy(members),
-            percent(*loss_ratio),
-            place.map_or_else(String::new, |place| format!(", most {}", place.words()))
-        ),
+        StopFigures::Unknown { members, loss_ratio, place } => {
+            let place = match place {
+                Some(place) => format!(", most {}", place.words()),
+                None => String::new(),
+            };
+            format!(
+                "The figures do not show why: members are busy for {} of the time, and {} of the frames are lost{place}. The table \
+                 of members has the figures of each.",
+                busy_range(members),
+                percent_to_a_tenth(*loss_ratio)
+            )
+        }
     }
 }
 
-fn share(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| "an unknown share".into(), percent)
+/// A share in percent, if a trial knows it.
+fn known_share(ratio: Option<f64>) -> String {
+    match ratio {
+        Some(ratio) => percent_to_a_tenth(ratio),
+        None => "an unknown share".into(),
+    }
 }
 
-/// For which part of the time members are busy.
-fn busy(members: &MembersBusy) -> String {
-    let idlest = share(members.idlest_ratio);
-    let busiest = share(members.busiest_ratio);
+/// For which share of the time members are busy, from the idlest to the busiest.
+fn busy_range(members: &MembersBusy) -> String {
+    let idlest = known_share(members.idlest_ratio);
+    let busiest = known_share(members.busiest_ratio);
     if idlest == busiest {
         return busiest;
     }
@@ -88,6 +102,21 @@ mod tests {
             "All members are busy, and each reads less than before: they share something. At least 4 numbers of members show \
              whether it is contention or coherence."
         );
+        assert_eq!(
+            figures(&StopFigures::Generator { offered_pps: 4.5e6, busiest_ratio: Some(0.788) }),
+            "The generator is the limit: it sends 4,500,000 packets/s, of which they read all, and the busiest of them is busy for \
+             78.8 % of the time."
+        );
+        assert_eq!(
+            figures(&StopFigures::Kernel { cpu: Some(1), kernel_ratio: Some(1.0), members: members.clone() }),
+            "The kernel's receive work is the limit: CPU 1 does it for 100 % of the time, while members are busy for 25 % to 50 %. \
+             More receive queues, or RPS to more CPUs, share that work."
+        );
+        assert_eq!(
+            figures(&StopFigures::Sharing { excess_ratio: Some(0.333), idlest_ratio: Some(0.0) }),
+            "The sharing of the frames is the limit: one member gets 33.3 % more than an equal share and loses some, while another \
+             is busy for 0 % of the time. More flows share more evenly; --fanout lb does so with any, and splits them."
+        );
         let unknown = StopFigures::Unknown { members, loss_ratio: 0.125, place: Some(Place::Backlog) };
         assert_eq!(
             figures(&unknown),
@@ -97,9 +126,24 @@ mod tests {
     }
 
     #[test]
+    fn causes_that_the_law_shows_have_the_part_that_each_member_reads() {
+        let of_one_alone = Some(0.624);
+        assert_eq!(
+            figures(&StopFigures::Contention { of_one_alone }),
+            "All members are busy, and each reads 62.4 % of what one alone reads: contention, such as the lock of the fanout group \
+             or the bandwidth of memory, is the larger part."
+        );
+        assert_eq!(
+            figures(&StopFigures::Coherence { of_one_alone }),
+            "All members are busy, and each reads 62.4 % of what one alone reads: coherence is the larger part: they slow each \
+             other, as with shared cache lines."
+        );
+    }
+
+    #[test]
     fn a_figure_that_a_trial_does_not_know_is_unknown() {
         let unknown = MembersBusy { idlest_ratio: None, busiest_ratio: None };
-        assert_eq!(busy(&unknown), "an unknown share");
+        assert_eq!(busy_range(&unknown), "an unknown share");
         let text = figures(&StopFigures::Kernel { cpu: None, kernel_ratio: None, members: unknown });
         assert!(text.contains("one CPU does it for an unknown share of the time"), "{text}");
     }

@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, ImplItemConst, ItemConst, ItemMod, Lit, LitFloat, LitInt, Macro};
 
-use crate::source;
+use crate::files;
 
 /// Crates that decide.
 const CRATES: [&str; 2] = ["capbench-judge", "capbench-plan"];
@@ -14,20 +14,26 @@ const CRATES: [&str; 2] = ["capbench-judge", "capbench-plan"];
 /// The table of numbers that decide.
 const TABLE: &str = "capbench-judge/src/thresholds.rs";
 
-/// Free besides powers of ten: a half, none, one, two, and factors of units: bits of an octet, seconds of a minute and an hour.
-const FREE: [f64; 7] = [0.0, 0.5, 1.0, 2.0, 8.0, 60.0, 3600.0];
+/// Free besides powers of ten: a half, none, one, two, and factors of units: bits of an octet, octets of a kibibyte, seconds of a minute
+/// and an hour.
+const FREE: [f64; 8] = [0.0, 0.5, 1.0, 2.0, 8.0, 1024.0, 60.0, 3600.0];
+
+/// How the name of a constant ends that is a list of frame sizes.
+const FRAME_SIZES: &str = "FRAME_SIZES";
 
 /// Types of constants that decide, with any value.
-const NUMBERS: [&str; 8] = ["f64", "u16", "u32", "u64", "u128", "i64", "usize", "Duration"];
+const NUMBERS: [&str; 14] = [
+    "f32", "f64", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "isize", "usize", "Duration",
+];
 
 /// Macros whose numbers are for those who change the program.
 const OF_DEVELOPERS: [&str; 5] = ["assert", "assert_eq", "debug_assert", "debug_assert_eq", "panic"];
 
-/// By `file:number` or `file:CONSTANT`, where it is.
-pub fn outside_the_table() -> BTreeMap<String, String> {
+/// By `file:number` or `file:CONSTANT`, how often it is there.
+pub fn outside_the_table() -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for name in CRATES {
-        for source in source::of_crate(name) {
+        for source in files::of_crate(name) {
             if source.path == TABLE {
                 continue;
             }
@@ -41,12 +47,12 @@ pub fn outside_the_table() -> BTreeMap<String, String> {
 
 struct Numbers {
     path: String,
-    found: BTreeMap<String, String>,
+    found: BTreeMap<String, usize>,
 }
 
 impl Numbers {
     fn note(&mut self, what: &str) {
-        self.found.insert(format!("{}:{what}", self.path), String::new());
+        *self.found.entry(format!("{}:{what}", self.path)).or_default() += 1;
     }
 
     fn note_number(&mut self, literal: &str) {
@@ -71,6 +77,9 @@ impl Numbers {
 
     /// A constant with a number: by its name if its type is one of numbers, else by the numbers in it.
     fn note_constant(&mut self, name: &str, kind: &syn::Type, value: &Expr) {
+        if name.ends_with(FRAME_SIZES) {
+            return;
+        }
         let syn::Type::Path(path) = kind else { return self.visit_expr(value) };
         let is_number =
             path.path.segments.last().is_some_and(|kind| NUMBERS.iter().any(|known| kind.ident == known));
@@ -113,7 +122,7 @@ impl<'ast> Visit<'ast> for Numbers {
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        if !source::is_cfg_of_tests_in(&module.attrs) {
+        if !files::is_cfg_of_tests_in(&module.attrs) {
             visit::visit_item_mod(self, module);
         }
     }

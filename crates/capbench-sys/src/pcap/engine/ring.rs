@@ -1,6 +1,6 @@
 //! The ring of a packet socket that another component made: whether this process has mapped it, and its size.
 
-use super::engine::Ring;
+use super::Ring;
 use crate::host::proc_file;
 use crate::packet::diag::blocks;
 

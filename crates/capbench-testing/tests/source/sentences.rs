@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, ExprStruct, Lit, LitStr, Macro};
 
-use crate::source;
+use crate::files;
 
 /// Crates that make facts and no words.
 const CRATES: [&str; 5] =
@@ -26,7 +26,7 @@ const OF_ERRORS: [&str; 5] = ["map_err", "ok_or", "ok_or_else", "expect", "expec
 pub fn by_file() -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for name in CRATES {
-        for source in source::of_crate(name) {
+        for source in files::of_crate(name) {
             // The table of thresholds says why each number exists: its documentation.
             if source.path.ends_with("/error.rs") || source.path.ends_with("/thresholds.rs") {
                 continue;

@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
-use super::delays::{DIGITS, LONGEST_NS};
+use super::{DIGITS, LONGEST_NS};
 
 /// Cookie of a deflated histogram; the length of the following data is next.
 const DEFLATED: u32 = 0x1c84_9314;

@@ -6,45 +6,25 @@ use capbench_model::members::Members;
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::{Entrant, Sustained, SustainedStatus};
-use crate::search::criteria::Class;
 use crate::search::{GoalResult, Status};
-use crate::thresholds::{
-    ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOADS, LASTING_LOSS_WINDOWS, OFFERED_LOAD_ROUNDING,
-    OWN_LOSS_FACTOR,
+use crate::sustained::{
+    Class, class_of_repeats, is_as_high, is_higher, is_of_a_moment, is_of_method, misses_up_to, missing_share,
 };
+use crate::thresholds::{ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOADS, OWN_LOSS_FACTOR};
 
 impl Sustained {
     /// The highest load with a loss of up to `loss_ratio`.
-    pub(super) fn of(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
+    pub(super) fn from_entrant(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
         let trials = &entrant.trials;
         if trials.is_empty() {
             return Self::new(SustainedStatus::Unknown, None, None, None, Vec::new());
         }
-        let tried = Tried::of(trials, loss_ratio);
-        let is_asked =
-            |result: &&GoalResult| result.goal.loss_ratio.get().total_cmp(&loss_ratio) == Ordering::Equal;
-        let goals = entrant.searches.iter().flat_map(|search| search.goals.iter().filter(is_asked));
-        let found = goals.filter_map(|result| {
-            let known = tried.with(Bounds::of(result)?);
-            // A search that ended early is as precise as its bounds.
-            let width = result.goal.width.ratio().get();
-            Some(Self { searched_to: Some(known.precision.unwrap_or(width).max(width)), ..known })
-        });
-        // Of several searches those count that the host did not disturb, then the most precise.
-        let is_disturbed = |known: &Self| known.status == SustainedStatus::Disturbed;
-        let by_precision = |one: &Self, other: &Self| one.searched_to.partial_cmp(&other.searched_to);
-        let order = |one: &Self, other: &Self| {
-            is_disturbed(one)
-                .cmp(&is_disturbed(other))
-                .then(by_precision(one, other).unwrap_or(Ordering::Equal))
-        };
-        let known = found.min_by(order).unwrap_or_else(|| tried.alone());
-        tried.confirmed(known).within(most_of_its_threads(entrant))
-    }
-
-    /// A limit is certainly below what one thread has time for, also where the trials leave it open.
-    fn within(self, most: Option<f64>) -> Self {
-        Self { at_most_pps: self.at_most_pps.into_iter().chain(most).reduce(f64::min), ..self }
+        let tried = Tried::new(trials, loss_ratio);
+        let known = by_searches(entrant, &tried, loss_ratio).unwrap_or_else(|| tried.alone());
+        let confirmed = tried.confirmed(known);
+        // A limit is certainly below what one thread has time for, also where the trials leave it open.
+        let most = most_of_its_threads(entrant);
+        Self { at_most_pps: confirmed.at_most_pps.into_iter().chain(most).reduce(f64::min), ..confirmed }
     }
 
     fn new(
@@ -54,10 +34,41 @@ impl Sustained {
         at_most_pps: Option<f64>,
         trials: Vec<u32>,
     ) -> Self {
-        let highest = at_most_pps.or(upper_pps);
-        let precision = lower_pps.zip(highest).map(|(lower, upper)| ((upper - lower) / upper).max(0.0));
+        let mut precision = None;
+        if let (Some(lower), Some(upper)) = (lower_pps, at_most_pps.or(upper_pps)) {
+            precision = Some(((upper - lower) / upper).max(0.0));
+        }
         Self { status, lower_pps, upper_pps, at_most_pps, precision, searched_to: None, trials }
     }
+}
+
+/// The limit by the searches with this goal; `None` if they decided no load. Of several searches those count that the host did not
+/// disturb, then the most precise.
+fn by_searches(entrant: &Entrant<'_>, tried: &Tried<'_>, loss_ratio: f64) -> Option<Sustained> {
+    let mut best: Option<Sustained> = None;
+    for result in entrant.searches.iter().flat_map(|search| &search.goals) {
+        if result.goal.loss_ratio.get().total_cmp(&loss_ratio) != Ordering::Equal {
+            continue;
+        }
+        let Some(bounds) = Bounds::from_goal(result) else { continue };
+        let mut known = tried.with(bounds);
+        // A search that ended early is as precise as its bounds.
+        let width = result.goal.width.ratio().get();
+        known.searched_to = Some(known.precision.unwrap_or(width).max(width));
+        if best.as_ref().is_none_or(|best| is_better_known(&known, best)) {
+            best = Some(known);
+        }
+    }
+    best
+}
+
+fn is_better_known(one: &Sustained, other: &Sustained) -> bool {
+    let one_disturbed = one.status == SustainedStatus::Disturbed;
+    let other_disturbed = other.status == SustainedStatus::Disturbed;
+    if one_disturbed != other_disturbed {
+        return other_disturbed;
+    }
+    one.searched_to < other.searched_to
 }
 
 /// More packets/s than the threads of a method can process, by the least time that the application took per packet in any trial.
@@ -80,13 +91,16 @@ struct Bounds {
 
 impl Bounds {
     /// `None` if the search decided no load.
-    fn of(result: &GoalResult) -> Option<Self> {
-        let own = (result.lower.as_ref(), result.upper.as_ref());
-        let (lower, upper) = match (own, result.best_bounds()) {
-            (_, Some((lower, upper))) => (Some(lower), Some(upper)),
-            ((None, None), None) => return None,
-            (own, None) => own,
-        };
+    fn from_goal(result: &GoalResult) -> Option<Self> {
+        let mut lower = result.lower.as_ref();
+        let mut upper = result.upper.as_ref();
+        if let Some((best_lower, best_upper)) = result.best_bounds() {
+            lower = Some(best_lower);
+            upper = Some(best_upper);
+        }
+        if lower.is_none() && upper.is_none() {
+            return None;
+        }
         let is_at_least = result.status == Status::AtLeast;
         Some(Self {
             lower_pps: lower.map(|bound| bound.achieved_pps),
@@ -96,39 +110,41 @@ impl Bounds {
     }
 }
 
-/// A trial by whether it lost more than allowed.
+/// Trials of a method by whether they lost more than allowed.
 struct Tried<'r> {
-    /// Trials that sustained their load.
+    loss_ratio: f64,
+    /// Trials that sustained their load, lowest load first.
     held: Vec<&'r TrialResult>,
     /// Trials that did not, lowest load first.
     failed: Vec<&'r TrialResult>,
 }
 
 impl<'r> Tried<'r> {
-    fn of(trials: &[&'r TrialResult], loss_ratio: f64) -> Self {
+    fn new(trials: &[&'r TrialResult], loss_ratio: f64) -> Self {
         let (mut held, mut failed): (Vec<_>, Vec<_>) =
-            trials.iter().copied().partition(|trial| missing(trial) <= loss_ratio);
-        held.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
-        failed.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
-        Self { held, failed }
+            trials.iter().copied().partition(|trial| misses_up_to(trial, loss_ratio));
+        held.sort_by(by_load);
+        failed.sort_by(by_load);
+        Self { loss_ratio, held, failed }
     }
 
     /// The lowest load above `lower_pps` at which the method lost more than the host's disturbances explain.
     fn at_most(&self, lower_pps: f64) -> Option<f64> {
-        let mut own = self.failed.iter().filter(|trial| is_its_own(trial));
-        own.find(|trial| trial.offered_pps > lower_pps).map(|trial| trial.offered_pps)
+        let mut above = self.failed.iter().filter(|trial| trial.offered_pps > lower_pps);
+        above.find(|trial| is_of_method(trial)).map(|trial| trial.offered_pps)
     }
 
     /// By the bounds of a search. Its trials are among these.
     fn with(&self, bounds: Bounds) -> Sustained {
         let Bounds { lower_pps, upper_pps, trials } = bounds;
         let Some(upper) = upper_pps else { return self.above(lower_pps, trials) };
-        let at_upper: Vec<_> = self.failed.iter().filter(|trial| trials.contains(&trial.number)).collect();
-        if lower_pps.is_none() && at_upper.is_empty() {
+        let mut at_upper = self.failed.iter().filter(|trial| trials.contains(&trial.number)).peekable();
+        let has_losses = at_upper.peek().is_some();
+        if lower_pps.is_none() && !has_losses {
             // The generator left frames unsent at every load: that is no limit of the method.
             return self.alone();
         }
-        let is_clear = at_upper.is_empty() || at_upper.iter().any(|trial| is_its_own(trial));
+        let is_clear = !has_losses || at_upper.any(|trial| is_of_method(trial));
         let at_most = if is_clear { Some(upper) } else { self.at_most(upper) };
         let status = match lower_pps {
             _ if !is_clear => SustainedStatus::Disturbed,
@@ -141,69 +157,76 @@ impl<'r> Tried<'r> {
     /// By a search that found no upper bound. Other trials can show one, such as that at maximum load.
     fn above(&self, lower_pps: Option<f64>, mut trials: Vec<u32>) -> Sustained {
         // At about the same load, a loss that the trials of the search did not repeat decides nothing.
-        let sustained = lower_pps.unwrap_or(0.0) * (1.0 + OFFERED_LOAD_ROUNDING);
-        let is_above =
-            |trial: &&&TrialResult| trial.offered_pps > sustained && !trials.contains(&trial.number);
-        let failed: Vec<_> = self.failed.iter().filter(is_above).collect();
-        let own = failed.iter().find(|trial| is_its_own(trial));
-        let shown = own.or_else(|| failed.iter().find(|trial| !is_of_a_moment(trial)));
-        let status = match (own, shown) {
+        let mut failed = self.failed.clone();
+        failed.retain(|trial| {
+            is_higher(trial.offered_pps, lower_pps.unwrap_or(0.0)) && !trials.contains(&trial.number)
+        });
+        let of_method = failed.iter().find(|trial| is_of_method(trial));
+        let shown = of_method.or_else(|| failed.iter().find(|trial| !is_of_a_moment(trial)));
+        let status = match (of_method, shown) {
             (Some(_), _) => SustainedStatus::Between,
             (None, Some(_)) => SustainedStatus::Disturbed,
             (None, None) => SustainedStatus::AtLeast,
         };
-        let offered = |trial: &&&&TrialResult| trial.offered_pps;
-        let (upper, at_most) = (shown.as_ref().map(offered), own.as_ref().map(offered));
+        let upper_pps = shown.map(|trial| trial.offered_pps);
+        let at_most_pps = of_method.map(|trial| trial.offered_pps);
         trials.extend(shown.map(|trial| trial.number));
-        Sustained::new(status, lower_pps, upper, at_most, trials)
+        Sustained::new(status, lower_pps, upper_pps, at_most_pps, trials)
+    }
+
+    /// Trials that confirm a limit, at loads up to it, that did not sustain their load.
+    fn contradicting(&self, known: &Sustained) -> Vec<&'r TrialResult> {
+        let Some(lower_pps) = known.lower_pps else { return Vec::new() };
+        let mut trials = self.failed.clone();
+        trials.retain(|trial| {
+            trial.phase == Phase::Confirmation
+                && !is_higher(trial.offered_pps, lower_pps)
+                && !is_of_a_moment(trial)
+        });
+        trials
     }
 
     /// What is left of a limit after longer trials at that load, which count more than short ones. A load of which the method read
     /// nearly all is claimed as far as it read it. One that shows a larger excess than the precision allows is not claimed.
     fn confirmed(&self, known: Sustained) -> Sustained {
         let precision = known.searched_to.unwrap_or(ASSUMED_PRECISION).min(COARSEST_PRECISION);
-        let is_short = |trial: &&&TrialResult| {
-            let is_claimed = known
-                .lower_pps
-                .is_some_and(|lower| trial.offered_pps <= lower * (1.0 + OFFERED_LOAD_ROUNDING));
-            trial.phase == Phase::Confirmation && is_claimed && !is_of_a_moment(trial)
-        };
-        let is_contrary = |trial: &&&TrialResult| is_short(trial) && missing(trial) > precision;
-        let Some(lowest) = self.failed.iter().find(is_contrary) else {
-            let read =
-                self.failed.iter().filter(is_short).map(|trial| trial.offered_pps * (1.0 - missing(trial)));
-            return Sustained {
-                lower_pps: known.lower_pps.into_iter().chain(read).reduce(f64::min),
-                ..known
-            };
+        let (nearly, contrary): (Vec<_>, Vec<_>) =
+            self.contradicting(&known).into_iter().partition(|trial| misses_up_to(trial, precision));
+        let Some(lowest) = contrary.first() else {
+            let read = nearly.iter().map(|trial| trial.offered_pps * (1.0 - missing_share(trial)));
+            let lower_pps = known.lower_pps.into_iter().chain(read).reduce(f64::min);
+            return Sustained { lower_pps, ..known };
         };
         let upper = lowest.offered_pps;
-        let below = self.held.iter().rfind(|trial| trial.offered_pps < upper * (1.0 - OFFERED_LOAD_ROUNDING));
-        let is_own = self.failed.iter().filter(is_contrary).any(|trial| is_its_own(trial));
+        let below = self.held.iter().rfind(|trial| !is_as_high(trial.offered_pps, upper));
+        let is_clear = contrary.iter().any(|trial| is_of_method(trial));
         let status = match below {
-            _ if !is_own => SustainedStatus::Disturbed,
+            _ if !is_clear => SustainedStatus::Disturbed,
             None => SustainedStatus::NotReached,
             Some(_) => SustainedStatus::Between,
         };
-        let at_most = if is_own { Some(upper) } else { known.at_most_pps };
+        let at_most = if is_clear { Some(upper) } else { known.at_most_pps };
         let trials = below.into_iter().chain([lowest]).map(|trial| trial.number).collect();
-        let bounds =
+        let mut bounds =
             Sustained::new(status, below.map(|trial| trial.offered_pps), Some(upper), at_most, trials);
-        let searched_to = known.searched_to.map(|width| bounds.precision.unwrap_or(width).max(width));
-        Sustained { searched_to, ..bounds }
+        if let Some(width) = known.searched_to {
+            bounds.searched_to = Some(bounds.precision.unwrap_or(width).max(width));
+        }
+        bounds
     }
 
     /// By the trials alone: the highest load that is sustained, below the lowest that is not.
     fn alone(&self) -> Sustained {
-        let offered = |trials: &[&TrialResult]| {
-            trials.iter().map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min)
-        };
         let loads = self.by_load();
-        let (mut lower, mut upper): (&[&TrialResult], Option<&[&TrialResult]>) = (&[], None);
+        let mut lower: Option<&Vec<&TrialResult>> = None;
+        let mut upper: Option<&Vec<&TrialResult>> = None;
         let mut is_hidden = false;
         for trials in &loads {
-            match self.class(trials) {
-                Class::Lower => (lower, is_hidden) = (trials, false),
+            match class_of_repeats(trials, self.loss_ratio) {
+                Class::Lower => {
+                    lower = Some(trials);
+                    is_hidden = false;
+                }
                 Class::Undecided => is_hidden = true,
                 Class::Upper => {
                     upper = Some(trials);
@@ -211,91 +234,57 @@ impl<'r> Tried<'r> {
                 }
             }
         }
-        let lower_pps = (!lower.is_empty()).then(|| offered(lower));
+        // The trials of a load are in the order of what was offered.
+        let lower_pps = lower.map(|trials| trials[0].offered_pps);
+        let upper_pps = upper.map(|trials| trials[0].offered_pps);
         let at_most = self.at_most(lower_pps.unwrap_or(0.0));
         let status = match upper {
             None if lower_pps.is_none() => SustainedStatus::Unknown,
             None if is_hidden => SustainedStatus::Disturbed,
             None => SustainedStatus::AtLeast,
-            Some(upper) if !upper.iter().any(|trial| self.has_failed(trial) && is_its_own(trial)) => {
-                SustainedStatus::Disturbed
-            }
+            Some(upper) if !upper.iter().any(|trial| self.has_own_loss(trial)) => SustainedStatus::Disturbed,
             Some(_) if lower_pps.is_none() => SustainedStatus::NotReached,
             Some(_) => SustainedStatus::Between,
         };
-        let numbers = lower.iter().chain(upper.unwrap_or_default()).map(|trial| trial.number).collect();
-        Sustained::new(status, lower_pps, upper.map(offered), at_most, numbers)
+        let numbers = lower.into_iter().chain(upper).flatten().map(|trial| trial.number).collect();
+        Sustained::new(status, lower_pps, upper_pps, at_most, numbers)
+    }
+
+    fn has_own_loss(&self, trial: &TrialResult) -> bool {
+        !misses_up_to(trial, self.loss_ratio) && is_of_method(trial)
     }
 
     /// The trials of each load, the lowest load first. What a generator sends at most differs between trials: these are of one
     /// load only if it sent about as much.
     fn by_load(&self) -> Vec<Vec<&'r TrialResult>> {
         let mut all: Vec<_> = self.held.iter().chain(&self.failed).copied().collect();
-        all.sort_by(|one, other| one.offered_pps.total_cmp(&other.offered_pps));
+        all.sort_by(by_load);
         let mut loads: Vec<Vec<&TrialResult>> = Vec::new();
         for trial in all {
-            let is_same = |load: &&mut Vec<&TrialResult>| match (load[0].intended_pps, trial.intended_pps) {
-                (None, None) => trial.offered_pps <= load[0].offered_pps * (1.0 + EQUAL_MAXIMUM_LOADS),
-                (one, other) => one.map(f64::to_bits) == other.map(f64::to_bits),
-            };
-            match loads.iter_mut().rev().find(is_same) {
+            match loads.iter_mut().rev().find(|load| is_of_load(trial, load[0])) {
                 Some(load) => load.push(trial),
                 None => loads.push(vec![trial]),
             }
         }
         loads
     }
+}
 
-    fn has_failed(&self, trial: &TrialResult) -> bool {
-        self.failed.iter().any(|failed| failed.number == trial.number)
-    }
+fn by_load(one: &&TrialResult, other: &&TrialResult) -> Ordering {
+    one.offered_pps.total_cmp(&other.offered_pps)
+}
 
-    /// Whether the trials of one load sustained it, as the goals of a bench's searches decide it: one trial without loss sustains a
-    /// load, unless most lose. A single loss that was not the method's own decides nothing.
-    fn class(&self, trials: &[&TrialResult]) -> Class {
-        let failed: Vec<_> = trials.iter().filter(|trial| self.has_failed(trial)).collect();
-        let own = failed.iter().filter(|trial| is_its_own(trial)).count();
-        match trials.len() {
-            all if 2 * own > all => Class::Upper,
-            all if all > 1 && 2 * failed.len() > all => Class::Upper,
-            all if 2 * failed.len() <= all && failed.len() < all => Class::Lower,
-            _ => Class::Undecided,
-        }
-    }
-
-    /// The failed trial at the lowest load.
-    pub(super) fn first_failed(&self) -> Option<&'r TrialResult> {
-        self.failed.first().copied()
+/// Whether a trial is of the same load as another one, which offered no more.
+fn is_of_load(trial: &TrialResult, other: &TrialResult) -> bool {
+    match (other.intended_pps, trial.intended_pps) {
+        (None, None) => trial.offered_pps <= other.offered_pps * (1.0 + EQUAL_MAXIMUM_LOADS),
+        (one, other) => one.map(f64::to_bits) == other.map(f64::to_bits),
     }
 }
 
 /// The trial at the lowest load that lost frames or only buffered them.
 pub(super) fn first_failed<'r>(entrant: &Entrant<'r>) -> Option<&'r TrialResult> {
-    Tried::of(&entrant.trials, 0.0).first_failed()
-}
-
-/// Share of the sent frames that a longer trial loses: lost frames, and those that only the buffer had room for.
-fn missing(trial: &TrialResult) -> f64 {
-    let frames = trial.lost() + trial.buffered_frames(1);
-    if trial.sent == 0 { 1.0 } else { frames as f64 / trial.sent as f64 }
-}
-
-/// Whether the method itself lost the frames, and not a disturbance of the host: its losses are not of one moment, and the trial
-/// is undisturbed, or the time that others took from its CPUs clearly does not explain them.
-fn is_its_own(trial: &TrialResult) -> bool {
-    let is_quiet = trial.disturbance.reasons().is_empty();
-    let (missing, taken) = (missing(trial), trial.disturbance.taken_share());
-    let is_clear = missing > OWN_LOSS_FACTOR * taken || OWN_LOSS_FACTOR * (1.0 - missing) < 1.0 - taken;
-    !is_of_a_moment(trial) && (is_quiet || is_clear)
-}
-
-/// Whether the frames were lost at one moment in which nobody read: most of them were consecutive, or all were in one of several
-/// windows of 100 ms. A method that is too slow loses frames until the end, or is behind there.
-fn is_of_a_moment(trial: &TrialResult) -> bool {
-    let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else { return false };
-    let is_one_run = 2 * shape.bursts.max.unwrap_or(0) > trial.lost();
-    let is_one_window = shape.lossy_windows == 1 && shape.windows >= LASTING_LOSS_WINDOWS;
-    trial.buffered_frames(1) == 0 && (is_one_run || is_one_window)
+    Tried::new(&entrant.trials, 0.0).failed.first().copied()
 }
 
 #[cfg(test)]
@@ -323,7 +312,7 @@ mod tests {
     fn a_loss_above_the_highest_load_of_a_search_is_not_hidden() {
         let at_least = |trials: &[TrialResult]| {
             let bounds = Bounds { lower_pps: Some(9_077.0), upper_pps: None, trials: vec![2] };
-            let known = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0).with(bounds);
+            let known = Tried::new(&trials.iter().collect::<Vec<_>>(), 0.0).with(bounds);
             (known.status, known.upper_pps, known.at_most_pps, known.trials)
         };
         let held = trial(2, 9_077, 9_077, 0.0);
@@ -344,7 +333,7 @@ mod tests {
     fn a_method_that_reads_far_less_than_the_time_left_to_it_allows_does_not_sustain_the_load() {
         let known = |delivered| {
             let trial = trial(1, 200_000, delivered, 0.6);
-            Tried::of(&[&trial], 0.0).alone().status
+            Tried::new(&[&trial], 0.0).alone().status
         };
         // Others left 40 % of the CPU.
         assert_eq!(known(30_000), SustainedStatus::NotReached, "15 % of the frames");
@@ -361,7 +350,7 @@ mod tests {
                 trial(3, 36_000, 30_000, 0.0),
                 long,
             ];
-            let tried = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0);
+            let tried = Tried::new(&trials.iter().collect::<Vec<_>>(), 0.0);
             let bounds = Bounds { lower_pps: Some(34_150.0), upper_pps: Some(36_000.0), trials: vec![2, 3] };
             let known = tried.confirmed(Sustained { searched_to: Some(0.05), ..tried.with(bounds) });
             (known.status, known.lower_pps, known.at_most_pps, known.trials)
@@ -386,7 +375,7 @@ mod tests {
             }
             let method = &method.into();
             let entrant = Entrant { method, trials: trials.iter().collect(), searches: Vec::new() };
-            let known = Sustained::of(&entrant, 0.0);
+            let known = Sustained::from_entrant(&entrant, 0.0);
             (known.status, known.at_most_pps)
         };
         assert_eq!(at_most("recv"), (SustainedStatus::Disturbed, Some(500_000.0)), "twice 250,000");
@@ -397,7 +386,7 @@ mod tests {
     fn frames_that_the_generator_left_unsent_are_no_limit_of_the_method() {
         let trials =
             [trial(1, 1_208, 1_208, 0.0), trial(2, 17_175, 17_175, 0.0), trial(3, 23_328, 20_000, 0.0)];
-        let tried = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0);
+        let tried = Tried::new(&trials.iter().collect::<Vec<_>>(), 0.0);
         let known = tried.with(Bounds { lower_pps: None, upper_pps: Some(1_209.0), trials: vec![1] });
         let found = (known.status, known.lower_pps, known.upper_pps);
         assert_eq!(found, (SustainedStatus::Between, Some(17_175.0), Some(23_328.0)));

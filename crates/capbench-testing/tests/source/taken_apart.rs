@@ -7,7 +7,7 @@ use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{ExprMethodCall, ImplItemFn, ItemFn};
 
-use crate::source;
+use crate::files;
 
 /// Crates in which set-ups travel.
 const CRATES: [&str; 10] = [
@@ -49,7 +49,7 @@ const APART: [&str; 11] = [
 pub fn functions() -> BTreeMap<String, ()> {
     let mut found = BTreeMap::new();
     for name in CRATES {
-        for source in source::of_crate(name) {
+        for source in files::of_crate(name) {
             let mut reads =
                 Reads { path: source.path.clone(), function: String::new(), found: BTreeMap::new() };
             source.items.iter().for_each(|item| reads.visit_item(item));

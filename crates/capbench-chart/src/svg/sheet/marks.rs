@@ -1,9 +1,9 @@
 //! Marks across a chart: which ones are drawn, where their lines are, and labels without overlap.
 
-use super::axis::drawable;
-use super::pen::{Anchor, Pen, Style, width, wrapped};
-use super::sheet::{EDGE, PLOT_HEIGHT, Sheet, WIDTH};
+use super::{EDGE, PLOT_HEIGHT, Sheet, WIDTH};
 use crate::chart::{Chart, Mark, Place, Scale};
+use crate::svg::axis::drawable;
+use crate::svg::pen::{Anchor, Pen, Style, width, wrapped};
 
 /// Text style of labels.
 pub(super) const MARK: Style =

@@ -101,3 +101,26 @@ fn the_index_has_every_page() {
         .collect();
     assert!(missing.is_empty(), "docs/README.md does not list {missing:?}");
 }
+
+/// The paths of sources that a page names as code: `capbench-model/src/trial.rs`, or a folder of them.
+fn paths(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(text) {
+        // Every second part is code within the line.
+        for code in line.split('`').skip(1).step_by(2) {
+            if code.starts_with("capbench") && code.contains('/') && !code.contains(' ') {
+                found.push(code.to_owned());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_path_that_the_architecture_names_exists() {
+    let root = root();
+    let named = paths(&fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page"));
+    assert!(named.len() > 50, "the page is read wrongly: {named:?}");
+    let gone: Vec<_> = named.iter().filter(|path| !root.join("crates").join(path).exists()).collect();
+    assert!(gone.is_empty(), "ARCHITECTURE.md names what is not there: {gone:?}");
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Fields, GenericArgument, ItemEnum, ItemStruct, PathArguments, Type};
 
-use crate::source;
+use crate::files;
 
 /// Crates with types that results files have.
 const CRATES: [&str; 4] = ["capbench-model", "capbench-judge", "capbench-results", "capbench-reproduce"];
@@ -14,7 +14,7 @@ const CRATES: [&str; 4] = ["capbench-model", "capbench-judge", "capbench-results
 pub fn of_saved_types() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for name in CRATES {
-        for source in source::of_crate(name) {
+        for source in files::of_crate(name) {
             let mut texts = Texts { path: source.path.clone(), found: BTreeMap::new() };
             source.items.iter().for_each(|item| texts.visit_item(item));
             found.extend(texts.found);

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::plan::StackPlan;
-use super::protocols::Field;
-use super::sequence::Sequence;
+use super::StackPlan;
 use crate::checksum::{fold, sum_native, sum_native_odd};
+use crate::stack::protocols::Field;
+use crate::stack::sequence::Sequence;
 use crate::trailer::{self, TRAILER_OCTETS};
 use crate::{FrameSize, Stamp};
 

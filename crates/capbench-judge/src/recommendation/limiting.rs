@@ -1,0 +1,171 @@
+//! What limits the rate that a ranking shows for a method, and whether its order follows these rates.
+
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
+use capbench_model::trial::{TrialResult, Verdict};
+
+use super::{Question, Ranked, Ranking, SustainedStatus};
+use crate::limit::Limit;
+use crate::sustained::buffered_frames;
+use crate::thresholds::HIGHER_RANKED_RATE;
+
+/// What keeps a method from a higher rate without loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedBy {
+    /// The generator sends no more.
+    Generator,
+    /// Noise of the host hides the limit.
+    Noise,
+    /// The application is behind: frames remain in the buffer.
+    Application,
+    /// This place loses frames.
+    Place(Place),
+}
+
+impl LimitedBy {
+    /// By the place that loses most frames above the limit, and by what limits the method.
+    pub fn of_limit(lost_at: Option<Place>, limit: Option<Limit>) -> Option<Self> {
+        match (lost_at, limit) {
+            (_, Some(Limit::Generator)) => Some(Self::Generator),
+            // Nothing is lost yet, but frames remain in the buffer.
+            (None, Some(Limit::Application)) => Some(Self::Application),
+            (place, _) => place.map(Self::Place),
+        }
+    }
+}
+
+impl Ranked {
+    /// What limits the highest load that it sustained without loss. `trials` are those of the run.
+    pub fn lossless_limit(&self, question: Question, trials: &[TrialResult]) -> Option<LimitedBy> {
+        let limit = match self.lossless.status {
+            SustainedStatus::Unknown => None,
+            SustainedStatus::AtLeast => Some(LimitedBy::Generator),
+            SustainedStatus::Disturbed => Some(LimitedBy::Noise),
+            SustainedStatus::Between | SustainedStatus::NotReached => self.limit_at_bounds(trials),
+        };
+        match (question, limit) {
+            // No load above that of the user is sent, so the generator limits nothing.
+            (Question::CheapestAt { .. }, Some(LimitedBy::Generator)) => None,
+            (_, limit) => limit,
+        }
+    }
+
+    /// What the trials at both bounds show: where they lost frames, or that frames remained in the buffer.
+    fn limit_at_bounds(&self, trials: &[TrialResult]) -> Option<LimitedBy> {
+        let mut at_bounds = Vec::new();
+        for number in &self.lossless.trials {
+            let trial = trials.iter().find(|trial| trial.number == *number);
+            at_bounds.extend(trial.filter(|trial| trial.verdict != Verdict::Invalid));
+        }
+        let buffered: u64 = at_bounds.iter().map(|trial| buffered_frames(trial, 1)).sum();
+        let lost = LostAt::sum(at_bounds.iter().flat_map(|trial| trial.losses()));
+        match lost.first() {
+            Some(most) if most.frames >= buffered => Some(LimitedBy::Place(most.place)),
+            _ if buffered > 0 => Some(LimitedBy::Application),
+            _ => LimitedBy::of_limit(self.lost_at, self.limited_by),
+        }
+    }
+
+    /// The rate up to which it is shown to be lossless.
+    fn shown_pps(&self) -> f64 {
+        match self.lossless.status {
+            SustainedStatus::Unknown => 0.0,
+            _ => self.lossless.lower_pps.unwrap_or(0.0),
+        }
+    }
+}
+
+impl Ranking {
+    /// Whether a method is above one with a higher rate.
+    pub fn is_out_of_order(&self) -> bool {
+        for (nth, above) in self.methods.iter().enumerate() {
+            let least_higher_pps = above.shown_pps() * (1.0 + HIGHER_RANKED_RATE);
+            if self.methods[nth..].iter().any(|below| below.shown_pps() > least_higher_pps) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::ledger::Entry;
+    use capbench_model::trial::{Emptying, Load, Phase};
+
+    use super::*;
+    use crate::recommendation::{Conclusion, Sustained};
+
+    fn row(status: SustainedStatus, lower_pps: f64) -> Ranked {
+        let lossless = Sustained {
+            status,
+            lower_pps: Some(lower_pps),
+            upper_pps: None,
+            at_most_pps: None,
+            precision: None,
+            searched_to: None,
+            trials: vec![1],
+        };
+        Ranked {
+            method: "recv".into(),
+            rank: 1,
+            below: None,
+            nearly_lossless: lossless.clone(),
+            lossless,
+            cost: None,
+            limited_by: None,
+            lost_at: None,
+            trials: 1,
+            disturbed: 0,
+        }
+    }
+
+    /// Lost in the ring, and read for so long after sending ended.
+    fn trial(lost: u64, after_s: f64) -> TrialResult {
+        let load = Load::Rate("100k".parse().unwrap());
+        let measured = measured(100_000, 100_000, 100_000 - lost, lost);
+        let mut trial = measured.result(1, Phase::Search, &profile("recv"), load, Duration::from_secs(1));
+        trial.ledger = vec![Entry { place: Place::Ring, count: Some(lost), source: String::new() }];
+        trial.emptying = Some(Emptying { after_s, holds_s: 0.0 });
+        trial.cpu.batches = 100_000;
+        trial
+    }
+
+    #[test]
+    fn trials_at_the_bounds_show_where_frames_are_lost_or_wait() {
+        let limit = |lost, after_s| {
+            row(SustainedStatus::Between, 1e5).lossless_limit(Question::HighestRate, &[trial(lost, after_s)])
+        };
+        assert_eq!(limit(1000, 0.0), Some(LimitedBy::Place(Place::Ring)));
+        assert_eq!(limit(1000, 0.25), Some(LimitedBy::Application), "20,000 remained in the buffer");
+        assert_eq!(limit(0, 0.25), Some(LimitedBy::Application));
+        assert_eq!(limit(0, 0.0), None);
+    }
+
+    #[test]
+    fn a_generator_limits_no_load_of_the_user() {
+        let row = row(SustainedStatus::AtLeast, 1e5);
+        assert_eq!(row.lossless_limit(Question::HighestRate, &[]), Some(LimitedBy::Generator));
+        assert_eq!(row.lossless_limit(Question::CheapestAt { pps: 1e5 }, &[]), None);
+    }
+
+    #[test]
+    fn an_order_follows_rates_that_differ_by_more_than_a_hundredth() {
+        for (below_pps, is_out_of_order) in [(0.9e5, false), (1.008e5, false), (1.012e5, true)] {
+            let methods = vec![row(SustainedStatus::Between, 1e5), row(SustainedStatus::Between, below_pps)];
+            let ranking = Ranking {
+                frame_size: profile("recv").frame_size,
+                placement: profile("recv").placement,
+                work: profile("recv").work,
+                precision: None,
+                equal_load_pps: None,
+                methods,
+                conclusion: Conclusion::Nothing,
+            };
+            assert_eq!(ranking.is_out_of_order(), is_out_of_order, "{below_pps}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Comparisons of runs, of methods that took turns, and of hosts.
+
+use capbench_model::environment::Environment;
+
+use super::*;
+use crate::comparison::hosts::{DatasetRun, Figure, Figures, of_figures};
+use crate::comparison::runs::of_runs;
+use crate::comparison::{Comparison, Judgement, Measure, Pair, Setup, Thresholds, of_pairs};
+use crate::run::RunFacts;
+use crate::thresholds::REPORTED_CHANGE_OF_HOSTS;
+
+/// Ten pairs of trials: the second of each is changed.
+fn judgement_of_pairs(
+    measure: Measure,
+    before: &TrialResult,
+    change: impl Fn(&TrialResult, f64) -> TrialResult,
+) -> Judgement {
+    let mut trials = Vec::new();
+    let mut pairs = Vec::new();
+    for nth in 0..10 {
+        let noise = f64::from(nth) * 1e-6;
+        let then = TrialResult { number: 2 * nth + 1, ..before.clone() };
+        let mut now = TrialResult { number: 2 * nth + 2, ..change(before, noise) };
+        now.profile.method = "recv".into();
+        pairs.push(Pair { then: then.number, now: now.number });
+        trials.extend([then, now]);
+    }
+    let compared = of_pairs(&trials, &pairs, Thresholds::default());
+    let of_measure = compared[0].contrasts.iter().find(|contrast| contrast.measure == measure);
+    of_measure.expect("it is compared").judgement
+}
+
+#[test]
+fn a_change_of_a_rate_is_reported_from_a_twentieth_on() {
+    let before = TrialResult { intended_pps: None, delivered_pps: 1e5, ..trial(100_000, 1000) };
+    for (slower, judgement) in [(0.048, Judgement::BelowThreshold), (0.052, Judgement::Regression)] {
+        let found = judgement_of_pairs(Measure::DeliveredRate, &before, |before, noise| TrialResult {
+            delivered_pps: 1e5 * (1.0 - slower - noise),
+            ..before.clone()
+        });
+        assert_eq!(found, judgement, "{slower} less");
+    }
+}
+
+#[test]
+fn a_change_of_a_loss_is_reported_from_a_thousandth_on() {
+    let before = trial(100_000, 1000);
+    for (more, judgement) in [(95, Judgement::BelowThreshold), (105, Judgement::Regression)] {
+        let found = judgement_of_pairs(Measure::LossRatio, &before, |_, noise| {
+            trial(100_000, 1000 + more + (noise * 1e5) as u64)
+        });
+        assert_eq!(found, judgement, "{more} of 100,000 frames more");
+    }
+}
+
+fn compared_runs(then: &[TrialResult], now: &[TrialResult]) -> Comparison {
+    let environment = Environment::default();
+    let then = RunFacts {
+        command: &[],
+        started_unix_s: 1,
+        complete: true,
+        environment: &environment,
+        statements: &[],
+        trials: then,
+        searches: &[],
+        sweeps: &[],
+        soak: None,
+    };
+    let now = RunFacts { started_unix_s: 2, trials: now, ..then };
+    of_runs(&then, &now, &[], Thresholds::default()).unwrap()
+}
+
+#[test]
+fn costs_at_common_loads_that_differ_by_more_than_a_tenth_are_not_compared() {
+    for (pps, left_out) in [(109_000.0, 0), (113_000.0, 2)] {
+        // A trial at a fixed load is compared in any case.
+        let fixed = |number| TrialResult { number, phase: Phase::FixedLoad, ..trial(100_000, 0) };
+        let common = |pps| TrialResult { number: 2, intended_pps: Some(pps), ..trial(100_000, 0) };
+        let compared = compared_runs(&[fixed(1), common(100_000.0)], &[fixed(1), common(pps)]);
+        let trials: u32 = compared.left_out.iter().map(|left_out| left_out.trials).sum();
+        assert_eq!(trials, left_out, "{pps} packets/s: {:?}", compared.left_out);
+    }
+}
+
+#[test]
+fn a_host_whose_cpu_or_work_differs_by_a_twentieth_is_noted() {
+    for (factor, notes) in [(1.048, 0), (1.052, 1)] {
+        let mut then = trial(100_000, 0);
+        then.cpu.verify_ns_per_packet = 100.0;
+        let mut now = then.clone();
+        now.cpu.verify_ns_per_packet = 100.0 * factor;
+        assert_eq!(compared_runs(&[then.clone()], &[now]).notes.len(), notes, "{factor}: verification");
+        then.profile.work = "1us".into();
+        then.cpu.wait_ns_per_iteration = Some(factor);
+        let mut now = then.clone();
+        now.cpu.wait_ns_per_iteration = Some(1.0);
+        assert_eq!(compared_runs(&[then], &[now]).notes.len(), notes, "{factor}: work");
+    }
+}
+
+/// Eight hosts with four runs of each of two kernels.
+fn hosts(change: f64, pps: [f64; 2]) -> crate::comparison::hosts::HostsCompared {
+    let setup = Setup { method: Some("recv".into()), ..Setup::default() };
+    let values = vec!["6.1".into(), "6.2".into()];
+    let mut figures = Figures { setups: vec![setup], values, ..Figures::default() };
+    for host in 0..8 {
+        for run in 0..8 {
+            let kernel = run / 4;
+            figures.all.push(Figure {
+                run: figures.runs.len(),
+                setup: 0,
+                value_of: Some(kernel),
+                measure: Measure::TotalCost,
+                value: 100.0 * (1.0 + kernel as f64 * change) * (1.0 + 1e-6 * (host * run) as f64),
+                intended_pps: Some(pps[kernel]),
+                is_at_least: false,
+            });
+            figures.runs.push(DatasetRun {
+                id: format!("{host}-{run}"),
+                host: Some(format!("host{host}")),
+                started_us: run as i64,
+                trials: 4,
+                ..DatasetRun::default()
+            });
+        }
+    }
+    let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
+    of_figures(&figures, "kernel_release", None, thresholds).unwrap()
+}
+
+#[test]
+fn a_change_of_hosts_is_reported_from_half_a_percent_on() {
+    for (change, judgement) in [(0.0048, Judgement::BelowThreshold), (0.0052, Judgement::Regression)] {
+        let compared = hosts(change, [1e5, 1e5]).comparison;
+        assert_eq!(compared.contrasts[0].judgement, judgement, "{change}");
+    }
+}
+
+#[test]
+fn hosts_whose_common_loads_differ_by_more_than_a_tenth_are_not_compared() {
+    assert_eq!(hosts(0.1, [1e5, 1.09e5]).comparison.hosts, Some(8));
+    let unlike = std::panic::catch_unwind(|| hosts(0.1, [1e5, 1.13e5]).comparison.hosts);
+    assert_ne!(unlike.ok(), Some(Some(8)));
+}
