@@ -109,7 +109,11 @@ struct PlaceColour {
 const PLACES: [PlaceColour; 17] = [
     PlaceColour { key: "unsent", words: "never sent by the generator", colour: of("#8a8a8a", "#8f8f8f") },
     PlaceColour { key: "transmit", words: "on the transmit side", colour: of("#5d5a88", "#a7a3dd") },
-    PlaceColour { key: "link_queue", words: "in the virtual link's own queue of 256 frames, before the method", colour: of("#aa4499", "#d97ccb") },
+    PlaceColour {
+        key: "link_queue",
+        words: "in the virtual link's own queue of 256 frames, before the method",
+        colour: of("#aa4499", "#d97ccb"),
+    },
     PlaceColour { key: "path", words: "between the two interfaces", colour: of("#b0516f", "#e08aa6") },
     PlaceColour { key: "link", words: "on the link or in the NIC", colour: of("#332288", "#9087e5") },
     PlaceColour { key: "driver", words: "in the driver", colour: of("#117733", "#4fb873") },
@@ -117,10 +121,18 @@ const PLACES: [PlaceColour; 17] = [
     PlaceColour { key: "xdp", words: "in XDP", colour: of("#8a8a2e", "#c9c95c") },
     PlaceColour { key: "stack", words: "in the network stack", colour: of("#2f9486", "#5fcdbb") },
     PlaceColour { key: "filter", words: "at the socket filter", colour: of("#88684c", "#c29f80") },
-    PlaceColour { key: "fill_ring", words: "without a free buffer (fill ring)", colour: of("#a88c00", "#edd04a") },
+    PlaceColour {
+        key: "fill_ring",
+        words: "without a free buffer (fill ring)",
+        colour: of("#a88c00", "#edd04a"),
+    },
     PlaceColour { key: "ring", words: "in the ring or socket queue", colour: of("#cc3311", "#ff6b4a") },
     PlaceColour { key: "method_queue", words: "in the method's queues", colour: of("#882255", "#d66a9e") },
-    PlaceColour { key: "application_queue", words: "in the application's queue", colour: of("#e0607a", "#ff94a8") },
+    PlaceColour {
+        key: "application_queue",
+        words: "in the application's queue",
+        colour: of("#e0607a", "#ff94a8"),
+    },
     PlaceColour { key: "unread", words: "unread at the end", colour: of("#6d8a1f", "#a6c94f") },
     PlaceColour { key: "truncated", words: "cut short", colour: of("#0f7f9f", "#4cc3e3") },
     PlaceColour { key: "corrupt", words: "damaged", colour: of("#7a3b0c", "#c98550") },

@@ -6,6 +6,7 @@
 //! | `bench` | which method to use, up to which rate, and what the other methods lack |
 //! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
+//! | `limits` | what limits a method |
 //! | `noise` | reasons for care with a trial |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
 //! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
@@ -24,7 +25,9 @@
 mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
+pub mod limits;
 pub mod noise;
+pub mod places;
 mod queues;
 pub(crate) mod reproduction;
 pub(crate) mod rfc2544;

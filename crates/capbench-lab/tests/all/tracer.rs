@@ -9,13 +9,13 @@ use capbench_host::tracer::cost::LARGEST_SHARE;
 use capbench_host::tracer::{InterfaceTrace, Scope, Tracer};
 use capbench_lab::for_tests::{live, virtual_link};
 use capbench_lab::live::{self, LiveLaboratory};
-use capbench_model::statement::{FrameEnds, Statement, Traced, TracedCost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::ledger::Entry;
 use capbench_model::noise::Noise;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place as Lost;
+use capbench_model::statement::{FrameEnds, Statement, Traced, TracedCost};
 use capbench_model::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
@@ -191,7 +191,8 @@ fn root_alone_the_tracer_says_what_it_costs() {
     drop(trial);
     assert_eq!((result.number, result.foreign, result.unexplained), (1, 0, 0), "{:?}", result.ledger);
     let statements = laboratory.statements();
-    let Some(Statement::Traced(Traced { cost: TracedCost::Measured { times }, .. })) = statements.last() else {
+    let Some(Statement::Traced(Traced { cost: TracedCost::Measured { times }, .. })) = statements.last()
+    else {
         panic!("{statements:?}")
     };
     assert!(times.contains("ns for each frame that the kernel drops"), "{times}");

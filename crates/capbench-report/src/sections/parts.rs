@@ -5,7 +5,7 @@ pub(super) use capbench_model::statistics::interval::Estimate;
 
 use capbench_judge::sweep::axis::Facts;
 use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
-use capbench_model::places;
+use capbench_model::places::ALL as ALL_PLACES;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
@@ -13,6 +13,7 @@ use crate::model::{
     Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Section, Sentence, Series, Trials, Unit,
 };
 use crate::naming::{self, Numbered, is_sound, numbers};
+use crate::sentences::places;
 
 /// Most charts of one kind in a section. A note lists the omitted ones.
 pub(super) const MOST_CHARTS: usize = 16;
@@ -160,14 +161,14 @@ pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, placed: &[Pl
     let delivered = placed.iter().map(PlacedTrials::delivered).collect();
     let mut layers = vec![series("delivered", Role::Delivered, delivered)];
     let mut unknown = Vec::new();
-    for place in places::ALL {
+    for place in ALL_PLACES {
         let count = |trial: &TrialResult| trial.ledger.iter().find(|entry| entry.place == place)?.count;
         let trials = || placed.iter().flat_map(|one| &one.trials);
         if trials().any(|trial| count(trial).is_some_and(|count| count > 0)) {
             let rates = placed.iter().map(|one| one.rate(|trial| count(trial).map(|count| count as f64)));
-            layers.push(series(place.words(), Role::Place, rates.collect()));
+            layers.push(series(places::words(place), Role::Place, rates.collect()));
         } else if trials().next().is_some() && trials().all(|trial| count(trial).is_none()) {
-            unknown.push(place.words());
+            unknown.push(places::words(place));
         }
     }
     let unexplained = placed.iter().map(|one| one.rate(|trial| Some(trial.unexplained as f64)));

@@ -1,12 +1,13 @@
 //! A soak over time: losses by place, delivered frames, backlog of the application, and memory.
 
 use capbench_judge::soak::record::{Interval, SoakRecord};
-use capbench_model::places;
+use capbench_model::places::ALL as ALL_PLACES;
 use capbench_results::Results;
 
 use super::parts::{self, UNEXPLAINED, chart, linear, of_unknown, point, series, upright};
 use crate::figures;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+use crate::sentences::places;
 
 pub(super) fn section(results: &Results) -> Option<Section> {
     let soak = results.soak.as_ref()?;
@@ -56,7 +57,7 @@ fn per_second(count: f64, interval: &Interval) -> Option<f64> {
 fn lost(soak: &SoakRecord) -> Chart {
     let mut layers: Vec<Series> = Vec::new();
     let mut unknown = Vec::new();
-    for place in places::ALL {
+    for place in ALL_PLACES {
         let is_unknown = soak.ledger.iter().any(|entry| entry.place == place && entry.count.is_none());
         let lost_here = |interval: &Interval| interval.lost.get(&place).copied();
         if soak.intervals.iter().any(|interval| lost_here(interval).is_some()) {
@@ -64,9 +65,9 @@ fn lost(soak: &SoakRecord) -> Chart {
             // 0.
             let count = |interval: &Interval| lost_here(interval).or((!is_unknown).then_some(0));
             let rate = |interval: &Interval| per_second(count(interval)? as f64, interval);
-            layers.push(series(place.words(), Role::Place, points(soak, rate)));
+            layers.push(series(places::words(place), Role::Place, points(soak, rate)));
         } else if is_unknown {
-            unknown.push(place.words());
+            unknown.push(places::words(place));
         }
     }
     let unexplained = |interval: &Interval| per_second(interval.counts.unexplained as f64, interval);

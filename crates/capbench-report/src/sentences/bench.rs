@@ -17,6 +17,7 @@ use super::in_words;
 use crate::figures::number;
 use crate::model::{Sentence, Unit};
 use crate::naming::{self, command_line, list, many, rate};
+use crate::sentences::places;
 
 /// Up to this number of methods are named.
 const NAMED_METHODS: usize = 4;
@@ -143,7 +144,7 @@ fn at_maximum_load(
 }
 
 fn loss_clause(loss: &OverloadLoss) -> String {
-    let place = loss.place.map_or("at an unknown place", Place::words);
+    let place = loss.place.map_or("at an unknown place", places::words);
     format!("{} loses {} of {} {place}", loss.method, percent(loss.loss_ratio), rate(loss.offered_pps))
 }
 

@@ -21,7 +21,7 @@ use capbench_judge::search::ranking::Repeated;
 use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
 
-use super::{Clause, first_clauses, with_trials};
+use super::{Clause, first_clauses, limits, with_trials};
 use crate::model::Sentence;
 use crate::naming::{self, list, many, percent, rate, rate_number};
 
@@ -156,7 +156,7 @@ fn limited_by(limits: &[LimitOfMethods]) -> Sentence {
     let mut trials = Vec::new();
     for LimitOfMethods { limit, methods, trials: upper_bound_trials } in limits {
         let methods: Vec<String> = methods.iter().map(method_or_empty).collect();
-        clauses.push(format!("{} ({})", limit.words(), list(&methods)));
+        clauses.push(format!("{} ({})", limits::words(*limit), list(&methods)));
         trials.extend(upper_bound_trials);
     }
     with_trials(format!("Limited by {}.", clauses.join("; ")), trials)

@@ -22,6 +22,7 @@ use capbench_model::saved::SavedMethod;
 
 use super::{OddFrames, many, noise};
 use crate::naming::rate;
+use crate::sentences::places;
 
 /// The text of a fact.
 pub(super) fn words(fact: &TrialFinding) -> String {
@@ -122,15 +123,15 @@ fn lost_frames_words(lost: &[LostAt], buffered_frames: u64) -> String {
             "none was lost yet: {} waited in buffers when sending ended, as many as longer trials lose",
             count(buffered_frames)
         ),
-        [LostAt { place, frames: 1 }] => format!("1 was lost {}", place.words()),
-        [LostAt { place, frames }] => format!("{} were lost {}", count(*frames), place.words()),
+        [LostAt { place, frames: 1 }] => format!("1 was lost {}", places::words(*place)),
+        [LostAt { place, frames }] => format!("{} were lost {}", count(*frames), places::words(*place)),
         [LostAt { place, frames }, other_places @ ..] => {
             let elsewhere: u64 = other_places.iter().map(|lost| lost.frames).sum();
             format!(
                 "{} were lost: {} {}; {} at other known places",
                 count(frames + elsewhere),
                 count(*frames),
-                place.words(),
+                places::words(*place),
                 count(elsewhere)
             )
         }

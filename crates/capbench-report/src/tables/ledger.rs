@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capbench_model::ledger::Entry;
-use capbench_model::places;
+use capbench_model::places::ALL as ALL_PLACES;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -11,6 +11,7 @@ use capbench_results::Results;
 use super::shape::{Columns, set_up};
 use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
+use crate::sentences::places;
 use capbench_model::statistics::by_key as grouped;
 
 fn count(trial: &TrialResult, place: Place) -> Option<u64> {
@@ -27,14 +28,14 @@ fn total(sum: &Sum<'_>, of: impl Fn(&TrialResult) -> u64) -> u64 {
 pub(super) fn by_method(results: &Results) -> Option<Table> {
     // A place with losses has a column; notes under the table name the others.
     let (mut losing, mut clean, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
-    for place in places::ALL {
+    for place in ALL_PLACES {
         let counts = || results.trials.iter().map(|trial| count(trial, place));
         if counts().flatten().any(|count| count > 0) {
             losing.push(place);
         } else if counts().any(|count| count.is_none()) {
-            unknown.push(place.words());
+            unknown.push(places::words(place));
         } else {
-            clean.push(place.words());
+            clean.push(places::words(place));
         }
     }
     let mut columns = Columns::new()
@@ -78,7 +79,7 @@ pub(super) fn sources(results: &Results) -> Option<Table> {
         words.into_iter().collect::<Vec<_>>().join("; ")
     };
     let columns = Columns::new()
-        .words("place", "place", |(place, ..): &OfPlace<'_>| places::about(*place).key)
+        .words("place", "place", |(place, ..): &OfPlace<'_>| place.key())
         .words("meaning", "frames counted here", |(place, ..)| places::about(*place).meaning)
         .count("lost", "lost", |(_, known, _)| {
             let counts = known.iter().filter_map(|entry| entry.count);
@@ -93,7 +94,7 @@ pub(super) fn sources(results: &Results) -> Option<Table> {
             all.filter(|entry| entry.place == place).partition(|entry| entry.count.is_some());
         (place, known, unknown)
     };
-    let rows = places::ALL.into_iter().map(entries);
+    let rows = ALL_PLACES.into_iter().map(entries);
     let rows = rows.filter(|(_, known, unknown): &OfPlace<'_>| known.len() + unknown.len() > 0);
     let trials = |(place, ..): &OfPlace<'_>| {
         let loses = |trial: &&TrialResult| count(trial, *place).is_some_and(|count| count > 0);

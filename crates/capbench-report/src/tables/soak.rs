@@ -3,12 +3,12 @@
 use capbench_judge::soak::noise::NoisySegments;
 use capbench_judge::soak::record::{Interval, LossEvent, SoakRecord};
 use capbench_model::ledger::Entry;
-use capbench_model::places;
 
 use super::shape::Columns;
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
 use crate::sentences::noise;
+use crate::sentences::places;
 
 /// Most rows of a long table.
 const ROWS: usize = 100;
@@ -57,7 +57,7 @@ fn stretch<'c>() -> Columns<'c, &'c Interval> {
 
 fn ledger(record: &SoakRecord) -> Option<Table> {
     let columns = Columns::new()
-        .words("place", "place", |entry: &&Entry| places::about(entry.place).key)
+        .words("place", "place", |entry: &&Entry| entry.place.key())
         .words("meaning", "frames counted here", |entry| places::about(entry.place).meaning)
         .count("lost", "lost", |entry| Cell::count(entry.count))
         .words("source", "who counted", |entry| entry.source.as_str());

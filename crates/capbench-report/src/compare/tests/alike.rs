@@ -95,12 +95,16 @@ fn work_that_was_calibrated_to_another_number_of_iterations_is_named_first() {
         run.trials.iter_mut().for_each(|trial| trial.cpu.wait_ns_per_iteration = Some(ns));
         run
     };
-    let notes: Vec<String> = compared(&run_with(1.0, 1), &run_with(0.8, 2)).note_facts.iter().map(note_words).collect();
+    let notes: Vec<String> =
+        compared(&run_with(1.0, 1), &run_with(0.8, 2)).note_facts.iter().map(note_words).collect();
     assert!(notes[0].starts_with("work ns:2000 was 2,000 iterations"), "{notes:?}");
     assert!(notes[0].contains("2,500 in B (+25 %)"), "{notes:?}");
     let is_of_work = |note: &ComparisonNote| matches!(note, ComparisonNote::OtherWork { .. });
     assert!(!compared(&run_with(1.0, 1), &run_with(1.04, 2)).note_facts.iter().any(is_of_work));
-    assert!(!compared(&run_with(1.0, 1), &bench(2, 2400, 2)).note_facts.iter().any(is_of_work), "other by name");
+    assert!(
+        !compared(&run_with(1.0, 1), &bench(2, 2400, 2)).note_facts.iter().any(is_of_work),
+        "other by name"
+    );
 }
 
 #[test]

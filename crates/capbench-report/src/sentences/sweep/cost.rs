@@ -8,6 +8,7 @@ use capbench_model::places::Place;
 
 use super::time_words;
 use crate::naming::many;
+use crate::sentences::places;
 
 /// Points where the kernel is the limit.
 pub(super) fn limited_by_kernel(fact: &LimitedByKernel) -> String {
@@ -15,7 +16,7 @@ pub(super) fn limited_by_kernel(fact: &LimitedByKernel) -> String {
         1 => format!("at {}", fact.first.label),
         several => format!("at {several} points, from {} to {}", fact.first.label, fact.last.label),
     };
-    let place = fact.place.map_or("before the method", Place::words);
+    let place = fact.place.map_or("before the method", places::words);
     let kernel_work = match &fact.kernel {
         Some(KernelWork { ns_per_packet, busy_ratio }) => format!(
             " Its receive work takes {} for every frame that it lets through, {} of a CPU.",

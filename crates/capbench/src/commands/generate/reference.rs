@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use capbench_judge::search;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, Listed, PATH_SETTINGS};
-use capbench_model::places::{ALL, About, about};
+use capbench_model::places::ALL;
+use capbench_report::sentences::places::{About, about};
 use capbench_traffic::transmit;
 use serde_json::Value;
 
@@ -281,8 +282,9 @@ fn ledger(page: &mut Roff) {
     page.text(
         "The places in the order of a frame's path. A frame counts at one of them, or it is delivered.",
     );
-    for About { key, meaning, on_virtual_link, on_card, unknown, .. } in ALL.map(about) {
-        page.subheading(key);
+    for place in ALL {
+        let About { meaning, on_virtual_link, on_card, unknown } = about(place);
+        page.subheading(place.key());
         page.text(meaning);
         page.term("Counter on capbench's own link", on_virtual_link);
         page.term("Counter on a card", on_card);
