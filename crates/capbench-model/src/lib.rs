@@ -70,4 +70,4 @@ pub mod trial;
 pub mod units;
 pub mod work;
 
-pub use error::{Result, TrialError};
+pub use error::{ParseError, Result, TrialError};

@@ -57,6 +57,44 @@ pub enum Place {
     Writer,
 }
 
+/// Every place of the ledger, in the order of the path.
+pub const ALL: [Place; 17] = [
+    Place::Unsent,
+    Place::Transmit,
+    Place::LinkQueue,
+    Place::Path,
+    Place::Link,
+    Place::Driver,
+    Place::Backlog,
+    Place::Xdp,
+    Place::Stack,
+    Place::Filter,
+    Place::FillRing,
+    Place::Ring,
+    Place::MethodQueue,
+    Place::ApplicationQueue,
+    Place::Unread,
+    Place::Truncated,
+    Place::Corrupt,
+];
+
+impl Place {
+    /// Whether frames wait there for the application, so that a slow application loses them.
+    pub fn is_before_application(self) -> bool {
+        matches!(
+            self,
+            Self::Ring | Self::FillRing | Self::MethodQueue | Self::ApplicationQueue | Self::Unread
+        )
+    }
+
+    /// Whether frames lost there had reached the capture point and count as accepted.
+    pub fn is_accepted(self) -> bool {
+        matches!(
+            self,
+            Self::FillRing | Self::Ring | Self::MethodQueue | Self::ApplicationQueue | Self::Writer
+        )
+    }
+
     /// Its name in results files and tables.
     pub const fn key(self) -> &'static str {
         match self {

@@ -194,8 +194,11 @@ impl<'c> Held<'c> {
     }
 
     fn of_other_side(&self) -> AgentError {
-        let reason = "it is of the other side".into();
-        AgentError::Protocol { location: self.agent.location().to_string(), call: "finish", reason }
+        AgentError::Protocol {
+            location: self.agent.location().to_string(),
+            call: "finish",
+            reason: "it is of the other side".into(),
+        }
     }
 
     /// Reads the agent's clock: what it says, and a comparison, which is last or first. `meanwhile` happens between the two.

@@ -37,9 +37,13 @@ impl OtgServers {
     /// # Errors
     /// Always.
     pub fn open(&mut self, location: &Location) -> Result<OtgGenerator> {
-        let why = "this build of capbench drives no OTG generator; build it with the feature otg";
-        let refusal = Refusal::new(Kind::Unsupported, why);
-        Err(AgentError::Refused { location: location.to_string(), refusal })
+        Err(AgentError::Refused {
+            location: location.to_string(),
+            refusal: Refusal::new(
+                Kind::Unsupported,
+                "this build of capbench drives no OTG generator; build it with the feature otg",
+            ),
+        })
     }
 }
 

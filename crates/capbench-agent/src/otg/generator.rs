@@ -224,9 +224,10 @@ impl<'g> OtgSender<'g> {
     pub fn prepare(generator: &'g OtgGenerator, asked: PrepareSending) -> Result<Self> {
         let plan = FramePlan::new(asked.layout, asked.sizes.clone(), asked.mtu).map_err(LabError::from)?;
         if asked.layout.flows.get() > 1 && plan.sizes().sizes().len() > 1 {
-            let reason = "the order of sizes is the generator's, so the flow of a lost frame would be unknown; name one size or \
-                          one flow";
-            return Err(generator.unsupported("several flows with several sizes", reason));
+            return Err(generator.unsupported(
+                "several flows with several sizes",
+                "the order of sizes is the generator's, so the flow of a lost frame would be unknown; name one size or one flow",
+            ));
         }
         Ok(Self { generator, asked, plan, armed: None })
     }
