@@ -353,7 +353,7 @@ mod tests {
 
     fn everything() -> Vec<Colour> {
         let mut all = SLOTS.to_vec();
-        all.extend(PLACES.map(|(_, colour)| colour));
+        all.extend(PLACES.map(|place| place.colour));
         all.extend(ACCOUNTS.map(|(_, colour)| colour));
         all.extend([DELIVERED, UNEXPLAINED, NEUTRAL, FIT]);
         all

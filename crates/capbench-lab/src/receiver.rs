@@ -33,6 +33,7 @@ use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::evidence::{QueueAccount, UnreadFrames};
 use capbench_model::latency::{Latency, Recording};
 use capbench_model::loss_pattern::LossRecord;
+use capbench_model::reasons::{NoDelays, Unverified};
 use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Emptying, ProgramReport, TICK};
 pub use members::{Accounted, together};
@@ -315,13 +316,11 @@ impl Application<'_> {
             Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,
         };
         let unknown = match (&outcome.received.unverified_because, queue) {
-            (Some(reason), _) => Some(reason.as_str()),
-            (None, Some(_)) => {
-                Some("frames go through a work queue, and when its other end gets them is not recorded")
-            }
+            (Some(reason), _) => Some(reason.clone()),
+            (None, Some(_)) => Some(NoDelays::WorkQueue.to_string()),
             (None, None) => None,
         };
-        match unknown.map(|reason| Latency::unknown(recording, reason)) {
+        match unknown.map(|reason| Latency::unknown(recording, &reason)) {
             None => outcome.times = Some(recorder.times()),
             unknown => outcome.received.latency = unknown,
         }
@@ -399,8 +398,7 @@ impl Reception<'_> {
             }),
             cut_short,
             unread: None,
-            unverified_because: tallied
-                .then(|| "its frames were counted in the kernel, their contents not verified".into()),
+            unverified_because: tallied.then(|| Unverified::CountedInKernel.to_string()),
             latency: None,
             report: None,
             filtered: running.filtered,

@@ -9,6 +9,7 @@
 //! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
 //! | [`thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
+//! | [`reasons`] | why a trial shows less than it should |
 //! | [`not_measured`], [`statement`] | set-ups that could not be measured; what a run states about itself |
 //! | [`work`], [`traffic`] | the application's work per frame, and the frames |
 //! | [`saved`] | the parts of a set-up as files have them |
@@ -58,6 +59,7 @@ pub mod not_measured;
 pub mod options;
 pub mod placement;
 pub mod places;
+pub mod reasons;
 pub mod requirement;
 pub mod running;
 pub mod saved;

@@ -25,6 +25,7 @@ use crate::ledger::Ledger;
 use crate::loss_pattern::LossPattern;
 use crate::members::{FlowSharing, Member};
 use crate::noise::{Noise, NoiseOfTrial};
+use crate::reasons::Invalid;
 use crate::running::CaptureFacts;
 use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 use crate::thresholds::UNSENT_ROUNDING;
@@ -265,7 +266,7 @@ impl Measured {
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let overall_pps = evidence.sent as f64 / self.sending.as_secs_f64().max(1e-9);
         let offered_pps = self.offered_pps.unwrap_or(overall_pps);
-        let invalid_because = contradiction(&evidence, &ledger);
+        let invalid_because = contradiction(&evidence, &ledger).map(|because| because.to_string());
         let verdict = match invalid_because {
             Some(_) => Verdict::Invalid,
             None => judge(intended, &evidence, load),
@@ -338,17 +339,14 @@ impl Measured {
 }
 
 /// Negative loss means that a frame was counted twice or came from elsewhere; such a trial is invalid.
-fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<String> {
+fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<Invalid> {
     let Evidence { sent, delivered, .. } = evidence;
     if *sent == 0 {
-        Some("nothing was sent".into())
+        Some(Invalid::NothingSent)
     } else if delivered > sent {
-        Some(format!("{delivered} frames were delivered of {sent} sent (negative loss)"))
+        Some(Invalid::MoreDelivered { delivered: *delivered, sent: *sent })
     } else if ledger.unexplained < 0 {
-        let excess = ledger.unexplained.unsigned_abs();
-        Some(format!(
-            "{excess} frames more were delivered and booked as lost than the {sent} sent (negative loss)"
-        ))
+        Some(Invalid::MoreBooked { excess: ledger.unexplained.unsigned_abs(), sent: *sent })
     } else {
         None
     }

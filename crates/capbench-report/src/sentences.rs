@@ -46,6 +46,7 @@ use capbench_results::{Finding, Results};
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
 pub use rfc2544::{not_measured, not_tested_words};
+pub use search::warnings::words as search_warning_words;
 
 /// All findings of a run, as they are saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {

@@ -17,6 +17,7 @@ use capbench_lab::live::messages::{Arm, FinishSending, Go, PrepareSending, Sent}
 use capbench_lab::receiver::SharedStart;
 use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role};
 use capbench_model::noise::Noise;
+use capbench_model::reasons::Unverified;
 use capbench_model::trial::Load;
 use serde_json::{Value, json};
 
@@ -386,7 +387,7 @@ impl TransmitEnd for OtgSender<'_> {
                 accepted: sent,
                 ..SentFrames::default()
             },
-            unverified_because: Some(format!("frames_tx of {location} is the generator's own count")),
+            unverified_because: Some(Unverified::GeneratorCounts(location.to_string()).to_string()),
             elapsed,
             sending: elapsed.max(arm.duration),
             lateness: None,

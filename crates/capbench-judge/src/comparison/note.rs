@@ -16,6 +16,11 @@ pub enum RunSide {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ComparisonNote {
+    /// The file of a run is not as capbench writes it.
+    FileWarning {
+        /// What its reader says of it, with the name of the run.
+        text: String,
+    },
     /// Work of one name was other work in the two runs.
     OtherWork {
         /// The work.

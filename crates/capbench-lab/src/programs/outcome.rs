@@ -6,6 +6,7 @@ use capbench_capture::Interface;
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::evidence::UnreadFrames;
 use capbench_model::noise::{Noise, ProgramNote};
+use capbench_model::reasons::{NoDelays, Unverified};
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
 
 use super::arguments::Values;
@@ -96,15 +97,11 @@ impl Outcome<'_> {
                 moderation: None,
                 shortfalls: Vec::new(),
             },
-            unverified_because: summary.is_none().then(|| {
-                "it only counts frames: they are as it says, and what they contained is unknown".into()
-            }),
-            latency: self.job.latency.map(|recording| {
-                Latency::unknown(
-                    recording,
-                    "when a program got a frame is not known: it is seen in its file only",
-                )
-            }),
+            unverified_because: summary.is_none().then(|| Unverified::ProgramCounts.to_string()),
+            latency: self
+                .job
+                .latency
+                .map(|recording| Latency::unknown(recording, &NoDelays::Program.to_string())),
             report: Some(report.said(summary.map(|summary| summary.frames))),
             filtered: false,
             notes: notes.into_iter().map(|note| self.noise(note)).collect(),

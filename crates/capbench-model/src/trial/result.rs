@@ -15,6 +15,7 @@ use crate::loss_pattern::LossPattern;
 use crate::members::{FlowSharing, Member};
 use crate::noise::NoiseOfTrial;
 use crate::places::Place;
+use crate::reasons::Invalid;
 use crate::running::CaptureFacts;
 use crate::thresholds::CPU_PARTS_EXCESS;
 
@@ -354,9 +355,9 @@ impl TrialResult {
     }
 
     /// Marks the trial as invalid.
-    pub fn invalidate(&mut self, because: String) {
+    pub fn invalidate(&mut self, because: &Invalid) {
         self.verdict = Verdict::Invalid;
-        self.invalid_because.get_or_insert(because);
+        self.invalid_because.get_or_insert(because.to_string());
     }
 
     /// Places that lost sent frames, sorted by number of frames, highest first.
@@ -397,7 +398,7 @@ impl TrialResult {
     /// Why the trial is invalid, if it is.
     pub fn why_invalid(&self) -> String {
         // Results of early versions have no reason.
-        self.invalid_because.clone().unwrap_or_else(|| "its account contradicts itself".into())
+        self.invalid_because.clone().unwrap_or_else(|| Invalid::Contradiction.to_string())
     }
 
     /// Frames sent and not delivered.

@@ -115,7 +115,7 @@ impl Trial for GuardedTrial<'_> {
             let because = disturbances(&trial);
             self.memory.count(duration, discarded.is_empty());
             if let Some(failure) = failure {
-                trial.invalidate(failure);
+                trial.invalidate(&failure);
                 break trial;
             }
             if because.reasons.is_empty() || !self.may_repeat(&trial, duration, discarded.len()) {
@@ -195,7 +195,7 @@ impl GuardedTrial<'_> {
 impl Memory {
     fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
         if let Some(contradiction) = line_rate::contradiction(&trial) {
-            trial.invalidate(contradiction);
+            trial.invalidate(&contradiction);
         }
         if saturation::is_overload(&trial) {
             self.overloaded_by = Some(trial.number);

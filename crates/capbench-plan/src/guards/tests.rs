@@ -13,6 +13,7 @@ use capbench_model::disturbance::ClockDrift;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::noise::Noise;
+use capbench_model::reasons::Invalid;
 use capbench_model::statement::{GuardCounts, Statement};
 use capbench_model::trial::{Departed, Load, Phase, TrialResult, Verdict};
 
@@ -167,7 +168,7 @@ fn a_trial_that_stays_disturbed_stands_marked_and_none_is_chosen_by_its_outcome(
 fn negative_loss_is_repeated_and_an_attempt_that_shows_something_stands() {
     let mut path = guarded(|trial| {
         if trial.number != 2 {
-            trial.invalidate("5 frames more were delivered than were sent (negative loss)".into());
+            trial.invalidate(&Invalid::MoreBooked { excess: 5, sent: 100 });
         } else {
             trial.disturbance = stolen(50 * MS);
         }
@@ -260,7 +261,7 @@ fn a_stop_ends_repeats_and_pauses() {
 fn probes_and_attempts_of_a_run_that_is_gone_on_with_are_numbered_on_and_their_traffic_counts() {
     let mut path = guarded(|trial| {
         if trial.number == 43 {
-            trial.invalidate("a negative loss".into());
+            trial.invalidate(&Invalid::Contradiction);
         }
     });
     path.number_after(40);

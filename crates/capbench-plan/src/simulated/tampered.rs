@@ -13,6 +13,7 @@ use capbench_model::disturbance::ClockDrift;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::noise::Noise;
+use capbench_model::reasons::Invalid;
 use capbench_model::statement::Statement;
 use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 
@@ -149,7 +150,7 @@ pub(crate) fn recovers_after(trials: u32) -> impl FnMut(u32, &mut TrialResult) {
 pub(crate) fn contradicts_itself(at: impl Fn(u32) -> bool) -> impl FnMut(u32, &mut TrialResult) {
     move |trial, result| {
         if at(trial) && !is_probe(result) {
-            result.invalidate("5 frames more were delivered than were sent (negative loss)".into());
+            result.invalidate(&Invalid::MoreBooked { excess: 5, sent: 100 });
         }
     }
 }

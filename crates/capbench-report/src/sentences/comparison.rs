@@ -27,13 +27,16 @@ pub(super) fn words(fact: &ComparisonFinding) -> String {
         ComparisonFinding::RunsDiffer { difference } => {
             format!("The runs differ: {}.", difference_words(difference))
         }
-        ComparisonFinding::Note { note } => capitalised(&format!("{}.", note_words(note))),
+        ComparisonFinding::Note { note } => {
+            capitalised(&format!("{}.", note_words(note).trim_end_matches('.')))
+        }
     }
 }
 
 /// Something to know before the figures, without a capital letter and a full stop.
 pub(crate) fn note_words(note: &ComparisonNote) -> String {
     match note {
+        ComparisonNote::FileWarning { text } => text.clone(),
         ComparisonNote::OtherWork { work, iterations_then, iterations_now } => format!(
             "work {work} was {} iterations of the wait loop for each frame in A and {} in B ({:+.0} %), as many as were found to \
              take that long before the trials: on one CPU that is other work by the same name, and rates and costs follow it",

@@ -180,7 +180,8 @@ pub fn table() -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_chart::{Role, palette};
+    use capbench_chart::chart::Role;
+    use capbench_chart::palette;
 
     use super::{ALL, table, words};
 

@@ -7,12 +7,16 @@ use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::comparison::{difference_words, note_words};
+use super::search::warnings;
 use super::{noise, statements};
 
 /// Gives all facts of results their words.
 pub fn add_words(results: &mut Results) {
     results.statements = statements::all(results);
     results.trials.iter_mut().for_each(add_words_to_trial);
+    for search in &mut results.searches {
+        search.warnings = warnings::all(search);
+    }
     if let Some(record) = &mut results.soak {
         add_words_to_soak(record);
     }

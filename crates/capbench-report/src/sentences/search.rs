@@ -13,6 +13,7 @@ mod numbers;
 mod reasons;
 #[cfg(test)]
 mod tests;
+pub(crate) mod warnings;
 
 use capbench_judge::finding::search::{
     self, FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,

@@ -15,6 +15,8 @@ use super::shape::Columns;
 use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
+use crate::sentences::limits;
+use crate::sentences::search::warnings;
 use crate::sentences::search::{end_words, reason_words};
 use crate::sentences::sorted;
 
@@ -91,7 +93,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
         .named("conditional_throughput_pps", "conditional throughput", |(_, goal)| {
             Cell::where_known(goal.conditional_throughput_pps.map(f64::floor))
         })
-        .words("limit", "what limits", |(_, goal)| goal.limit.map(Limit::words))
+        .words("limit", "what limits", |(_, goal)| goal.limit.map(limits::words))
         .words("reason", "why not regular", |(_, goal)| goal.reason.as_ref().map(reason_words))
         .words("so_far", "known so far, by a coarser target", move |(_, goal)| {
             goal.so_far.as_ref().map(so_far)
@@ -272,7 +274,8 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
         .named("spent_s", "in all", |search| search.spent_s)
         .words("ended", "how it ended", |search| end_words(&search.ended))
         .words("warnings", "notes", |search| {
-            (!search.warnings.is_empty()).then(|| search.warnings.join("; "))
+            let warnings = warnings::all(search);
+            (!warnings.is_empty()).then(|| warnings.join("; "))
         });
     let table = columns.table("searches-conduct", "How each search went", searches, |one| one.trials.clone());
     let is_unnamed = searches.iter().any(|search| search.method.is_none());

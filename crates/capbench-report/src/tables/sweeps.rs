@@ -15,6 +15,7 @@ use capbench_results::Results;
 use super::shape::Columns;
 use crate::figures::{count, significant};
 use crate::model::{Cell, Column, Table, Unit};
+use crate::sentences::limits;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -142,7 +143,7 @@ fn scaling(swept: &Swept<'_>, mark: &str) -> Option<Table> {
 fn limit_of_members(limit: Limit) -> String {
     match limit {
         Limit::Backlog => "kernel's CPU".into(),
-        other => other.words(),
+        other => limits::words(other),
     }
 }
 

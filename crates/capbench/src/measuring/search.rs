@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
+use capbench_judge::search::SearchWarning;
 use capbench_judge::search::{End, Goal, Listed, SearchPlan, parse, presets};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -13,6 +14,7 @@ use capbench_model::trial::{Load, Profile};
 use capbench_plan::Observer;
 use capbench_plan::search::{self, Estimate, Stored};
 use capbench_report::formats::text::wrapped;
+use capbench_report::sentences::search_warning_words;
 use capbench_results::{Kind, Results, RunDirectory};
 use clap::{Arg, Args, FromArgMatches, value_parser};
 
@@ -90,7 +92,7 @@ fn with_resume(flag: Arg) -> Arg {
 struct Search {
     plan: SearchPlan,
     /// Doubts about the goals.
-    warnings: Vec<String>,
+    warnings: Vec<SearchWarning>,
     setups: Vec<Setup>,
     /// Searches of each set-up.
     searches: u32,
@@ -222,7 +224,7 @@ impl Plan for Search {
         words::row(&mut text, "time", format!("{time}; {at_maximum} if the maximum load is sustained"));
         text.push_str(words::NOISE);
         for warning in &self.warnings {
-            words::row(&mut text, "note", warning);
+            words::row(&mut text, "note", search_warning_words(warning));
         }
         Ok(text)
     }

@@ -4,6 +4,7 @@ use super::paths::{Path, plan, run, stopped};
 use crate::for_tests::{Collected, conclusion};
 use crate::search;
 use crate::search::{Finished, Stored};
+use capbench_judge::search::SearchWarning;
 use capbench_judge::search::{End, SearchPlan};
 use capbench_model::noise::NoiseOfAttempt;
 use capbench_model::trial::{Guarding, Retried};
@@ -114,9 +115,9 @@ fn another_goal_uses_the_trials_that_it_can() {
     let wide = plan("c:from=ndr,width=3%");
     let other = search::run(&wide, "a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
     assert!(
-        other.outcome.warnings.iter().any(|text| text.contains("are of no use")),
+        matches!(other.outcome.warning_facts[..], [.., SearchWarning::UnusedTrials { .. }]),
         "{:?}",
-        other.outcome.warnings
+        other.outcome.warning_facts
     );
 }
 

@@ -1,5 +1,6 @@
 //! Back-to-back bursts and the time that buffers hold for.
 
+use capbench_model::reasons::Invalid;
 use capbench_model::statement::Statement;
 use capbench_model::units::ByteCount;
 
@@ -69,7 +70,7 @@ fn bursts_that_show_nothing_say_why() {
 fn a_search_that_an_invalid_burst_ends_says_so_and_keeps_its_overload() {
     let mut path = Tampered::new(path(1e6, 5e5), |trial, result: &mut TrialResult| {
         if trial == 3 {
-            result.invalidate("it was tampered with".into());
+            result.invalidate(&Invalid::Contradiction);
         }
     });
     let run = run(&rings(8, 8, 1e6), &mut path);

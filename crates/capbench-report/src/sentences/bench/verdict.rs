@@ -20,7 +20,7 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
         BenchVerdict::NoAnswer { because, noisy_trials, trials, place } => {
             let trials = many((*trials).into(), "trial", "trials");
             let most_lost = match place {
-                Some(place) => format!(" Most frames were lost {}.", places::words(place)),
+                Some(place) => format!(" Most frames were lost {}.", places::words(*place)),
                 None => String::new(),
             };
             format!(

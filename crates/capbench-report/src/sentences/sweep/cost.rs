@@ -4,7 +4,6 @@ use capbench_judge::finding::sweep::cost::{
     BeforeAndAfter, CostChange, CostRegime, KernelWork, LimitedByKernel, NoCost, PacketCost, SlowedWork,
 };
 use capbench_model::figures::{grouped, percent};
-use capbench_model::places::Place;
 
 use super::time_words;
 use crate::naming::many;

@@ -54,7 +54,7 @@ pub(super) fn figures(cause: &StopFigures) -> String {
         ),
         StopFigures::Unknown { members, loss_ratio, place } => {
             let place = match place {
-                Some(place) => format!(", most {}", places::words(place)),
+                Some(place) => format!(", most {}", places::words(*place)),
                 None => String::new(),
             };
             format!(
