@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`], [`members`] | how to capture, as a user asks for it |
-//! | [`running`], [`counters`] | how an open capture runs, and its counters |
+//! | [`running`], [`counters`], [`generator`] | how an open capture runs, and its counters; how a generator ran |
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
 //! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
@@ -46,6 +46,7 @@ pub mod figures;
 pub mod filter;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
+pub mod generator;
 pub mod laboratory;
 pub mod latency;
 pub mod ledger;

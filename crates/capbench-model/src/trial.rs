@@ -20,6 +20,7 @@ use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
 use crate::error::{Result, TrialError};
 use crate::evidence::Evidence;
+use crate::generator::GeneratorFacts;
 use crate::latency::Latency;
 use crate::ledger::Ledger;
 use crate::loss_pattern::LossPattern;
@@ -222,8 +223,8 @@ pub struct Measured {
     pub members: Vec<Member>,
     /// Whether the members got whole flows.
     pub flow_sharing: Option<FlowSharing>,
-    /// The generator as it ran.
-    pub generator: String,
+    /// How the generators ran, each way once.
+    pub generator: Vec<GeneratorFacts>,
     /// Share of the kernel's receive work on its CPU.
     pub kernel_work_share: Option<f64>,
     /// When frames were lost and how many in a row.
@@ -294,7 +295,8 @@ impl Measured {
             capture: self.capture,
             unverified_because: self.unverified_because,
             report: self.report,
-            generator: self.generator,
+            generator: String::new(),
+            generator_facts: self.generator,
             generators: Vec::new(),
             members: self.members,
             flow_sharing: self.flow_sharing,

@@ -6,6 +6,7 @@
 //! | `bench` | which method to use, up to which rate, and what the other methods lack |
 //! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
+//! | `generator` | how a generator ran |
 //! | `limits` | what limits a method |
 //! | `noise` | reasons for care with a trial |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
@@ -25,6 +26,7 @@
 mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
+pub mod generator;
 pub mod limits;
 pub mod noise;
 pub mod places;
@@ -46,6 +48,7 @@ use capbench_results::{Finding, Results};
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
 pub use rfc2544::{not_measured, not_tested_words};
+pub use search::goal_help;
 pub use search::warnings::words as search_warning_words;
 
 /// All findings of a run, as they are saved: the most important first.

@@ -1,5 +1,6 @@
 //! In the place of `otg` in a build without the feature `otg`: no such generator can be opened.
 
+use capbench_model::generator::GeneratorFacts;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -56,7 +57,7 @@ impl OtgGenerator {
         match *self {}
     }
 
-    pub(crate) fn describe(&self) -> String {
+    pub(crate) fn facts(&self) -> GeneratorFacts {
         match *self {}
     }
 

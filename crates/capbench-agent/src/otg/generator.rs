@@ -16,6 +16,7 @@ use capbench_lab::live::halves::TransmitHalf;
 use capbench_lab::live::messages::{Arm, FinishSending, Go, PrepareSending, Sent};
 use capbench_lab::receiver::SharedStart;
 use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role};
+use capbench_model::generator::GeneratorFacts;
 use capbench_model::noise::Noise;
 use capbench_model::reasons::Unverified;
 use capbench_model::trial::Load;
@@ -141,10 +142,10 @@ impl OtgGenerator {
     }
 
     /// What it says of itself.
-    pub fn describe(&self) -> String {
+    pub fn facts(&self) -> GeneratorFacts {
         let Version { api_spec_version, app_version } = self.server.version();
-        let known = |text: &str| if text.is_empty() { "unknown".to_string() } else { text.to_string() };
-        format!("an OTG generator, version {}, API {}", known(app_version), known(api_spec_version))
+        let known = |text: &str| Some(text.to_string()).filter(|text| !text.is_empty());
+        GeneratorFacts::Otg { version: known(app_version), api: known(api_spec_version) }
     }
 
     /// Asks up to three times whether it is there again, if it could not be reached.
@@ -392,7 +393,7 @@ impl TransmitEnd for OtgSender<'_> {
             sending: elapsed.max(arm.duration),
             lateness: None,
             departed: None,
-            generator: self.generator.describe(),
+            generator: vec![self.generator.facts()],
             outruns: true,
             needs_far_napi: false,
             cpus: Vec::new(),

@@ -14,6 +14,7 @@ use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::tracer::cost::TracerCost;
 use capbench_model::clocks::HostClock;
 use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::generator::GeneratorFacts;
 use capbench_model::latency::OneWay;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::noise::Noise;
@@ -45,7 +46,7 @@ pub struct TransmitHalf {
     /// When the frames had left for the link.
     pub departed: Option<Departed>,
     /// The generator as it ran.
-    pub generator: String,
+    pub generator: Vec<GeneratorFacts>,
     /// Whether the generator was independent of a slow receiver.
     pub outruns: bool,
     /// Whether its frames reach a veth through the queue of the NAPI context.

@@ -9,6 +9,7 @@ use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
 use super::{Guarding, Livelock};
 use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
+use crate::generator::GeneratorFacts;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
 use crate::loss_pattern::LossPattern;
@@ -178,6 +179,9 @@ pub struct TrialResult {
     pub report: Option<ProgramReport>,
     /// The generator as it ran.
     pub generator: String,
+    /// The same as facts, each way once. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generator_facts: Vec<GeneratorFacts>,
     /// The account of each generator in another process or on another host; empty if the generator was in capbench's own process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<Generator>,

@@ -8,7 +8,7 @@ use capbench_results::Results;
 
 use super::comparison::{difference_words, note_words};
 use super::search::warnings;
-use super::{noise, statements};
+use super::{generator, noise, statements};
 
 /// Gives all facts of results their words.
 pub fn add_words(results: &mut Results) {
@@ -31,6 +31,9 @@ pub fn add_words_to_comparison(comparison: &mut Comparison) {
 /// Gives the facts of a trial and of all that it keeps their words.
 pub fn add_words_to_trial(trial: &mut TrialResult) {
     trial.noise.words = all_words(&trial.noise.reasons);
+    if !trial.generator_facts.is_empty() {
+        trial.generator = generator::all(&trial.generator_facts);
+    }
     let Some(guarding) = &mut trial.guarding else { return };
     for attempt in &mut guarding.discarded {
         attempt.because.words = all_words(&attempt.because.reasons);

@@ -8,6 +8,7 @@
 //! | `reasons` | why a result is not regular, and how a search ended |
 
 mod findings;
+pub mod goal_help;
 mod goals;
 mod numbers;
 mod reasons;

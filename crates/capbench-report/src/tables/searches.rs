@@ -16,8 +16,8 @@ use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
 use crate::sentences::limits;
-use crate::sentences::search::warnings;
 use crate::sentences::search::{end_words, reason_words};
+use crate::sentences::search::{goal_help, warnings};
 use crate::sentences::sorted;
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
@@ -99,7 +99,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
             goal.so_far.as_ref().map(so_far)
         })
         .words("apart", "bounds distinguished", move |(_, goal)| goal.apart.map(apart))
-        .words("attributes", "what was asked for", |(_, goal)| goal.goal.to_string());
+        .words("attributes", "what was asked for", |(_, goal)| goal_help::words(&goal.goal));
     let caption = "Goals: the highest load that was sustained and the lowest that was not";
     let trials = |(_, goal): &OfGoal<'_>| sorted(goal.trials());
     Some(columns.table("searches-goals", caption, of_goals(searches), trials)?.without_empty_columns())

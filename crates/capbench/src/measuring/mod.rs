@@ -1,6 +1,7 @@
 //! Commands that run trials. The flags of each become one plan, which `--dry-run` prints; [`run`] measures it:
 //! flags → plan → trials → saved results → the report's text → exit code. Nothing reads flags after the plan is made.
 
+mod agent_words;
 pub mod bench;
 mod path;
 mod recorder;
@@ -201,10 +202,17 @@ fn describe_agents(scene: &Scene) -> Result<String> {
     if let Path::Agents(_) = scene.path
         && let (Site::Agents(mut laboratory), _) = Site::open(&scene.path, &scene.programs, Trace::Never)?
     {
-        for (location, says) in laboratory.describe() {
-            words::row(&mut text, &location, says);
+        let described = laboratory.describe();
+        for end in &described.ends {
+            words::row(&mut text, &end.location, agent_words::end(end));
         }
-        words::row(&mut text, "one-way", laboratory.describe_clocks()?);
+        for error in &described.absent {
+            words::row(&mut text, "absent", error);
+        }
+        if !described.unknown.is_empty() {
+            words::row(&mut text, "unknown", agent_words::unknown(&described.unknown));
+        }
+        words::row(&mut text, "one-way", agent_words::one_way(&laboratory.describe_clocks()?));
     }
     Ok(text)
 }

@@ -14,7 +14,7 @@ use capbench_model::trial::{Load, Profile};
 use capbench_plan::Observer;
 use capbench_plan::search::{self, Estimate, Stored};
 use capbench_report::formats::text::wrapped;
-use capbench_report::sentences::search_warning_words;
+use capbench_report::sentences::{goal_help, search_warning_words};
 use capbench_results::{Kind, Results, RunDirectory};
 use clap::{Arg, Args, FromArgMatches, value_parser};
 
@@ -114,11 +114,11 @@ pub fn run(flags: &SearchFlags) -> Result<Exit> {
 /// The names of predefined goals.
 fn goals(list: &[Listed]) -> String {
     let mut text = String::new();
-    for Listed { preset, source, goal } in list {
+    for Listed { preset, goal } in list {
         let name =
             if *preset == goal.name { preset.to_string() } else { format!("{preset} ({})", goal.name) };
-        wrapped(&mut text, "", "    ", &format!("{name}: {source}"));
-        wrapped(&mut text, "    ", "    ", &goal.to_string());
+        wrapped(&mut text, "", "    ", &format!("{name}: {}", goal_help::source(&goal.name)));
+        wrapped(&mut text, "    ", "    ", &goal_help::words(goal));
     }
     text
 }

@@ -14,6 +14,7 @@ use capbench_model::arrivals::Arrivals;
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
 use capbench_model::for_tests::profile;
+use capbench_model::generator::GeneratorFacts;
 use capbench_model::members::Member;
 use capbench_model::places::Place;
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
@@ -61,7 +62,7 @@ pub(super) fn transmit() -> TransmitHalf {
         sending: Duration::from_secs(1),
         lateness: Some(LatenessSummary { p50_ns: 1, p99_ns: 2, max_ns: 3 }),
         departed: Some(Departed { after_s: 1.001, under_way: 3 }),
-        generator: "batches of 64".into(),
+        generator: vec![GeneratorFacts::Otg { version: None, api: None }],
         outruns: true,
         needs_far_napi: false,
         cpus: vec![GeneratorCpu {
@@ -401,7 +402,7 @@ fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_i
     assert_eq!((measured.sending, measured.lateness), (Duration::from_secs(2), both[1].lateness));
     assert_eq!(measured.counters["transmit.tx_packets"], 2 * 995);
     assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 6);
-    assert_eq!(measured.generator, "batches of 64", "once");
+    assert_eq!(measured.generator, transmit().generator, "once");
     // 20 ms of 1002 ms.
     assert_eq!(measured.disturbance.start_spread_ns, Some(20_000_000));
     assert!(measured.disturbance.reasons().contains(&Noise::UnevenStart));

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::accepted;
 use crate::archive::{self, Entry};
-use crate::imports::Results;
+use crate::imports::{Results, sentences};
 use crate::members::{self, Compared};
 use hosts::Host;
 
