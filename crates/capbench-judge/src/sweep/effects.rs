@@ -3,63 +3,197 @@
 //! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
 //! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
 
+use serde::{Deserialize, Serialize};
+
 use crate::thresholds::EQUAL_RATES;
 
 use capbench_model::method_spec::Delivery;
 
-use super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
-use super::limits::Limits;
+use super::contrasts::{Evidence, Lead, Leads, Rise, Rises, common, middle};
+use super::limits::{LimitBasis, Limits};
 use super::outcome::{Reading, Series, Swept, numbers, sustained_pps};
-use capbench_model::figures::{grouped, percent};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::shift::Groups;
 
-const FIRST: &str = "Dain's first effect (more work per packet, more packets)";
-const SECOND: &str =
-    "Dain's second effect (a ring captures less than a socket's queue once packets are lost)";
-
-/// Which of the two effects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EffectKind {
-    /// More work per packet, more packets.
-    MoreWorkMorePackets,
-    /// A ring captures less than a socket's queue once packets are lost.
-    RingBehindSocket,
-}
-
-/// Whether an effect appears.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Appearance {
-    /// It appears.
-    Appears,
-    /// It does not appear, within the stated limit.
-    DoesNotAppear {
-        /// The test excludes a rise, or a lead, above this share.
-        excluded_above: f64,
+/// Whether an effect appears, with one method of a sweep of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Dain's first effect: more work per packet, more packets.
+    MoreWorkMorePackets {
+        /// The answer.
+        answer: RiseAnswer,
     },
-    /// It cannot appear: nothing is lost, or the method has no ring.
-    CannotAppear,
-    /// The repeats cannot decide it.
-    Inconclusive,
+    /// Dain's second effect: a ring captures less than a socket's queue once packets are lost.
+    RingBehindSocket {
+        /// The answer.
+        answer: RingAnswer,
+    },
 }
 
-/// The result of a sweep of work for an effect, with one method.
+/// Whether more work per packet leads to more packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
+pub enum RiseAnswer {
+    /// It cannot: hardly a packet is lost.
+    HardlyAnyLoss {
+        /// Whether none is.
+        is_clean: bool,
+        /// The last point.
+        up_to: String,
+    },
+    /// It does.
+    Appears {
+        /// The largest rise.
+        rise: LargestRise,
+    },
+    /// The visits do not decide it.
+    Undecided {
+        /// Visits of each point.
+        visits: u32,
+        /// Points.
+        points: usize,
+    },
+    /// It does not, as far as the visits exclude it.
+    DoesNotAppear {
+        /// The largest rise, which chance explains; absent if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        largest: Option<LargestRise>,
+        /// What is excluded.
+        excluded: Excluded,
+    },
+}
+
+/// Whether a ring captures less than a socket's queue once packets are lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
+pub enum RingAnswer {
+    /// The method has no ring.
+    NoRing,
+    /// No method without a ring was measured.
+    NoSocket,
+    /// Against methods without a ring.
+    Against {
+        /// An answer for each.
+        sockets: Vec<AgainstSocket>,
+    },
+}
+
+/// The answer for a ring and a method without one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AgainstSocket {
+    /// The method without a ring.
+    pub socket: SavedMethod,
+    /// The answer.
+    pub answer: SocketAnswer,
+}
+
+/// Whether a ring captures less than one method without a ring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
+pub enum SocketAnswer {
+    /// It cannot: hardly a packet is lost with either.
+    HardlyAnyLoss {
+        /// Whether none is.
+        is_clean: bool,
+    },
+    /// It does.
+    RingBehind {
+        /// What both sustain there.
+        rates: ComparedRates,
+        /// The evidence.
+        evidence: Evidence,
+    },
+    /// The visits exclude nothing.
+    Undecided {
+        /// Visits of each point.
+        visits: u32,
+        /// Where the ring sustains more; absent if it nowhere does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ring_ahead: Option<RingAhead>,
+    },
+    /// It sustains more.
+    RingAhead {
+        /// Where.
+        #[serde(flatten)]
+        ahead: RingAhead,
+        /// What is excluded.
+        excluded: Excluded,
+    },
+    /// The two do not differ by more than chance explains.
+    Alike {
+        /// Where the ring is furthest behind.
+        worst: Option<ComparedRates>,
+        /// What is excluded.
+        excluded: Excluded,
+    },
+}
+
+/// Points at which a ring sustains more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RingAhead {
+    /// What both sustain there.
+    pub rates: ComparedRates,
+    /// The evidence.
+    pub evidence: Evidence,
+}
+
+/// Rates of a ring and a method without one at the same points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ComparedRates {
+    /// What the ring sustains.
+    pub ring: SustainedPart,
+    /// What the other method sustains.
+    pub socket: SustainedPart,
+}
+
+/// A rise from some points to others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LargestRise {
+    /// What is sustained with less work.
+    pub low: SustainedPart,
+    /// What is sustained with more work.
+    pub high: SustainedPart,
+    /// The evidence.
+    pub evidence: Evidence,
+}
+
+/// What a method sustains at neighbouring points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SustainedPart {
+    /// Share of the offered load: the median over the points.
+    pub ratio: f64,
+    /// The rate: the median over the points.
+    pub pps: f64,
+    /// The first point.
+    pub from: String,
+    /// The last point; absent for a single point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+/// What the visits exclude.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Excluded {
+    /// An increase above this share of the smaller rate; 0 for any.
+    pub above_ratio: f64,
+    /// What that is based on.
+    pub basis: LimitBasis,
+}
+
+/// An effect with the trials that show it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Effect {
-    /// Which one.
-    pub kind: EffectKind,
-    /// The method.
-    pub method: SavedMethod,
-    /// Whether it appears.
-    pub appearance: Appearance,
-    /// A sentence about it.
-    pub text: String,
+pub struct ShownEffect<'r> {
+    /// The method over the axis.
+    pub series: &'r Series,
+    /// The effect.
+    pub effect: Effect,
     /// Trials that support it.
     pub trials: Vec<u32>,
 }
 
-/// For every method of a sweep of work: whether the effects appear, with its series. Empty if its points have no common unit.
-pub fn effects<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
+/// For every method of a sweep of work: whether the effects appear. Empty if its points have no common unit.
+pub fn effects<'r>(swept: &Swept<'r>) -> Vec<ShownEffect<'r>> {
     let mut found = Vec::new();
     if swept.outcome.unit.is_none() {
         return found;
@@ -67,75 +201,75 @@ pub fn effects<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
     for scene in swept.scenes() {
         let leads = Leads::find_in_rates(swept, &scene);
         for series in scene.iter().copied().filter(|series| series.readings.len() > 1) {
-            let effect = |kind, (appearance, text): (Appearance, String), trials| {
-                let method = series.method.clone();
-                (series, Effect { kind, method, appearance, text, trials })
+            let effect = Effect::MoreWorkMorePackets { answer: rise(swept, series) };
+            found.push(ShownEffect { series, effect, trials: numbers(&series.readings) });
+            let Some(delivery) = delivery(&series.method) else { continue };
+            let mut readings: Vec<&Reading> = Vec::new();
+            let answer = match delivery {
+                Delivery::Counted => continue,
+                Delivery::Copied => RingAnswer::NoRing,
+                Delivery::Ring => {
+                    let sockets: Vec<&Series> = sockets(&scene);
+                    readings.extend(sockets.iter().flat_map(|socket| &socket.readings));
+                    against_sockets(swept, series, &sockets, &leads)
+                }
             };
-            let trials = numbers(&series.readings);
-            found.push(effect(EffectKind::MoreWorkMorePackets, first(swept, series), trials));
-            if let Some((answer, against)) = second(swept, series, &scene, &leads) {
-                let readings = against.iter().copied().chain([series]).flat_map(|series| &series.readings);
-                found.push(effect(EffectKind::RingBehindSocket, answer, numbers(readings)));
-            }
+            readings.extend(&series.readings);
+            let effect = Effect::RingBehindSocket { answer };
+            found.push(ShownEffect { series, effect, trials: numbers(readings) });
         }
     }
     found
 }
 
-fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
+/// The methods of a scene that copy packets from a socket's queue.
+fn sockets<'r>(scene: &[&'r Series]) -> Vec<&'r Series> {
+    let copies = scene.iter().filter(|series| delivery(&series.method) == Some(Delivery::Copied));
+    copies.copied().collect()
+}
+
+fn rise(swept: &Swept<'_>, series: &Series) -> RiseAnswer {
     let readings = &series.readings;
     if !readings.iter().any(Reading::falls_short) {
-        let last = labels(swept, readings.iter().rev().take(1));
-        let text =
-            format!("{FIRST} cannot appear: {} up to {last}, so there are none to win.", lossless(readings));
-        return (Appearance::CannotAppear, text);
+        let up_to = readings.last().map_or("?", |last| swept.label(last)).into();
+        return RiseAnswer::HardlyAnyLoss { is_clean: readings.iter().all(Reading::is_clean), up_to };
     }
     let rises = Rises::find(swept, readings, sustained_pps);
-    let loses = |rise: &Rise<'_>| rise.low.iter().all(Reading::falls_short);
     let is_worth = |rise: &Rise<'_>| {
         loses(rise)
             && rise.gain > EQUAL_RATES * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
     };
-    let words = |rise: &Rise<'_>| {
-        format!(
-            "{} at {}, {} at {} ({})",
-            share(swept, rise.low.iter()),
-            labels(swept, rise.low.iter()),
-            share(swept, rise.high.iter()),
-            labels(swept, rise.high.iter()),
-            rise.evidence
-        )
-    };
     if let Some(rise) = rises.largest(is_worth) {
-        return (Appearance::Appears, format!("{FIRST} appears: {}.", words(rise)));
+        return RiseAnswer::Appears { rise: largest_rise(swept, rise) };
     }
     let limits = Limits::from_comparisons(|width| blocks(swept, readings, width));
     let from_loss =
         |first: usize, width: usize| readings[first..first + width].iter().all(Reading::falls_short);
-    let excluded = limits
-        .as_ref()
-        .and_then(|limits| Some((limits, limits.increase(|first| from_loss(first, limits.width))?)));
-    let Some((limits, most)) = excluded else {
-        let text = format!(
-            "{FIRST} cannot be decided: {} visits of {} points are no evidence of any rise, nor do they exclude one; give more \
-             --visits.",
-            swept.outcome.repeats,
-            readings.len()
-        );
-        return (Appearance::Inconclusive, text);
+    let Some(excluded) = limits.and_then(|limits| excluded(&limits, from_loss)) else {
+        return RiseAnswer::Undecided { visits: swept.outcome.repeats, points: readings.len() };
     };
     let seen = rises.all.iter().filter(|rise| loses(rise) && rise.gain > 0.0);
-    let largest = seen
-        .max_by(|a, b| a.gain.total_cmp(&b.gain))
-        .map_or("at no point are more captured than at one with less work".into(), |rise| {
-            format!("the largest rise is {}", words(rise))
-        });
-    let text = format!(
-        "{FIRST} does not appear: {largest}. {} ({}).",
-        excluded_above("A rise", most),
-        limits.basis()
-    );
-    (Appearance::DoesNotAppear { excluded_above: most }, text)
+    let largest = seen.max_by(|a, b| a.gain.total_cmp(&b.gain));
+    RiseAnswer::DoesNotAppear { largest: largest.map(|rise| largest_rise(swept, rise)), excluded }
+}
+
+/// Whether packets are lost at all points with less work.
+fn loses(rise: &Rise<'_>) -> bool {
+    rise.low.iter().all(Reading::falls_short)
+}
+
+fn largest_rise(swept: &Swept<'_>, rise: &Rise<'_>) -> LargestRise {
+    LargestRise {
+        low: sustained_part(swept, rise.low.iter()),
+        high: sustained_part(swept, rise.high.iter()),
+        evidence: rise.evidence,
+    }
+}
+
+/// What the comparisons from points with losses on exclude.
+fn excluded(limits: &Limits, is_asked: impl Fn(usize, usize) -> bool) -> Option<Excluded> {
+    let above_ratio = limits.increase(|first| is_asked(first, limits.width))?;
+    Some(Excluded { above_ratio, basis: limits.basis() })
 }
 
 /// Blocks of `width` neighbouring points, each with every later block of the same length.
@@ -156,146 +290,72 @@ fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> V
     hands.windows(width).enumerate().map(|(first, block)| (first, block.to_vec())).collect()
 }
 
-/// The excluded increase, as a share of the smaller rate.
-fn excluded_above(what: &str, increase: f64) -> String {
-    if increase == 0.0 {
-        format!("{what} is excluded")
-    } else {
-        format!("{what} above {:.2} % is excluded", increase * 100.0)
+fn against_sockets(swept: &Swept<'_>, ring: &Series, sockets: &[&Series], leads: &Leads<'_>) -> RingAnswer {
+    if sockets.is_empty() {
+        return RingAnswer::NoSocket;
     }
-}
-
-/// The result for a ring, and the methods without a ring that it was compared with. `None` for other methods.
-fn second<'r>(
-    swept: &Swept<'_>,
-    series: &'r Series,
-    scene: &[&'r Series],
-    leads: &Leads<'r>,
-) -> Option<((Appearance, String), Vec<&'r Series>)> {
-    match delivery(&series.method)? {
-        Delivery::Counted => None,
-        Delivery::Copied => {
-            let text = format!("{SECOND} is one of rings, and this method has none.");
-            Some(((Appearance::CannotAppear, text), Vec::new()))
-        }
-        Delivery::Ring => {
-            let sockets: Vec<&Series> = scene
-                .iter()
-                .copied()
-                .filter(|other| delivery(&other.method) == Some(Delivery::Copied))
-                .collect();
-            if sockets.is_empty() {
-                let text = format!(
-                    "{SECOND} cannot be decided: no method without a ring was measured next to it; add recv to --method."
-                );
-                return Some(((Appearance::Inconclusive, text), sockets));
-            }
-            let (appearances, answers): (Vec<_>, Vec<_>) =
-                sockets.iter().map(|socket| against(swept, series, socket, leads)).unzip();
-            let text = format!("{SECOND} {}.", answers.join("; it "));
-            Some(((together(&appearances), text), sockets))
-        }
+    let mut answers = Vec::new();
+    for socket in sockets {
+        let answer = against(swept, ring, socket, leads);
+        answers.push(AgainstSocket { socket: socket.method.clone(), answer });
     }
-}
-
-/// One socket that is ahead of the ring is enough. The limit against all of them is the limit against the worst.
-fn together(appearances: &[Appearance]) -> Appearance {
-    if let Some(told) = [Appearance::Appears, Appearance::Inconclusive]
-        .into_iter()
-        .find(|appearance| appearances.contains(appearance))
-    {
-        return told;
-    }
-    let excluded = appearances.iter().filter_map(|appearance| match appearance {
-        Appearance::DoesNotAppear { excluded_above } => Some(*excluded_above),
-        _ => None,
-    });
-    excluded
-        .reduce(f64::max)
-        .map_or(Appearance::CannotAppear, |excluded_above| Appearance::DoesNotAppear { excluded_above })
+    RingAnswer::Against { sockets: answers }
 }
 
 /// The answer for one ring and one socket.
-fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>) -> (Appearance, String) {
-    let name = &socket.method;
-    let lossy: Vec<_> =
-        common(ring, socket).into_iter().filter(|(a, b)| a.falls_short() || b.falls_short()).collect();
-    if lossy.is_empty() {
-        let readings = ring.readings.iter().chain(&socket.readings);
-        let text = format!("cannot appear against {name}: {} with either", lossless(readings));
-        return (Appearance::CannotAppear, text);
-    }
-    let lead = |ahead: &Series, behind: &Series| {
-        let of_both = |lead: &&Lead<'_>| {
-            std::ptr::eq(lead.ahead, ahead)
-                && std::ptr::eq(lead.behind, behind)
-                && lead.is_notable()
-                && lead.points.iter().all(|(one, other)| one.falls_short() || other.falls_short())
-        };
-        leads.told.iter().filter(of_both).max_by(|a, b| a.gain.total_cmp(&b.gain))
-    };
-    let compared = |points: &[(&Reading, &Reading)], evidence: String| {
-        format!(
-            "{} are kept up with against {} at {}{evidence}",
-            share(swept, points.iter().map(|(of_ring, _)| *of_ring)),
-            share(swept, points.iter().map(|(_, of_socket)| *of_socket)),
-            labels(swept, points.iter().map(|(of_ring, _)| *of_ring))
-        )
-    };
-    if let Some(behind) = lead(socket, ring) {
-        let points: Vec<_> = behind.points.iter().map(|&(of_socket, of_ring)| (of_ring, of_socket)).collect();
-        let text =
-            format!("appears against {name}: {}", compared(&points, format!(" ({})", behind.evidence)));
-        return (Appearance::Appears, text);
-    }
+fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>) -> SocketAnswer {
     let points = common(ring, socket);
-    let limits = Limits::from_comparisons(|width| beside(swept, &points, width));
-    let lossy_at = |first: usize, width: usize| {
-        points[first..first + width].iter().all(|(one, other)| one.falls_short() || other.falls_short())
-    };
-    let most = limits
-        .as_ref()
-        .and_then(|limits| Some((limits, limits.increase(|first| lossy_at(first, limits.width))?)));
-    let excluded = most.as_ref().map(|(limits, most)| {
-        format!("{} ({})", excluded_above("a lead of the socket", *most), limits.basis())
-    });
-    let does_not = Appearance::DoesNotAppear { excluded_above: most.map_or(f64::INFINITY, |(_, most)| most) };
-    let ahead = lead(ring, socket);
-    let Some(excluded) = excluded else {
-        let most = ahead.map_or(String::new(), |ahead| {
-            format!(": {}", compared(&ahead.points, format!(" ({})", ahead.evidence)))
-        });
-        let text = format!(
-            "cannot be decided against {name} with {} visits, which exclude nothing{most}; give more --visits",
-            swept.outcome.repeats
-        );
-        return (Appearance::Inconclusive, text);
-    };
-    if let Some(ahead) = ahead {
-        let most = compared(&ahead.points, format!(" ({})", ahead.evidence));
-        let text = format!(
-            "does not appear against {name}: {most}, and nowhere less that chance does not explain; {excluded}"
-        );
-        return (does_not, text);
+    let lossy: Vec<_> = points.iter().copied().filter(|point| is_lossy(*point)).collect();
+    if lossy.is_empty() {
+        let mut readings = ring.readings.iter().chain(&socket.readings);
+        return SocketAnswer::HardlyAnyLoss { is_clean: readings.all(Reading::is_clean) };
     }
-    let gap = |(of_ring, of_socket): &(&Reading, &Reading)| {
-        swept.sustained_pps(of_ring) - swept.sustained_pps(of_socket)
+    if let Some(lead) = largest_lead(leads, socket, ring) {
+        let points: Vec<_> = lead.points.iter().map(|&(of_socket, of_ring)| (of_ring, of_socket)).collect();
+        return SocketAnswer::RingBehind { rates: compared(swept, &points), evidence: lead.evidence };
+    }
+    let ring_ahead = largest_lead(leads, ring, socket)
+        .map(|lead| RingAhead { rates: compared(swept, &lead.points), evidence: lead.evidence });
+    let limits = Limits::from_comparisons(|width| beside(swept, &points, width));
+    let lossy_at =
+        |first: usize, width: usize| points[first..first + width].iter().all(|point| is_lossy(*point));
+    let Some(excluded) = limits.and_then(|limits| excluded(&limits, lossy_at)) else {
+        return SocketAnswer::Undecided { visits: swept.outcome.repeats, ring_ahead };
     };
-    let worst = lossy.iter().min_by(|a, b| gap(a).total_cmp(&gap(b)));
-    let worst =
-        worst.map_or(String::new(), |worst| format!(": {} at worst", compared(&[*worst], String::new())));
-    let text = format!(
-        "does not appear against {name}: the two do not differ by more than chance explains{worst}; {excluded}"
-    );
-    (does_not, text)
+    if let Some(ahead) = ring_ahead {
+        return SocketAnswer::RingAhead { ahead, excluded };
+    }
+    let worst = lossy.into_iter().min_by(|a, b| gap(swept, *a).total_cmp(&gap(swept, *b)));
+    SocketAnswer::Alike { worst: worst.map(|point| compared(swept, &[point])), excluded }
 }
 
-/// A description of how few packets are lost if no point loses any in most of its trials.
-fn lossless<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> &'static str {
-    if readings.into_iter().all(Reading::is_clean) {
-        "no packets are lost"
-    } else {
-        "packets are lost now and then only"
+/// Readings of a ring and of a method without one at the same point.
+type Point<'r> = (&'r Reading, &'r Reading);
+
+fn is_lossy((one, other): Point<'_>) -> bool {
+    one.falls_short() || other.falls_short()
+}
+
+/// By how much the ring sustains more.
+fn gap(swept: &Swept<'_>, (of_ring, of_socket): Point<'_>) -> f64 {
+    swept.sustained_pps(of_ring) - swept.sustained_pps(of_socket)
+}
+
+/// The largest notable lead of one method over another, where packets are lost.
+fn largest_lead<'l, 'r>(leads: &'l Leads<'r>, ahead: &Series, behind: &Series) -> Option<&'l Lead<'r>> {
+    let of_both = leads.told.iter().filter(|lead| {
+        std::ptr::eq(lead.ahead, ahead)
+            && std::ptr::eq(lead.behind, behind)
+            && lead.is_notable()
+            && lead.points.iter().all(|point| is_lossy(*point))
+    });
+    of_both.max_by(|a, b| a.gain.total_cmp(&b.gain))
+}
+
+fn compared(swept: &Swept<'_>, points: &[Point<'_>]) -> ComparedRates {
+    ComparedRates {
+        ring: sustained_part(swept, points.iter().map(|(of_ring, _)| *of_ring)),
+        socket: sustained_part(swept, points.iter().map(|(_, of_socket)| *of_socket)),
     }
 }
 
@@ -304,19 +364,16 @@ fn delivery(method: &SavedMethod) -> Option<Delivery> {
 }
 
 /// The sustained rate, as a share of the offered load and as a rate.
-fn share<'r>(swept: &Swept<'_>, readings: impl Iterator<Item = &'r Reading> + Clone) -> String {
+fn sustained_part<'r>(
+    swept: &Swept<'_>,
+    readings: impl Iterator<Item = &'r Reading> + Clone,
+) -> SustainedPart {
     let part = |reading: &Reading| swept.sustained_pps(reading) / reading.offered_pps.median;
-    format!(
-        "{} ({} packets/s)",
-        percent(middle(readings.clone().map(part))),
-        grouped(middle(readings.map(|reading| swept.sustained_pps(reading))))
-    )
-}
-
-fn labels<'r>(swept: &Swept<'r>, mut readings: impl Iterator<Item = &'r Reading>) -> String {
-    let first = readings.next().map_or("?", |reading| swept.label(reading));
-    match readings.last() {
-        Some(last) => format!("{first} to {}", swept.label(last)),
-        None => first.into(),
+    let mut labels = readings.clone().map(|reading| swept.label(reading).to_string());
+    SustainedPart {
+        ratio: middle(readings.clone().map(part)),
+        pps: middle(readings.map(|reading| swept.sustained_pps(reading))),
+        from: labels.next().unwrap_or_else(|| "?".into()),
+        to: labels.last(),
     }
 }

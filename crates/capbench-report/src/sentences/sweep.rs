@@ -13,6 +13,7 @@ mod buffers;
 mod cheapest;
 mod cost;
 mod crossing;
+mod effects;
 mod members;
 mod onset;
 #[cfg(test)]
@@ -23,13 +24,14 @@ use capbench_judge::finding::sweep::answer::{
     SeriesOfSweep, all_series, burst_range, highest_rate, kept_up, trials_of_bursts,
 };
 use capbench_judge::finding::sweep::livelock::LivelockFound;
-use capbench_judge::finding::sweep::{SweepFinding, between_methods, of_each_method};
+use capbench_judge::finding::sweep::{SweepFinding, between_methods, effects_found, of_each_method};
 use capbench_judge::finding::{Finding as Fact, Found};
-use capbench_judge::sweep::effects::effects;
-use capbench_judge::sweep::outcome::{SweepScene, Swept};
-use capbench_judge::sweep::{Analysis, SweepOutcome};
+use capbench_judge::sweep::SweepOutcome;
+use capbench_judge::sweep::contrasts::Evidence;
+use capbench_judge::sweep::outcome::SweepScene;
 use capbench_model::figures::grouped;
 use capbench_model::saved::SavedMethod;
+use capbench_model::statistics::FALSE_ALARMS;
 use capbench_model::trial::TrialResult;
 use capbench_results::{Finding, Results};
 
@@ -169,16 +171,23 @@ fn mean_burst(burst: &MeanBurst) -> String {
 
 /// All findings of a sweep beyond those of its single trials.
 pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = of_each_method(outcome, trials).into_iter().map(with_scene).collect();
-    if outcome.axis.shows(Analysis::CostRegimes) {
-        // Effects have no fact yet: capbench-judge makes their text.
-        for (series, effect) in effects(&Swept::new(outcome, trials)) {
-            let text = format!("{}: {}", series.method, effect.text);
-            findings.push(Finding { scene: series.scene(), text, fact: None, trials: effect.trials });
-        }
-    }
-    findings.extend(between_methods(outcome, trials).into_iter().map(with_scene));
-    findings
+    let mut found = of_each_method(outcome, trials);
+    found.extend(effects_found(outcome, trials));
+    found.extend(between_methods(outcome, trials));
+    found.into_iter().map(with_scene).collect()
+}
+
+/// How likely chance alone causes a difference.
+fn evidence_words(evidence: Evidence) -> String {
+    let Evidence { by_chance, comparisons } = evidence;
+    let probability = match by_chance {
+        small if small < 1e-4 => "p < 0.0001".into(),
+        small if small < 0.1 => format!("p = {small:.4}"),
+        large => format!("p = {large:.2}"),
+    };
+    format!(
+        "{probability} by ranks, corrected after Holm for {comparisons} comparisons at level {FALSE_ALARMS}"
+    )
 }
 
 /// A fact of a sweep with its text, as it is saved. Its scene is a placement and a load.
@@ -204,6 +213,7 @@ pub(super) fn words(fact: &SweepFinding) -> String {
         SweepFinding::MembersGrowth(fact) => members::growth(fact),
         SweepFinding::MembersNeeded(fact) => members::needed(fact),
         SweepFinding::MembersLaw(fact) => members::law(fact),
+        SweepFinding::Effect(fact) => effects::words(fact),
         SweepFinding::Crossing(fact) => crossing::crossing(fact),
         SweepFinding::CheapestAtPoints(fact) => cheapest::cheapest_at_points(fact),
         SweepFinding::CheapestRing(fact) => cheapest::cheapest_ring(fact),

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
 use crate::sweep::Analysis;
+use crate::sweep::effects::{Effect, ShownEffect, effects};
 use crate::sweep::outcome::{Series, SweepOutcome, SweepScene, Swept};
 
 /// A fact about a sweep.
@@ -58,6 +59,8 @@ pub enum SweepFinding {
     MembersNeeded(members::MembersNeeded),
     /// The law of the members' rates.
     MembersLaw(members::MembersLaw),
+    /// Whether one of Dain's two effects appears.
+    Effect(EffectFound),
     /// One method overtakes another.
     Crossing(crossing::Crossing),
     /// The cheapest method at points.
@@ -81,11 +84,35 @@ impl SweepFinding {
             Self::MembersGrowth(fact) => &fact.series.scene,
             Self::MembersNeeded(fact) => &fact.series.scene,
             Self::MembersLaw(fact) => &fact.series.scene,
+            Self::Effect(fact) => &fact.series.scene,
             Self::Crossing(fact) => &fact.series.scene,
             Self::CheapestAtPoints(fact) => &fact.scene,
             Self::CheapestRing(fact) => &fact.scene,
         }
     }
+}
+
+/// An effect, with the method that it is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct EffectFound {
+    /// The method.
+    pub series: SweepSeries,
+    /// Whether the effect appears.
+    #[serde(flatten)]
+    pub effect: Effect,
+}
+
+/// Whether Dain's effects appear, for each method of a sweep of work.
+pub fn effects_found(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
+    if !outcome.axis.shows(Analysis::CostRegimes) {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, trials)) {
+        let fact = EffectFound { series: SweepSeries::new(series), effect };
+        all.push(Found::new(Finding::Sweep(Box::new(SweepFinding::Effect(fact))), trials));
+    }
+    all
 }
 
 /// What each method of a sweep shows, one after the other.
