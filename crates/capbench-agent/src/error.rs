@@ -134,6 +134,27 @@ impl From<RefusedCall<'_>> for String {
     }
 }
 
+/// Why a link cannot be measured on.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LinkFault {
+    #[error("of {sent} frames that were sent none arrived; are the two connected?")]
+    NothingArrived { sent: u64 },
+    #[error(
+        "of {sent} frames that were sent {delivered} arrived intact, {duplicates} of them repeatedly, and {damaged} damaged; look for \
+         a bad cable, a loop or a switch that alters frames"
+    )]
+    Bad { sent: u64, delivered: u64, duplicates: u64, damaged: u64 },
+}
+
+/// Why a server of the Open Traffic Generator API did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("{path} is refused with status {status}: {errors}")]
+pub(crate) struct RefusedPath {
+    pub(crate) path: &'static str,
+    pub(crate) status: u16,
+    pub(crate) errors: String,
+}
+
 /// Why no answer of an agent came.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoAnswer {

@@ -4,8 +4,6 @@
 //! among the first eight colours are distinguishable with protanopia and deuteranopia. Every colour has a contrast of at least
 //! 3 to 1 with its background (WCAG 2.1, 1.4.11). Tests check both.
 
-use capbench_model::places;
-
 use crate::chart::{Chart, Role};
 
 /// A colour for light and for dark backgrounds, as `#rrggbb`.

@@ -145,6 +145,9 @@ pub enum NoDelays {
         /// The error of the difference.
         error: Duration,
     },
+    /// No network was used.
+    #[error("a simulated path stamps no frames")]
+    Simulated,
     /// A clock was set while it was compared.
     #[error("it was set while it was compared")]
     SetWhileCompared,

@@ -26,6 +26,7 @@ use capbench_sys::host::CpuId;
 
 use super::AgentLaboratory;
 use super::generator::Generator;
+use crate::error::LinkFault;
 use crate::{AgentError, Result};
 
 /// Frames of the check: enough to exceed the other traffic of a quiet host, and of one generator among many.
@@ -98,10 +99,11 @@ impl AgentLaboratory {
         }
         let missing = transmit.iter().map(|half| Outcome::of(half, &receive).missing()).sum();
         for half in &transmit {
-            let Some(reason) = Outcome::of(half, &receive).objection(missing) else { continue };
+            let Some(fault) = Outcome::of(half, &receive).objection(missing) else { continue };
             let sender = self.generators.iter().find(|generator| generator.stream == half.stream);
             let transmit = sender.map_or(String::new(), |sender| sender.host.facts().location.to_string());
-            return Err(AgentError::Link { transmit, receive: self.route.receive.to_string(), reason });
+            let receive = self.route.receive.to_string();
+            return Err(AgentError::Link { transmit, receive, reason: fault.to_string() });
         }
         let interfaces = transmit.iter().map(|half| &half.interface).chain([&receive.interface]);
         let pauses = interfaces.filter_map(InterfaceCounts::pause_frames).sum();
@@ -160,25 +162,21 @@ impl Outcome {
 
     /// Why the link from the generator cannot be measured on. `all_missing` are the missing frames of all generators: they share
     /// the receiving interface and its losses.
-    fn objection(self, all_missing: u64) -> Option<String> {
+    fn objection(self, all_missing: u64) -> Option<LinkFault> {
         let Self { sent, delivered, duplicates, damaged, lost_in_nic } = self;
         let is_known = self.missing() == 0 || (damaged == 0 && all_missing <= lost_in_nic);
         if delivered > 0 && duplicates == 0 && is_known {
             return None;
         }
         if (delivered, duplicates, damaged) == (0, 0, 0) {
-            return Some(format!("of {sent} frames that were sent none arrived; are the two connected?"));
+            return Some(LinkFault::NothingArrived { sent });
         }
-        Some(format!(
-            "of {sent} frames that were sent {delivered} arrived intact, {duplicates} of them repeatedly, and {damaged} \
-             damaged; look for a bad cable, a loop or a switch that alters frames"
-        ))
+        Some(LinkFault::Bad { sent, delivered, duplicates, damaged })
     }
 }
 
 #[cfg(test)]
 mod tests {
-
     use super::Outcome;
 
     const FINE: Outcome = Outcome { sent: 2000, delivered: 2000, duplicates: 0, damaged: 0, lost_in_nic: 0 };
@@ -186,7 +184,7 @@ mod tests {
     impl Outcome {
         /// As the only generator.
         fn judged(self) -> Option<String> {
-            self.objection(self.missing())
+            self.objection(self.missing()).map(|fault| fault.to_string())
         }
     }
 

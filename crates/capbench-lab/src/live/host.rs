@@ -12,6 +12,7 @@ use super::calibration::Calibration;
 use super::pace::Paces;
 use super::tracing::{End, Tracing};
 use crate::Result;
+use crate::error::TracerNotAsked;
 
 /// One host.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ impl Host {
     pub fn new(irq: IrqAccounting, stop: Arc<AtomicBool>) -> Self {
         Self {
             irq,
-            tracing: Tracing::none("it was not asked for"),
+            tracing: Tracing::none(&TracerNotAsked.to_string()),
             traces_always: false,
             calibration: Calibration::default(),
             paces: Paces::default(),

@@ -22,6 +22,7 @@ use super::sockets::Sockets;
 use super::tree::{Member, Usage};
 use super::unread::OpenSockets;
 use super::version;
+use crate::error::ProgramFault;
 use crate::receiver::{self, Progress, Streams};
 use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
@@ -182,13 +183,13 @@ impl<'a> Running<'a> {
             let (is_ready, missing) = match &self.program.ready {
                 Ready::Socket => (
                     Sockets::on(self.job.interface.index)?.has_more_than(&self.others),
-                    format!("it has no packet socket on {}", self.job.interface.name),
+                    ProgramFault::NoSocket(self.job.interface.name.clone()),
                 ),
                 Ready::Says(pattern) => {
-                    (pattern.is_match(&self.output.text()), format!("it did not say \"{pattern}\""))
+                    (pattern.is_match(&self.output.text()), ProgramFault::DidNotSay(pattern.to_string()))
                 }
             };
-            self.check_alive("before it could receive")?;
+            self.check_alive(&ProgramFault::BeforeReady)?;
             if is_ready {
                 return Ok(());
             }
@@ -212,7 +213,7 @@ impl<'a> Running<'a> {
         let mut stillness = Stillness::new(0.0, since);
         loop {
             thread::sleep(TICK);
-            self.check_alive("before it could receive")?;
+            self.check_alive(&ProgramFault::BeforeReady)?;
             let look = self.look(&members)?;
             if stillness.has_lasted(SETTLED, look) {
                 return Ok((self.process.members(), 0.0));
@@ -236,7 +237,7 @@ impl<'a> Running<'a> {
         let _ = self.job.ready.send(());
         while self.job.progress.sent().is_none() && !self.is_stopped() {
             thread::sleep(TICK);
-            self.check_alive("while frames were sent")?;
+            self.check_alive(&ProgramFault::WhileSending)?;
             self.check_room()?;
         }
         let finished = Instant::now();
@@ -247,7 +248,7 @@ impl<'a> Running<'a> {
         let mut cut_short = true;
         while !self.is_stopped() {
             thread::sleep(TICK);
-            self.check_alive("before it was stopped")?;
+            self.check_alive(&ProgramFault::BeforeStop)?;
             self.check_room()?;
             let look = self.look(&members)?;
             if stillness.has_lasted(quiet, look) {
@@ -284,13 +285,13 @@ impl<'a> Running<'a> {
         self.output.octets() + self.file.metadata().map_or(0, |data| data.len())
     }
 
-    fn check_alive(&mut self, when: &str) -> Result<()> {
+    fn check_alive(&mut self, when: &ProgramFault) -> Result<()> {
         let status = self.process.status().map_err(|error| self.failed(error.to_string()))?;
         let Some(status) = status else { return Ok(()) };
-        let background = if status.success() { " (a program must stay in the foreground)" } else { "" };
         Err(self.failed(format!(
-            "it ended {when}, with {}{background}; {}",
+            "it ended {when}, with {}{}; {}",
             describe(status),
+            if status.success() { " (a program must stay in the foreground)" } else { "" },
             self.output.last_words()
         )))
     }

@@ -65,20 +65,25 @@ impl BackToBackTest {
     }
 
     fn check(&self) -> Result<()> {
-        let refuse = |reason| Err(PlanError::unsupported("a back-to-back test", reason));
         let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
         if throughput >= maximum * (1.0 - CLOCKS_DIFFERENCE) {
-            return refuse(format!(
-                "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
-                self.maximum
+            return Err(PlanError::unsupported(
+                "a back-to-back test",
+                format!(
+                    "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
+                    self.maximum
+                ),
             ));
         }
         if self.limit_frames() < self.search.first.get() {
-            return refuse(format!(
-                "its first burst has {} frames, and {:?} at the maximum rate have {} only",
-                self.search.first,
-                self.search.limit,
-                self.limit_frames()
+            return Err(PlanError::unsupported(
+                "a back-to-back test",
+                format!(
+                    "its first burst has {} frames, and {:?} at the maximum rate have {} only",
+                    self.search.first,
+                    self.search.limit,
+                    self.limit_frames()
+                ),
             ));
         }
         Ok(())
@@ -113,7 +118,7 @@ impl BackToBackTest {
             verifications: self.search.verifications,
             depletion_s: self.search.depletion.as_secs_f64(),
             benchmark: self.benchmark(&searches),
-            invalid_because: self.invalid(&searches),
+            invalid_because: self.invalid(&searches).map(|reason| reason.to_string()),
             searches,
             ended,
         };
@@ -138,27 +143,42 @@ impl BackToBackTest {
         })
     }
 
-    fn invalid(&self, searches: &[Searched]) -> Option<String> {
+    fn invalid(&self, searches: &[Searched]) -> Option<NoBurst> {
         let slow = searches.iter().filter(|search| search.end == BurstEnd::GeneratorLimited).count();
         if slow > 0 {
-            return Some(format!(
-                "{slow} of {} searches came to a burst that the generator did not send at {} packets/s",
-                searches.len(),
-                grouped(self.maximum.pps.get())
-            ));
+            return Some(NoBurst::GeneratorLimited {
+                slow,
+                searches: searches.len(),
+                pps: self.maximum.pps.get(),
+            });
         }
         let near = self.limit_frames() as f64 * BURST_NEAR_LIMIT;
         let count = searches.iter().filter(|search| search.frames as f64 >= near).count();
-        (count > 0).then(|| {
-            format!(
-                "{count} of {} searches came near the longest burst, {} frames or {:?}: the buffer is larger than that, or \
-                 it never fills",
-                searches.len(),
-                self.limit_frames(),
-                self.search.limit
-            )
+        if count == 0 {
+            return None;
+        }
+        Some(NoBurst::NearLimit {
+            count,
+            searches: searches.len(),
+            frames: self.limit_frames(),
+            limit: self.search.limit,
         })
     }
+}
+
+/// Why searches of bursts show no buffer.
+#[derive(Debug, thiserror::Error)]
+enum NoBurst {
+    #[error(
+        "{slow} of {searches} searches came to a burst that the generator did not send at {} packets/s",
+        grouped(*pps)
+    )]
+    GeneratorLimited { slow: usize, searches: usize, pps: f64 },
+    #[error(
+        "{count} of {searches} searches came near the longest burst, {frames} frames or {limit:?}: the buffer is larger than that, \
+         or it never fills"
+    )]
+    NearLimit { count: usize, searches: usize, frames: u64, limit: Duration },
 }
 
 #[cfg(test)]

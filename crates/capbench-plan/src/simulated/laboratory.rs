@@ -6,6 +6,7 @@ use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
+use capbench_model::reasons::NoDelays;
 use capbench_model::statement::Statement;
 
 use super::group::Group;
@@ -124,24 +125,27 @@ impl SimulatedLaboratory {
 
 impl Laboratory for SimulatedLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
-        let unsupported =
-            |what: String, reason: &str| Err(TrialError::Unsupported { what, reason: reason.into() });
         let name = setup.method.to_string();
         let without_members = setup.method.with_members(None);
         let mut methods = self.methods.iter();
         let known = methods.find(|method| method.name == setup.method || method.name == without_members);
         let Some(method) = known.cloned() else {
-            return unsupported(name, "it is not on the simulated path");
+            return Err(TrialError::Unsupported {
+                what: name,
+                reason: "it is not on the simulated path".into(),
+            });
         };
         if let (Some(asked), None) = (setup.moderation, self.interrupts) {
-            return unsupported(
-                format!("interrupt moderation {asked}"),
-                "this simulated path has no interrupts",
-            );
+            return Err(TrialError::Unsupported {
+                what: format!("interrupt moderation {asked}"),
+                reason: "this simulated path has no interrupts".into(),
+            });
         }
         if let Some(frames) = setup.burst {
-            let what = format!("traffic in bursts of {frames} frames");
-            return unsupported(what, "a simulated path takes evenly spaced ones only");
+            return Err(TrialError::Unsupported {
+                what: format!("traffic in bursts of {frames} frames"),
+                reason: "a simulated path takes evenly spaced ones only".into(),
+            });
         }
         let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
         let profile = Profile {
@@ -224,7 +228,7 @@ impl Trial for SimulatedTrial<'_> {
         let lost_in_card = sent - taken.iter().map(|stretch| stretch.frames).sum::<u64>();
         let latency = self.setup.latency.map(|recording| Latency {
             total: held.and_then(|held| Delays::of(&held.delays(delivered, pps))),
-            ..Latency::unknown(recording, "a simulated path stamps no frames")
+            ..Latency::unknown(recording, &NoDelays::Simulated.to_string())
         });
         let members = self.group.as_ref().map(|group| group.members(&passage, arriving)).unwrap_or_default();
         let measured = self.measured(intended, sent, lost_in_card, ability, passage, sending);

@@ -9,7 +9,6 @@ use capbench_judge::finding::bench::{
     self, BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SetUp,
 };
 use capbench_model::figures::percent;
-use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use capbench_results::Results;
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use capbench_judge::limit::Limit;
 use capbench_judge::search::ranking::{self, Repeated, goals as of_goals};
 use capbench_judge::search::{
     Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,

@@ -205,7 +205,7 @@ impl Plan for Search {
         let searches = scene.setups().count() * self.searches as usize;
         let mut text = scene.describe();
         for goal in &plan.goals {
-            words::row(&mut text, "goal", goal);
+            words::row(&mut text, "goal", goal_help::words(goal));
         }
         let maximum = match plan.maximum_pps {
             Some(given) => format!("{} packets/s", grouped(given.get())),
