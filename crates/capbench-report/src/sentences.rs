@@ -47,6 +47,7 @@ use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
+pub use reproduction::claim_words;
 pub use rfc2544::{not_measured, not_tested_words};
 pub use search::goal_help;
 pub use search::warnings::words as search_warning_words;

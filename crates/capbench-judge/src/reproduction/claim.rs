@@ -13,7 +13,7 @@ use crate::reproduction::judging::{Chance, at_what_was_sent, judgement};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::figure::Words;
 use crate::reproduction::measured::{Limit, MeasuredSteps, Seen, Select};
-use crate::reproduction::{Answer, Judgement, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, Judgement, Quantity};
 use crate::thresholds::UNCOUNTED_LOSS_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
@@ -94,10 +94,11 @@ impl Claim {
     }
 
     fn judgement(&self, Said { answer, text, seen, chance }: Said<'_>) -> Judgement {
+        let figures = ClaimEvidence::Figures { text };
         if self.at_what_was_sent.contains(&answer) {
-            at_what_was_sent(&self.claim, (answer, text), &seen, chance)
+            at_what_was_sent(&self.claim, (answer, figures), &seen, chance)
         } else {
-            judgement(&self.claim, (answer, text), &seen, chance)
+            judgement(&self.claim, (answer, figures), &seen, chance)
         }
     }
 

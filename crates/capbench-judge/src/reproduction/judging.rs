@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::reproduction::measured::{Done, Seen};
-use crate::reproduction::{Answer, Judgement};
+use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
 
@@ -33,7 +33,12 @@ impl Chance {
 }
 
 /// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
-pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
+pub(crate) fn judgement(
+    claim: &str,
+    said: (Answer, ClaimEvidence),
+    seen: &[Seen<'_>],
+    chance: Chance,
+) -> Judgement {
     let mut judgement = at_what_was_sent(claim, said, seen, chance);
     let short = seen
         .iter()
@@ -42,11 +47,9 @@ pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
         .map(|trial| trial.number);
     let short = short.collect::<BTreeSet<u32>>().len();
     if short > 0 {
-        let all = judgement.trials.len();
-        withdraw(
-            &mut judgement,
-            &format!("The generator did not reach the load in {short} of the {all} trials"),
-        );
+        let withdraws = withdraw(&mut judgement);
+        let all_trials = judgement.trials.len();
+        judgement.evidence.push(ClaimEvidence::LoadNotReached { trials: short, all_trials, withdraws });
     }
     judgement
 }
@@ -54,7 +57,7 @@ pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
 /// The same for an answer that is valid at any sent load.
 pub(crate) fn at_what_was_sent(
     claim: &str,
-    (answer, text): (Answer, String),
+    (answer, evidence): (Answer, ClaimEvidence),
     seen: &[Seen<'_>],
     chance: Chance,
 ) -> Judgement {
@@ -63,16 +66,17 @@ pub(crate) fn at_what_was_sent(
     let mut known = BTreeSet::new();
     trials.retain(|number| known.insert(*number));
     let chance = visits.and_then(|visits| chance.probability(visits));
-    Judgement { claim: claim.into(), answer, text, trials, visits, chance }
+    let evidence = vec![evidence];
+    Judgement { claim: claim.into(), answer, text: String::new(), evidence, trials, visits, chance }
 }
 
-fn withdraw(judgement: &mut Judgement, why: &str) {
-    judgement.text.push_str(&format!(" {why}"));
-    if matches!(judgement.answer, Answer::Holds | Answer::Changed) {
+/// Withdraws an answer. Returns whether there was one.
+fn withdraw(judgement: &mut Judgement) -> bool {
+    let is_answer = matches!(judgement.answer, Answer::Holds | Answer::Changed);
+    if is_answer {
         judgement.answer = Answer::Inconclusive;
-        judgement.text.push_str(", so this run does not answer it");
     }
-    judgement.text.push('.');
+    is_answer
 }
 
 /// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
@@ -84,18 +88,15 @@ pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
     // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
     let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
     if slow > 0 {
-        let of = judgement.trials.len();
-        judgement.text.push_str(&format!(" In {slow} of the {of} trials a CPU ran slower than its best."));
+        let all_trials = judgement.trials.len();
+        judgement.evidence.push(ClaimEvidence::SlowCpus { trials: slow, all_trials });
     }
     if disturbed == 0 {
         return;
     }
-    let why = format!("The host disturbed {disturbed} of the {} trials", judgement.trials.len());
-    if disturbed * 2 > judgement.trials.len() {
-        withdraw(judgement, &why);
-    } else {
-        judgement.text.push_str(&format!(" {why}."));
-    }
+    let all_trials = judgement.trials.len();
+    let withdraws = disturbed * 2 > all_trials && withdraw(judgement);
+    judgement.evidence.push(ClaimEvidence::Disturbed { trials: disturbed, all_trials, withdraws });
 }
 
 /// Adds the visits that support an answer, and the probability of chance.
@@ -105,12 +106,7 @@ pub fn note_chance(judgement: &mut Judgement) {
         return;
     }
     let Some(visits) = judgement.visits.filter(|visits| *visits > 1) else { return };
-    judgement.text.push_str(&match judgement.chance {
-        Some(chance) => {
-            format!(" {visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
-        }
-        None => format!(" {visits} visits each."),
-    });
+    judgement.evidence.push(ClaimEvidence::Visits { visits, chance: judgement.chance });
 }
 
 #[cfg(test)]
@@ -119,7 +115,7 @@ mod tests {
 
     use super::{Chance, at_what_was_sent, judgement, note_chance, note_disturbance};
     use crate::reproduction::measured::{Done, Seen};
-    use crate::reproduction::{Answer, Judgement};
+    use crate::reproduction::{Answer, ClaimEvidence, Judgement};
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
@@ -140,30 +136,34 @@ mod tests {
         TrialResult { disturbance, ..result }
     }
 
-    /// The answer and the words of a judgement over `trials` trials, of which `disturbed` were disturbed.
-    fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, String) {
+    fn figures() -> ClaimEvidence {
+        ClaimEvidence::Figures { text: "Here.".into() }
+    }
+
+    /// The answer over `trials` trials, of which `disturbed` were disturbed, and what was added to its evidence.
+    fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, Vec<ClaimEvidence>) {
         let of_step = (1..=trials).map(|number| trial(number, number <= disturbed)).collect();
         let mut judgement = Judgement {
             claim: "It is so.".into(),
             answer,
-            text: "Here.".into(),
+            text: String::new(),
+            evidence: Vec::new(),
             trials: (1..=trials).collect(),
             visits: Some(2),
             chance: None,
         };
         note_disturbance(&mut judgement, &[Done { trials: of_step, ..Done::default() }]);
-        (judgement.answer, judgement.text)
+        (judgement.answer, judgement.evidence)
     }
 
     #[test]
     fn disturbance_of_more_than_half_of_the_trials_withdraws_the_answer() {
-        assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, "Here.".into()));
-        let some = "Here. The host disturbed 2 of the 4 trials.";
-        assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
-        let most = "Here. The host disturbed 3 of the 4 trials, so this run does not answer it.";
-        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, most.into()));
-        let withdrawn = "Here. The host disturbed 4 of the 4 trials.";
-        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, withdrawn.into()));
+        let disturbed =
+            |trials, withdraws| vec![ClaimEvidence::Disturbed { trials, all_trials: 4, withdraws }];
+        assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, Vec::new()));
+        assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, disturbed(2, false)));
+        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, disturbed(3, true)));
+        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, disturbed(4, false)));
     }
 
     #[test]
@@ -186,16 +186,16 @@ mod tests {
         let trials = [trial(1, false), trial(2, false)];
         let seen = Seen::from_trials(&trials);
         let said = |answer, chance| {
-            let mut judgement =
-                judgement("So.", (answer, "Here.".into()), &[seen.clone(), seen.clone()], chance);
+            let mut judgement = judgement("So.", (answer, figures()), &[seen.clone(), seen.clone()], chance);
             note_chance(&mut judgement);
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
-            (judgement.text, judgement.chance)
+            (judgement.evidence[1..].to_vec(), judgement.chance)
         };
-        let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
-        assert_eq!(said(Answer::Holds, Chance::Apart), (apart.into(), Some(1.0 / 3.0)));
-        assert_eq!(said(Answer::Changed, Chance::Unknown), ("Here. 2 visits each.".into(), None));
-        assert_eq!(said(Answer::Inconclusive, Chance::Apart), ("Here.".into(), None));
+        let visits = |chance| vec![ClaimEvidence::Visits { visits: 2, chance }];
+        let third = Some(1.0 / 3.0);
+        assert_eq!(said(Answer::Holds, Chance::Apart), (visits(third), third));
+        assert_eq!(said(Answer::Changed, Chance::Unknown), (visits(None), None));
+        assert_eq!(said(Answer::Inconclusive, Chance::Apart), (Vec::new(), None));
     }
 
     #[test]
@@ -204,10 +204,11 @@ mod tests {
         for (sent, answer) in [(989, Answer::Inconclusive), (990, Answer::Holds)] {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
             let seen = Seen::from_trials([&short]);
-            let said = || (Answer::Holds, "Here.".into());
+            let said = || (Answer::Holds, figures());
             let judged = judgement("So.", said(), std::slice::from_ref(&seen), Chance::Limit);
             assert_eq!(judged.answer, answer, "{judged:?}");
-            assert_eq!(judged.text.contains("did not reach the load in 1 of the 1 trials, so"), sent < 990);
+            let short = ClaimEvidence::LoadNotReached { trials: 1, all_trials: 1, withdraws: true };
+            assert_eq!(judged.evidence.contains(&short), sent < 990);
             assert_eq!(at_what_was_sent("So.", said(), &[seen], Chance::Limit).answer, Answer::Holds);
         }
     }

@@ -181,6 +181,66 @@ pub struct Excluded {
     pub basis: LimitBasis,
 }
 
+/// Whether an effect appears.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Appearance {
+    /// It appears.
+    Appears,
+    /// It does not appear, within the stated limit.
+    DoesNotAppear {
+        /// The test excludes a rise, or a lead, above this share.
+        excluded_above: f64,
+    },
+    /// It cannot appear: nothing is lost, or the method has no ring.
+    CannotAppear,
+    /// The visits cannot decide it.
+    Inconclusive,
+}
+
+impl Effect {
+    /// Whether it appears.
+    pub fn appearance(&self) -> Appearance {
+        match self {
+            Self::MoreWorkMorePackets { answer } => match answer {
+                RiseAnswer::HardlyAnyLoss { .. } => Appearance::CannotAppear,
+                RiseAnswer::Appears { .. } => Appearance::Appears,
+                RiseAnswer::Undecided { .. } => Appearance::Inconclusive,
+                RiseAnswer::DoesNotAppear { excluded, .. } => {
+                    Appearance::DoesNotAppear { excluded_above: excluded.above_ratio }
+                }
+            },
+            Self::RingBehindSocket { answer } => match answer {
+                RingAnswer::NoRing => Appearance::CannotAppear,
+                RingAnswer::NoSocket => Appearance::Inconclusive,
+                RingAnswer::Against { sockets } => against_all(sockets),
+            },
+        }
+    }
+}
+
+/// One socket that is ahead of the ring is enough. The limit against all of them is the limit against the worst.
+fn against_all(sockets: &[AgainstSocket]) -> Appearance {
+    let mut appearance = Appearance::CannotAppear;
+    for socket in sockets {
+        let excluded = match &socket.answer {
+            SocketAnswer::RingBehind { .. } => return Appearance::Appears,
+            SocketAnswer::Undecided { .. } => {
+                appearance = Appearance::Inconclusive;
+                continue;
+            }
+            SocketAnswer::HardlyAnyLoss { .. } => continue,
+            SocketAnswer::RingAhead { excluded, .. } | SocketAnswer::Alike { excluded, .. } => excluded,
+        };
+        let excluded_above = match appearance {
+            Appearance::Inconclusive => continue,
+            Appearance::DoesNotAppear { excluded_above } => excluded_above.max(excluded.above_ratio),
+            _ => excluded.above_ratio,
+        };
+        appearance = Appearance::DoesNotAppear { excluded_above };
+    }
+    appearance
+}
+
 /// An effect with the trials that show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownEffect<'r> {

@@ -9,6 +9,7 @@ use super::parts::{self, grouped, linear, logarithmic, names, sentence, series};
 use crate::model::{
     Axis, Cell, Chart, Column, Kind, Mark, Place, Point, Role, Row, Section, Series, Table, Trials, Unit,
 };
+use crate::sentences::claim_words;
 use crate::sentences::reproduction::answer_words;
 
 /// An axis of frame sizes or loops is logarithmic if its ends differ by more than this factor.
@@ -30,7 +31,7 @@ fn section(reproduction: &Reproduction) -> Section {
         text.push(said("Not complete: what follows is of the trials that were finished.".into()));
     }
     text.extend(reproduction.findings.iter().map(|finding| {
-        let text = format!("{}: {} {}", answer_words(finding.answer), finding.claim, finding.text);
+        let text = format!("{}: {} {}", answer_words(finding.answer), finding.claim, claim_words(finding));
         sentence(text, finding.trials.clone())
     }));
     Section {

@@ -2,9 +2,10 @@
 
 use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
 use capbench_judge::finding::{self, Finding as Fact, Found};
-use capbench_judge::reproduction::Answer;
+use capbench_judge::reproduction::{Answer, ClaimEvidence, EffectOfMethod, Judgement};
 use capbench_results::{Finding, Results};
 
+use super::sweep::effects;
 use super::{Clause, first_clauses, saved_finding, saved_findings, with_trials};
 use crate::model::Sentence;
 use crate::naming::{list, many};
@@ -62,6 +63,40 @@ fn answer_sentence(answer: ReproductionAnswer) -> Option<Sentence> {
             Some(with_trials(format!("Not all trials of {} were run.", list(&publications)), []))
         }
     }
+}
+
+/// The evidence for an answer.
+pub fn claim_words(judgement: &Judgement) -> String {
+    evidence_words(&judgement.parts())
+}
+
+fn evidence_words(evidence: &[ClaimEvidence]) -> String {
+    evidence.iter().map(part_words).collect::<Vec<_>>().join(" ")
+}
+
+fn part_words(part: &ClaimEvidence) -> String {
+    match part {
+        ClaimEvidence::Figures { text } => text.clone(),
+        ClaimEvidence::Effect(EffectOfMethod { method, effect }) => effects::words(method, effect),
+        ClaimEvidence::LoadNotReached { trials, all_trials, withdraws } => format!(
+            "The generator did not reach the load in {trials} of the {all_trials} trials{}",
+            withdrawn(*withdraws)
+        ),
+        ClaimEvidence::SlowCpus { trials, all_trials } => {
+            format!("In {trials} of the {all_trials} trials a CPU ran slower than its best.")
+        }
+        ClaimEvidence::Disturbed { trials, all_trials, withdraws } => {
+            format!("The host disturbed {trials} of the {all_trials} trials{}", withdrawn(*withdraws))
+        }
+        ClaimEvidence::Visits { visits, chance: Some(chance) } => {
+            format!("{visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
+        }
+        ClaimEvidence::Visits { visits, chance: None } => format!("{visits} visits each."),
+    }
+}
+
+fn withdrawn(withdraws: bool) -> &'static str {
+    if withdraws { ", so this run does not answer it." } else { "." }
 }
 
 /// A time in whole seconds or minutes, rounded up.
@@ -123,7 +158,7 @@ fn with_publication(found: Found) -> Finding {
 /// The text of a fact.
 pub(super) fn words(fact: &ReproductionFinding) -> String {
     let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
-    format!("{}: {claim} {evidence}", answer_words(*answer))
+    format!("{}: {claim} {}", answer_words(*answer), evidence_words(evidence))
 }
 
 #[cfg(test)]
@@ -193,7 +228,7 @@ mod tests {
             publication: "dain-2004".into(),
             claim: "Claim 1.".into(),
             answer: Answer::NotTestable,
-            evidence: "No card.".into(),
+            evidence: vec![ClaimEvidence::Figures { text: "No card.".into() }],
         };
         assert_eq!(words(&claim), "Not testable here: Claim 1. No card.");
     }

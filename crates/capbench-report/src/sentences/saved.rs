@@ -7,6 +7,7 @@ use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::comparison::{difference_words, note_words};
+use super::reproduction::claim_words;
 use super::search::warnings;
 use super::{generator, noise, statements};
 
@@ -16,6 +17,11 @@ pub fn add_words(results: &mut Results) {
     results.trials.iter_mut().for_each(add_words_to_trial);
     for search in &mut results.searches {
         search.warnings = warnings::all(search);
+    }
+    for reproduction in &mut results.reproductions {
+        for judgement in &mut reproduction.findings {
+            judgement.text = claim_words(judgement);
+        }
     }
     if let Some(record) = &mut results.soak {
         add_words_to_soak(record);

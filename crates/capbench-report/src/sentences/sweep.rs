@@ -13,7 +13,7 @@ mod buffers;
 mod cheapest;
 mod cost;
 mod crossing;
-mod effects;
+pub(crate) mod effects;
 mod members;
 mod onset;
 #[cfg(test)]
@@ -213,7 +213,7 @@ pub(super) fn words(fact: &SweepFinding) -> String {
         SweepFinding::MembersGrowth(fact) => members::growth(fact),
         SweepFinding::MembersNeeded(fact) => members::needed(fact),
         SweepFinding::MembersLaw(fact) => members::law(fact),
-        SweepFinding::Effect(fact) => effects::words(fact),
+        SweepFinding::Effect(fact) => effects::words(&fact.series.method, &fact.effect),
         SweepFinding::Crossing(fact) => crossing::crossing(fact),
         SweepFinding::CheapestAtPoints(fact) => cheapest::cheapest_at_points(fact),
         SweepFinding::CheapestRing(fact) => cheapest::cheapest_ring(fact),

@@ -32,6 +32,7 @@ use super::{Finding, Found};
 use crate::sweep::Analysis;
 use crate::sweep::effects::{Effect, ShownEffect, effects};
 use crate::sweep::outcome::{Series, SweepOutcome, SweepScene, Swept};
+use point::SweepSeries;
 
 /// A fact about a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -8,8 +8,8 @@ use crate::reproduction::judging::{Chance, judgement};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::figure::Words;
 use crate::reproduction::measured::{Limit, MeasuredSteps, Order, Seen, Select, StepFacts};
-use crate::reproduction::{Answer, Judgement, Quantity};
-use crate::sweep::effects::{Appearance, Effect, EffectKind, effects};
+use crate::reproduction::{Answer, ClaimEvidence, EffectOfMethod, Judgement, Quantity};
+use crate::sweep::effects::{Appearance, Effect, ShownEffect, effects};
 use crate::sweep::outcome::Swept;
 use crate::thresholds::ABSENT_EFFECT;
 
@@ -257,29 +257,37 @@ enum Kind {
     RingBehindSocket,
 }
 
+impl Kind {
+    fn is_that_of(self, effect: &Effect) -> bool {
+        match self {
+            Self::MoreWorkMorePackets => matches!(effect, Effect::MoreWorkMorePackets { .. }),
+            Self::RingBehindSocket => matches!(effect, Effect::RingBehindSocket { .. }),
+        }
+    }
+}
+
 impl Regimes {
     /// The answers, one for all methods with the same answer.
     pub(crate) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
-        let kind = match self.effect {
-            Kind::MoreWorkMorePackets => EffectKind::MoreWorkMorePackets,
-            Kind::RingBehindSocket => EffectKind::RingBehindSocket,
-        };
         let Some((outcome, done)) = measured.step(of).and_then(|done| Some((done.sweep.as_ref()?, done)))
         else {
             return Vec::new();
         };
         let mut found: Vec<Judgement> = Vec::new();
-        let wanted = |effect: &Effect| effect.kind == kind && self.methods.contains(&effect.method);
         let swept = Swept::new(outcome, &done.trials);
-        for effect in effects(&swept).into_iter().map(|(_, effect)| effect).filter(wanted) {
-            let seen =
-                Seen::from_trials(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
-            let said = (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
+        for ShownEffect { series, effect, trials } in effects(&swept) {
+            if !self.effect.is_that_of(&effect) || !self.methods.contains(&series.method) {
+                continue;
+            }
+            let seen = Seen::from_trials(done.trials.iter().filter(|trial| trials.contains(&trial.number)));
+            let answer = answer(effect.appearance());
+            let method = series.method.clone();
+            let said = (answer, ClaimEvidence::Effect(EffectOfMethod { method, effect }));
             let mut judged = judgement(claim, said, &[seen], Chance::Unknown);
             judged.visits = Some(outcome.repeats);
             match found.iter_mut().find(|known| known.answer == judged.answer) {
                 Some(known) => {
-                    known.text.push_str(&format!(" {}", judged.text));
+                    known.evidence.extend(judged.evidence);
                     known.trials.extend(judged.trials);
                 }
                 None => found.push(judged),

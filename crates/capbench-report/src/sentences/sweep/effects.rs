@@ -1,11 +1,11 @@
 //! The words of Dain's two effects of 2004.
 
-use capbench_judge::finding::sweep::EffectFound;
 use capbench_judge::sweep::effects::{
     AgainstSocket, ComparedRates, Effect, Excluded, LargestRise, RingAhead, RingAnswer, RiseAnswer,
     SocketAnswer, SustainedPart,
 };
 use capbench_model::figures::{grouped, percent};
+use capbench_model::saved::SavedMethod;
 
 use super::evidence_words;
 
@@ -14,12 +14,12 @@ const SECOND: &str =
     "Dain's second effect (a ring captures less than a socket's queue once packets are lost)";
 
 /// Whether an effect appears.
-pub(super) fn words(fact: &EffectFound) -> String {
-    let text = match &fact.effect {
+pub(crate) fn words(method: &SavedMethod, effect: &Effect) -> String {
+    let text = match effect {
         Effect::MoreWorkMorePackets { answer } => rise_words(answer),
         Effect::RingBehindSocket { answer } => ring_words(answer),
     };
-    format!("{}: {text}", fact.series.method)
+    format!("{method}: {text}")
 }
 
 fn rise_words(answer: &RiseAnswer) -> String {
