@@ -23,9 +23,11 @@
 //!
 //! # To add
 //!
-//! - a place of the ledger: its row in `places.rs` and its entry in `ALL` there (and so in docs/ledger.md), its field in
-//!   `Evidence`, filled by `capbench-lab/src/live/join.rs`, its entry in `book`, its colour in
+//! - a place of the ledger: its variant, its key and its entry in `ALL` in `places.rs`, its words and counters in
+//!   `capbench-report/src/sentences/places.rs` (and so in docs/ledger.md), its field in `Evidence`, filled by `capbench-lab/src/live/join.rs`, its entry in `book`, its colour in
 //!   `capbench-chart/src/palette.rs`, its cases in `capbench-lab/tests/all/places.rs`.
+//! - a reason for care with a trial: its variant in `noise.rs`, its words in `capbench-report/src/sentences/noise.rs`, its cause
+//!   in `capbench-judge/src/finding/noise.rs`.
 //! - a fact about the host: a member of `capbench-model/src/environment/`, its reader in `capbench-host/src/environment/`,
 //!   its words in docs/results.md; in `differences.rs` of capbench-model only where two runs on one host may differ by it.
 

@@ -78,8 +78,8 @@ impl Claim {
         if let Some((method, reason)) =
             self.needs.as_ref().and_then(|method| Some((method, measured.why_left_out(method)?)))
         {
-            let said = (Answer::NotTestable, format!("{method} cannot run here: {reason}"));
-            return vec![at_what_was_sent(&self.claim, said, &[], Chance::Unknown)];
+            let why = ClaimEvidence::Figures { text: format!("{method} cannot run here: {reason}") };
+            return vec![at_what_was_sent(&self.claim, (Answer::NotTestable, why), &[], Chance::Unknown)];
         }
         let groups = self.groups(measured);
         let said = match &self.rule {
