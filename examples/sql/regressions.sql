@@ -1,17 +1,23 @@
 -- Which set-ups became worse from one kernel to the next, by more than chance, on the same hosts?
--- Tables: trials, searches. Runs unchanged on DuckDB, Spark and DataFusion, and gives the answers of
---   capbench compare --dataset DIR --by kernel_release
+-- Tables: trials, searches. Runs unchanged on DuckDB, Spark and DataFusion.
 -- For another column replace `kernel_release`, for two of several values add a WHERE to `valued`.
+--
+-- It compares the trials and figures of
+--   capbench compare --dataset DIR --by kernel_release
+-- which decides by other means: the exact probability of the ranks, corrected for all set-ups, and by the size of the change. This
+-- query has an approximation of the probability, and no smallest change. So it shows where to look; answers near its bounds differ.
+-- Which trials are compared is in columns that `capbench export` fills: is_compared, is_load_delivered, is_rate_at_least. Runs that
+-- an earlier version exported do not have them; export them again.
 --
 -- A figure of a run is the median of its trials. A stratum is a host with one set-up that has both values. Its median is taken off,
 -- all figures of a set-up are ranked together, and the ranks of the later value are summed up. `z` says how many standard
--- deviations that sum is from its mean, if chance alone divides the runs of a host between the values (Hodges and Lehmann 1962);
--- below -3 or above 3 it is no chance. capbench computes the exact probability, and corrects it for all set-ups.
+-- deviations that sum is from its mean, if chance alone divides the runs of a host between the values (Hodges and Lehmann 1962).
+-- Below -3 or above 3 this query says `worse` or `better`.
 WITH
 valued AS (
   SELECT run_id, number, host_id, started_at, kernel_release AS side, method, frame_size, traffic, placement, work, transmit,
-    phase, verdict, intended_pps, delivered_pps, intended, sent, delivered, load_independent,
-    app_ns_per_packet, total_ns_per_packet, latency_total_p50_ns, latency_total_p99_9_ns
+    phase, intended_pps, delivered_pps, sent, delivered, is_compared, is_load_delivered, is_rate_at_least, app_ns_per_packet,
+    total_ns_per_packet, latency_total_p50_ns, latency_total_p99_9_ns
   FROM trials
   WHERE kept = 'result' AND host_id IS NOT NULL AND kernel_release IS NOT NULL
 ),
@@ -19,22 +25,12 @@ valued AS (
 sides AS (
   SELECT side, ROW_NUMBER() OVER (ORDER BY MIN(started_at), side) AS nth FROM valued GROUP BY side
 ),
--- The lowest common load of a run: higher ones were lowered, because a method lost frames.
-common AS (
-  SELECT run_id, frame_size, traffic, placement, work, transmit, MIN(intended_pps) AS pps
-  FROM valued WHERE phase = 'common-load' GROUP BY run_id, frame_size, traffic, placement, work, transmit
-),
 usable AS (
   SELECT valued.*,
     CASE WHEN valued.phase = 'common-load' THEN 'common load' WHEN valued.intended_pps IS NULL THEN 'maximum load'
       ELSE CONCAT(CAST(CAST(ROUND(valued.intended_pps) AS BIGINT) AS STRING), ' packets/s') END AS load
   FROM valued
-  LEFT JOIN common ON valued.run_id = common.run_id AND valued.frame_size = common.frame_size
-    AND valued.traffic = common.traffic AND valued.placement = common.placement AND valued.work = common.work
-    AND valued.transmit = common.transmit
-  WHERE valued.phase IN ('best-effort', 'common-load', 'fixed-load', 'latency', 'frame-loss') AND valued.verdict <> 'invalid'
-    AND (valued.intended_pps IS NULL OR (valued.intended - valued.sent) * 20 <= valued.intended)
-    AND (valued.phase <> 'common-load' OR valued.intended_pps = common.pps)
+  WHERE valued.is_compared
 ),
 -- The figures of trials and searches. `direction` is 1 where more is better. Ratios are compared by their logarithms. One pass over
 -- the trials makes all of them: Spark would read the files anew for each part of a UNION.
@@ -51,13 +47,13 @@ measured AS (
     CASE
       WHEN measures.measure = 'delivered' AND intended_pps IS NULL AND delivered_pps > 0 THEN LN(delivered_pps)
       WHEN measures.measure = 'loss' AND intended_pps IS NOT NULL AND sent > 0 THEN (sent - delivered) * 1.0 / sent
-      WHEN measures.measure = 'CPU time' AND total_ns_per_packet > 0 AND verdict IN ('lossless', 'generator_limited')
-        AND (intended - sent) * 20 <= intended THEN LN(total_ns_per_packet)
+      WHEN measures.measure = 'CPU time' AND total_ns_per_packet > 0 AND is_load_delivered
+        THEN LN(total_ns_per_packet)
       WHEN measures.measure = 'application' AND app_ns_per_packet > 0 THEN LN(app_ns_per_packet)
       WHEN measures.measure = 'latency p50' AND latency_total_p50_ns > 0 THEN LN(latency_total_p50_ns)
       WHEN measures.measure = 'latency p99.9' AND latency_total_p99_9_ns > 0 THEN LN(latency_total_p99_9_ns)
     END AS value,
-    CASE WHEN measures.measure = 'delivered' AND sent = delivered AND load_independent THEN 1 ELSE 0 END AS at_least
+    CASE WHEN measures.measure = 'delivered' AND is_rate_at_least THEN 1 ELSE 0 END AS at_least
   FROM usable CROSS JOIN measures
 ),
 figures AS (

@@ -1,6 +1,9 @@
-//! The compared figures of the trials in a dataset, those of [`Measure`], read from its files.
+//! The compared figures of the trials in a dataset, those of [`Measure`], read from its files. capbench-judge decides which trials
+//! are compared, and by what.
 //!
-//! `examples/sql/regressions.sql` has the same rules in SQL, for datasets that are larger than one machine.
+//! `examples/sql/regressions.sql` is a similar comparison in SQL, for datasets that are larger than one machine.
+
+mod sampled;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,11 +11,13 @@ use std::fs;
 use std::path::Path;
 
 use capbench_judge::comparison::hosts::{DatasetRun, Figure, Figures};
-use capbench_judge::comparison::setup::COMMON_LOAD;
+use capbench_judge::comparison::sampled::{CommonLoads, MeasuredFigure, SampledTrial};
+use capbench_judge::comparison::setup::goal_words;
 use capbench_judge::comparison::{Measure, Setup};
-use capbench_judge::sustained::are_frames_sent;
 use capbench_model::saved::Saved;
+use capbench_results::column::Values;
 
+use self::sampled::{sampled, setup};
 use crate::error::{DatasetError, Result};
 use crate::layout::{self, DataFile};
 use crate::reader::{self, Record};
@@ -83,8 +88,11 @@ fn usable() -> impl Iterator<Item = &'static str> {
     const OTHERS: [&str; 8] =
         ["run_id", "kept", "command", "phase", "host_id", "clock_class", "verdict", "invalid_because"];
     let columns = trials::columns();
-    let names: Vec<_> =
-        columns.iter().filter(|column| column.of.kind() == "string").map(|column| column.name).collect();
+    let names: Vec<_> = columns
+        .iter()
+        .filter(|column| matches!(column.values, Values::Text(_)))
+        .map(|column| column.name)
+        .collect();
     names.into_iter().filter(|name| !OTHERS.contains(name))
 }
 
@@ -122,11 +130,6 @@ const COLUMNS: [&str; 28] = [
 
 /// The columns of searches that are read.
 const SEARCHES: [&str; 4] = ["goal", "status", "achieved_pps", "first_trial"];
-
-/// Purposes of trials that are compared: their load is that of the user, the maximum, or the common one. The points of sweeps are
-/// not in the dataset, and steps of searches are no results.
-const COMPARED: [&str; 5] = ["best-effort", "common-load", "fixed-load", "latency", "frame-loss"];
-const AT_COMMON_LOAD: &str = "common-load";
 
 /// Reads the figures of a dataset.
 ///
@@ -275,8 +278,9 @@ impl Reading {
             size_of::<DatasetRun>() + facts.id.len() + facts.command.len() + facts.kernel_release.len(),
         )?;
         self.figures.runs.push(facts);
-        let common = common_loads(&results);
-        for record in results {
+        let sampled: Vec<Option<SampledTrial>> = results.iter().map(|row| sampled(row)).collect();
+        let common = CommonLoads::of_trials(sampled.iter().flatten());
+        for (record, trial) in results.into_iter().zip(sampled) {
             let value = by.of(file, record);
             let value_of = value
                 .map(|value| number(&mut self.budget, &mut self.values, &mut self.figures.values, value))
@@ -284,18 +288,20 @@ impl Reading {
             let row = Row { record, run, value_of };
             // The number of a trial is that of one row.
             for goal in record.whole("number").and_then(|number| goals.remove(&number)).unwrap_or_default() {
-                let load = format!("goal {}", goal.name);
-                self.add_figure(by, &row, load, (Measure::Throughput, goal.achieved_pps), false)?;
+                let figure = MeasuredFigure {
+                    measure: Measure::Throughput,
+                    value: goal.achieved_pps,
+                    is_at_least: false,
+                };
+                self.add_figure(by, &row, setup(record, goal_words(&goal.name)), figure)?;
             }
-            if !is_usable(record, &common) {
-                self.figures.left_out += 1;
-                continue;
-            }
-            let lost_nothing = record.whole("sent") == record.whole("delivered")
-                && record.flag("load_independent") == Some(true);
-            for figure in measured(record) {
-                let is_at_least = lost_nothing && figure.0 == Measure::DeliveredRate;
-                self.add_figure(by, &row, load(record), figure, is_at_least)?;
+            match trial {
+                Some(trial) if trial.left_out(&common).is_none() => {
+                    for figure in trial.figures() {
+                        self.add_figure(by, &row, trial.setup.clone(), figure)?;
+                    }
+                }
+                _ => self.figures.left_out += 1,
             }
         }
         Ok(())
@@ -305,15 +311,14 @@ impl Reading {
         &mut self,
         by: &By,
         row: &Row<'_>,
-        load: String,
-        (measure, value): (Measure, f64),
-        is_at_least: bool,
+        mut setup: Setup,
+        figure: MeasuredFigure,
     ) -> std::result::Result<(), TooMuch> {
-        let mut setup = Setup { load: Some(load), ..setup(row.record) };
         by.without(&mut setup);
         let setup = number(&mut self.budget, &mut self.setups, &mut self.figures.setups, setup)?;
         self.budget.take(size_of::<Figure>())?;
         let intended_pps = row.record.number("intended_pps");
+        let MeasuredFigure { measure, value, is_at_least } = figure;
         let Row { run, value_of, .. } = *row;
         self.figures.all.push(Figure { run, setup, value_of, measure, value, intended_pps, is_at_least });
         Ok(())
@@ -360,72 +365,6 @@ fn number<T: Clone + Eq + std::hash::Hash + InMemory>(
     all.push(item.clone());
     known.insert(item, all.len() - 1);
     Ok(all.len() - 1)
-}
-
-/// The set-up of a trial, without the load.
-fn setup(row: &Record) -> Setup {
-    Setup {
-        method: row.text("method").map(Saved::from),
-        placement: row.text("placement").map(Saved::from),
-        frame_size: row.text("frame_size").map(String::from),
-        traffic: row.text("traffic").map(Saved::from),
-        transmit: row.text("transmit").map(Saved::from),
-        work: row.text("work").map(Saved::from),
-        load: None,
-        capture: None,
-    }
-}
-
-/// The load in words, as `compare` of two runs has it.
-fn load(row: &Record) -> String {
-    match row.number("intended_pps") {
-        _ if row.text("phase") == Some(AT_COMMON_LOAD) => COMMON_LOAD.into(),
-        Some(pps) => format!("{pps:.0} packets/s"),
-        None => "maximum load".into(),
-    }
-}
-
-/// The lowest common load of a run for each set-up without method: higher ones were lowered, because a method lost frames.
-fn common_loads(rows: &[&Record]) -> HashMap<Setup, f64> {
-    let mut loads = HashMap::new();
-    for row in rows.iter().filter(|row| row.text("phase") == Some(AT_COMMON_LOAD)) {
-        let Some(pps) = row.number("intended_pps") else { continue };
-        let least: &mut f64 = loads.entry(setup(row).common_scene()).or_insert(pps);
-        *least = least.min(pps);
-    }
-    loads
-}
-
-fn is_usable(row: &Record, common: &HashMap<Setup, f64>) -> bool {
-    let phase = row.text("phase").unwrap_or_default();
-    let pps = row.number("intended_pps");
-    let is_short = pps.is_some() && !is_load_sent(row);
-    let is_lowered = phase == AT_COMMON_LOAD && common.get(&setup(row).common_scene()).copied() != pps;
-    COMPARED.contains(&phase) && row.text("verdict") != Some("invalid") && !is_short && !is_lowered
-}
-
-fn is_load_sent(row: &Record) -> bool {
-    let frames = |column| row.whole(column).and_then(|frames| u64::try_from(frames).ok()).unwrap_or(0);
-    are_frames_sent(frames("intended"), frames("sent"))
-}
-
-/// The figures of a trial, as [`Measure`] defines them.
-fn measured(row: &Record) -> Vec<(Measure, f64)> {
-    let is_maximum = row.number("intended_pps").is_none();
-    let [sent, delivered] = ["sent", "delivered"].map(|column| row.whole(column).unwrap_or_default());
-    let is_delivered =
-        matches!(row.text("verdict"), Some("lossless" | "generator_limited")) && is_load_sent(row);
-    let loss = if sent > 0 { sent.saturating_sub(delivered).max(0) as f64 / sent as f64 } else { 0.0 };
-    let delay = |column| row.whole(column).map(|ns| ns as f64);
-    let all = [
-        (Measure::DeliveredRate, row.number("delivered_pps").filter(|_| is_maximum)),
-        (Measure::LossRatio, (!is_maximum).then_some(loss)),
-        (Measure::TotalCost, row.number("total_ns_per_packet").filter(|_| is_delivered)),
-        (Measure::ApplicationCost, row.number("app_ns_per_packet")),
-        (Measure::MedianLatency, delay("latency_total_p50_ns")),
-        (Measure::WorstLatency, delay("latency_total_p99_9_ns")),
-    ];
-    all.into_iter().filter_map(|(measure, value)| Some((measure, value?))).collect()
 }
 
 /// Octets as the trials of a run and as its searches: they are refused, or they have figures, whose indices are right.

@@ -8,7 +8,6 @@
 //! | module | what |
 //! |---|---|
 //! | [`tables`] | the four tables, as columns: name, type, value, and where it comes from |
-//! | [`table`] | what a column is |
 //! | [`writer`], [`reader`] | Parquet: the only writer and the only reader |
 //! | [`run_id`] | what identifies a run |
 //! | [`export`], `replaced` | writes runs into a dataset; a file gets its name when it is complete; which file of a dataset may be replaced |
@@ -37,7 +36,6 @@ pub mod page;
 pub mod reader;
 mod replaced;
 pub mod run_id;
-pub mod table;
 pub mod tables;
 pub mod tidy;
 pub mod writer;

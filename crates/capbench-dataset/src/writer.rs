@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use capbench_results::column::{Column, Values};
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result as Attempt};
@@ -13,7 +14,6 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use crate::error::{DatasetError, Result};
-use crate::table::{Column, Of};
 
 /// The rows of a table as a Parquet file.
 ///
@@ -21,8 +21,8 @@ use crate::table::{Column, Of};
 /// A count is larger than files hold, or there is not enough memory.
 pub fn file<R>(table: &'static str, columns: &[Column<'_, R>], rows: &[R]) -> Result<Vec<u8>> {
     for column in columns {
-        let Of::Count(of) = &column.of else { continue };
-        let largest = rows.iter().filter_map(of).max().unwrap_or(0);
+        let Values::Count(find) = &column.values else { continue };
+        let largest = rows.iter().filter_map(find).max().unwrap_or(0);
         if i64::try_from(largest).is_err() {
             return Err(DatasetError::TooLarge { column: column.name, count: largest });
         }
@@ -38,7 +38,7 @@ fn written<R>(columns: &[Column<'_, R>], rows: &[R]) -> Attempt<Vec<u8>> {
     if !rows.is_empty() {
         let mut group = file.next_row_group()?;
         for column in columns {
-            add(&mut group, &column.of, rows)?;
+            add(&mut group, &column.values, rows)?;
         }
         group.close()?;
     }
@@ -47,18 +47,18 @@ fn written<R>(columns: &[Column<'_, R>], rows: &[R]) -> Attempt<Vec<u8>> {
 
 /// The schema in the language of Parquet.
 fn schema<R>(columns: &[Column<'_, R>]) -> String {
-    let field = |Column { name, of, .. }: &Column<'_, R>| match of {
-        Of::Text(_) => format!("OPTIONAL BYTE_ARRAY {name} (STRING);"),
-        Of::Count(_) | Of::Signed(_) => format!("OPTIONAL INT64 {name};"),
-        Of::Number(_) => format!("OPTIONAL DOUBLE {name};"),
-        Of::Flag(_) => format!("OPTIONAL BOOLEAN {name};"),
-        Of::Time(_) => format!("OPTIONAL INT64 {name} (TIMESTAMP(MICROS,true));"),
-        Of::Octets(_) => format!("OPTIONAL BYTE_ARRAY {name};"),
-        Of::Map(_) => format!(
+    let field = |Column { name, values, .. }: &Column<'_, R>| match values {
+        Values::Text(_) => format!("OPTIONAL BYTE_ARRAY {name} (STRING);"),
+        Values::Count(_) | Values::Signed(_) => format!("OPTIONAL INT64 {name};"),
+        Values::Number(_) => format!("OPTIONAL DOUBLE {name};"),
+        Values::Flag(_) => format!("OPTIONAL BOOLEAN {name};"),
+        Values::Time(_) => format!("OPTIONAL INT64 {name} (TIMESTAMP(MICROS,true));"),
+        Values::Octets(_) => format!("OPTIONAL BYTE_ARRAY {name};"),
+        Values::Map(_) => format!(
             "REQUIRED GROUP {name} (MAP) {{ REPEATED GROUP key_value {{ REQUIRED BYTE_ARRAY key (STRING); \
              REQUIRED BYTE_ARRAY value (STRING); }} }}"
         ),
-        Of::List(_) => format!(
+        Values::List(_) => format!(
             "REQUIRED GROUP {name} (LIST) {{ REPEATED GROUP list {{ REQUIRED BYTE_ARRAY element (STRING); }} }}"
         ),
     };
@@ -66,23 +66,25 @@ fn schema<R>(columns: &[Column<'_, R>]) -> String {
 }
 
 /// Adds a column; a map has two, of its names and of its texts.
-fn add<R>(group: &mut Group<'_>, of: &Of<'_, R>, rows: &[R]) -> Attempt<()> {
+fn add<R>(group: &mut Group<'_>, values: &Values<'_, R>, rows: &[R]) -> Attempt<()> {
     let octets = |text: String| ByteArray::from(text.into_bytes());
-    match of {
-        Of::Text(of) => optional::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(octets))),
-        Of::Octets(of) => {
-            optional::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(ByteArray::from)))
+    match values {
+        Values::Text(find) => optional::<ByteArrayType>(group, rows.iter().map(|row| find(row).map(octets))),
+        Values::Octets(find) => {
+            optional::<ByteArrayType>(group, rows.iter().map(|row| find(row).map(ByteArray::from)))
         }
         // `file` has refused what does not fit.
-        Of::Count(of) => {
-            optional::<Int64Type>(group, rows.iter().map(|row| of(row).map(|count| count as i64)))
+        Values::Count(find) => {
+            optional::<Int64Type>(group, rows.iter().map(|row| find(row).map(|count| count as i64)))
         }
-        Of::Signed(of) | Of::Time(of) => optional::<Int64Type>(group, rows.iter().map(of)),
-        Of::Number(of) => optional::<DoubleType>(group, rows.iter().map(of)),
-        Of::Flag(of) => optional::<BoolType>(group, rows.iter().map(of)),
-        Of::List(of) => repeated(group, rows.iter().map(|row| of(row).into_iter().map(octets).collect())),
-        Of::Map(of) => {
-            let maps: Vec<_> = rows.iter().map(of).collect();
+        Values::Signed(find) | Values::Time(find) => optional::<Int64Type>(group, rows.iter().map(find)),
+        Values::Number(find) => optional::<DoubleType>(group, rows.iter().map(find)),
+        Values::Flag(find) => optional::<BoolType>(group, rows.iter().map(find)),
+        Values::List(find) => {
+            repeated(group, rows.iter().map(|row| find(row).into_iter().map(octets).collect()))
+        }
+        Values::Map(find) => {
+            let maps: Vec<_> = rows.iter().map(find).collect();
             repeated(group, maps.iter().map(|map| map.keys().cloned().map(octets).collect()))?;
             repeated(group, maps.iter().map(|map| map.values().cloned().map(octets).collect()))
         }

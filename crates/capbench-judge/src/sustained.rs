@@ -90,7 +90,12 @@ pub fn is_sustained(trial: &TrialResult) -> bool {
 /// Whether the load was sent and all of it was delivered, from a buffer or not. Otherwise the CPU time per packet is not that of
 /// this load. Unlike [`is_sustained`] this includes frames that waited until sending ended: they cost as much as the others.
 pub fn is_delivered(trial: &TrialResult) -> bool {
-    matches!(trial.verdict, Verdict::Lossless | Verdict::GeneratorLimited) && is_load_sent(trial)
+    delivers_all(trial.verdict) && is_load_sent(trial)
+}
+
+/// Whether a trial with this verdict delivered all that was sent.
+pub(crate) fn delivers_all(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Lossless | Verdict::GeneratorLimited)
 }
 
 /// Share of the sent frames that a longer trial does not capture: lost frames, and those that only the buffer had room for.

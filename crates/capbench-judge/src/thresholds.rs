@@ -71,8 +71,6 @@ capbench_model::thresholds! {
     /// A generator needs attention if it is slower by this share with a plan than without, or in one try than in
     /// another.
     SLOW_GENERATOR_SHARE: f64 = 0.2, "of the rate", "chosen";
-    /// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
-    RANKED_SEARCHES: usize = 4, "searches of each method", "exact permutation test";
 
     // Contrasts, effects, scaling, and cost regimes of a sweep.
     /// Rates of two points that differ by less than this share are equal.
@@ -126,12 +124,8 @@ capbench_model::thresholds! {
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
     /// A CPU whose loop takes longer than this is not at full speed.
     SLOWED_CORE: f64 = 1.05, "times its minimum", "loops on shared cores";
-    /// A CPU whose loop takes longer than this shares its core for a part of the time.
-    SHARED_CORE: f64 = 1.15, "times its minimum", "loops on shared cores";
     /// A CPU whose loop takes longer than this shares its core all the time, which takes 1.3 to 1.5 times as long.
     HELD_UP_CORE: f64 = 1.3, "times its minimum", "loops on shared cores";
-    /// A comparison that needs more visits than this is advised to take this many.
-    MOST_VISITS: usize = 64, "visits", "chosen";
 
     // Reproduced publications.
     /// An effect is absent if half of the published size is excluded: Dain's rise is by a fifth, his ring is behind by

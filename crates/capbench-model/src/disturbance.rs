@@ -1,33 +1,12 @@
-//! Disturbances of a trial by the host, and the thresholds above which they spoil it.
+//! Disturbances of a trial by the host, and which of them spoil it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::noise::Noise;
-
-/// Steal above this share of a CPU's time spoils a trial, from two ticks on. One tick is a large share of a short trial and
-/// proves nothing.
-const STEAL: f64 = 0.01;
-const STEAL_TICKS: u64 = 2;
-/// Time of other work above this share of a CPU's time spoils a trial, from four ticks on. Most of its inputs are counted in
-/// ticks, which can be off by one at each end and for each thread of the trial.
-const FOREIGN: f64 = 0.05;
-const FOREIGN_TICKS: u64 = 4;
-/// A step of CLOCK_REALTIME. Far above the error of reading the clocks one by one (microseconds), far below any real step
-/// (chrony and ntpd slew below about 100 ms).
-const STEP_NS: u64 = 1_000_000;
-/// NTP slews by up to 500 ppm (adjtimex(2)). More means that the clock that paces the trial is being adjusted, and rates are
-/// off by as much.
-const SLEW_PPM: f64 = 500.0;
-/// Upper bound of the error of reading two clocks in turn. Over a short trial this looks like a slew.
-const READING_NS: f64 = 50_000.0;
-
-/// A CPU ran slow during a trial if a loop took this many times its best time right before or after. Then its core was shared,
-/// or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
-const SLOW: f64 = 1.15;
-
-/// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at both
-/// ends.
-pub const START_SPREAD: f64 = 0.01;
+use crate::thresholds::{
+    CLOCK_READING_NS, CLOCK_SLEW_PPM, CLOCK_STEP_NS, SHARED_CORE, SPOILING_FOREIGN_TICKS,
+    SPOILING_FOREIGN_WORK, SPOILING_STEAL, SPOILING_STEAL_TICKS, START_SPREAD,
+};
 
 /// Disturbances by the host during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -136,20 +115,24 @@ impl Disturbance {
     /// The reasons that change how many frames a trial delivers.
     pub fn reasons_for_rates(&self) -> Vec<Noise> {
         let mut reasons = Vec::new();
-        if self.cpus.iter().any(|cpu| self.spoils(cpu.steal_ns, STEAL, STEAL_TICKS)) {
+        if self.cpus.iter().any(|cpu| self.spoils(cpu.steal_ns, SPOILING_STEAL, SPOILING_STEAL_TICKS)) {
             reasons.push(Noise::Steal);
         }
-        if self.cpus.iter().any(|cpu| self.spoils(cpu.foreign_ns, FOREIGN, FOREIGN_TICKS)) {
+        if self
+            .cpus
+            .iter()
+            .any(|cpu| self.spoils(cpu.foreign_ns, SPOILING_FOREIGN_WORK, SPOILING_FOREIGN_TICKS))
+        {
             reasons.push(Noise::ForeignLoad);
         }
-        if self.clocks.realtime_step_ns.unsigned_abs() > STEP_NS {
+        if self.clocks.realtime_step_ns.unsigned_abs() > CLOCK_STEP_NS {
             reasons.push(Noise::ClockSet);
         }
-        let reading_ppm = READING_NS / self.sending_ns.max(1) as f64 * 1e6;
-        if self.clocks.slew_ppm.abs() > SLEW_PPM + reading_ppm {
+        let reading_ppm = CLOCK_READING_NS / self.sending_ns.max(1) as f64 * 1e6;
+        if self.clocks.slew_ppm.abs() > CLOCK_SLEW_PPM + reading_ppm {
             reasons.push(Noise::ClockSpeed);
         }
-        if self.clocks.suspended_ns > STEP_NS {
+        if self.clocks.suspended_ns > CLOCK_STEP_NS {
             reasons.push(Noise::Suspend);
         }
         if self.is_slow() {
@@ -184,7 +167,10 @@ impl Disturbance {
 
     /// Whether one of its CPUs ran slower than its best.
     pub fn is_slow(&self) -> bool {
-        self.cpus.iter().filter_map(|cpu| cpu.core_speed).any(|core_speed| core_speed.slowdown() > SLOW)
+        self.cpus
+            .iter()
+            .filter_map(|cpu| cpu.core_speed)
+            .any(|core_speed| core_speed.slowdown() > SHARED_CORE)
     }
 
     /// The same without the CPUs' speed, for users that it does not concern.

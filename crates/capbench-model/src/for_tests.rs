@@ -18,7 +18,7 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::placement::PlacementChoice;
 use crate::places::Place;
-use crate::trial::{Cpus, Measured, Profile, SizeLabel};
+use crate::trial::{Cpus, Measured, Profile, SizeLabel, TrialResult};
 use crate::work::WorkModel;
 
 /// A set-up with fixed frame size and defaults for the rest.
@@ -60,7 +60,7 @@ pub fn profile(method: &str) -> Profile {
 /// A trial of a second over a virtual link: what was not sent, and what was not delivered although `ring_drops` explains it.
 pub fn measured(intended: u64, sent: u64, delivered: u64, ring_drops: u64) -> Measured {
     Measured {
-        intended,
+        trial: TrialResult { intended, ..TrialResult::default() },
         evidence: Evidence {
             sent,
             unsent: intended - sent,

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::saved::{SavedMethod, SavedPlacement};
+use crate::placement::PlacementChoice;
+use crate::saved::{Saved, SavedMethod, SavedPlacement};
 use crate::trial::SizeLabel;
 
 /// A set-up that could not be measured.
@@ -19,4 +20,12 @@ pub struct NotMeasured {
     pub frame_size: Option<SizeLabel>,
     /// The reason, in one line.
     pub reason: String,
+}
+
+impl NotMeasured {
+    /// A method that could not be measured in a placement, or in none.
+    pub fn new(method: SavedMethod, placement: Option<PlacementChoice>, reason: String) -> Self {
+        let placement = placement.map(|placement| Saved::Known(placement.name()));
+        Self { method, test: None, placement, frame_size: None, reason }
+    }
 }

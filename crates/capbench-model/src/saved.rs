@@ -35,6 +35,13 @@ pub enum Saved<T> {
     Other(String),
 }
 
+/// An unknown value: empty text.
+impl<T> Default for Saved<T> {
+    fn default() -> Self {
+        Self::Other(String::new())
+    }
+}
+
 impl<T> Saved<T> {
     /// The value; `None` for a text that is none.
     pub fn known(&self) -> Option<&T> {

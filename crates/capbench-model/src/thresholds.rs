@@ -44,6 +44,30 @@ thresholds! {
     /// Parts of a CPU's time may exceed their sum by this factor, because their windows begin and end at other moments.
     CPU_PARTS_EXCESS: f64 = 1.05, "times the sum", "chosen";
 
+    // What disturbs a trial.
+    /// Steal above this share of a CPU's time spoils a trial.
+    SPOILING_STEAL: f64 = 0.01, "of the sending time", "chosen";
+    /// Steal spoils a trial from this number of ticks on: one tick is a large share of a short trial and proves nothing.
+    SPOILING_STEAL_TICKS: u64 = 2, "ticks", "chosen";
+    /// Other work above this share of a CPU's time spoils a trial.
+    SPOILING_FOREIGN_WORK: f64 = 0.05, "of the sending time", "chosen";
+    /// Other work spoils a trial from this number of ticks on: most of its inputs are counted in ticks, which can be off by one at
+    /// each end and for each thread of the trial.
+    SPOILING_FOREIGN_TICKS: u64 = 4, "ticks", "ends and threads of a trial";
+    /// A step of CLOCK_REALTIME, or a suspend. It is far above the error of reading the clocks one by one (microseconds), and far
+    /// below any real step (chrony and ntpd slew below about 100 ms).
+    CLOCK_STEP_NS: u64 = 1_000_000, "ns", "chosen";
+    /// NTP slews by up to this rate. More means that the clock that paces the trial is being adjusted, and rates are off by as much.
+    CLOCK_SLEW_PPM: f64 = 500.0, "ppm", "adjtimex(2)";
+    /// Upper bound of the error of reading two clocks in turn. Over a short trial this looks like a slew.
+    CLOCK_READING_NS: f64 = 50_000.0, "ns", "chosen";
+    /// A CPU whose loop takes longer than this shares its core for a part of the time, or its clock was lowered. Turbo clocks differ
+    /// by less with the number of busy cores.
+    SHARED_CORE: f64 = 1.15, "times its minimum", "loops on shared cores";
+    /// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at
+    /// both ends.
+    START_SPREAD: f64 = 0.01, "of the sending time", "chosen";
+
     // Clocks of two hosts.
     /// A distribution of delays is stated if its median is at least this many times the clocks' error.
     MEDIAN_OVER_CLOCK_ERROR: i64 = 10, "times the error", "chosen";

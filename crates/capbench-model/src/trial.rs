@@ -6,28 +6,18 @@ mod guarding;
 mod load;
 mod result;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use capbench_frames::LatenessSummary;
 use capbench_frames::rates::Pps;
 use capbench_frames::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
-use crate::clocks::ClockClass;
-use crate::disturbance::Disturbance;
 use crate::error::{Result, TrialError};
 use crate::evidence::Evidence;
-use crate::generator::GeneratorFacts;
-use crate::latency::Latency;
 use crate::ledger::Ledger;
-use crate::loss_pattern::LossPattern;
-use crate::members::{FlowSharing, Member};
-use crate::noise::{Noise, NoiseOfTrial};
 use crate::reasons::Invalid;
-use crate::running::CaptureFacts;
 use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 use crate::thresholds::UNSENT_ROUNDING;
 pub use emptying::Emptying;
@@ -71,7 +61,7 @@ impl<T: Trial + ?Sized> Trial for &mut T {
 }
 
 /// The purpose of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Maximum load.
@@ -81,6 +71,7 @@ pub enum Phase {
     /// The method that a bench is about to name, once more at the load that it sustained, and longer.
     Confirmation,
     /// A load that the user named.
+    #[default]
     FixedLoad,
     /// A search for the highest sustained load.
     Search,
@@ -124,6 +115,13 @@ pub enum SizeLabel {
     Named(String),
 }
 
+/// An unknown size: empty text.
+impl Default for SizeLabel {
+    fn default() -> Self {
+        Self::Named(String::new())
+    }
+}
+
 impl From<&Sizes> for SizeLabel {
     fn from(sizes: &Sizes) -> Self {
         match sizes {
@@ -143,7 +141,7 @@ impl fmt::Display for SizeLabel {
 }
 
 /// The CPUs of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cpus {
     /// Where the generator ran.
     pub generator: u32,
@@ -154,7 +152,7 @@ pub struct Cpus {
 }
 
 /// What is constant in all trials of a set-up: the traffic profile of RFC 9971, and the method under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Profile {
     /// The capture method.
     pub method: SavedMethod,
@@ -179,7 +177,7 @@ pub struct Profile {
 }
 
 /// How a trial ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The application received every intended frame once and intact.
@@ -189,14 +187,13 @@ pub enum Verdict {
     /// No sent frame was lost, but the generator did not reach the intended load: no statement about the method.
     GeneratorLimited,
     /// The trial is no evidence: its account contradicts itself, or its path was not ready.
+    #[default]
     Invalid,
 }
 
 /// The raw measurements of one trial, before anything is computed from them.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// Frames that the generator should send.
-    pub intended: u64,
     /// Counters around the trial.
     pub evidence: Evidence,
     /// What the application received.
@@ -207,49 +204,20 @@ pub struct Measured {
     pub offered_pps: Option<f64>,
     /// Length of the drain.
     pub drain: Duration,
-    /// How long the application went on reading frames after sending ended; absent if unknown.
-    pub emptying: Option<Emptying>,
-    /// CPU account; per-packet figures are computed by [`Measured::result`].
-    pub cpu: CpuAccount,
-    /// The generator's lateness.
-    pub lateness: Option<LatenessSummary>,
-    /// What captured the frames; absent on a simulated path.
-    pub capture: Option<CaptureFacts>,
-    /// Why capbench did not verify the frames one by one; absent if it did.
-    pub unverified_because: Option<String>,
-    /// The counts that the program under test reported.
-    pub report: Option<ProgramReport>,
-    /// The account of each member; empty if the method had one thread.
-    pub members: Vec<Member>,
-    /// Whether the members got whole flows.
-    pub flow_sharing: Option<FlowSharing>,
-    /// How the generators ran, each way once.
-    pub generator: Vec<GeneratorFacts>,
-    /// Share of the kernel's receive work on its CPU.
-    pub kernel_work_share: Option<f64>,
-    /// When frames were lost and how many in a row.
-    pub loss_pattern: Option<LossPattern>,
-    /// The delay of the frames.
-    pub latency: Option<Latency>,
-    /// What the clocks of two hosts allowed to be known; absent on one host.
-    pub clock_class: Option<ClockClass>,
-    /// The largest error of one-way times between two hosts, in nanoseconds.
-    pub clock_error_ns: Option<u64>,
-    /// Reasons for care with the numbers.
-    pub noise: Vec<Noise>,
-    /// Disturbances of the host during the trial.
-    pub disturbance: Disturbance,
-    /// Highest frame rate of the link in frames per second.
-    pub line_rate_pps: Option<f64>,
-    /// When the trial's frames had left for the link.
-    pub departed: Option<Departed>,
-    /// Raw counter differences.
-    pub counters: BTreeMap<String, u64>,
+    /// The trial with all that is stored as it was measured: intended frames, CPU times, delays, counters, notes.
+    /// [`Measured::result`] sets the other members.
+    pub trial: TrialResult,
 }
 
 /// Unsent frames of a load that count as rounding of the clock. 0 at maximum load, where the generator leaves nothing unsent.
 pub fn tolerated_frames(intended_pps: Option<f64>) -> u64 {
     intended_pps.map_or(0, |pps| (pps * UNSENT_ROUNDING.as_secs_f64()).ceil() as u64)
+}
+
+/// Frames of a load that were not sent; 0 if they are few enough to be rounding of the clock.
+pub fn shortfall(intended: u64, sent: u64, intended_pps: Option<f64>) -> u64 {
+    let unsent = intended.saturating_sub(sent);
+    if unsent > tolerated_frames(intended_pps) { unsent } else { 0 }
 }
 
 impl Measured {
@@ -262,51 +230,27 @@ impl Measured {
         load: Load,
         duration: Duration,
     ) -> TrialResult {
-        let Self { intended, evidence, arrivals, .. } = self;
+        let Self { evidence, arrivals, trial, .. } = self;
+        let intended = trial.intended;
         let ledger = evidence.book();
-        let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let overall_pps = evidence.sent as f64 / self.sending.as_secs_f64().max(1e-9);
-        let offered_pps = self.offered_pps.unwrap_or(overall_pps);
+        let sending_s = self.sending.as_secs_f64();
+        let offered_pps = self.offered_pps.unwrap_or(evidence.sent as f64 / sending_s.max(1e-9));
         let invalid_because = contradiction(&evidence, &ledger).map(|because| because.to_string());
         let verdict = match invalid_because {
             Some(_) => Verdict::Invalid,
             None => judge(intended, &evidence, load),
         };
-        let mut noise = self.noise;
-        noise.extend(self.disturbance.reasons());
-        let mut cpu = self.cpu;
-        let per = |ns: Option<u64>, frames: u64| {
-            (frames > 0).then(|| ns.map(|ns| ns as f64 / frames as f64)).flatten()
-        };
-        cpu.app_ns_per_packet = per(cpu.app_ns, arrivals.read);
-        let reached = evidence.method.accepted.unwrap_or(evidence.sent);
-        cpu.app_ns_per_packet_at_most = per(cpu.app_charged_ns, arrivals.read);
-        cpu.kernel_ns_per_packet = per(cpu.kernel_ns, reached);
-        cpu.total_ns_per_packet = per(cpu.total_ns, reached);
-        cpu.tracer_ns_per_packet = per(cpu.tracer_ns, reached);
-        cpu.frames_per_batch = (cpu.batches > 0).then(|| share(arrivals.read, cpu.batches));
-        // Every wake-up is a context switch that the thread made because it waited.
-        let woken = cpu.voluntary_switches.unwrap_or(0);
-        cpu.frames_per_wakeup = (woken > 0).then(|| share(arrivals.read, woken));
+        let mut noise = trial.noise;
+        noise.reasons.extend(trial.disturbance.reasons());
         TrialResult {
             number,
             phase,
             profile: profile.clone(),
-            capture: self.capture,
-            unverified_because: self.unverified_because,
-            report: self.report,
-            generator: String::new(),
-            generator_facts: self.generator,
-            generators: Vec::new(),
-            members: self.members,
-            flow_sharing: self.flow_sharing,
             intended_pps: load.pps(),
             load: load.shape(),
             duration_s: duration.as_secs_f64(),
-            sending_s: self.sending.as_secs_f64(),
+            sending_s,
             drain_s: self.drain.as_secs_f64(),
-            emptying: self.emptying,
-            intended,
             sent: evidence.sent,
             delivered: arrivals.delivered,
             duplicates: arrivals.duplicates,
@@ -319,24 +263,43 @@ impl Measured {
             loss_ratio: if intended == 0 { 0.0 } else { 1.0 - share(arrivals.delivered, intended) },
             unexplained: ledger.unexplained,
             ledger: ledger.entries,
-            loss_pattern: self.loss_pattern,
-            latency: self.latency,
-            clock_class: self.clock_class,
-            clock_error_ns: self.clock_error_ns,
             verdict,
             invalid_because,
-            cpu,
-            lateness: self.lateness,
-            kernel_work_share: self.kernel_work_share,
-            noise: NoiseOfTrial::new(noise),
-            disturbance: self.disturbance,
-            line_rate_pps: self.line_rate_pps,
-            departed: self.departed,
-            guarding: None,
-            livelock: None,
-            search: None,
-            counters: self.counters,
+            cpu: cpu_per_packet(trial.cpu, &evidence, &arrivals),
+            noise,
+            ..trial
         }
+    }
+}
+
+/// A part of a whole; 0 of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The CPU account with its figures for each packet.
+fn cpu_per_packet(times: CpuAccount, evidence: &Evidence, arrivals: &Arrivals) -> CpuAccount {
+    let read = arrivals.read;
+    let reached = evidence.method.accepted.unwrap_or(evidence.sent);
+    // Every wake-up is a context switch that the thread made because it waited.
+    let wakeups = times.voluntary_switches.unwrap_or(0);
+    CpuAccount {
+        app_ns_per_packet: ns_per_packet(times.app_ns, read),
+        app_ns_per_packet_at_most: ns_per_packet(times.app_charged_ns, read),
+        kernel_ns_per_packet: ns_per_packet(times.kernel_ns, reached),
+        total_ns_per_packet: ns_per_packet(times.total_ns, reached),
+        tracer_ns_per_packet: ns_per_packet(times.tracer_ns, reached),
+        frames_per_batch: (times.batches > 0).then(|| share(read, times.batches)),
+        frames_per_wakeup: (wakeups > 0).then(|| share(read, wakeups)),
+        ..times
+    }
+}
+
+/// Time for each packet; `None` without packets, or if the time is unknown.
+fn ns_per_packet(ns: Option<u64>, packets: u64) -> Option<f64> {
+    match ns {
+        Some(ns) if packets > 0 => Some(ns as f64 / packets as f64),
+        _ => None,
     }
 }
 

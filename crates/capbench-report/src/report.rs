@@ -136,7 +136,7 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
         caveats: sentences::caveats::noise_of_both_runs(runs).into_iter().collect(),
         environment: runs.into_iter().flat_map(host).collect(),
         statements: runs.into_iter().flat_map(said).collect(),
-        trials: tables::trials::of_both(runs),
+        trials: tables::trials::table_of_two_runs(runs),
         ..of_comparison(subtitle.join("; "), comparison)
     };
     links::name_once(&mut report);

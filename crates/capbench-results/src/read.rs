@@ -11,7 +11,7 @@
 mod salvage;
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::results::{Results, SCHEMA_VERSION, results_of};
@@ -57,12 +57,7 @@ impl Run {
 /// The file does not exist, holds no results of capbench, or has the layout of another version. A file that is cut off or
 /// damaged is no error if the environment is there: complete trials are kept, and [`Run::warnings`] lists what is missing.
 pub fn read(path: &Path) -> Result<Run> {
-    let unreadable = |source| ResultsError::Unreadable(path.into(), source);
-    let kind = fs::metadata(path).map_err(unreadable)?;
-    let file = if kind.is_dir() { path.join(FILE) } else { path.to_path_buf() };
-    if kind.is_dir() && !file.try_exists().map_err(unreadable)? {
-        return Err(ResultsError::NoResults(path.into()));
-    }
+    let file = results_file(path)?;
     let mut run = parse(&octets(&file)?, &file)?;
     if file.file_name().is_some_and(|name| name == FILE) {
         add_segments(&mut run)?;
@@ -70,20 +65,38 @@ pub fn read(path: &Path) -> Result<Run> {
     Ok(run)
 }
 
+/// The results file in a directory; of a file the file itself.
+fn results_file(path: &Path) -> Result<PathBuf> {
+    let kind = fs::metadata(path).map_err(|source| ResultsError::Unreadable(path.into(), source))?;
+    if !kind.is_dir() {
+        return Ok(path.into());
+    }
+    let file = path.join(FILE);
+    match file.try_exists() {
+        Ok(true) => Ok(file),
+        Ok(false) => Err(ResultsError::NoResults(path.into())),
+        Err(source) => Err(ResultsError::Unreadable(path.into(), source)),
+    }
+}
+
 /// The content of a file.
 fn octets(file: &Path) -> Result<Vec<u8>> {
-    let unreadable = |source| ResultsError::Unreadable(file.into(), source);
+    let kind = fs::metadata(file).map_err(|source| ResultsError::Unreadable(file.into(), source))?;
     // A pipe would block, and a device may be endless.
-    if !fs::metadata(file).map_err(unreadable)?.is_file() {
+    if !kind.is_file() {
         return Err(ResultsError::NoFile(file.into()));
     }
-    let mut text = Vec::new();
-    fs::File::open(file)
-        .and_then(|opened| opened.take(MOST_OCTETS + 1).read_to_end(&mut text))
-        .map_err(unreadable)?;
+    let text = first_octets(file).map_err(|source| ResultsError::Unreadable(file.into(), source))?;
     if text.len() as u64 > MOST_OCTETS {
         return Err(ResultsError::TooLarge(file.into(), MOST_OCTETS));
     }
+    Ok(text)
+}
+
+/// The content of a file up to one octet above the limit.
+fn first_octets(file: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    fs::File::open(file)?.take(MOST_OCTETS + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -96,8 +109,11 @@ fn add_segments(run: &mut Run) -> Result<()> {
     }
     run.warnings.extend(segments::add_lines(record, &octets(&file)?));
     run.results.trials.clone_from(&record.kept);
-    let wrong = contradictions(&run.results).filter(|warning| !run.warnings.contains(warning));
-    run.warnings.extend(wrong);
+    if let Some(contradiction) = contradictions(&run.results)
+        && !run.warnings.contains(&contradiction)
+    {
+        run.warnings.push(contradiction);
+    }
     Ok(())
 }
 
@@ -126,26 +142,39 @@ fn directory(file: &Path) -> PathBuf {
     }
 }
 
-/// The name of the run of a file.
+/// The name of the run of a file: that of its directory if the file has the usual name.
 fn name(file: &Path) -> String {
-    let own = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    if file.file_name().is_some_and(|name| name != FILE) {
-        return own;
+    if file.file_name().is_some_and(|name| name == FILE)
+        && let Some(name) = directory_name(file)
+    {
+        return name;
     }
-    // `.` and `..` have no name.
-    let named = directory(file).canonicalize().ok().and_then(|path| path.file_name().map(ToOwned::to_owned));
-    named.map_or(own, |name| name.to_string_lossy().into_owned())
+    file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Trials with a ledger that does not add up: the file was changed after it was written.
+/// The name of a file's directory. `.` and `..` have none until they are resolved.
+fn directory_name(file: &Path) -> Option<String> {
+    let directory = directory(file).canonicalize().ok()?;
+    Some(directory.file_name()?.to_string_lossy().into_owned())
+}
+
+/// A warning of trials with a ledger that does not add up: the file was changed after it was written.
 fn contradictions(results: &Results) -> Option<String> {
-    let wrong = results.trials.iter().filter(|trial| !trial.ledger_sums_up());
-    let wrong: Vec<String> = wrong.map(|trial| trial.number.to_string()).collect();
-    let (of, says) = match &wrong[..] {
-        [] => return None,
-        [one] => (format!("ledger of trial {one} does"), "it says"),
-        many => (format!("ledgers of trials {} do", many.join(", ")), "they say"),
-    };
+    let mut numbers = Vec::new();
+    for trial in &results.trials {
+        if !trial.ledger_sums_up() {
+            numbers.push(trial.number.to_string());
+        }
+    }
     let changed = "the file was changed after it was written";
-    Some(format!("The {of} not sum up to what {says} is unexplained: {changed}."))
+    match &numbers[..] {
+        [] => None,
+        [number] => Some(format!(
+            "The ledger of trial {number} does not sum up to what it says is unexplained: {changed}."
+        )),
+        numbers => Some(format!(
+            "The ledgers of trials {} do not sum up to what they say is unexplained: {changed}.",
+            numbers.join(", ")
+        )),
+    }
 }

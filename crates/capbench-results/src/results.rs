@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Result, ResultsError};
 use crate::segments;
-use crate::trial_columns::{COLUMNS, lost, place_keys};
+use crate::trial_columns::{columns, lost_by_place, place_names};
 use capbench_judge::comparison::Comparison;
 use capbench_judge::finding::Finding as Fact;
 use capbench_judge::recommendation::Recommendation;
@@ -218,14 +218,16 @@ impl RunDirectory {
     /// # Errors
     /// When the directory cannot be created or written, or is not empty. As root, also when another user controls it.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |source| ResultsError::writing(path, source);
-        let folder = Folder::create(path, &Trust::for_output()).map_err(failed)?;
-        if !folder.names().map_err(|source| ResultsError::reading(path, source))?.is_empty() {
+        let folder = Folder::create(path, &Trust::for_output())
+            .map_err(|source| ResultsError::writing(path, source))?;
+        let names = folder.names().map_err(|source| ResultsError::reading(path, source))?;
+        if !names.is_empty() {
             let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty");
-            return Err(failed(source));
+            return Err(ResultsError::writing(path, source));
         }
         // Reports an unwritable directory now, not after the first trial. The temporary file is removed again.
-        drop(folder.temporary(FILE_MODE).map_err(failed)?);
+        let temporary = folder.temporary(FILE_MODE).map_err(|source| ResultsError::writing(path, source))?;
+        drop(temporary);
         Ok(Self { folder, results: None, segments: None })
     }
 
@@ -234,21 +236,21 @@ impl RunDirectory {
     /// # Errors
     /// When it contains no `results.json` of this version's layout.
     pub fn resume(path: &Path) -> Result<(Self, Results)> {
-        let file = path.join(RESULTS);
-        let failed = |source| ResultsError::reading(&file, source);
+        Self::resume_folder(path).map_err(|source| ResultsError::reading(path.join(RESULTS), source))
+    }
+
+    fn resume_folder(path: &Path) -> io::Result<(Self, Results)> {
         let trust = Trust::for_output();
-        let folder = Folder::open(path, &trust).map_err(failed)?;
+        let folder = Folder::open(path, &trust)?;
         let mut text = Vec::new();
-        let read =
-            folder.open_file(OsStr::new(RESULTS), &trust).and_then(|mut file| file.read_to_end(&mut text));
-        read.map_err(failed)?;
-        let results = results_of(&text).map_err(|error| failed(error.into()))?;
+        folder.open_file(OsStr::new(RESULTS), &trust)?.read_to_end(&mut text)?;
+        let results = results_of(&text)?;
         if results.schema_version != SCHEMA_VERSION {
             let reason = format!(
                 "its schema_version is {}, and this version of capbench writes {SCHEMA_VERSION}",
                 results.schema_version
             );
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, reason)));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         Ok((Self { folder, results: Some(text.len() as u64), segments: None }, results))
     }
@@ -269,19 +271,26 @@ impl RunDirectory {
     /// # Errors
     /// When the disk is full or the directory is gone; when another run has meanwhile saved its results there.
     pub fn save(&mut self, results: &Results) -> Result<()> {
-        let json = self.path().join(RESULTS);
-        let failed = |source| ResultsError::writing(&json, source);
-        let mut text = serde_json::to_vec_pretty(results).map_err(|error| failed(error.into()))?;
-        text.push(b'\n');
-        self.save_results(&text).map_err(failed)?;
-        trials_csv(&results.trials)
-            .and_then(|text| self.folder.replace(OsStr::new(TRIALS), &text))
-            .map_err(|source| ResultsError::writing(self.path().join(TRIALS), source))?;
-        let Some(_) = self.segments.take() else { return Ok(()) };
+        let written = self.save_results(results);
+        written.map_err(|source| ResultsError::writing(self.path().join(RESULTS), source))?;
+        let written = self.save_table(&results.trials);
+        written.map_err(|source| ResultsError::writing(self.path().join(TRIALS), source))?;
+        if self.segments.take().is_none() {
+            return Ok(());
+        }
         // The results now contain these segments. Readers would skip them by their numbers if the file stayed.
-        self.folder
-            .remove(OsStr::new(segments::FILE))
-            .map_err(|source| ResultsError::writing(self.path().join(segments::FILE), source))
+        let removed = self.folder.remove(OsStr::new(segments::FILE));
+        removed.map_err(|source| ResultsError::writing(self.path().join(segments::FILE), source))
+    }
+
+    fn save_results(&mut self, results: &Results) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(results)?;
+        text.push(b'\n');
+        self.save_text(&text)
+    }
+
+    fn save_table(&self, trials: &[TrialResult]) -> io::Result<()> {
+        self.folder.replace(OsStr::new(TRIALS), &trials_csv(trials)?)
     }
 
     /// Appends a segment of a soak to `segments.jsonl` and waits until it is on the disk. Returns whether the caller must save
@@ -290,41 +299,46 @@ impl RunDirectory {
     /// # Errors
     /// When the disk is full or the directory is gone.
     pub fn append(&mut self, segment: &Segment) -> Result<bool> {
-        let path = self.path().join(segments::FILE);
-        let failed = |source| ResultsError::writing(&path, source);
-        let mut line = serde_json::to_vec(segment).map_err(|error| failed(error.into()))?;
+        let appended = self.append_line(segment);
+        appended.map_err(|source| ResultsError::writing(self.path().join(segments::FILE), source))
+    }
+
+    fn append_line(&mut self, segment: &Segment) -> io::Result<bool> {
+        let mut line = serde_json::to_vec(segment)?;
         line.push(b'\n');
         let segments = match &mut self.segments {
             Some(segments) => segments,
             none => {
-                let file = self.folder.create_file(OsStr::new(segments::FILE), FILE_MODE).map_err(failed)?;
-                self.folder.sync().map_err(failed)?;
+                let file = self.folder.create_file(OsStr::new(segments::FILE), FILE_MODE)?;
+                self.folder.sync()?;
                 none.insert(Segments { file, octets: 0 })
             }
         };
-        segments.file.write_all(&line).and_then(|()| segments.file.sync_data()).map_err(failed)?;
+        segments.file.write_all(&line)?;
+        segments.file.sync_data()?;
         segments.octets += line.len() as u64;
         Ok(segments.octets >= self.results.unwrap_or(0).max(SEGMENT_OCTETS))
     }
 
-    fn save_results(&mut self, text: &[u8]) -> io::Result<()> {
+    /// Replaces the results that this run wrote before, or is the first to write some here.
+    fn save_text(&mut self, text: &[u8]) -> io::Result<()> {
         let name = OsStr::new(RESULTS);
         let octets = Some(text.len() as u64);
         if self.results.is_some() {
             self.results = octets;
             return self.folder.replace(name, text);
         }
-        self.folder.temporary(FILE_MODE)?.with(text)?.publish_new(name).map_err(|error| {
-            match error.kind() {
-                io::ErrorKind::AlreadyExists => io::Error::new(
-                    error.kind(),
-                    "another run saves its results in this directory; give it another --out",
-                ),
-                _ => error,
+        match self.folder.temporary(FILE_MODE)?.with(text)?.publish_new(name) {
+            Ok(()) => {
+                self.results = octets;
+                Ok(())
             }
-        })?;
-        self.results = octets;
-        Ok(())
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(io::Error::new(
+                error.kind(),
+                "another run saves its results in this directory; give it another --out",
+            )),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -333,11 +347,16 @@ impl RunDirectory {
 /// # Errors
 /// Only when memory is exhausted.
 pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
-    let keys = COLUMNS.iter().map(|(key, _)| (*key).to_string());
-    let mut table = CsvText::new(keys.chain(place_keys()))?;
+    let columns = columns();
+    let mut names: Vec<String> = columns.iter().map(|column| column.name.into()).collect();
+    names.extend(place_names());
+    let mut table = CsvText::new(names)?;
     for trial in trials {
-        let lost = lost(trial).map(|count| count.map_or_else(String::new, |count| count.to_string()));
-        table.row(COLUMNS.iter().map(|(_, of)| of.field(trial)).chain(lost))?;
+        let mut fields: Vec<String> = columns.iter().map(|column| column.csv_field(trial)).collect();
+        for count in lost_by_place(trial) {
+            fields.push(count.as_ref().map_or_else(String::new, u64::to_string));
+        }
+        table.row(fields)?;
     }
     Ok(table.into_octets()?)
 }
@@ -423,10 +442,10 @@ mod tests {
     fn of_two_runs_in_one_directory_one_saves() {
         let scratch = Scratch::new();
         let [mut one, mut other] = [(); 2].map(|()| RunDirectory::create(scratch.path()).unwrap());
-        one.save_results(b"one").unwrap();
-        let text = other.save_results(b"other").unwrap_err().to_string();
+        one.save_text(b"one").unwrap();
+        let text = other.save_text(b"other").unwrap_err().to_string();
         assert!(text.contains("another run saves"), "{text}");
-        one.save_results(b"one again").unwrap();
+        one.save_text(b"one again").unwrap();
         assert_eq!(std::fs::read(scratch.path().join("results.json")).unwrap(), b"one again");
         assert_eq!(one.folder().names().unwrap(), ["results.json"]);
     }
@@ -444,7 +463,7 @@ mod tests {
         }
         std::fs::rename(&run, &moved).unwrap();
         std::os::unix::fs::symlink(&theirs, &run).unwrap();
-        directory.save_results(b"{}").unwrap();
+        directory.save_text(b"{}").unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"secret");
         assert_eq!(std::fs::read(moved.join("results.json")).unwrap(), b"{}");
     }

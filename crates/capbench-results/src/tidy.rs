@@ -5,9 +5,13 @@
 
 use capbench_model::trial::TrialResult;
 
+use crate::column::Column;
 use crate::read::Run;
 use crate::results::Results;
-use crate::trial_columns::{COLUMNS, Of, key};
+use crate::trial_columns::{column, key};
+
+/// How trials are kept that are results.
+pub const RESULT: &str = "result";
 
 /// A trial that a run saved, and why.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +28,15 @@ pub struct SavedTrial<'r> {
 pub fn saved(results: &Results) -> Vec<SavedTrial<'_>> {
     let mut all = Vec::new();
     for result in &results.trials {
-        let mut add = |trial, kept| all.push(SavedTrial { trial, kept, belongs_to: result.number });
-        add(result, "result");
-        if let Some(guarding) = &result.guarding {
-            guarding.discarded.iter().for_each(|attempt| add(&attempt.trial, "set_aside"));
-            let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
-            probes.for_each(|probe| add(probe, "probe"));
+        let belongs_to = result.number;
+        all.push(SavedTrial { trial: result, kept: RESULT, belongs_to });
+        let Some(guarding) = &result.guarding else { continue };
+        for attempt in &guarding.discarded {
+            all.push(SavedTrial { trial: &attempt.trial, kept: "set_aside", belongs_to });
+        }
+        let Some(recovery) = &guarding.recovery else { continue };
+        for probe in &recovery.probes {
+            all.push(SavedTrial { trial: probe, kept: "probe", belongs_to });
         }
     }
     all
@@ -47,19 +54,27 @@ pub struct Booked<'r> {
 }
 
 /// All places of a trial.
-pub fn booked(trial: &TrialResult) -> impl Iterator<Item = Booked<'_>> {
-    // Counts are signed in this column because of one place; a larger count saturates.
-    let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let known = trial.ledger.iter().map(move |entry| Booked {
-        place: key(entry.place),
-        count: entry.count.map(signed),
-        source: &entry.source,
+pub fn booked(trial: &TrialResult) -> Vec<Booked<'_>> {
+    let mut all = Vec::new();
+    for entry in &trial.ledger {
+        all.push(Booked { place: key(entry.place), count: entry.count.map(signed), source: &entry.source });
+    }
+    all.push(Booked {
+        place: "delivered".into(),
+        count: Some(signed(trial.delivered)),
+        source: "the application, frame by frame",
     });
-    let rest = |place: &str, count, source| Booked { place: place.into(), count: Some(count), source };
-    known.chain([
-        rest("delivered", signed(trial.delivered), "the application, frame by frame"),
-        rest("unexplained", trial.unexplained, "sent, less delivered and what places have"),
-    ])
+    all.push(Booked {
+        place: "unexplained".into(),
+        count: Some(trial.unexplained),
+        source: "sent, less delivered and what places have",
+    });
+    all
+}
+
+/// A count in a column of signed numbers, which it is for the frames that are unexplained. A larger count saturates.
+pub fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A row of a trial at a place.
@@ -70,34 +85,15 @@ pub struct TidyRow<'r> {
     booked: Booked<'r>,
 }
 
-impl<'r> TidyRow<'r> {
+impl TidyRow<'_> {
     /// The trial.
-    pub fn trial(&self) -> &'r TrialResult {
+    pub fn trial(&self) -> &TrialResult {
         self.saved.trial
     }
 }
 
-/// A column of tidy rows: of the row itself, or of its trial.
-pub enum Column<'r> {
-    /// Of the row itself.
-    Row(Of<TidyRow<'r>>),
-    /// Of its trial.
-    Trial(&'static Of<TrialResult>),
-}
-use Column::{Row, Trial};
-
-impl<'r> Column<'r> {
-    /// The value in a CSV file; empty if it is unknown.
-    pub fn field(&self, row: &TidyRow<'r>) -> String {
-        match self {
-            Row(of) => of.field(row),
-            Trial(of) => of.field(row.trial()),
-        }
-    }
-}
-
-/// The columns of a trial that are between those of the row, in order.
-const OF_TRIAL: [&str; 22] = [
+/// The trial's columns between `engine` and `place`, in order.
+const TRIAL_COLUMNS: [&str; 22] = [
     "frame_size",
     "mean_frame_size",
     "placement",
@@ -122,21 +118,38 @@ const OF_TRIAL: [&str; 22] = [
     "verdict",
 ];
 
-/// All columns, in order, by their names.
-pub fn columns<'r>() -> Vec<(&'static str, Column<'r>)> {
-    let trial_column =
-        |wanted: &str| COLUMNS.iter().find(|(key, _)| *key == wanted).map(|(key, of)| (*key, Trial(of)));
-    let mut columns: Vec<(&str, Column<'r>)> = vec![("run", Row(Of::Text(|row| row.run.into())))];
-    columns.extend(trial_column("number"));
-    columns.push(("kept", Row(Of::Text(|row| row.saved.kept.into()))));
-    columns.push(("belongs_to", Row(Of::Count(|row| Some(row.saved.belongs_to.into())))));
-    columns.extend(["phase", "method"].into_iter().filter_map(trial_column));
-    columns.push(("engine", Row(Of::Text(|row| row.trial().engine()))));
-    columns.extend(OF_TRIAL.into_iter().filter_map(trial_column));
-    columns.push(("place", Row(Of::Text(|row| row.booked.place.clone()))));
-    columns.push(("count", Row(Of::Signed(|row| row.booked.count))));
-    columns.push(("source", Row(Of::Text(|row| row.booked.source.into()))));
+/// The columns of tidy rows.
+type Rows<'r> = Column<'r, TidyRow<'r>>;
+
+/// All columns, in order.
+pub fn columns<'r>() -> Vec<Rows<'r>> {
+    let mut columns = vec![
+        Rows::text("run", "the name of the run's folder", |row| Some(row.run.into())),
+        trial_column("number"),
+        Rows::text("kept", "`result`; `set_aside` and `probe` are no results", |row| {
+            Some(row.saved.kept.into())
+        }),
+        Rows::count(
+            "belongs_to",
+            "the `number` of the result that an attempt or a probe belongs to",
+            |row| Some(row.saved.belongs_to.into()),
+        ),
+        trial_column("phase"),
+        trial_column("method"),
+        Rows::text("engine", "`trials[].capture.engine`", |row| Some(row.trial().engine())),
+    ];
+    for name in TRIAL_COLUMNS {
+        columns.push(trial_column(name));
+    }
+    columns.push(Rows::text("place", "`trials[].ledger[].place`", |row| Some(row.booked.place.clone())));
+    columns.push(Rows::signed("count", "`trials[].ledger[].count`", |row| row.booked.count));
+    columns.push(Rows::text("source", "`trials[].ledger[].source`", |row| Some(row.booked.source.into())));
     columns
+}
+
+/// A column of `trials.csv`, in tidy rows.
+fn trial_column<'r>(name: &str) -> Rows<'r> {
+    column(name).in_rows(TidyRow::trial)
 }
 
 /// The rows of runs.
@@ -144,7 +157,9 @@ pub fn rows(runs: &[Run]) -> Vec<TidyRow<'_>> {
     let mut rows = Vec::new();
     for run in runs {
         for saved in saved(&run.results) {
-            rows.extend(booked(saved.trial).map(|booked| TidyRow { run: &run.name, saved, booked }));
+            for booked in booked(saved.trial) {
+                rows.push(TidyRow { run: &run.name, saved, booked });
+            }
         }
     }
     rows

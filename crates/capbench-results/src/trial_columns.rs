@@ -1,119 +1,130 @@
-//! The columns of a trial, with the names of results files: `trials.csv`, the table of trials and the tidy rows have them from
-//! here.
+//! The columns of a trial: `trials.csv`, tidy rows, the table of trials in reports, and Parquet files have them from here.
 
 use capbench_model::latency::Delays;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::places::{self, Place};
 use capbench_model::trial::TrialResult;
 
-/// The type of a column, and the function that returns its value in a row. `None` is unknown; text and flags are always known.
-pub enum Of<R> {
-    /// Text; empty where there is none.
-    Text(fn(&R) -> String),
-    /// A count.
-    Count(fn(&R) -> Option<u64>),
-    /// A number that can be negative.
-    Signed(fn(&R) -> Option<i64>),
-    /// A measured or computed number.
-    Number(fn(&R) -> Option<f64>),
-    /// A yes or no.
-    Flag(fn(&R) -> bool),
-}
-use Of::{Count, Flag, Number, Signed, Text};
+use crate::column::Column;
 
-impl<R> Of<R> {
-    /// The value in a CSV file; empty if it is unknown.
-    pub fn field(&self, row: &R) -> String {
-        fn known<T: ToString>(value: Option<T>) -> String {
-            value.map_or_else(String::new, |value| value.to_string())
-        }
-        match self {
-            Text(of) => of(row),
-            Count(of) => known(of(row)),
-            Signed(of) => known(of(row)),
-            Number(of) => known(of(row)),
-            Flag(of) => of(row).to_string(),
-        }
-    }
-}
+/// The columns of a table of trials.
+type Trials = Column<'static, TrialResult>;
 
-/// All columns besides the places of the ledger, in order, by their names.
+/// The columns of `trials.csv`, in order. Behind them it has those of [`place_names`].
 #[rustfmt::skip]
-pub const COLUMNS: [(&str, Of<TrialResult>); 55] = [
-    ("number", Count(|trial| Some(trial.number.into()))),
-    ("phase", Text(|trial| key(trial.phase))),
-    ("method", Text(|trial| trial.profile.method.to_string())),
-    ("frame_size", Text(|trial| trial.profile.frame_size.to_string())),
-    ("mean_frame_size", Number(|trial| Some(trial.profile.mean_frame_size))),
-    ("placement", Text(|trial| trial.profile.placement.to_string())),
-    ("generator_cpu", Count(|trial| Some(trial.profile.cpus.generator.into()))),
-    ("kernel_cpu", Count(|trial| trial.profile.cpus.kernel.map(u64::from))),
-    ("application_cpu", Count(|trial| Some(trial.profile.cpus.application.into()))),
-    ("load_independent", Flag(|trial| trial.profile.load_independent)),
-    ("work", Text(|trial| trial.profile.work.to_string())),
-    ("intended_pps", Number(|trial| trial.intended_pps)),
-    ("duration_s", Number(|trial| Some(trial.duration_s))),
-    ("sending_s", Number(|trial| Some(trial.sending_s))),
-    ("drain_s", Number(|trial| Some(trial.drain_s))),
-    ("intended", Count(|trial| Some(trial.intended))),
-    ("sent", Count(|trial| Some(trial.sent))),
-    ("delivered", Count(|trial| Some(trial.delivered))),
-    ("duplicates", Count(|trial| Some(trial.duplicates))),
-    ("reordered", Count(|trial| Some(trial.reordered))),
-    ("foreign", Count(|trial| Some(trial.foreign))),
-    ("truncated", Count(|trial| Some(trial.truncated))),
-    ("corrupt", Count(|trial| Some(trial.corrupt))),
-    ("offered_pps", Number(|trial| Some(trial.offered_pps))),
-    ("delivered_pps", Number(|trial| Some(trial.delivered_pps))),
-    ("loss_ratio", Number(|trial| Some(trial.loss_ratio))),
-    ("unexplained", Signed(|trial| Some(trial.unexplained))),
-    ("loss_bursts", Count(|trial| Some(trial.loss_pattern.as_ref()?.bursts.count))),
-    ("longest_burst", Count(|trial| Some(trial.loss_pattern.as_ref()?.bursts.max.unwrap_or(0)))),
-    ("worst_100ms_loss_ratio", Number(|trial| trial.loss_pattern.as_ref().map(LossPattern::worst_ratio))),
-    ("latency_min_ns", Signed(|trial| Some(total(trial)?.min_ns))),
-    ("latency_p50_ns", Signed(|trial| Some(total(trial)?.p50_ns))),
-    ("latency_p99_9_ns", Signed(|trial| Some(total(trial)?.p99_9_ns))),
-    ("latency_max_ns", Signed(|trial| Some(total(trial)?.max_ns))),
-    ("latency_pdv_ns", Count(|trial| Some(total(trial)?.pdv_ns))),
-    ("latency_to_kernel_p50_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_kernel.as_ref()?.p50_ns))),
-    ("latency_to_kernel_p99_9_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_kernel.as_ref()?.p99_9_ns))),
-    ("latency_to_application_p50_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_application.as_ref()?.p50_ns))),
-    ("latency_to_application_p99_9_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_application.as_ref()?.p99_9_ns))),
-    ("verdict", Text(|trial| key(trial.verdict))),
-    ("app_ns_per_packet", Number(|trial| trial.cpu.app_ns_per_packet)),
-    ("app_ns_per_packet_at_most", Number(|trial| trial.cpu.app_ns_per_packet_at_most)),
-    ("kernel_ns_per_packet", Number(|trial| trial.cpu.kernel_ns_per_packet)),
-    ("total_ns_per_packet", Number(TrialResult::total_ns_per_packet)),
-    ("busy_cores", Number(|trial| trial.cpu.busy_cores)),
-    ("waits", Count(|trial| Some(trial.cpu.waits))),
-    ("frames_per_wakeup", Number(|trial| trial.cpu.frames_per_wakeup)),
-    ("voluntary_switches", Count(|trial| trial.cpu.voluntary_switches)),
-    ("involuntary_switches", Count(|trial| trial.cpu.involuntary_switches)),
-    ("steal_ratio", Number(|trial| trial.cpu.steal_ratio)),
-    ("attempt", Count(|trial| Some(trial.guarding.as_ref().map_or(1, |guarding| guarding.attempt.into())))),
-    ("probes", Count(|trial| {
-        let recovery = trial.guarding.as_ref().and_then(|guarding| guarding.recovery.as_ref());
-        Some(recovery.map_or(0, |recovery| recovery.probes.len() as u64))
-    })),
-    ("latency_relative_pdv_ns", Count(|trial| Some(trial.latency.as_ref()?.relative.as_ref()?.total.as_ref()?.pdv_ns))),
-    ("clock_class", Text(|trial| trial.clock_class.map_or_else(String::new, key))),
-    ("clock_error_ns", Count(|trial| trial.clock_error_ns)),
-];
+pub fn columns() -> Vec<Trials> {
+    vec![
+        Trials::count("number", "`trials[].number`", |trial| Some(trial.number.into())),
+        Trials::text("phase", "`trials[].phase`", |trial| Some(key(trial.phase))),
+        Trials::text("method", "`trials[].method`", |trial| Some(trial.profile.method.to_string())),
+        Trials::text("frame_size", "`trials[].frame_size`: octets, or the name of a mix", |trial| Some(trial.profile.frame_size.to_string())),
+        Trials::number("mean_frame_size", "`trials[].mean_frame_size`", |trial| Some(trial.profile.mean_frame_size)),
+        Trials::text("placement", "`trials[].placement`", |trial| Some(trial.profile.placement.to_string())),
+        Trials::count("generator_cpu", "`trials[].cpus.generator`", |trial| Some(trial.profile.cpus.generator.into())),
+        Trials::count("kernel_cpu", "`trials[].cpus.kernel`", |trial| trial.profile.cpus.kernel.map(u64::from)),
+        Trials::count("application_cpu", "`trials[].cpus.application`", |trial| Some(trial.profile.cpus.application.into())),
+        Trials::flag("load_independent", "`trials[].load_independent`", |trial| Some(trial.profile.load_independent)),
+        Trials::text("work", "`trials[].work`", |trial| Some(trial.profile.work.to_string())),
+        Trials::number("intended_pps", "`trials[].intended_pps`; NULL at maximum load", |trial| trial.intended_pps),
+        Trials::number("duration_s", "`trials[].duration_s`", |trial| Some(trial.duration_s)),
+        Trials::number("sending_s", "`trials[].sending_s`", |trial| Some(trial.sending_s)),
+        Trials::number("drain_s", "`trials[].drain_s`", |trial| Some(trial.drain_s)),
+        Trials::count("intended", "`trials[].intended`", |trial| Some(trial.intended)),
+        Trials::count("sent", "`trials[].sent`", |trial| Some(trial.sent)),
+        Trials::count("delivered", "`trials[].delivered`", |trial| Some(trial.delivered)),
+        Trials::count("duplicates", "`trials[].duplicates`", |trial| Some(trial.duplicates)),
+        Trials::count("reordered", "`trials[].reordered`", |trial| Some(trial.reordered)),
+        Trials::count("foreign", "`trials[].foreign`", |trial| Some(trial.foreign)),
+        Trials::count("truncated", "`trials[].truncated`", |trial| Some(trial.truncated)),
+        Trials::count("corrupt", "`trials[].corrupt`", |trial| Some(trial.corrupt)),
+        Trials::number("offered_pps", "`trials[].offered_pps`", |trial| Some(trial.offered_pps)),
+        Trials::number("delivered_pps", "`trials[].delivered_pps`", |trial| Some(trial.delivered_pps)),
+        Trials::number("loss_ratio", "`trials[].loss_ratio`", |trial| Some(trial.loss_ratio)),
+        Trials::signed("unexplained", "`trials[].unexplained`", |trial| Some(trial.unexplained)),
+        Trials::count("loss_bursts", "`trials[].loss_shape.bursts.count`", |trial| Some(trial.loss_pattern.as_ref()?.bursts.count)),
+        Trials::count("longest_burst", "`trials[].loss_shape.bursts.max`", |trial| Some(trial.loss_pattern.as_ref()?.bursts.max.unwrap_or(0))),
+        Trials::number("worst_100ms_loss_ratio", "`trials[].loss_shape.worst_window`: the share lost of its frames", |trial| trial.loss_pattern.as_ref().map(LossPattern::worst_ratio)),
+        Trials::signed("latency_min_ns", "`trials[].latency.total.min_ns`", |trial| Some(total(trial)?.min_ns)),
+        Trials::signed("latency_p50_ns", "`trials[].latency.total.p50_ns`", |trial| Some(total(trial)?.p50_ns)),
+        Trials::signed("latency_p99_9_ns", "`trials[].latency.total.p99_9_ns`", |trial| Some(total(trial)?.p99_9_ns)),
+        Trials::signed("latency_max_ns", "`trials[].latency.total.max_ns`", |trial| Some(total(trial)?.max_ns)),
+        Trials::count("latency_pdv_ns", "`trials[].latency.total.pdv_ns`", |trial| Some(total(trial)?.pdv_ns)),
+        Trials::signed("latency_to_kernel_p50_ns", "`trials[].latency.to_kernel.p50_ns`", |trial| Some(to_kernel(trial)?.p50_ns)),
+        Trials::signed("latency_to_kernel_p99_9_ns", "`trials[].latency.to_kernel.p99_9_ns`", |trial| Some(to_kernel(trial)?.p99_9_ns)),
+        Trials::signed("latency_to_application_p50_ns", "`trials[].latency.to_application.p50_ns`", |trial| Some(to_application(trial)?.p50_ns)),
+        Trials::signed("latency_to_application_p99_9_ns", "`trials[].latency.to_application.p99_9_ns`", |trial| Some(to_application(trial)?.p99_9_ns)),
+        Trials::text("verdict", "`trials[].verdict`", |trial| Some(key(trial.verdict))),
+        Trials::number("app_ns_per_packet", "`trials[].cpu.app_ns_per_packet`", |trial| trial.cpu.app_ns_per_packet),
+        Trials::number("app_ns_per_packet_at_most", "`trials[].cpu.app_ns_per_packet_at_most`", |trial| trial.cpu.app_ns_per_packet_at_most),
+        Trials::number("kernel_ns_per_packet", "`trials[].cpu.kernel_ns_per_packet`", |trial| trial.cpu.kernel_ns_per_packet),
+        Trials::number("total_ns_per_packet", "application and kernel together, as in trials.csv", TrialResult::total_ns_per_packet),
+        Trials::number("busy_cores", "`trials[].cpu.busy_cores`", |trial| trial.cpu.busy_cores),
+        Trials::count("waits", "`trials[].cpu.waits`", |trial| Some(trial.cpu.waits)),
+        Trials::number("frames_per_wakeup", "`trials[].cpu.frames_per_wakeup`", |trial| trial.cpu.frames_per_wakeup),
+        Trials::count("voluntary_switches", "`trials[].cpu.voluntary_switches`", |trial| trial.cpu.voluntary_switches),
+        Trials::count("involuntary_switches", "`trials[].cpu.involuntary_switches`", |trial| trial.cpu.involuntary_switches),
+        Trials::number("steal_ratio", "`trials[].cpu.steal_ratio`", |trial| trial.cpu.steal_ratio),
+        Trials::count("attempt", "`trials[].guarding.attempt`; 1 without guards", number_of_attempt),
+        Trials::count("probes", "the number of `trials[].guarding.recovery.probes`", number_of_probes),
+        Trials::count("latency_relative_pdv_ns", "`trials[].latency.relative.total.pdv_ns`", |trial| Some(trial.latency.as_ref()?.relative.as_ref()?.total.as_ref()?.pdv_ns)),
+        Trials::text("clock_class", "`trials[].clock_class`; NULL on one host", |trial| trial.clock_class.map(key)),
+        Trials::count("clock_error_ns", "`trials[].clock_error_ns`", |trial| trial.clock_error_ns),
+    ]
+}
+
+/// The column with this name.
+///
+/// # Panics
+/// There is none.
+pub fn column(name: &str) -> Trials {
+    let found = columns().into_iter().find(|column| column.name == name);
+    found.unwrap_or_else(|| unreachable!("{name} is no column of trials.csv"))
+}
 
 /// The delays of a trial's frames from the planned time to the application.
 fn total(trial: &TrialResult) -> Option<&Delays> {
     trial.latency.as_ref()?.total.as_ref()
 }
 
-/// The names of the columns of frames that places of the ledger lost, behind [`COLUMNS`].
-pub fn place_keys() -> impl Iterator<Item = String> {
-    places::ALL.into_iter().map(|place| format!("lost_{}", key(place)))
+/// The delays from the planned time to the kernel.
+fn to_kernel(trial: &TrialResult) -> Option<&Delays> {
+    trial.latency.as_ref()?.to_kernel.as_ref()
 }
 
-/// The values of these columns.
-pub fn lost(trial: &TrialResult) -> impl Iterator<Item = Option<u64>> {
-    let count = |place: Place| trial.ledger.iter().find(|entry| entry.place == place)?.count;
-    places::ALL.into_iter().map(count)
+/// The delays from the kernel to the application.
+fn to_application(trial: &TrialResult) -> Option<&Delays> {
+    trial.latency.as_ref()?.to_application.as_ref()
+}
+
+/// Which attempt at the trial this one is, from 1.
+fn number_of_attempt(trial: &TrialResult) -> Option<u64> {
+    match &trial.guarding {
+        Some(guarding) => Some(guarding.attempt.into()),
+        None => Some(1),
+    }
+}
+
+/// Low loads that were sent after the trial to see whether the path had recovered.
+fn number_of_probes(trial: &TrialResult) -> Option<u64> {
+    match trial.guarding.as_ref().and_then(|guarding| guarding.recovery.as_ref()) {
+        Some(recovery) => Some(recovery.probes.len() as u64),
+        None => Some(0),
+    }
+}
+
+/// The names of the columns of frames that places of the ledger lost: `lost_ring`.
+pub fn place_names() -> Vec<String> {
+    places::ALL.iter().map(|place| format!("lost_{}", key(place))).collect()
+}
+
+/// The values of these columns; `None` if the place's count is unknown.
+pub fn lost_by_place(trial: &TrialResult) -> Vec<Option<u64>> {
+    places::ALL.iter().map(|place| lost_at(trial, *place)).collect()
+}
+
+/// Frames that a trial lost at a place; `None` if unknown.
+fn lost_at(trial: &TrialResult, place: Place) -> Option<u64> {
+    trial.ledger.iter().find(|entry| entry.place == place)?.count
 }
 
 /// The name of a value in results files.

@@ -147,43 +147,40 @@ fn buffer_size(text: &str) -> Result<ByteCount, String> {
     }
 }
 
-/// How many threads share the packets of an interface: the flag of every command that has it.
-#[derive(Args, Clone, Copy, Debug)]
-pub struct MemberCountFlag {
-    /// How many captures share the packets of an interface, each in its thread
-    #[arg(long, value_name = "N", value_parser = members)]
-    pub members: Option<NonZeroU16>,
-}
-
-/// How several captures share the packets of an interface.
+/// How several threads share the packets of an interface: the flags of every command that has them.
 #[derive(Args, Clone, Debug)]
 pub struct MembersFlags {
     /// How captures share the packets of each interface: by hash or bpf (by flow), cpu, queue, lb (in turn) or rollover; bpf:FILE
     /// (a program as a filter's, in numbers) or ebpf:PATH (a pinned one) chooses by its result [default: hash; of af-xdp and dpdk
     /// queue]
-    #[arg(long, value_name = "MODE", requires = "members")]
-    fanout: Option<FanoutChoice>,
-    #[command(flatten)]
-    count: MemberCountFlag,
+    #[arg(long, value_name = "MODE")]
+    pub fanout: Option<FanoutChoice>,
+    /// How many captures share the packets of an interface, each in its thread
+    #[arg(long, value_name = "N", value_parser = members)]
+    pub members: Option<NonZeroU16>,
 }
+
+/// Why `--fanout` without `--members` is refused.
+pub const FANOUT_OF_ONE: &str = "--fanout: one thread shares no frames; give --members N";
 
 impl MembersFlags {
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.count.members.map_or(1, |members| members.get().into())
+        self.members.map_or(1, |members| members.get().into())
     }
 
     /// The group that they are; `None`: one capture has all packets.
     ///
     /// # Errors
-    /// There is no such program.
-    pub fn fanout(&self, method: &MethodSpec) -> anyhow::Result<Option<Fanout>> {
-        let Some(members) = self.count.members else { return Ok(None) };
-        let group = match &self.fanout {
-            None => Fanout::new(method.usual_fanout()),
-            Some(choice) => choice.group()?,
+    /// There is no such program, or one capture has nothing to share.
+    pub fn group(&self, method: &MethodSpec) -> anyhow::Result<Option<Fanout>> {
+        let group = match (&self.fanout, self.members) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => return Err(Usage(FANOUT_OF_ONE.into()).into()),
+            (None, Some(members)) => Fanout::new(method.usual_fanout()).with_members(members),
+            (Some(choice), Some(members)) => choice.group()?.with_members(members),
         };
-        Ok(Some(group.with_members(members)))
+        Ok(Some(group))
     }
 }
 

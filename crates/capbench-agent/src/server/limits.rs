@@ -6,7 +6,7 @@ use std::time::Duration;
 use capbench_frames::stamp::Stamp;
 use capbench_frames::stamp::StreamId;
 use capbench_lab::live::messages::{Arm, FinishReceiving, PrepareReceiving};
-use capbench_model::disturbance::START_SPREAD;
+use capbench_model::thresholds::START_SPREAD;
 use capbench_model::trial::Load;
 
 use super::Called;

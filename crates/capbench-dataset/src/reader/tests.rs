@@ -4,29 +4,29 @@ use proptest::prelude::*;
 
 use super::bounds::check_schema;
 use super::{Record, rows_of_octets};
-use crate::table::{Column, Of};
 use crate::writer;
+use capbench_results::column::{Column, Values};
 
 const COLUMNS: [&str; 7] = ["text", "count", "number", "flag", "octets", "map", "list"];
 
 /// A small file with a column of each shape that is read.
 fn file() -> Vec<u8> {
     let some = |row: &u64| !row.is_multiple_of(3);
-    let column = |name, of| Column { name, of, from: "" };
+    let column = |name, values| Column { name, values, origin: "" };
     let texts = |row: &u64| (0..row % 4).map(|nth| format!("{row}.{nth}")).collect::<Vec<_>>();
     let columns = [
-        column("text", Of::Text(Box::new(move |row| some(row).then(|| format!("text {row}"))))),
-        column("count", Of::Count(Box::new(move |row| some(row).then_some(*row)))),
-        column("number", Of::Number(Box::new(move |row| some(row).then_some(*row as f64)))),
-        column("flag", Of::Flag(Box::new(move |row| some(row).then_some(row.is_multiple_of(2))))),
-        column("octets", Of::Octets(Box::new(move |row| some(row).then(|| vec![*row as u8])))),
+        column("text", Values::Text(Box::new(move |row| some(row).then(|| format!("text {row}"))))),
+        column("count", Values::Count(Box::new(move |row| some(row).then_some(*row)))),
+        column("number", Values::Number(Box::new(move |row| some(row).then_some(*row as f64)))),
+        column("flag", Values::Flag(Box::new(move |row| some(row).then_some(row.is_multiple_of(2))))),
+        column("octets", Values::Octets(Box::new(move |row| some(row).then(|| vec![*row as u8])))),
         column(
             "map",
-            Of::Map(Box::new(move |row| {
+            Values::Map(Box::new(move |row| {
                 texts(row).into_iter().map(|text| (text.clone(), text)).collect::<BTreeMap<_, _>>()
             })),
         ),
-        column("list", Of::List(Box::new(texts))),
+        column("list", Values::List(Box::new(texts))),
     ];
     writer::file("table", &columns, &(0..20).collect::<Vec<u64>>()).unwrap()
 }

@@ -1,9 +1,9 @@
 //! `hosts`: a row is a host of a run.
 
 use capbench_model::environment::Environment;
+use capbench_results::column::Column;
 
 use super::{ExportedRun, receiving, word};
-use crate::table::Column;
 
 /// A host of a run.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! `ledger`: a row is a place of a trial. With `stream` NULL the counts of a trial sum up to `intended`, if every place is known.
 
-use capbench_results::tidy::{Booked, SavedTrial, booked, saved};
+use capbench_results::column::Column;
+use capbench_results::tidy::{Booked, SavedTrial, booked, saved, signed};
 
 use super::ExportedRun;
-use crate::table::Column;
 
 /// A place of a trial.
 #[derive(Clone, Debug)]
@@ -14,29 +14,28 @@ pub struct LedgerRow<'r> {
     booked: Booked<'r>,
 }
 
-/// The places of all trials, then those of each generator on another host.
+/// The places of all trials, each with those of its generators on other hosts behind it.
 pub fn rows<'r>(run: &'r ExportedRun<'r>) -> Vec<LedgerRow<'r>> {
-    saved(run.results).into_iter().flat_map(|saved| of_trial(run, saved)).collect()
-}
-
-fn of_trial<'r>(
-    run: &'r ExportedRun<'r>,
-    SavedTrial { trial, .. }: SavedTrial<'r>,
-) -> impl Iterator<Item = LedgerRow<'r>> {
-    let row = move |stream, booked| LedgerRow { run, number: trial.number, stream, booked };
-    let all = booked(trial).map(move |booked| row(None, booked));
-    let of_streams = trial.generators.iter().flat_map(move |generator| {
-        let counts = [
-            ("unsent", generator.unsent, "its generator"),
-            ("lost", generator.lost, "sent by its generator, less delivered"),
-            ("delivered", generator.delivered, "the application, frame by frame"),
-        ];
-        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        counts.map(|(place, count, source)| {
-            row(Some(generator.stream), Booked { place: place.into(), count: count.map(signed), source })
-        })
-    });
-    all.chain(of_streams)
+    let mut rows = Vec::new();
+    for SavedTrial { trial, .. } in saved(run.results) {
+        let number = trial.number;
+        for booked in booked(trial) {
+            rows.push(LedgerRow { run, number, stream: None, booked });
+        }
+        for generator in &trial.generators {
+            let stream = Some(generator.stream);
+            let counts = [
+                ("unsent", generator.unsent, "its generator"),
+                ("lost", generator.lost, "sent by its generator, less delivered"),
+                ("delivered", generator.delivered, "the application, frame by frame"),
+            ];
+            for (place, count, source) in counts {
+                let booked = Booked { place: place.into(), count: count.map(signed), source };
+                rows.push(LedgerRow { run, number, stream, booked });
+            }
+        }
+    }
+    rows
 }
 
 type Ledger<'r> = Column<'r, LedgerRow<'r>>;

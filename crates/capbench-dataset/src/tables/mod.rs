@@ -13,10 +13,10 @@ use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{InterfaceFacts, Role};
 use capbench_model::saved::SavedPlacement;
 use capbench_results::Results;
+use capbench_results::column::{Column, Values};
 use capbench_results::trial_columns::key;
 
 use crate::error::Result;
-use crate::table::Column;
 use crate::writer;
 
 /// A run with what all of its rows have.
@@ -112,6 +112,22 @@ pub const TABLES: [Table; 4] = [
     },
 ];
 
+/// Name, type and origin of each column.
 fn described<R>(columns: &[Column<'_, R>]) -> Vec<[&'static str; 3]> {
-    columns.iter().map(|column| [column.name, column.of.kind(), column.from]).collect()
+    columns.iter().map(|column| [column.name, type_name(&column.values), column.origin]).collect()
+}
+
+/// The type of a column in a Parquet file, as engines name it. Counts have a sign there, because not every engine reads unsigned
+/// numbers.
+fn type_name<R>(values: &Values<'_, R>) -> &'static str {
+    match values {
+        Values::Text(_) => "string",
+        Values::Count(_) | Values::Signed(_) => "int64",
+        Values::Number(_) => "double",
+        Values::Flag(_) => "boolean",
+        Values::Time(_) => "timestamp (µs, UTC)",
+        Values::Octets(_) => "binary",
+        Values::Map(_) => "map<string, string>",
+        Values::List(_) => "list<string>",
+    }
 }

@@ -1,9 +1,9 @@
 //! `searches`: a row is a goal of a search.
 
 use capbench_judge::search::{GoalResult, SearchOutcome};
+use capbench_results::column::Column;
 
 use super::{ExportedRun, word};
-use crate::table::Column;
 
 /// A goal of a search.
 #[derive(Clone, Debug)]

@@ -1,13 +1,14 @@
 //! `trials`: a row is a trial.
 
+use capbench_judge::comparison::sampled::{CommonLoads, SampledTrial};
 use capbench_model::latency::{Delays, Latency};
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_report::sentences::noise;
-use capbench_results::tidy::{SavedTrial, saved};
-use capbench_results::trial_columns::{COLUMNS, Of as TrialOf};
+use capbench_results::column::{Column, Values};
+use capbench_results::tidy::{RESULT, SavedTrial, saved};
+use capbench_results::trial_columns::column;
 
 use super::{ExportedRun, receiving, word};
-use crate::table::{Column, Of};
 
 /// The table's name.
 pub const NAME: &str = "trials";
@@ -17,11 +18,41 @@ pub const NAME: &str = "trials";
 pub struct TrialRow<'r> {
     run: &'r ExportedRun<'r>,
     saved: SavedTrial<'r>,
+    /// Whether comparisons of the dataset use the trial.
+    is_compared: bool,
+    /// Whether its load was sent and delivered.
+    is_load_delivered: bool,
+    /// Whether its method may deliver more.
+    is_rate_at_least: bool,
+}
+
+impl TrialRow<'_> {
+    fn trial(&self) -> &TrialResult {
+        self.saved.trial
+    }
 }
 
 /// The trials of a run, with discarded attempts and probes.
 pub fn rows<'r>(run: &'r ExportedRun<'r>) -> Vec<TrialRow<'r>> {
-    saved(run.results).into_iter().map(|saved| TrialRow { run, saved }).collect()
+    let results: Vec<SampledTrial> = run.results.trials.iter().map(sampled).collect();
+    let common = CommonLoads::of_trials(&results);
+    let mut rows = Vec::new();
+    for saved in saved(run.results) {
+        let trial = sampled(saved.trial);
+        rows.push(TrialRow {
+            run,
+            saved,
+            is_compared: saved.kept == RESULT && trial.left_out(&common).is_none(),
+            is_load_delivered: trial.is_load_delivered(),
+            is_rate_at_least: trial.is_rate_at_least(),
+        });
+    }
+    rows
+}
+
+/// A trial as comparisons of the dataset see it: its rows do not have the point of a sweep.
+fn sampled(trial: &TrialResult) -> SampledTrial {
+    SampledTrial { is_unknown_point: trial.phase == Phase::Sweep, ..SampledTrial::from_result(trial, None) }
 }
 
 type Trials<'r> = Column<'r, TrialRow<'r>>;
@@ -34,11 +65,11 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
             "`run_id`; of older files derived from start and content",
             |row: &TrialRow<'_>| Some(row.run.id.clone()),
         ),
-        of_trial("number", "`trials[].number`"),
+        trial_column("number"),
         Column {
             name: "started_at",
-            of: Of::Time(Box::new(|row| row.run.started_us())),
-            from: "`started_unix_s`: the start of the run",
+            values: Values::Time(Box::new(|row| row.run.started_us())),
+            origin: "`started_unix_s`: the start of the run",
         },
         Trials::text("kept", "`result`; `set_aside` and `probe` are no results", |row| {
             Some(row.saved.kept.into())
@@ -49,35 +80,35 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
             |row| Some(row.saved.belongs_to.into()),
         ),
         Trials::text("command", "the second word of `command`", |row| row.run.command()),
-        of_trial("phase", "`trials[].phase`"),
+        trial_column("phase"),
         Column {
             name: "labels",
-            of: Of::Map(Box::new(|row| row.run.labels.clone())),
-            from: "`--label`, without the campaign, which is a partition",
+            values: Values::Map(Box::new(|row| row.run.labels.clone())),
+            origin: "`--label`, without the campaign, which is a partition",
         },
     ];
     columns.extend(of_host());
     columns.extend([
-        of_trial("method", "`trials[].method`"),
+        trial_column("method"),
         Trials::text("engine", "`trials[].capture.engine`", |row| word(row.saved.trial.engine())),
-        of_trial("frame_size", "`trials[].frame_size`: octets, or the name of a mix"),
+        trial_column("frame_size"),
         Trials::text("traffic", "`trials[].traffic`", |row| word(&row.saved.trial.profile.traffic)),
-        of_trial("placement", "`trials[].placement`"),
-        of_trial("work", "`trials[].work`"),
-        of_trial("intended_pps", "`trials[].intended_pps`; NULL at maximum load"),
-        of_trial("offered_pps", "`trials[].offered_pps`"),
-        of_trial("delivered_pps", "`trials[].delivered_pps`"),
-        of_trial("duration_s", "`trials[].duration_s`"),
-        of_trial("intended", "`trials[].intended`"),
-        of_trial("sent", "`trials[].sent`"),
-        of_trial("delivered", "`trials[].delivered`"),
-        of_trial("duplicates", "`trials[].duplicates`"),
-        of_trial("reordered", "`trials[].reordered`"),
-        of_trial("foreign", "`trials[].foreign`"),
-        of_trial("truncated", "`trials[].truncated`"),
-        of_trial("corrupt", "`trials[].corrupt`"),
-        of_trial("unexplained", "`trials[].unexplained`"),
-        of_trial("loss_ratio", "`trials[].loss_ratio`"),
+        trial_column("placement"),
+        trial_column("work"),
+        trial_column("intended_pps"),
+        trial_column("offered_pps"),
+        trial_column("delivered_pps"),
+        trial_column("duration_s"),
+        trial_column("intended"),
+        trial_column("sent"),
+        trial_column("delivered"),
+        trial_column("duplicates"),
+        trial_column("reordered"),
+        trial_column("foreign"),
+        trial_column("truncated"),
+        trial_column("corrupt"),
+        trial_column("unexplained"),
+        trial_column("loss_ratio"),
         Trials::number(
             "app_ns_per_packet",
             "`trials[].cpu.app_ns_per_packet`; NULL if only a range is known, whose ends are `app_ns_per_packet_at_least` and `_at_most`",
@@ -86,13 +117,13 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
                 cpu.app_ns_per_packet.filter(|_| !cpu.split_is_sampled)
             },
         ),
-        of_trial("kernel_ns_per_packet", "`trials[].cpu.kernel_ns_per_packet`"),
-        of_trial("busy_cores", "`trials[].cpu.busy_cores`"),
+        trial_column("kernel_ns_per_packet"),
+        trial_column("busy_cores"),
     ]);
     columns.extend(latencies());
     columns.extend([
-        of_trial("clock_class", "`trials[].clock_class`; NULL on one host"),
-        of_trial("clock_error_ns", "`trials[].clock_error_ns`"),
+        trial_column("clock_class"),
+        trial_column("clock_error_ns"),
         Trials::count("windows", "`trials[].loss_shape.windows`: windows of 100 ms", |row| {
             Some(row.saved.trial.loss_pattern.as_ref()?.windows)
         }),
@@ -107,18 +138,18 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         Trials::count("start_spread_ns", "the largest `trials[].generators[].start_ns`", |row| {
             start_spread(row.saved.trial)
         }),
-        of_trial("verdict", "`trials[].verdict`"),
+        trial_column("verdict"),
         Trials::text("invalid_because", "`trials[].invalid_because`", |row| {
             row.saved.trial.invalid_because.clone()
         }),
         Column {
             name: "noise",
-            of: Of::List(Box::new(|row| row.saved.trial.noise.reasons.iter().map(noise::words).collect())),
-            from: "`trials[].noise`",
+            values: Values::List(Box::new(|row| row.saved.trial.noise.reasons.iter().map(noise::words).collect())),
+            origin: "`trials[].noise`",
         },
         Trials::text("transmit", "`trials[].transmit`", |row| word(&row.saved.trial.profile.transmit)),
-        of_trial("load_independent", "`trials[].load_independent`"),
-        of_trial("total_ns_per_packet", "application and kernel together, as in trials.csv"),
+        trial_column("load_independent"),
+        trial_column("total_ns_per_packet"),
         Trials::number(
             "app_ns_per_packet_at_least",
             "`trials[].cpu.app_ns_per_packet`: the lower end of the range; `app_ns_per_packet` where that is known",
@@ -131,6 +162,21 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
                 let cpu = &row.saved.trial.cpu;
                 cpu.app_ns_per_packet_at_most.or(cpu.app_ns_per_packet.filter(|_| !cpu.split_is_sampled))
             },
+        ),
+        Trials::flag(
+            "is_compared",
+            "whether `compare --dataset` uses the trial: a result with the load of the user, the maximum, or the lowest common one",
+            |row| Some(row.is_compared),
+        ),
+        Trials::flag(
+            "is_load_delivered",
+            "whether the load was sent and all of it delivered: only then is the CPU time per packet that of the load",
+            |row| Some(row.is_load_delivered),
+        ),
+        Trials::flag(
+            "is_rate_at_least",
+            "whether the method may deliver more than `delivered_pps`: nothing was lost, and the receiver does not slow the generator",
+            |row| Some(row.is_rate_at_least),
         ),
     ]);
     columns
@@ -189,11 +235,11 @@ fn latencies<'r>() -> Vec<Trials<'r>> {
         of("latency_total_p99_9_ns", all, |latency| Some(latency.total.as_ref()?.p99_9_ns)),
         Column {
             name: "latency_histogram",
-            of: Of::Octets(Box::new(|row| {
+            values: Values::Octets(Box::new(|row| {
                 let latency = row.saved.trial.latency.as_ref()?;
                 Some(latency.total.as_ref().or(latency.to_application.as_ref())?.positive_octets())
             })),
-            from: "`histogram` of `total`, else of `to_application`: HdrHistogram V2, deflated; delays below zero are 0",
+            origin: "`histogram` of `total`, else of `to_application`: HdrHistogram V2, deflated; delays below zero are 0",
         },
     ]
 }
@@ -212,16 +258,6 @@ fn start_spread(trial: &TrialResult) -> Option<u64> {
 }
 
 /// A column that trials.csv has under the same name. Empty text is unknown.
-fn of_trial<'r>(name: &'static str, from: &'static str) -> Trials<'r> {
-    let found = COLUMNS.iter().find(|(key, _)| *key == name).map(|(_, of)| of);
-    let trial = |row: &TrialRow<'r>| row.saved.trial;
-    let of = match found {
-        Some(TrialOf::Text(of)) => Of::Text(Box::new(move |row| word(of(trial(row))))),
-        Some(TrialOf::Count(of)) => Of::Count(Box::new(move |row| of(trial(row)))),
-        Some(TrialOf::Signed(of)) => Of::Signed(Box::new(move |row| of(trial(row)))),
-        Some(TrialOf::Number(of)) => Of::Number(Box::new(move |row| of(trial(row)))),
-        Some(TrialOf::Flag(of)) => Of::Flag(Box::new(move |row| Some(of(trial(row))))),
-        None => unreachable!("{name} is no column of trials.csv"),
-    };
-    Column { name, of, from }
+fn trial_column<'r>(name: &str) -> Trials<'r> {
+    column(name).with_empty_text_as_unknown().in_rows(TrialRow::trial)
 }

@@ -9,15 +9,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use capbench_dataset::export::{Export, Exported, runs_in};
+use capbench_dataset::figures::{self, By};
 use capbench_dataset::layout::{self, Labels};
 use capbench_dataset::reader::{self, Record};
 use capbench_dataset::tables::TABLES;
 use capbench_dataset::{Result, compare, page, tidy};
 use capbench_judge::comparison::{Conclusion, Thresholds};
+use capbench_judge::thresholds::EQUAL_LOADS;
 use capbench_model::environment::Environment;
 use capbench_model::ledger::Ledger;
 use capbench_model::noise::Noise;
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
 use capbench_report::model::{Place as At, Point};
 use capbench_results::Results;
 use capbench_results::read::Run;
@@ -371,6 +373,57 @@ fn a_slower_kernel_on_a_third_of_the_hosts_is_found_in_files() {
     assert_eq!(report.trials.rows.len(), 96);
     let ids: Vec<&str> = report.charts().map(|chart| chart.id.as_str()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+}
+
+#[test]
+fn columns_say_which_trials_are_compared_and_by_what() {
+    let mut results = run(FIRST);
+    let common = results.trials.iter().find(|trial| trial.phase == Phase::CommonLoad).unwrap().clone();
+    let lowered = TrialResult { intended_pps: common.intended_pps.map(|pps| 2.0 * pps), ..common.clone() };
+    let short = TrialResult { intended: common.intended * 2, phase: Phase::FixedLoad, ..common.clone() };
+    let others = [
+        lowered,
+        TrialResult { phase: Phase::Search, ..common.clone() },
+        TrialResult { phase: Phase::Sweep, ..common.clone() },
+        TrialResult { verdict: Verdict::Invalid, ..common.clone() },
+        TrialResult { phase: Phase::FixedLoad, ..common.clone() },
+        short,
+    ];
+    let first = results.trials.len();
+    for trial in others {
+        let number = results.trials.len() as u32 + 1;
+        results.trials.push(TrialResult { number, ..trial });
+    }
+    let scratch = Scratch::new();
+    let dataset = scratch.file("dataset");
+    save(&results, &scratch.file("run"));
+    export(&scratch.file("run"), &dataset, &[]).unwrap();
+    let rows = read(&dataset, "trials");
+    let flag = |row: &Record, column: &str| row.flag(column).unwrap();
+    let compared: Vec<bool> = rows[first..].iter().map(|row| flag(row, "is_compared")).collect();
+    assert_eq!(compared, [false, false, false, false, true, false]);
+    let delivered: Vec<bool> = rows[first..].iter().map(|row| flag(row, "is_load_delivered")).collect();
+    assert_eq!(delivered, [true, true, true, false, true, false]);
+    let maximum = rows.iter().find(|row| row.number("intended_pps").is_none()).unwrap();
+    assert!(!flag(maximum, "is_rate_at_least"), "it lost frames: {maximum:?}");
+    assert!(flag(&rows[first], "is_rate_at_least"));
+    // `compare --dataset` leaves out the same trials.
+    let left_out = rows.iter().filter(|row| !flag(row, "is_compared")).count() as u64;
+    assert_eq!(figures::read(&dataset, &By::Date).unwrap().left_out, left_out);
+}
+
+#[test]
+fn the_query_of_regressions_has_the_numbers_of_the_comparison() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sql/regressions.sql");
+    let query = fs::read_to_string(path).unwrap();
+    let equal_loads = format!("<= {EQUAL_LOADS} * GREATEST(pps_then, pps_now)");
+    assert!(query.contains(&equal_loads), "{equal_loads}");
+    for column in ["is_compared", "is_load_delivered", "is_rate_at_least"] {
+        assert!(query.contains(column), "{column}");
+    }
+    for decided_again in ["verdict", "* 20", "MIN(intended_pps)"] {
+        assert!(!query.contains(decided_again), "{decided_again}");
+    }
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! One figure on both sides: its change, the probability of chance, and the judgement.
 
-use crate::thresholds::MOST_VISITS;
-
 use serde::{Deserialize, Serialize};
 
 use super::left_out::{LeftOut, NotCompared};
@@ -224,7 +222,14 @@ pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32>
         true => least_by_chance(vec![(1, 1); visits]),
         false => least_by_chance([(visits, visits)]),
     };
-    is_short.then(|| (2..MOST_VISITS).find(|&visits| least(visits) <= level).unwrap_or(MOST_VISITS) as u32)
+    if !is_short {
+        return None;
+    }
+    let mut visits = 2;
+    while least(visits) > level {
+        visits += 1;
+    }
+    u32::try_from(visits).ok()
 }
 
 impl Contrast {

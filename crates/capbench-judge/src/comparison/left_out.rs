@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::sampled::Unusable;
 use crate::thresholds::EQUAL_LOADS;
 
 /// Trials that were not compared.
@@ -50,6 +51,9 @@ pub enum NotCompared {
         "one trial of the pair is invalid, its generator did not reach its load, or its CPUs ran slower than those of the other"
     )]
     UnequalPair,
+    /// Points of a sweep whose parameter is unknown.
+    #[error("points of sweeps")]
+    UnknownPoint,
     /// Goals that were sustained up to the search's limit, or that the search did not decide.
     #[error("searches whose result is no throughput: at least, or irregular")]
     NoThroughput,
@@ -85,12 +89,13 @@ pub enum NotCompared {
 
 impl NotCompared {
     /// The reasons of this version.
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::LoweredCommonLoad,
         Self::RateOfGenerator,
         Self::WithoutFigure,
         Self::UnknownHost,
         Self::UnequalPair,
+        Self::UnknownPoint,
         Self::NoThroughput,
         Self::ChangedSearch,
         Self::Step,
@@ -101,6 +106,18 @@ impl NotCompared {
         Self::Changed,
         Self::Invalid,
     ];
+}
+
+impl From<Unusable> for NotCompared {
+    fn from(unusable: Unusable) -> Self {
+        match unusable {
+            Unusable::Invalid => Self::Invalid,
+            Unusable::Step => Self::Step,
+            Unusable::UnknownPoint => Self::UnknownPoint,
+            Unusable::LoadNotSent => Self::BelowLoad,
+            Unusable::LoweredLoad => Self::LoweredCommonLoad,
+        }
+    }
 }
 
 impl From<String> for NotCompared {

@@ -1,11 +1,8 @@
 //! The compared figures.
 
-use crate::sustained::is_delivered;
 use crate::thresholds::SMALLEST_COMPARED_VALUE;
 
 use serde::{Deserialize, Serialize};
-
-use capbench_model::trial::{Load, TrialResult};
 
 /// A figure of a trial, or of a search.
 #[derive(
@@ -96,20 +93,6 @@ impl Measure {
         }
     }
 
-    pub(crate) fn value_in(self, trial: &TrialResult) -> Option<f64> {
-        let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
-        let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());
-        match self {
-            Self::DeliveredRate => is_maximum.then_some(trial.delivered_pps),
-            Self::LossRatio => (!is_maximum).then(|| trial.sent_loss_ratio()),
-            Self::Throughput => None,
-            Self::TotalCost => trial.total_ns_per_packet().filter(|_| is_delivered(trial)),
-            Self::ApplicationCost => trial.cpu.app_ns_per_packet.filter(|_| !trial.cpu.split_is_sampled),
-            Self::MedianLatency => total.map(|delays| delays.p50_ns as f64),
-            Self::WorstLatency => total.map(|delays| delays.p99_9_ns as f64),
-        }
-    }
-
     /// A value on the scale on which differences are computed.
     pub fn scaled(self, value: f64) -> f64 {
         match self.scale() {
@@ -124,14 +107,5 @@ impl Measure {
             Scale::Ratio => difference.exp_m1(),
             Scale::Difference => difference,
         }
-    }
-}
-
-/// The load of a trial in words, as far as the user set it.
-pub fn load(trial: &TrialResult) -> String {
-    match (&trial.load, trial.intended_pps) {
-        (Some(shape), _) => format!("{shape:?}"),
-        (None, Some(pps)) => format!("{pps:.0} packets/s"),
-        (None, None) => Load::Maximum.to_string(),
     }
 }

@@ -10,7 +10,8 @@
 //! | [`setup`] | what trials must have in common |
 //! | [`note`] | what to know before the figures, and in what the runs differ |
 //! | `left_out` | trials that are not compared, and why |
-//! | `samples` | the figures of a trial, the pace of its CPUs, and which trials have none |
+//! | [`sampled`] | which trials are compared, and by which figures |
+//! | `samples` | these figures with the pace of the CPUs |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
@@ -25,6 +26,7 @@ pub mod measure;
 pub mod note;
 mod pairs;
 pub mod runs;
+pub mod sampled;
 pub mod samples;
 pub mod setup;
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::contrast::{self, Matched};
 use super::left_out::{LeftOut, NotCompared};
-use super::samples::Fastest;
-use super::samples::{self, Sample};
+use super::sampled::SampledTrial;
+use super::samples::{self, Fastest, Sample};
 use super::setup::Field;
 use super::{Comparison, Thresholds};
 use capbench_model::saved::SavedMethod;
@@ -39,12 +39,13 @@ fn of_methods(
     let mut unusable = 0;
     for pair in pairs {
         let paces = pair.map(|trial| fastest.pace(trial));
-        if pair.iter().any(|trial| samples::unusable(trial).is_some()) || paces[0] != paces[1] {
+        let sampled = pair.map(|trial| SampledTrial::from_result(trial, None));
+        if sampled.iter().any(|trial| trial.unusable().is_some()) || paces[0] != paces[1] {
             unusable += 2;
             continue;
         }
-        let [before, after] =
-            pair.map(|trial| samples::of_trial(trial, None, paces[0]).collect::<Vec<Sample>>());
+        let before = samples::of_trial(&sampled[0], pair[0].number, paces[0]);
+        let after = samples::of_trial(&sampled[1], pair[1].number, paces[1]);
         for sample in &after {
             let Some(other) = before.iter().find(|other| other.measure == sample.measure) else { continue };
             let rest = |sample: &Sample| sample.setup.across(&[Field::Method]).without_capture();

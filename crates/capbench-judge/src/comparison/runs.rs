@@ -14,7 +14,7 @@ use self::samples::{Samples, settle};
 use crate::comparison::contrast::{self, Matched};
 use crate::comparison::measure::Measure;
 use crate::comparison::samples::{Fastest, PACES, Sample};
-use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
+use crate::comparison::setup::{Field, Setup};
 use crate::comparison::{Comparison, LeftOut, NotCompared, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
@@ -155,16 +155,21 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     Ok(())
 }
 
+/// Whether the CPU time of a packet at two common loads is not compared.
+fn are_unlike(one_pps: f64, other_pps: f64) -> bool {
+    (one_pps - other_pps).abs() > EQUAL_LOADS * one_pps.max(other_pps)
+}
+
 /// Scenes whose common loads differ too much.
 fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let [then, now] = samples;
-    let open = |scene: &Setup| scene.across(across);
     let mut unlike = Vec::new();
-    for (scene, pps) in &then.common_pps {
-        let other = now.common_pps.iter().find(|(other, _)| open(other) == open(scene));
-        let is_unlike = other.is_some_and(|(_, other)| (pps - other).abs() > EQUAL_LOADS * pps.max(*other));
-        if is_unlike && scene.load.as_deref() == Some(COMMON_LOAD) {
-            unlike.push(open(scene));
+    for (scene, then_pps) in then.common.scenes() {
+        let open = scene.across(across);
+        for (other, now_pps) in now.common.scenes() {
+            if other.across(across) == open && are_unlike(then_pps, now_pps) {
+                unlike.push(open.clone());
+            }
         }
     }
     unlike

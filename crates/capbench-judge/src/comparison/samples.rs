@@ -1,14 +1,14 @@
-//! The figures of a trial, and why some trials have none.
+//! The figures of a trial with the pace of its CPUs.
 
-use crate::sustained::is_load_sent;
-use crate::thresholds::{HELD_UP_CORE, SHARED_CORE, SLOWED_CORE};
+use crate::thresholds::{HELD_UP_CORE, SLOWED_CORE};
+use capbench_model::thresholds::SHARED_CORE;
 
 use std::collections::BTreeMap;
 
-use super::left_out::NotCompared;
 use super::measure::Measure;
+use super::sampled::{MeasuredFigure, SampledTrial};
 use super::setup::Setup;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::trial::TrialResult;
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,41 +27,13 @@ pub struct Sample {
     pub pace: Pace,
 }
 
-/// Why a trial is not compared.
-pub fn unusable(trial: &TrialResult) -> Option<NotCompared> {
-    match trial.phase {
-        _ if trial.verdict == Verdict::Invalid => Some(NotCompared::Invalid),
-        Phase::Confirmation
-        | Phase::Search
-        | Phase::SelfTest
-        | Phase::Soak
-        | Phase::Probe
-        | Phase::Retried
-        | Phase::BackToBack
-        | Phase::Recovery => Some(NotCompared::Step),
-        _ if trial.intended_pps.is_some() && !is_load_sent(trial) => Some(NotCompared::BelowLoad),
-        _ => None,
-    }
-}
-
 /// The figures of a trial.
-pub fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
-    let setup = Setup::from_trial(trial, point);
-    let number = trial.number;
-    // If the receiver slows the generator, the sent rate is a property of the method.
-    let is_at_least = trial.lost() == 0 && trial.profile.load_independent;
-    let measured = Measure::OF_TRIALS
-        .into_iter()
-        .filter_map(|measure| Some((measure, measure.value_in(trial)?)))
-        .collect::<Vec<_>>();
-    measured.into_iter().map(move |(measure, value)| Sample {
-        setup: setup.clone(),
-        measure,
-        value,
-        trial: number,
-        is_at_least: is_at_least && measure == Measure::DeliveredRate,
-        pace,
-    })
+pub fn of_trial(trial: &SampledTrial, number: u32, pace: Pace) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for MeasuredFigure { measure, value, is_at_least } in trial.figures() {
+        samples.push(Sample { setup: trial.setup.clone(), measure, value, trial: number, is_at_least, pace });
+    }
+    samples
 }
 
 /// Minimum time of a loop iteration on a CPU while certain others are busy, too, nanoseconds.

@@ -6,9 +6,8 @@ use std::str::FromStr;
 use capbench_model::running::CaptureFacts;
 use serde::{Deserialize, Serialize};
 
-use super::measure::load;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
-use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::trial::{Load, LoadShape, Phase, TrialResult};
 use capbench_model::work::Work;
 
 /// A property of a set-up that may differ between the sides of a comparison if the user permits it.
@@ -96,14 +95,26 @@ pub struct Setup {
 /// The load that a bench finds for all its methods. It differs between runs.
 pub const COMMON_LOAD: &str = "common load";
 
+/// The load of a trial in words, as far as the user set it.
+pub fn load_words(phase: Phase, intended_pps: Option<f64>, shape: Option<&LoadShape>) -> String {
+    match (phase, shape, intended_pps) {
+        (Phase::CommonLoad, ..) => COMMON_LOAD.into(),
+        (_, Some(shape), _) => format!("{shape:?}"),
+        (_, None, Some(pps)) => format!("{pps:.0} packets/s"),
+        (_, None, None) => Load::Maximum.to_string(),
+    }
+}
+
+/// The load of the result of a search in words.
+pub fn goal_words(goal: &str) -> String {
+    format!("goal {goal}")
+}
+
 impl Setup {
     /// The set-up of a trial. `point` is its point of a sweep, if the other fields do not contain it.
     pub fn from_trial(trial: &TrialResult, point: Option<&str>) -> Self {
         let profile = &trial.profile;
-        let load = match trial.phase {
-            Phase::CommonLoad => COMMON_LOAD.into(),
-            _ => load(trial),
-        };
+        let load = load_words(trial.phase, trial.intended_pps, trial.load.as_ref());
         let load = match point {
             Some(point) => format!("{load}, {point}"),
             None => load,

@@ -15,19 +15,22 @@ impl Limit {
         let members = &trial.members;
         let (limited, free): (Vec<&Member>, Vec<&Member>) =
             members.iter().partition(|member| is_at_its_limit(trial, member));
-        let lost_at = |at: &dyn Fn(Place) -> bool| -> f64 {
-            let lost: u64 =
-                trial.losses().iter().filter(|(place, _)| at(*place)).map(|(_, frames)| frames).sum();
-            lost as f64 / trial.sent.max(1) as f64
-        };
         // A card loses frames that a kernel without time left does not take from it.
         let is_full = trial.kernel_cpu_busy().is_some_and(|busy| busy >= BUSY_CPU_SHARE);
-        let in_kernel = lost_at(&|place| match place {
-            Place::LinkQueue | Place::Backlog => true,
-            Place::Link | Place::Driver => is_full,
-            _ => false,
-        });
-        let at_members = lost_at(&|place| place.is_before_application());
+        let mut in_kernel = 0;
+        let mut at_members = 0;
+        let mut lost = 0;
+        for (place, frames) in trial.losses() {
+            match place {
+                Place::Unsent => continue,
+                Place::LinkQueue | Place::Backlog => in_kernel += frames,
+                Place::Link | Place::Driver if is_full => in_kernel += frames,
+                place if place.is_before_application() => at_members += frames,
+                _ => {}
+            }
+            lost += frames;
+        }
+        let few = LASTING_LOSS * trial.sent.max(1) as f64;
         if members.is_empty() {
             return Self::Unknown;
         }
@@ -37,25 +40,23 @@ impl Limit {
             cpus.dedup();
             return if cpus.len() == members.len() { Self::Members } else { Self::SharedCpus };
         }
-        if in_kernel > LASTING_LOSS.max(at_members) {
+        if in_kernel as f64 > few && in_kernel > at_members {
             return Self::Backlog;
         }
         if limited.is_empty() {
             // Where the sender does the receive work, a kernel without time left slows the sender instead of losing frames.
             let is_slowed = !trial.profile.load_independent
                 && trial.kernel_cpu_busy().is_none_or(|busy| busy >= BUSY_CPU_SHARE);
-            let is_lost = lost_at(&|place| place != Place::Unsent) > LASTING_LOSS;
-            return if is_slowed || is_lost { Self::Unknown } else { Self::Load };
+            return if is_slowed || lost as f64 > few { Self::Unknown } else { Self::Load };
         }
         let equal = members.iter().map(Member::arrived).sum::<u64>() as f64 / members.len() as f64;
         let is_unequal =
             limited.iter().any(|member| member.arrived() as f64 > equal * (1.0 + UNEQUAL_MEMBER_EXCESS));
-        let is_on_the_kernels = |member: &&Member| Some(member.cpu) == trial.profile.cpus.kernel;
-        match is_unequal {
-            true => Self::Sharing,
-            false if limited.iter().all(is_on_the_kernels) => Self::Backlog,
-            false => Self::Unknown,
+        if is_unequal {
+            return Self::Sharing;
         }
+        let are_on_the_kernels = limited.iter().all(|member| Some(member.cpu) == trial.profile.cpus.kernel);
+        if are_on_the_kernels { Self::Backlog } else { Self::Unknown }
     }
 }
 

@@ -11,28 +11,34 @@ use super::{Cost, Entrant};
 impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
     pub(super) fn at(entrant: &Entrant<'_>, pps: f64) -> Option<Self> {
-        let is_compared = |trial: &&&TrialResult| {
+        let mut trials = entrant.trials.clone();
+        trials.retain(|trial| {
             matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad)
                 && trial.intended_pps == Some(pps)
                 && is_delivered(trial)
-        };
-        let trials: Vec<&TrialResult> = entrant.trials.iter().filter(is_compared).copied().collect();
-        let estimate = |value: fn(&TrialResult) -> Option<f64>| {
-            Estimate::of(trials.iter().filter_map(|trial| value(trial)))
-        };
-        let most =
-            |value: fn(&TrialResult) -> f64| trials.iter().map(|trial| value(trial)).fold(0.0, f64::max);
-        let (app, total) = (
-            estimate(|trial| app_bounds(trial).map(|(least, most)| f64::midpoint(least, most))),
-            estimate(TrialResult::total_ns_per_packet),
-        );
-        let app_range = most(|trial| app_bounds(trial).map_or(0.0, |(least, most)| (most - least) / 2.0));
-        (!trials.is_empty()).then(|| Self {
+        });
+        if trials.is_empty() {
+            return None;
+        }
+        let mut app_ns = Vec::new();
+        let mut total_ns = Vec::new();
+        let mut app_range = 0.0_f64;
+        let mut total_range = 0.0_f64;
+        for trial in &trials {
+            if let Some((least, most)) = app_bounds(trial) {
+                app_ns.push(f64::midpoint(least, most));
+                app_range = app_range.max((most - least) / 2.0);
+            }
+            total_ns.extend(trial.total_ns_per_packet());
+            total_range = total_range.max(trial.cpu_uncertainty_ns());
+        }
+        let app = Estimate::of(app_ns);
+        let total = Estimate::of(total_ns);
+        Some(Self {
             app_ns: app.map(|estimate| estimate.median),
             app_error_ns: app.map_or(0.0, |estimate| spread(&estimate)) + app_range,
             total_ns: total.map(|estimate| estimate.median),
-            total_error_ns: total.map_or(0.0, |estimate| spread(&estimate))
-                + most(TrialResult::cpu_uncertainty_ns),
+            total_error_ns: total.map_or(0.0, |estimate| spread(&estimate)) + total_range,
             disturbed: trials.iter().any(|trial| !trial.noise.is_empty()),
             trials: trials.iter().map(|trial| trial.number).collect(),
         })

@@ -10,11 +10,15 @@
 //! | `cost` | CPU time per packet at the equal load |
 //! | `limiting` | what limits the rate of a row, and whether the order follows the rates |
 //! | `rank` | the order of the methods of one set-up, and what is certain about it |
+//! | `choice` | the best of several methods with equal limits |
+//! | `settle` | the command that settles which of several is better |
 
 mod bounds;
+mod choice;
 mod cost;
 mod limiting;
 mod rank;
+mod settle;
 
 use crate::limit::Limit;
 use crate::sustained::{Sustains, is_as_high, is_higher};
@@ -22,7 +26,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
-use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
 pub use limiting::LimitedBy;
 use serde::{Deserialize, Serialize};
@@ -260,34 +264,40 @@ struct Entrant<'r> {
 
 /// Recommends a method, by the trials and searches of a bench. `None` if there are no trials of a bench.
 pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<Recommendation> {
-    let has = |phase| trials.iter().any(|trial: &TrialResult| trial.phase == phase);
     let question = match trials.iter().find(|trial| trial.phase == Phase::FixedLoad) {
         Some(trial) => Question::CheapestAt { pps: trial.intended_pps? },
-        None if has(Phase::BestEffort) => Question::HighestRate,
+        None if trials.iter().any(|trial| trial.phase == Phase::BestEffort) => Question::HighestRate,
         None => return None,
     };
-    let of_bench = trials.iter().filter(|trial| {
+    let mut of_bench: Vec<&TrialResult> = trials.iter().collect();
+    of_bench.retain(|trial| {
         matches!(
             trial.phase,
             Phase::BestEffort | Phase::CommonLoad | Phase::Confirmation | Phase::FixedLoad | Phase::Search
         )
     });
-    let of_bench: Vec<&TrialResult> = of_bench.collect();
     let mut scenes = by_key(of_bench.iter().copied(), |trial| compared_in(trial, &of_bench));
     let first_placement = scenes.first().map(|((_, placement, _), _)| placement.clone())?;
-    scenes.sort_by(|(one, ones), (other, others)| {
-        let octets = |trials: &[&TrialResult]| trials[0].profile.mean_frame_size;
-        let by_placement = (one.1 != first_placement).cmp(&(other.1 != first_placement));
-        by_placement.then(octets(ones).total_cmp(&octets(others)))
+    scenes.sort_by(|((_, one, _), trials), ((_, other, _), other_trials)| {
+        let by_placement = (*one != first_placement).cmp(&(*other != first_placement));
+        let octets = trials[0].profile.mean_frame_size;
+        by_placement.then(octets.total_cmp(&other_trials[0].profile.mean_frame_size))
     });
-    let rankings: Vec<Ranking> =
-        scenes.iter().map(|(scene, own)| rank::ranking(question, scene, &entrants(own, searches))).collect();
-    let (method, certainty) = match rankings.first().map(|first| &first.conclusion) {
-        Some(Conclusion::Use { method, certainty, .. }) => (Some(method.clone()), Some(*certainty)),
-        Some(Conclusion::OneOf { best, .. }) => (best.clone(), None),
-        _ => (None, None),
-    };
-    Some(Recommendation { question, method, certainty, rankings })
+    let mut rankings = Vec::new();
+    for (scene, of_scene) in &scenes {
+        rankings.push(rank::ranking(question, scene, &entrants(of_scene, searches)));
+    }
+    let mut known = Recommendation { question, method: None, certainty: None, rankings };
+    match known.headline().map(|first| &first.conclusion) {
+        Some(Conclusion::Use { method, certainty, .. }) => {
+            let (method, certainty) = (method.clone(), *certainty);
+            known.method = Some(method);
+            known.certainty = Some(certainty);
+        }
+        Some(Conclusion::OneOf { best, .. }) => known.method = best.clone(),
+        _ => {}
+    }
+    Some(known)
 }
 
 fn scene(trial: &TrialResult) -> Scene {
@@ -298,36 +308,36 @@ fn scene(trial: &TrialResult) -> Scene {
 /// The set-up in which the method of a trial is compared. A program that has its own work is compared with the methods of the
 /// first work.
 fn compared_in(trial: &TrialResult, all: &[&TrialResult]) -> Scene {
-    let (frame_size, placement, work) = scene(trial);
-    let is_alike = |other: &&&TrialResult| {
-        let (other_size, other_placement, other_work) = scene(other);
-        other_size == frame_size && other_placement == placement && other_work != Work::OfProgram
-    };
-    let first =
-        (work == Work::OfProgram).then(|| all.iter().find(is_alike).map(|other| scene(other))).flatten();
-    first.unwrap_or((frame_size, placement, work))
+    let of_trial = scene(trial);
+    if of_trial.2 != Work::OfProgram {
+        return of_trial;
+    }
+    for other in all {
+        let of_other = scene(other);
+        if (&of_other.0, &of_other.1) == (&of_trial.0, &of_trial.1) && of_other.2 != Work::OfProgram {
+            return of_other;
+        }
+    }
+    of_trial
 }
 
 /// The methods of a set-up in the order in which they ran.
 fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Vec<Entrant<'r>> {
-    by_key(trials.iter().copied(), |trial| &trial.profile.method)
-        .into_iter()
-        .map(|(method, all)| {
-            let is_its = |search: &&SearchOutcome| {
-                let own = (&search.method, &search.frame_size, &search.placement, &search.work);
-                let profile = &all[0].profile;
-                own == (
-                    &Some(profile.method.clone()),
-                    &Some(profile.frame_size.clone()),
-                    &Some(profile.placement.clone()),
-                    &Some(profile.work.clone()),
-                )
-            };
-            let searches = searches.iter().filter(is_its).collect();
-            let trials = all.iter().copied().filter(|trial| trial.verdict != Verdict::Invalid).collect();
-            Entrant { method, trials, searches }
-        })
-        .collect()
+    let mut entrants = Vec::new();
+    for (method, mut trials) in by_key(trials.iter().copied(), |trial| &trial.profile.method) {
+        let profile = &trials[0].profile;
+        let searches = searches.iter().filter(|search| is_search_of(search, profile)).collect();
+        trials.retain(|trial| trial.verdict != Verdict::Invalid);
+        entrants.push(Entrant { method, trials, searches });
+    }
+    entrants
+}
+
+fn is_search_of(search: &SearchOutcome, profile: &Profile) -> bool {
+    search.method.as_ref() == Some(&profile.method)
+        && search.frame_size.as_ref() == Some(&profile.frame_size)
+        && search.placement.as_ref() == Some(&profile.placement)
+        && search.work.as_ref() == Some(&profile.work)
 }
 
 impl Recommendation {
@@ -338,13 +348,12 @@ impl Recommendation {
 
     /// Whether it names a method, or several equal ones, with certainty, and others were measured, too.
     pub fn is_conclusive(&self) -> bool {
-        let certain = |ranking: &Ranking| match ranking.conclusion {
-            Conclusion::Use { certainty, because, .. } => {
-                certainty == Certainty::Certain && because != Because::OnlyOne
+        match self.headline().map(|ranking| &ranking.conclusion) {
+            Some(Conclusion::Use { certainty, because, .. }) => {
+                *certainty == Certainty::Certain && *because != Because::OnlyOne
             }
             _ => false,
-        };
-        self.headline().is_some_and(certain)
+        }
     }
 }
 

@@ -301,7 +301,27 @@ pub(crate) fn counted(
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, counted};
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, TrialResult};
+
+    use super::{Answer, Claim, Group, Seen, counted};
+
+    #[test]
+    fn losses_are_uncounted_from_a_hundredth_of_them_on() {
+        let claim: Claim =
+            serde_json::from_value(serde_json::json!({"claim": "some", "rule": "uncounted"})).unwrap();
+        for (unexplained, answer) in [(95, Answer::Inconclusive), (105, Answer::Holds)] {
+            let trial = measured(100_000, 100_000, 90_000, 10_000);
+            let second = Duration::from_secs(1);
+            let trial = trial.result(1, Phase::Sweep, &profile("recv"), Load::Maximum, second);
+            let trial = TrialResult { unexplained, ..trial };
+            let seen = vec![Seen::from_trials([&trial])];
+            let group = Group { label: String::new(), names: Vec::new(), seen };
+            assert_eq!(claim.uncounted(vec![group]).answer, answer, "{unexplained} of 10,000");
+        }
+    }
 
     #[test]
     fn a_claim_holds_with_up_to_one_exception() {

@@ -371,7 +371,27 @@ fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, order};
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
+
+    use super::figure::Figure;
+    use super::{Order, Seen, order};
+
+    #[test]
+    fn buffers_matter_from_a_thousandth_of_the_frames_on() {
+        for (seconds, mark) in [(0.097, None), (0.103, Some('b'))] {
+            let trial = measured(100_000, 100_000, 100_000, 0);
+            let second = Duration::from_secs(1);
+            let trial = trial.result(1, Phase::Sweep, &profile("recv"), Load::Maximum, second);
+            // Of 100 s: 97 or 103 of 100,000 frames.
+            let emptying = Some(Emptying { after_s: seconds, holds_s: 0.0 });
+            let mut trial = TrialResult { emptying, sending_s: 100.0, ..trial };
+            trial.cpu.batches = 100_000;
+            assert_eq!(Seen::from_trials([&trial]).cell(Figure::Captured).mark, mark, "{seconds} s");
+        }
+    }
 
     #[test]
     fn visits_differ_only_if_all_of_them_differ() {

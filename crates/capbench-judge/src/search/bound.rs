@@ -113,9 +113,13 @@ pub struct Backlogged {
 
 impl Backlogged {
     fn from_high_loss(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
-        let frames = high.iter().map(|trial| trials.backlogged(trial)).sum();
-        let others = |trial: &&TrialResult| trial.lost() + trial.shortfall();
-        let of = frames + high.iter().map(others).sum::<u64>();
+        let mut frames = 0;
+        let mut of = 0;
+        for trial in high {
+            let backlogged = trials.backlogged(trial);
+            frames += backlogged;
+            of += backlogged + trial.lost() + trial.shortfall();
+        }
         (frames > 0).then_some(Self { frames, of })
     }
 
@@ -172,9 +176,10 @@ impl HighLoss {
 
 impl Losses {
     pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
-        let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
-        let most_of_a_trial = lossy().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
-        let lost = LostAt::sum(lossy().flat_map(|trial| trial.losses()));
+        let mut lossy = trials.to_vec();
+        lossy.retain(|trial| trial.lost() > 0);
+        let most_of_a_trial = lossy.iter().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
+        let lost = LostAt::sum(lossy.iter().flat_map(|trial| trial.losses()));
         Some(Self { lost, most_of_a_trial, moments: Moments::from_trials(trials) })
     }
 }
@@ -182,23 +187,27 @@ impl Losses {
 impl Moments {
     /// The times of all these losses; `None` if one lost frames that were not inspected.
     pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
-        trials.iter().try_fold(Self::default(), |all, trial| {
-            let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else {
-                let windows = all.windows + (trial.sending_s * 10.0).ceil() as u64;
-                return (trial.lost() == 0).then_some(Self { windows, ..all });
-            };
-            let longest = shape.longest.first();
-            let (frames, ns) =
-                longest.map_or((0, 0), |burst| (burst.frames, burst.to_ns.saturating_sub(burst.from_ns)));
-            let (longest_frames, longest_ns) =
-                (all.longest_frames, all.longest_ns).max((frames.max(shape.bursts.max.unwrap_or(0)), ns));
-            Some(Self {
-                windows: all.windows + shape.windows,
-                lossy_windows: all.lossy_windows + shape.lossy_windows,
-                longest_frames,
-                longest_ns,
-            })
-        })
+        let mut all = Self::default();
+        for trial in trials {
+            if trial.lost() == 0 {
+                all.windows += (trial.sending_s * 10.0).ceil() as u64;
+                continue;
+            }
+            let pattern = trial.loss_pattern.as_ref()?;
+            all.windows += pattern.windows;
+            all.lossy_windows += pattern.lossy_windows;
+            let mut frames = pattern.bursts.max.unwrap_or(0);
+            let mut ns = 0;
+            if let Some(burst) = pattern.longest.first() {
+                frames = frames.max(burst.frames);
+                ns = burst.to_ns.saturating_sub(burst.from_ns);
+            }
+            if (frames, ns) > (all.longest_frames, all.longest_ns) {
+                all.longest_frames = frames;
+                all.longest_ns = ns;
+            }
+        }
+        Some(all)
     }
 }
 
@@ -247,9 +256,12 @@ impl Bound {
 
 /// High-loss trials among the full-length ones: short trials lose less often.
 pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
-    let full = || seen.iter().filter(|trial| trial.duration >= criteria.full_length);
-    let high = full().filter(|trial| criteria.is_high_loss(trial));
-    Hits { hits: high.count() as u32, of: full().count() as u32 }
+    let mut found = Hits { hits: 0, of: 0 };
+    for trial in seen.iter().filter(|trial| trial.duration >= criteria.full_length) {
+        found.of += 1;
+        found.hits += u32::from(criteria.is_high_loss(trial));
+    }
+    found
 }
 
 /// The sum of their intended durations; 0 if there are none, without the negative sign of an empty floating-point sum.
@@ -307,9 +319,8 @@ pub struct Apart {
 impl Apart {
     pub(super) fn from_bounds(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
         let (lower, upper) = (bounds.lower?, bounds.upper?);
-        let hits = |trials| hits(trials, criteria);
-        let mut few = hits(seen.at(lower));
-        let mut many = hits(seen.at(upper));
+        let mut few = hits(seen.at(lower), criteria);
+        let mut many = hits(seen.at(upper), criteria);
         let by_chance = counts::as_few(few, many);
         if by_chance <= 1.0 - LEVEL {
             return Some(Self { by_chance, nearest: None });
@@ -322,9 +333,8 @@ impl Apart {
         // Each step includes the load that widens the interval least. Loss does not decrease with the load, so loads on the way
         // to another load reduce the difference, never increase it. Every step is one more comparison (Bonferroni).
         let nearest = loop {
-            let widened = |down: f64, up: f64| up / down;
-            let down = below.last().map(|(load, _)| widened(load.get(), to));
-            let up = above.last().map(|(load, _)| widened(from, load.get()));
+            let down = below.last().map(|(load, _)| to / load.get());
+            let up = above.last().map(|(load, _)| load.get() / from);
             let is_down = match (down, up) {
                 (Some(down), Some(up)) => down <= up,
                 (down, None) if down.is_none() => break None,
@@ -335,7 +345,7 @@ impl Apart {
                 false => (&mut above, &mut many, &mut to),
             };
             let Some((load, trials)) = side.pop() else { break None };
-            *own = own.and(hits(trials));
+            *own = own.and(hits(trials, criteria));
             *end = load.get();
             if counts::as_few(few, many) * steps <= 1.0 - LEVEL {
                 break Some([from, to]);

@@ -101,40 +101,36 @@ impl LossNumbers {
     /// Computes the numbers. NDR and PDR are the goals with these names or attributes, else the presets, as far as the trials
     /// decide them.
     pub fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
-        let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);
-        let goal_called = |name: &str| {
-            let usual = preset(name).map_or(STRICT, |goals| goals[0].criteria());
-            let is_called_so = |own: &&GoalResult| own.goal.name == name;
-            let asks_the_same = |own: &&GoalResult| own.goal.criteria() == usual;
-            match goals.iter().find(is_called_so).or_else(|| goals.iter().find(asks_the_same)) {
-                Some(own) => Held {
-                    at_least: own.status == Status::AtLeast,
-                    ..held(&own.goal.name, &own.goal.criteria())
-                },
-                None => held(name, &usual),
-            }
-        };
         Self {
-            strict_lossless: held("strict", &STRICT),
-            ndr: goal_called("ndr"),
-            pdr: goal_called("pdr"),
+            strict_lossless: Held::new("strict", &STRICT, seen, top),
+            ndr: Held::of_goal("ndr", goals, seen, top),
+            pdr: Held::of_goal("pdr", goals, seen, top),
             loss_events: LossEvents::new(seen, trials),
         }
     }
 }
 
 impl Held {
+    /// By the goal with this name, or with the attributes of the preset with this name, else by that preset.
+    fn of_goal(name: &str, goals: &[GoalResult], seen: &Database, top: Option<Pps>) -> Self {
+        let usual = preset(name).map_or(STRICT, |goals| goals[0].criteria());
+        let of_name = goals.iter().find(|result| result.goal.name == name);
+        let same = of_name.or_else(|| goals.iter().find(|result| result.goal.criteria() == usual));
+        let Some(result) = same else { return Self::new(name, &usual, seen, top) };
+        let held = Self::new(&result.goal.name, &result.goal.criteria(), seen, top);
+        Self { at_least: result.status == Status::AtLeast, ..held }
+    }
+
     fn new(by: &str, criteria: &Criteria, seen: &Database, top: Option<Pps>) -> Self {
         let Bounds { lower, upper } = seen.bounds(criteria);
         let trials = lower.map_or(&[][..], |load| seen.at(load));
         let achieved = trials.iter().filter(|trial| !criteria.is_high_loss(trial));
-        let is_top = || lower.zip(top).is_some_and(|(lower, top)| lower >= top);
         Self {
             by: by.into(),
             pps: achieved.map(|trial| trial.achieved.get()).reduce(f64::min),
             at_least: match upper {
                 Some(load) => lower.is_some() && !seen.is_limit_of_path(load, criteria),
-                None => is_top(),
+                None => lower.is_some_and(|lower| top.is_some_and(|top| lower >= top)),
             },
             upper_pps: upper.map(Pps::get),
             seconds: bound::seconds(trials),
@@ -152,33 +148,42 @@ fn with_attempts(trial: &TrialResult) -> impl Iterator<Item = &TrialResult> {
 
 impl LossEvents {
     fn new(seen: &Database, by_number: &Trials<'_>) -> Option<Self> {
-        let is_no_overload = |trials: &[&TrialResult]| {
-            trials.iter().filter(|trial| by_number.is_overloaded(trial)).count() * 2 < trials.len()
-        };
-        let loads: Vec<(Pps, Vec<&TrialResult>)> = seen
-            .loads()
-            .map(|(load, seen)| (load, by_number.observed_trials(seen)))
-            .take_while(|(_, trials)| is_no_overload(trials))
-            .collect();
-        let up_to_pps = loads.last()?.0.get();
-        let stand: Vec<&TrialResult> = loads.into_iter().flat_map(|(_, trials)| trials).collect();
-        let trials: Vec<&TrialResult> = stand.iter().flat_map(|trial| with_attempts(trial)).collect();
+        let mut up_to_pps = None;
+        let mut counted: Vec<&TrialResult> = Vec::new();
+        for (load, observed) in seen.loads() {
+            let trials = by_number.observed_trials(observed);
+            let overloaded = trials.iter().filter(|trial| by_number.is_overloaded(trial)).count();
+            if 2 * overloaded >= trials.len() {
+                break;
+            }
+            up_to_pps = Some(load.get());
+            counted.extend(trials);
+        }
+        let trials: Vec<&TrialResult> = counted.iter().flat_map(|trial| with_attempts(trial)).collect();
         let seconds = trials.iter().fold(0.0, |sum, trial| sum + trial.duration_s);
-        let is_lossy = |trial: &&&TrialResult| trial.lost() > 0;
-        let lossy = || trials.iter().filter(is_lossy);
-        let looked_at = |trial: &&TrialResult| trial.loss_pattern.as_ref().map(|shape| shape.lossy_windows);
-        let events = lossy().map(|trial| looked_at(trial).unwrap_or(1)).sum();
+        if seconds <= 0.0 {
+            return None;
+        }
+        let mut lossy = trials.clone();
+        lossy.retain(|trial| trial.lost() > 0);
+        let lossy_counted = counted.iter().filter(|trial| trial.lost() > 0).count();
+        let mut events = 0;
+        let mut at_least = false;
+        for trial in &lossy {
+            at_least |= trial.loss_pattern.is_none();
+            events += trial.loss_pattern.as_ref().map_or(1, |pattern| pattern.lossy_windows);
+        }
         let (least, most) = counts::events(events);
         let longest = Moments::from_trials(&trials).filter(|moments| moments.longest_frames > 0);
-        (seconds > 0.0).then(|| Self {
-            up_to_pps,
+        Some(Self {
+            up_to_pps: up_to_pps?,
             seconds,
             trials: trials.len() as u32,
-            lossy_trials: lossy().count() as u32,
-            set_aside: (trials.len() - stand.len()) as u32,
-            set_aside_lossy: (lossy().count() - stand.iter().filter(is_lossy).count()) as u32,
+            lossy_trials: lossy.len() as u32,
+            set_aside: (trials.len() - counted.len()) as u32,
+            set_aside_lossy: (lossy.len() - lossy_counted) as u32,
             events,
-            at_least: lossy().any(|trial| looked_at(trial).is_none()),
+            at_least,
             per_second: events as f64 / seconds,
             per_second_limits: Some([least / seconds, most / seconds]),
             longest: longest

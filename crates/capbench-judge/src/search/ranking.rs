@@ -6,8 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::thresholds::RANKED_SEARCHES;
-
 use super::outcome::{GoalResult, SearchOutcome, Status};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
@@ -162,10 +160,12 @@ fn correct(rankings: &mut [Ranking]) {
 
 /// Searches per method with which the clearest order is distinguished among this number of comparisons.
 fn needed(comparisons: usize) -> usize {
-    let least = |searches| least_by_chance([(searches, searches)]);
-    (RANKED_SEARCHES..)
-        .find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS)
-        .unwrap_or(RANKED_SEARCHES)
+    let level = FALSE_ALARMS / comparisons.max(1) as f64;
+    let mut searches = 2;
+    while least_by_chance([(searches, searches)]) > level {
+        searches += 1;
+    }
+    searches
 }
 
 impl Ranking {

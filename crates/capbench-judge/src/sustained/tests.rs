@@ -152,6 +152,16 @@ fn a_goal_is_decided_to_a_nanosecond_of_trial_time() {
     };
     assert_eq!(criteria.classify(&[observation(10, 0.0)]), Class::Lower);
     assert_eq!(criteria.classify(&[observation(10, 0.1)]), Class::Upper);
+    // Half a nanosecond more may be lost than the exceed ratio allows: it is rounding.
+    let shared = |loss_ns, low_ns, exceed| {
+        let exceed_ratio = Ratio::new(exceed).unwrap();
+        let duration_sum = Duration::from_nanos(loss_ns + low_ns);
+        let full_length = Duration::from_nanos(1);
+        let criteria = Criteria { exceed_ratio, full_length, duration_sum, ..criteria };
+        criteria.classify(&[observation(loss_ns, 0.1), observation(low_ns, 0.0)])
+    };
+    assert_eq!(shared(2, 1, 0.5), Class::Lower, "2 of 3 ns, where 1.5 are allowed");
+    assert_eq!(shared(2, 3, 0.25), Class::Upper, "2 of 5 ns, where 1.25 are allowed");
     let longer = Criteria { duration_sum: Duration::from_nanos(11), ..criteria };
     assert_eq!(longer.classify(&[observation(10, 0.0)]), Class::Undecided, "a nanosecond is missing");
 }

@@ -272,8 +272,8 @@ impl Swept<'_> {
 
     /// Whether every trial had a requested load and sustained it.
     pub fn keeps_up(&self, reading: &Reading) -> bool {
-        let keeps_up = |trial: &TrialResult| trial.intended_pps.is_some() && is_sustained(trial);
-        !reading.trials.is_empty() && self.trials_of(reading).all(keeps_up)
+        !reading.trials.is_empty()
+            && self.trials_of(reading).all(|trial| trial.intended_pps.is_some() && is_sustained(trial))
     }
 
     /// The limiting component at a point; `None` if nothing was lost, or only occasionally.

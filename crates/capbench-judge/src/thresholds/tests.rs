@@ -1,6 +1,7 @@
 //! Decisions on both sides of their threshold. Each side is within a factor of 1.5, so that another threshold fails a test.
 
 mod comparisons;
+mod members;
 mod recommendations;
 mod regimes;
 
@@ -12,7 +13,7 @@ use capbench_model::for_tests::{measured, profile};
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::trial::{Load, Phase, TrialResult};
 
-use crate::comparison::samples::{Fastest, unusable};
+use crate::comparison::samples::Fastest;
 use crate::recommendation::Cost;
 use crate::rfc2544::recovery::{Recovery, recovery};
 use crate::search::bound::{Bound, Losses, Moments, Trials};
@@ -69,12 +70,6 @@ fn a_cost_with_a_large_error_is_a_range() {
         };
         assert_eq!(cost.app_range(), Some(range));
     }
-}
-
-#[test]
-fn a_trial_that_left_a_twentieth_unsent_is_not_compared() {
-    assert_eq!(unusable(&trial(96_000, 0)), None);
-    assert!(unusable(&trial(93_800, 0)).is_some());
 }
 
 #[test]

@@ -18,9 +18,9 @@ use capbench_host::links::{LinkStats, PauseCounts, XdpAttachment};
 use capbench_host::tracer::losses;
 use capbench_model::arrivals::StreamArrivals;
 use capbench_model::evidence::{Evidence, PeerQueue};
-use capbench_model::noise::Noise;
+use capbench_model::noise::{Noise, NoiseOfTrial};
 use capbench_model::traced_losses::TracedLosses;
-use capbench_model::trial::Measured;
+use capbench_model::trial::{Measured, TrialResult};
 
 use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
@@ -130,34 +130,37 @@ impl Halves<'_> {
         let cpu = self.cpu(&mut noise);
         let clocks = self.clocks();
         Measured {
-            intended: transmit.frames.intended,
             evidence: self.evidence(),
             arrivals: received.arrivals,
-            members: received.members.clone(),
-            flow_sharing: received.flow_sharing,
             sending: transmit.sending,
             offered_pps: offered_together(self.each, &received.streams),
             drain: received.drain,
-            emptying: received.emptying,
-            cpu,
-            lateness: transmit.lateness,
-            capture: Some(received.capture.clone()),
-            unverified_because: received.unverified_because.clone(),
-            report: received.report,
-            generator: transmit.generator.clone(),
-            kernel_work_share: share,
-            loss_pattern: match &receive.loss_patterns[..] {
-                [only] => Some(only.clone()),
-                _ => None,
+            trial: TrialResult {
+                intended: transmit.frames.intended,
+                members: received.members.clone(),
+                flow_sharing: received.flow_sharing,
+                emptying: received.emptying,
+                cpu,
+                lateness: transmit.lateness,
+                capture: Some(received.capture.clone()),
+                unverified_because: received.unverified_because.clone(),
+                report: received.report,
+                generator_facts: transmit.generator.clone(),
+                kernel_work_share: share,
+                loss_pattern: match &receive.loss_patterns[..] {
+                    [only] => Some(only.clone()),
+                    _ => None,
+                },
+                latency: clocks.latency,
+                clock_class: clocks.class,
+                clock_error_ns: clocks.error_ns,
+                noise: NoiseOfTrial::new(noise),
+                disturbance: self.disturbance(),
+                line_rate_pps: self.link.line_rate_pps,
+                departed: transmit.departed.filter(|_| self.link.line_rate_pps.is_some()),
+                counters: self.counters(),
+                ..TrialResult::default()
             },
-            latency: clocks.latency,
-            clock_class: clocks.class,
-            clock_error_ns: clocks.error_ns,
-            noise,
-            disturbance: self.disturbance(),
-            line_rate_pps: self.link.line_rate_pps,
-            departed: transmit.departed.filter(|_| self.link.line_rate_pps.is_some()),
-            counters: self.counters(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capbench_frames::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
+use super::{Emptying, LoadShape, Phase, Profile, Verdict, shortfall};
 use super::{Guarding, Livelock};
 use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
@@ -157,8 +157,8 @@ pub struct CpuAccount {
     pub steal_ratio: Option<f64>,
 }
 
-/// One trial as stored: counts first, then ratios computed from them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+/// One trial as stored: counts first, then ratios computed from them. The default is one of which nothing is known yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialResult {
     /// Running number within its run, from 1.
     pub number: u32,
@@ -395,8 +395,7 @@ impl TrialResult {
 
     /// Frames that the generator did not send; 0 if they are few enough to be rounding of the clock.
     pub fn shortfall(&self) -> u64 {
-        let unsent = self.intended.saturating_sub(self.sent);
-        if unsent > tolerated_frames(self.intended_pps) { unsent } else { 0 }
+        shortfall(self.intended, self.sent, self.intended_pps)
     }
 
     /// Why the trial is invalid, if it is.

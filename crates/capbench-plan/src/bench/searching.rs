@@ -48,8 +48,13 @@ impl Searching {
 
     /// The same with the longest trials for which what it needs is in this time.
     fn longer(&self, time: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
-        let with = |factor: u32| Self { trial: self.trial * factor, ..*self };
-        [LONGER_SEARCH_TRIALS, 2].into_iter().map(with).find(|longer| needs(longer) <= time).unwrap_or(*self)
+        for factor in [LONGER_SEARCH_TRIALS, 2] {
+            let longer = Self { trial: self.trial * factor, ..*self };
+            if needs(&longer) <= time {
+                return longer;
+            }
+        }
+        *self
     }
 
     /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
@@ -143,32 +148,50 @@ impl Progress {
     }
 }
 
-/// The precision of the first of these searches as a factor of the requested one, and its part of `time`. Methods that may be best
-/// get the finest precision that the time suffices for, and all time that the others do not need. If it does not suffice for all,
-/// the first ones get what they need.
-fn share(
-    open: &[&mut Measured],
-    may_be_best: impl Fn(&Measured) -> bool,
-    searching: &Searching,
-    clock: &Clock,
+/// A search that is still to be run.
+struct OpenSearch<'m> {
+    overload: &'m TrialResult,
+    /// Whether it can decide the answer.
+    may_be_best: bool,
+}
+
+impl OpenSearch<'_> {
+    /// Its precision as a factor of the requested one, if those that may be best get this one.
+    fn factor(&self, coarser: u32) -> u32 {
+        if self.may_be_best { coarser } else { COARSEST_SEARCH }
+    }
+
+    fn time(&self, searching: &Searching, clock: &Clock, coarser: u32) -> Duration {
+        clock.of_search(self.overload, searching, self.factor(coarser))
+    }
+}
+
+/// The precision of a search as a factor of the requested one, and its time.
+struct SearchShare {
+    coarser: u32,
     time: Duration,
-) -> (u32, Duration) {
-    let factor = |one: &Measured, coarser: u32| if may_be_best(one) { coarser } else { COARSEST_SEARCH };
-    let needs = |open: &[&mut Measured], coarser: u32| -> Duration {
-        open.iter().map(|one| clock.of_search(&one.overload, searching, factor(one, coarser))).sum()
-    };
-    let coarser = coarser_searches()
-        .into_iter()
-        .find(|&coarser| needs(open, coarser) <= time)
-        .unwrap_or(COARSEST_SEARCH);
+}
+
+/// The share of the first of these searches in `time`. Methods that may be best get the finest precision that the time suffices
+/// for, and all time that the others do not need. If it does not suffice for all, the first ones get what they need.
+fn share(open: &[OpenSearch<'_>], searching: &Searching, clock: &Clock, time: Duration) -> SearchShare {
+    let mut coarser = COARSEST_SEARCH;
+    for finer in coarser_searches() {
+        let all: Duration = open.iter().map(|search| search.time(searching, clock, finer)).sum();
+        if all <= time {
+            coarser = finer;
+            break;
+        }
+    }
     let equal = time / open.len() as u32;
-    let own = if may_be_best(open[0]) {
-        let rest = time.saturating_sub(needs(&open[1..], coarser));
-        needs(&open[..1], coarser).max(rest).max(equal).min(time)
-    } else {
-        equal
-    };
-    (factor(open[0], coarser), own)
+    let first = &open[0];
+    if !first.may_be_best {
+        return SearchShare { coarser: first.factor(coarser), time: equal };
+    }
+    let others: Duration = open[1..].iter().map(|search| search.time(searching, clock, coarser)).sum();
+    let rest = time.saturating_sub(others);
+    let own = first.time(searching, clock, coarser).max(rest).max(equal).min(time);
+    SearchShare { coarser: first.factor(coarser), time: own }
 }
 
 impl BenchPlan {
@@ -201,14 +224,16 @@ impl BenchPlan {
         for round in [None, Some(2)] {
             for nth in 0..open.len() {
                 let known = known(session, &open[nth].overload);
-                let may_be_best =
-                    |one: &Measured| round.is_some() || may_be_best(one, known.as_ref(), fastest);
-                let (clock, left) =
-                    (Clock::from_trials(searching, session), ends_at.saturating_sub(session.spent));
-                let (coarser, time) = share(&open[nth..], may_be_best, searching, &clock, left);
+                let clock = Clock::from_trials(searching, session);
+                let mut searches = Vec::new();
+                for one in &open[nth..] {
+                    let may_be_best = round.is_some() || may_be_best(one, known.as_ref(), fastest);
+                    searches.push(OpenSearch { overload: &one.overload, may_be_best });
+                }
+                let share = share(&searches, searching, &clock, ends_at.saturating_sub(session.spent));
                 let one = &mut open[nth];
-                let time = clock.for_trials(time, searching.trial);
-                let (Some(plan), Some(time)) = (searching.plan(&one.overload, coarser), time) else {
+                let time = clock.for_trials(share.time, searching.trial);
+                let (Some(plan), Some(time)) = (searching.plan(&one.overload, share.coarser), time) else {
                     if round.is_none() {
                         progress.leave_out(&one.setup, PartOfBench::Searches);
                     }
@@ -228,14 +253,19 @@ impl BenchPlan {
             self.catch_up(&mut at_generator, ends_at, progress, session)?;
             // Methods between which the trials leave no decision are searched once more.
             let Some(known) = open.first().and_then(|first| known(session, &first.overload)) else { break };
-            let is_undecided = |ranked: &Ranked| {
-                let is_coarse = ranked.lossless.searched_to > Some(searching.precision.get());
-                ranked.below != Some(Certainty::Certain) && (is_coarse || !known.undecided().is_empty())
-            };
-            open.retain(|one| known.find(&one.setup.method).is_some_and(is_undecided));
+            open.retain(|one| {
+                let ranked = known.find(&one.setup.method);
+                ranked.is_some_and(|ranked| is_undecided(ranked, &known, searching.precision))
+            });
         }
         Ok(())
     }
+}
+
+/// Whether a finer search may change what is known of a method.
+fn is_undecided(ranked: &Ranked, ranking: &Ranking, precision: Ratio) -> bool {
+    let is_coarse = ranked.lossless.searched_to > Some(precision.get());
+    ranked.below != Some(Certainty::Certain) && (is_coarse || !ranking.undecided().is_empty())
 }
 
 impl BenchPlan {
@@ -316,10 +346,10 @@ fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
 /// What the trials so far show about the set-up of a trial.
 fn known(session: &Session<'_>, trial: &TrialResult) -> Option<Ranking> {
     let profile = &trial.profile;
-    let is_its = |ranking: &Ranking| {
-        (&ranking.frame_size, &ranking.placement) == (&profile.frame_size, &profile.placement)
-    };
-    recommend(&session.trials, &session.searches)?.rankings.into_iter().find(is_its)
+    recommend(&session.trials, &session.searches)?
+        .rankings
+        .into_iter()
+        .find(|ranking| ranking.frame_size == profile.frame_size && ranking.placement == profile.placement)
 }
 
 /// Where the search of a method starts that read less at maximum load than the leading one sustains: at that load. If it loses

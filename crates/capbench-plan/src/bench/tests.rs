@@ -35,6 +35,23 @@ fn a_common_load_that_loses_is_lowered_until_all_hold_it() {
     assert_eq!(outcome.trials.last().unwrap().verdict, Verdict::Lossless);
 }
 
+/// The common loads of a bench, each once.
+fn common_loads(method: SimulatedMethod) -> Vec<f64> {
+    let mut laboratory = SimulatedLaboratory::new(1_000_000.0, vec![method]);
+    let outcome = bench_plan(&["recv"]).run(&mut laboratory, &mut Collected::default()).unwrap();
+    let mut rates: Vec<f64> = outcome.trials.iter().filter_map(|trial| trial.intended_pps).collect();
+    rates.dedup();
+    rates
+}
+
+#[test]
+fn the_common_load_is_lowered_four_times_and_not_below_a_thousand_packets_a_second() {
+    let lossy = SimulatedMethod::new("recv", 400_000.0).bursts_lost_above(1.0);
+    assert_eq!(common_loads(lossy).len(), 5);
+    // 0.7 of what it delivers are 910 packets/s.
+    assert_eq!(common_loads(SimulatedMethod::new("recv", 1300.0)), [1000.0]);
+}
+
 #[test]
 fn a_method_that_delivers_next_to_nothing_does_not_set_the_common_load() {
     let mut laboratory = SimulatedLaboratory::new(

@@ -46,13 +46,29 @@ pub(super) fn recover(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use capbench_model::for_tests::{measured, profile};
+    use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+    use capbench_model::for_tests::{measured, profile, setup};
+    use capbench_model::laboratory::Laboratory;
 
     fn trial(lost: u64, foreign: u64) -> TrialResult {
         let measured = measured(100_000, 100_000, 100_000 - lost, lost);
         let load = Load::Rate("100k".parse().unwrap());
         let trial = measured.result(1, Phase::Probe, &profile("packet-v3"), load, PROBE_LENGTH);
         TrialResult { foreign, ..trial }
+    }
+
+    #[test]
+    fn a_pause_of_a_tenth_of_a_second_follows_a_probe_that_is_not_clean_and_then_twice_as_long_ones() {
+        let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 1.0)]);
+        let mut trial = path.prepare(&setup(64)).unwrap();
+        let mut pauses_ms = Vec::new();
+        let mut rest = |pause: Duration| {
+            pauses_ms.push(pause.as_millis());
+            true
+        };
+        let recovery = recover(1, trial.as_mut(), &Policy::default(), &mut rest).unwrap();
+        assert!(!recovery.recovered);
+        assert_eq!(pauses_ms, [100, 200, 400, 800, 1600]);
     }
 
     #[test]

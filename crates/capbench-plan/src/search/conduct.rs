@@ -87,8 +87,8 @@ fn search(
     };
     let load = maximum.load_pps;
     let maximum = &*found.insert(maximum);
-    let failed = |error: crate::PlanError| Halt::Ended(End::Failed { reason: error.to_string() });
-    let mut strategists = strategists(plan, load).map_err(failed)?;
+    let mut strategists =
+        strategists(plan, load).map_err(|error| Halt::Ended(End::Failed { reason: error.to_string() }))?;
     pursue(&mut strategists, seen, |request, seen| {
         if runner.observer.keeps_searches() {
             // A killed process resumes from here as if the user had stopped it.

@@ -126,6 +126,31 @@ mod tests {
     }
 
     #[test]
+    fn a_width_is_a_little_less_than_the_requested_one_and_never_equal_to_it() {
+        // Eight steps would have exactly this width.
+        let grid = grid(1.0, 256.0, &[0.5]);
+        assert_eq!((grid.top(), grid.steps(Ratio::new(0.5).unwrap())), (105, 13));
+    }
+
+    #[test]
+    fn a_series_has_up_to_a_hundred_million_steps() {
+        let series = |width: f64| {
+            let least = Pps::new(1.0).unwrap();
+            Grid::new(least, Pps::new(1e9).unwrap(), &[Ratio::new(width).unwrap()])
+        };
+        assert!(series(2.2e-7).is_ok(), "94 million");
+        assert!(series(1.9e-7).is_err(), "109 million");
+    }
+
+    #[test]
+    fn a_load_has_its_place_up_to_a_millionth_of_a_step() {
+        let grid = grid(1000.0, 1_488_095.0, &[0.005]);
+        let rate = |off: f64| grid.load(700).get() * (off * grid.unit).exp();
+        assert_eq!((grid.at_most(rate(-0.9e-6)), grid.at_most(rate(-1.1e-6))), (700, 699));
+        assert_eq!((grid.at_least(rate(0.9e-6)), grid.at_least(rate(1.1e-6))), (700, 701));
+    }
+
+    #[test]
     fn the_series_of_the_reference_vector() {
         let grid = grid(1000.0, 1_488_095.0, &[0.005]);
         assert_eq!((grid.top(), grid.at_most(1e6)), (1458, 1378));

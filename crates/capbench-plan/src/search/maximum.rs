@@ -90,15 +90,13 @@ fn next(top: f64, rates: &[Rate]) -> Option<f64> {
         return Some(most(rates.iter().map(Rate::best)).min(lowest * LOWERED_RATE).floor());
     };
     // Two higher rates at which the generator sends no more show its limit.
-    let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + EQUAL_TRIES);
-    let is_known =
-        lowest <= held * (1.0 + MAXIMUM_RATE_PRECISION) || failed.iter().filter(says_limit).count() > 1;
+    let at_limit = failed.iter().filter(|rate| rate.best() <= held * (1.0 + EQUAL_TRIES)).count();
+    let is_known = lowest <= held * (1.0 + MAXIMUM_RATE_PRECISION) || at_limit > 1;
     (!is_known).then(|| held.midpoint(lowest).floor())
 }
 
 fn legal(rate: f64, plan: &SearchPlan) -> Result<Pps, Halt> {
-    let above = |load: &Pps| *load > plan.least_pps;
-    Pps::new(rate).ok().filter(above).ok_or_else(|| {
+    Pps::new(rate).ok().filter(|load| *load > plan.least_pps).ok_or_else(|| {
         Halt::Ended(End::Failed {
             reason: format!(
                 "the generator reaches {rate:.0} packets/s only, which is not above the least load of the search, {} \

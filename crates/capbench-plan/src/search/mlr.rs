@@ -54,26 +54,21 @@ impl Mlr {
     /// `delivered` is the rate that an earlier trial at maximum load delivered; without it the search begins with such a trial.
     pub(super) fn new(goals: &[Goal], grid: Grid, delivered: Option<Pps>) -> Self {
         let chains: Vec<_> = goals.iter().map(|goal| targets(goal, &grid)).collect();
-        let coarsest = || chains.iter().filter_map(|chain| chain.first());
+        let coarsest: Vec<_> = chains.iter().filter_map(|chain| chain.first()).collect();
         let start = Start {
             loss_ratio: goals
                 .iter()
                 .map(|goal| goal.loss_ratio)
                 .reduce(|a, b| if b < a { b } else { a })
                 .unwrap_or_default(),
-            duration: coarsest().map(|target| target.duration).max().unwrap_or_default(),
-            width: coarsest().map(|target| target.width).max().unwrap_or(1),
+            duration: coarsest.iter().map(|target| target.duration).max().unwrap_or_default(),
+            width: coarsest.iter().map(|target| target.width).max().unwrap_or(1),
         };
-        let below = |rate: Pps| grid.at_most(rate.get()).min(grid.top() - start.width).max(0);
-        Self {
-            stage: delivered.map_or(Stage::AtMaximum, |rate| Stage::AtDelivered(below(rate))),
-            grid,
-            chains,
-            start,
-            selectors: Vec::new(),
-            global_width: start.width,
-            measured: None,
+        let mut stage = Stage::AtMaximum;
+        if let Some(rate) = delivered {
+            stage = Stage::AtDelivered(grid.at_most(rate.get()).min(grid.top() - start.width).max(0));
         }
+        Self { stage, grid, chains, start, selectors: Vec::new(), global_width: start.width, measured: None }
     }
 
     /// The rate that a trial would have delivered at its goal's loss, frames per second.
@@ -98,8 +93,7 @@ impl Mlr {
         let mut best: Option<(usize, Candidate)> = None;
         for (goal, selector) in self.selectors.iter_mut().enumerate() {
             let Some(candidate) = selector.nominate(&self.grid, seen, self.global_width) else { continue };
-            let order = |candidate: &Candidate| (-candidate.step, candidate.duration, candidate.width);
-            if best.is_none_or(|(_, leading)| order(&candidate) > order(&leading)) {
+            if best.is_none_or(|(_, leading)| candidate.priority() > leading.priority()) {
                 best = Some((goal, candidate));
             }
         }

@@ -87,9 +87,9 @@ impl Runner<'_> {
 
     /// Adds the time of a trial, its probes and its attempts. A computed path takes no time; its simulated time counts.
     fn counted(&mut self, result: TrialResult, elapsed: Duration) -> TrialResult {
-        let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        self.spent += elapsed.max(seconds(result.spent_s()));
-        self.traffic += seconds(result.traffic_s());
+        let simulated = Duration::try_from_secs_f64(result.spent_s()).unwrap_or_default();
+        self.spent += elapsed.max(simulated);
+        self.traffic += Duration::try_from_secs_f64(result.traffic_s()).unwrap_or_default();
         result
     }
 }
@@ -104,13 +104,14 @@ pub struct Stored {
 impl Stored {
     /// Selects the valid trials of one search from a run, by its set-ups. Fails when these differ.
     pub fn new(run: &[TrialResult], is_of_search: impl Fn(&Profile) -> bool) -> Result<Self, String> {
-        let is_ours = |trial: &&TrialResult| {
-            matches!(trial.phase, Phase::Search | Phase::SelfTest) && is_of_search(&trial.profile)
-        };
-        let shows_something = |trial: &&TrialResult| {
-            trial.verdict != Verdict::Invalid && line_rate::contradiction(trial).is_none()
-        };
-        let trials: Vec<_> = run.iter().filter(is_ours).filter(shows_something).cloned().collect();
+        let mut trials = Vec::new();
+        for trial in run {
+            let is_step = matches!(trial.phase, Phase::Search | Phase::SelfTest);
+            let is_sound = trial.verdict != Verdict::Invalid && line_rate::contradiction(trial).is_none();
+            if is_step && is_sound && is_of_search(&trial.profile) {
+                trials.push(trial.clone());
+            }
+        }
         let profile = trials.first().map(|trial| trial.profile.clone());
         if let Some(other) = trials.iter().find(|trial| Some(&trial.profile) != profile.as_ref()) {
             return Err(format!("trial {} is of another set-up than those before it", other.number));
@@ -158,4 +159,23 @@ fn words(profile: &Profile) -> String {
         cpus.kernel.map_or_else(|| "any".into(), |cpu| cpu.to_string()),
         cpus.application
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capbench_model::for_tests::{measured, profile};
+
+    #[test]
+    fn a_stored_trial_is_of_a_load_up_to_its_last_digit() {
+        for (off, is_same) in [(0.9e-9, true), (1.1e-9, false)] {
+            let load = Load::Rate("1M".parse().unwrap());
+            let second = Duration::from_secs(1);
+            let measured = measured(1_000_000, 1_000_000, 1_000_000, 0);
+            let trial = measured.result(1, Phase::Search, &profile("recv"), load, second);
+            let trial = TrialResult { intended_pps: Some(1e6 * (1.0 + off)), ..trial };
+            let mut stored = Stored { trials: vec![trial], profile: None };
+            assert_eq!(stored.take(load, second, Phase::Search).is_some(), is_same, "{off} off");
+        }
+    }
 }

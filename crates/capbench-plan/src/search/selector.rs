@@ -18,13 +18,13 @@ pub(super) struct Target {
 /// The targets of a goal, the coarsest first, the goal itself last.
 pub(super) fn targets(goal: &Goal, grid: &Grid) -> Vec<Target> {
     let chain = goal.chain();
-    let own = chain.len() - 1;
-    let target = |(nth, criteria): (usize, Criteria)| Target {
-        criteria,
-        duration: criteria.full_length,
-        width: grid.steps(goal.width.ratio()) << (own - nth),
-    };
-    chain.into_iter().enumerate().map(target).collect()
+    let last = chain.len() - 1;
+    let mut targets = Vec::new();
+    for (nth, criteria) in chain.into_iter().enumerate() {
+        let width = grid.steps(goal.width.ratio()) << (last - nth);
+        targets.push(Target { criteria, duration: criteria.full_length, width });
+    }
+    targets
 }
 
 /// An interval of which one or both ends may be unknown.
@@ -49,6 +49,14 @@ pub(super) struct Candidate {
     pub(super) width: Step,
     /// Whether it steps outwards from a bound in search of the other bound.
     outwards: Option<Outwards>,
+}
+
+impl Candidate {
+    /// Of several candidates the one with the highest of these is measured: the lowest load, then the longest trial, then the
+    /// widest.
+    pub(super) fn priority(&self) -> impl PartialOrd + use<> {
+        (-self.step, self.duration, self.width)
+    }
 }
 
 /// The direction of a step out of a bound.

@@ -231,8 +231,10 @@ impl Trial for SimulatedTrial<'_> {
             ..Latency::unknown(recording, &NoDelays::Simulated.to_string())
         });
         let members = self.group.as_ref().map(|group| group.members(&passage, arriving)).unwrap_or_default();
-        let measured = self.measured(intended, sent, lost_in_card, ability, passage, sending);
-        let measured = Measured { latency, members, disturbance: disturbance(share, sending), ..measured };
+        let mut measured = self.measured(intended, sent, lost_in_card, ability, passage, sending);
+        measured.trial.latency = latency;
+        measured.trial.members = members;
+        measured.trial.disturbance = disturbance(share, sending);
         Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
     }
 
@@ -299,7 +301,6 @@ impl SimulatedTrial<'_> {
         let shows_moments = self.laboratory.shows_moments && delivered < sent;
         let quiet = if delivered < sent { self.setup.quiet } else { Duration::ZERO };
         Measured {
-            intended,
             evidence: Evidence {
                 sent,
                 unsent: intended - sent,
@@ -324,17 +325,21 @@ impl SimulatedTrial<'_> {
                 ..Evidence::default()
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
-            loss_pattern: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),
             sending,
             drain: Duration::from_secs_f64(emptied_s) + quiet,
-            emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),
-            cpu: self.cpu(ability, delivered, reached),
-            line_rate_pps: self.laboratory.line_rate.map(Pps::get),
-            // The generator waits for the link, so no frame is on its way at the end.
-            departed: self
-                .laboratory
-                .line_rate
-                .map(|_| Departed { after_s: sending.as_secs_f64(), under_way: 0 }),
+            trial: TrialResult {
+                intended,
+                loss_pattern: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),
+                emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),
+                cpu: self.cpu(ability, delivered, reached),
+                line_rate_pps: self.laboratory.line_rate.map(Pps::get),
+                // The generator waits for the link, so no frame is on its way at the end.
+                departed: self
+                    .laboratory
+                    .line_rate
+                    .map(|_| Departed { after_s: sending.as_secs_f64(), under_way: 0 }),
+                ..TrialResult::default()
+            },
             ..Measured::default()
         }
     }

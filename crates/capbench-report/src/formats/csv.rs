@@ -28,74 +28,120 @@ pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
 /// # Errors
 /// There is not enough memory.
 pub fn tidy(runs: &[Run]) -> Result<String> {
-    let (columns, rows) = (tidy::columns(), tidy::rows(runs));
-    let rows = rows.iter().map(|row| columns.iter().map(|(_, column)| column.field(row)).collect());
-    written(columns.iter().map(|(key, _)| (*key).into()).collect(), rows)
+    let columns = tidy::columns();
+    let names = columns.iter().map(|column| column.name.into()).collect();
+    let mut records = Vec::new();
+    for row in tidy::rows(runs) {
+        records.push(columns.iter().map(|column| column.csv_field(&row)).collect());
+    }
+    written(names, records)
 }
 
-/// A table as CSV. Intervals, ranges and bounds have extra columns: `KEY_low`, `KEY_high`, and `KEY_bound` (`at_least` or `at_most`).
-/// The last column lists the trials of a row.
-///
-/// # Errors
-/// There is not enough memory.
-pub fn table(table: &Table) -> Result<String> {
-    let has = |nth: usize, is_such: fn(&Cell) -> bool| {
-        table.rows.iter().any(|row| row.cells.get(nth).is_some_and(is_such))
-    };
-    let extra: Vec<(bool, bool)> = (0..table.columns.len())
-        .map(|nth| {
-            let is_interval = has(nth, |cell| matches!(cell, Cell::Interval { .. } | Cell::Range { .. }));
-            (is_interval, has(nth, |cell| matches!(cell, Cell::AtLeast(_) | Cell::AtMost(_))))
-        })
-        .collect();
-    let mut head = Vec::new();
-    for (column, (interval, bound)) in table.columns.iter().zip(&extra) {
-        let key = &column.key;
-        head.push(key.clone());
-        head.extend([format!("{key}_low"), format!("{key}_high")].into_iter().filter(|_| *interval));
-        head.extend(bound.then(|| format!("{key}_bound")));
+/// The columns of a CSV file that show one column of a table.
+struct ColumnFields {
+    /// The table has intervals or ranges there: `KEY_low` and `KEY_high` follow.
+    has_ends: bool,
+    /// The table has bounds there: `KEY_bound` follows, `at_least` or `at_most`.
+    has_bounds: bool,
+}
+
+impl ColumnFields {
+    /// Finds out what the cells of a table's column need; `index` is the position of the column.
+    fn of_column(table: &Table, index: usize) -> Self {
+        let mut fields = Self { has_ends: false, has_bounds: false };
+        for row in &table.rows {
+            match row.cells.get(index) {
+                Some(Cell::Interval { .. } | Cell::Range { .. }) => fields.has_ends = true,
+                Some(Cell::AtLeast(_) | Cell::AtMost(_)) => fields.has_bounds = true,
+                _ => {}
+            }
+        }
+        fields
     }
-    head.push("trials_of_row".into());
-    let rows = table.rows.iter().map(|row| {
-        let mut record = Vec::with_capacity(head.len());
-        for (cell, (interval, bound)) in row.cells.iter().zip(&extra) {
-            let mut ends = [String::new(), String::new()];
-            record.push(match cell {
-                Cell::Unknown | Cell::Empty => String::new(),
-                Cell::Text(text) => text.clone(),
-                Cell::Count(count) => count.to_string(),
-                Cell::Signed(signed) => signed.to_string(),
-                Cell::Number(number) | Cell::AtLeast(number) | Cell::AtMost(number) => number.to_string(),
-                Cell::Range { low, high } => {
-                    ends = [low, high].map(ToString::to_string);
-                    String::new()
+
+    /// Adds the names of the columns that show the column with this key.
+    fn add_names(&self, key: &str, names: &mut Vec<String>) {
+        names.push(key.into());
+        if self.has_ends {
+            names.push(format!("{key}_low"));
+            names.push(format!("{key}_high"));
+        }
+        if self.has_bounds {
+            names.push(format!("{key}_bound"));
+        }
+    }
+
+    /// Adds the fields that show a cell.
+    fn add_fields(&self, cell: &Cell, record: &mut Vec<String>) {
+        record.push(value(cell));
+        if self.has_ends {
+            let ends = match cell {
+                Cell::Range { low, high } | Cell::Interval { low, high, .. } => {
+                    [low, high].map(f64::to_string)
                 }
-                Cell::Interval { middle, low, high } => {
-                    ends = [low, high].map(ToString::to_string);
-                    middle.to_string()
-                }
-            });
-            record.extend(ends.into_iter().filter(|_| *interval));
+                _ => [String::new(), String::new()],
+            };
+            record.extend(ends);
+        }
+        if self.has_bounds {
             let words = match cell {
                 Cell::AtLeast(_) => "at_least",
                 Cell::AtMost(_) => "at_most",
                 _ => "",
             };
-            record.extend(bound.then(|| words.into()));
+            record.push(words.into());
         }
-        record.push(row.trials.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
-        record
-    });
-    written(head.clone(), rows)
+    }
 }
 
-fn written(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Result<String> {
-    fn failed(error: impl Display) -> ReportError {
-        ReportError::Format { format: "csv", reason: error.to_string() }
+/// The value of a cell without its ends and its kind of bound; of a range nothing.
+fn value(cell: &Cell) -> String {
+    match cell {
+        Cell::Unknown | Cell::Empty | Cell::Range { .. } => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Count(count) => count.to_string(),
+        Cell::Signed(signed) => signed.to_string(),
+        Cell::Number(number) | Cell::AtLeast(number) | Cell::AtMost(number) => number.to_string(),
+        Cell::Interval { middle, .. } => middle.to_string(),
     }
-    let mut csv = CsvText::new(head).map_err(failed)?;
-    for row in rows {
-        csv.row(row).map_err(failed)?;
+}
+
+/// A table as CSV. Intervals, ranges and bounds have extra columns, as in [`ColumnFields`]. The last column lists the trials of a
+/// row.
+///
+/// # Errors
+/// There is not enough memory.
+pub fn table(table: &Table) -> Result<String> {
+    let mut names = Vec::new();
+    let mut fields_by_column = Vec::new();
+    for (index, column) in table.columns.iter().enumerate() {
+        let fields = ColumnFields::of_column(table, index);
+        fields.add_names(&column.key, &mut names);
+        fields_by_column.push(fields);
+    }
+    names.push("trials_of_row".into());
+    let mut records = Vec::new();
+    for row in &table.rows {
+        let mut record = Vec::with_capacity(names.len());
+        for (cell, fields) in row.cells.iter().zip(&fields_by_column) {
+            fields.add_fields(cell, &mut record);
+        }
+        let trials: Vec<String> = row.trials.iter().map(u32::to_string).collect();
+        record.push(trials.join(" "));
+        records.push(record);
+    }
+    written(names, records)
+}
+
+/// A CSV file with these names of columns and these records.
+fn written(names: Vec<String>, records: Vec<Vec<String>>) -> Result<String> {
+    let mut csv = CsvText::new(names).map_err(failed)?;
+    for record in records {
+        csv.row(record).map_err(failed)?;
     }
     String::from_utf8(csv.into_octets().map_err(failed)?).map_err(failed)
+}
+
+fn failed(error: impl Display) -> ReportError {
+    ReportError::Format { format: "csv", reason: error.to_string() }
 }

@@ -6,7 +6,8 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
-use capbench_results::trial_columns::{COLUMNS, Of, key, lost, place_keys};
+use capbench_results::column::{self, Values};
+use capbench_results::trial_columns::{self, key, lost_by_place, place_names};
 
 use super::shape::{Columns, group, set_up, unit_of, words_of};
 use crate::figures::number;
@@ -14,6 +15,9 @@ use crate::groups::{self, Group};
 use crate::model::{Cell, Column, Row, Table, Unit};
 use crate::naming;
 use crate::sentences::noise;
+
+/// A column of `trials.csv`.
+type TrialColumn = column::Column<'static, TrialResult>;
 
 /// The bounds of the application's CPU time.
 const APP: &str = "app_ns_per_packet";
@@ -23,52 +27,74 @@ const BURSTS: usize = 20;
 
 /// Every trial, one row each, with the columns of `trials.csv`, and why a trial needs caution.
 pub(crate) fn table(results: &Results) -> Table {
+    let mut saved_columns = trial_columns::columns();
     // The upper bound is in the cell of the lower one.
-    let shown = || COLUMNS.iter().filter(|(key, _)| *key != APP_AT_MOST);
-    let mut columns: Vec<Column> = shown().map(|(key, of)| column(key, of)).collect();
-    columns.extend(place_keys().map(|key| {
-        let heading = key.replacen('_', ": ", 1).replace('_', " ");
-        Column::new(&key, &heading, Unit::Count)
-    }));
+    saved_columns.retain(|column| column.name != APP_AT_MOST);
+    let mut columns: Vec<Column> = saved_columns.iter().map(shown_column).collect();
+    for name in place_names() {
+        let heading = name.replacen('_', ": ", 1).replace('_', " ");
+        columns.push(Column::new(&name, &heading, Unit::Count));
+    }
     columns.push(Column::words("care", "noisy because"));
-    let row = |trial: &TrialResult| {
-        let cells = shown().map(|(key, of)| match (*key, app_at_most(trial)) {
-            (APP, Some(high)) => range(trial.cpu.app_ns_per_packet, high),
-            _ => cell(of, trial),
-        });
-        let mut cells: Vec<Cell> = cells.chain(lost(trial).map(Cell::count)).collect();
-        let mut care: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
-        care.extend(trial.invalid_because.clone());
-        cells.push(if care.is_empty() { Cell::Empty } else { Cell::text(care.join("; ")) });
-        Row::new(cells, vec![trial.number])
-    };
-    let rows = results.trials.iter().map(row).collect();
-    let guards = results.trials.iter().filter_map(|trial| trial.guarding.as_ref());
-    let discarded: usize = guards.map(|guarding| guarding.discarded.len()).sum();
-    let note = match discarded {
-        0 => String::new(),
-        1 => "One attempt was discarded and is in results.json, inside the trial that it belongs to.".into(),
-        many => format!(
-            "{many} attempts were discarded and are in results.json, inside the trials that they belong to."
-        ),
-    };
+    let rows = results.trials.iter().map(|trial| row(&saved_columns, trial)).collect();
     let caption = "Every trial; names and units as in results.json and trials.csv".into();
-    Table { id: "trials".into(), caption, columns, rows, ..Table::default() }.with_notes([note])
+    let table = Table { id: "trials".into(), caption, columns, rows, ..Table::default() };
+    table.with_notes(note_of_discarded(results))
+}
+
+/// A trial's cells for these columns, for its losses by place, and for the reasons of caution.
+fn row(columns: &[TrialColumn], trial: &TrialResult) -> Row {
+    let mut cells = Vec::new();
+    for column in columns {
+        cells.push(match app_at_most(trial) {
+            Some(high) if column.name == APP => range(trial.cpu.app_ns_per_packet, high),
+            _ => cell(column, trial),
+        });
+    }
+    cells.extend(lost_by_place(trial).into_iter().map(Cell::count));
+    let mut reasons: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
+    reasons.extend(trial.invalid_because.as_deref());
+    cells.push(if reasons.is_empty() { Cell::Empty } else { Cell::text(reasons.join("; ")) });
+    Row::new(cells, vec![trial.number])
+}
+
+/// Says how many attempts are in the results besides the trials; nothing if there are none.
+fn note_of_discarded(results: &Results) -> Option<String> {
+    let mut discarded = 0;
+    for guarding in results.trials.iter().filter_map(|trial| trial.guarding.as_ref()) {
+        discarded += guarding.discarded.len();
+    }
+    match discarded {
+        0 => None,
+        1 => Some(
+            "One attempt was discarded and is in results.json, inside the trial that it belongs to.".into(),
+        ),
+        many => Some(format!(
+            "{many} attempts were discarded and are in results.json, inside the trials that they belong to."
+        )),
+    }
 }
 
 /// The trials of two runs in one table. The first column names the run.
-pub(crate) fn of_both(runs: [(&str, &Results); 2]) -> Table {
-    let [first, second] = runs.map(|(name, results)| {
-        let mut own = table(results);
-        own.columns.insert(0, Column::words("run", "run"));
-        own.rows.iter_mut().for_each(|row| row.cells.insert(0, name.into()));
-        own
-    });
-    Table { rows: first.rows.into_iter().chain(second.rows).collect(), ..first }.with_notes(second.notes)
+pub(crate) fn table_of_two_runs(runs: [(&str, &Results); 2]) -> Table {
+    let mut all = Table::default();
+    for (name, results) in runs {
+        let mut trials = table(results);
+        trials.columns.insert(0, Column::words("run", "run"));
+        for row in &mut trials.rows {
+            row.cells.insert(0, name.into());
+        }
+        trials.rows.splice(0..0, all.rows);
+        trials.notes.splice(0..0, all.notes);
+        all = trials;
+    }
+    all
 }
 
-fn column(key: &str, of: &Of<TrialResult>) -> Column {
-    let is_count = !matches!(of, Of::Text(_) | Of::Flag(_))
+/// How a report shows a column of `trials.csv`.
+fn shown_column(column: &TrialColumn) -> Column {
+    let key = column.name;
+    let is_count = !matches!(column.values, Values::Text(_) | Values::Flag(_))
         && !key.ends_with("_cpu")
         && !matches!(key, "number" | "attempt");
     let unit = match unit_of(key) {
@@ -78,6 +104,7 @@ fn column(key: &str, of: &Of<TrialResult>) -> Column {
     Column::new(key, &words_of(key), unit)
 }
 
+/// A range up to `high`; one number if the lower end is no smaller.
 fn range(low: Option<f64>, high: f64) -> Cell {
     match low {
         Some(low) if low < high => Cell::Range { low, high },
@@ -85,13 +112,18 @@ fn range(low: Option<f64>, high: f64) -> Cell {
     }
 }
 
-fn cell(of: &Of<TrialResult>, trial: &TrialResult) -> Cell {
-    match of {
-        Of::Text(of) => Cell::text(of(trial)),
-        Of::Count(of) => Cell::count(of(trial)),
-        Of::Signed(of) => of(trial).map_or(Cell::Unknown, Cell::Signed),
-        Of::Number(of) => Cell::number(of(trial)),
-        Of::Flag(of) => Cell::text(if of(trial) { "yes" } else { "no" }),
+/// The value of a column in a trial.
+fn cell(column: &TrialColumn, trial: &TrialResult) -> Cell {
+    match &column.values {
+        Values::Count(find) => Cell::count(find(trial)),
+        Values::Signed(find) => find(trial).map_or(Cell::Unknown, Cell::Signed),
+        Values::Number(find) => Cell::number(find(trial)),
+        Values::Flag(find) => match find(trial) {
+            Some(true) => Cell::text("yes"),
+            Some(false) => Cell::text("no"),
+            None => Cell::Unknown,
+        },
+        _ => Cell::text(column.csv_field(trial)),
     }
 }
 

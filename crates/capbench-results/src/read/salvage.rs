@@ -22,26 +22,33 @@ use crate::error::{Result, ResultsError};
 
 type Text = Box<RawValue>;
 
-/// Whether an entry of a list can be parsed.
-type Check = fn(&RawValue) -> serde_json::Result<()>;
-
-fn is<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
-    within_memory::<T>(text.get().as_bytes()).map(drop)
+/// A member that is a list with independent entries.
+struct List {
+    name: &'static str,
+    /// Whether a run without entries leaves the list out.
+    is_optional: bool,
+    /// Parses an entry, and drops it.
+    check: fn(&RawValue) -> serde_json::Result<()>,
 }
 
-/// Members that are lists with independent entries; whether a run without entries leaves the list out.
-const LISTS: [(&str, bool, Check); 10] = [
-    ("trials", false, is::<capbench_model::trial::TrialResult>),
-    ("sweeps", true, is::<capbench_judge::sweep::SweepOutcome>),
-    ("searches", true, is::<capbench_judge::search::SearchOutcome>),
-    ("rfc2544", true, is::<capbench_judge::rfc2544::Tested>),
-    ("comparisons", true, is::<capbench_judge::comparison::Comparison>),
-    ("reproductions", true, is::<capbench_judge::reproduction::Reproduction>),
-    ("not_measured", true, is::<NotMeasured>),
-    ("findings", false, is::<Finding>),
-    ("statements", false, is::<String>),
-    ("statement_facts", true, is::<Statement>),
+#[rustfmt::skip]
+const LISTS: [List; 10] = [
+    List { name: "trials", is_optional: false, check: parse_as::<capbench_model::trial::TrialResult> },
+    List { name: "sweeps", is_optional: true, check: parse_as::<capbench_judge::sweep::SweepOutcome> },
+    List { name: "searches", is_optional: true, check: parse_as::<capbench_judge::search::SearchOutcome> },
+    List { name: "rfc2544", is_optional: true, check: parse_as::<capbench_judge::rfc2544::Tested> },
+    List { name: "comparisons", is_optional: true, check: parse_as::<capbench_judge::comparison::Comparison> },
+    List { name: "reproductions", is_optional: true, check: parse_as::<capbench_judge::reproduction::Reproduction> },
+    List { name: "not_measured", is_optional: true, check: parse_as::<NotMeasured> },
+    List { name: "findings", is_optional: false, check: parse_as::<Finding> },
+    List { name: "statements", is_optional: false, check: parse_as::<String> },
+    List { name: "statement_facts", is_optional: true, check: parse_as::<Statement> },
 ];
+
+/// Parses a text as this type, and drops it.
+fn parse_as<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
+    within_memory::<T>(text.get().as_bytes()).map(drop)
+}
 
 /// Members that all others depend on.
 const NEEDED: [&str; 4] = ["schema_version", "command", "started_unix_s", "environment"];
@@ -58,8 +65,12 @@ impl Found {
         self.members.contains_key(name) || self.lists.contains_key(name)
     }
 
-    fn is_of<T: DeserializeOwned>(&self, name: &str) -> bool {
-        self.members.get(name).is_none_or(|text| is::<T>(text).is_ok())
+    /// Whether a member can be parsed as this type, or is absent.
+    fn is_parsable<T: DeserializeOwned>(&self, name: &str) -> bool {
+        match self.members.get(name) {
+            Some(text) => parse_as::<T>(text).is_ok(),
+            None => true,
+        }
     }
 
     /// All of it as one text.
@@ -70,9 +81,14 @@ impl Found {
             Member(&'f RawValue),
             List(&'f [Text]),
         }
-        let members = self.members.iter().map(|(name, text)| (name, Part::Member(text)));
-        let lists = self.lists.iter().map(|(name, entries)| (name, Part::List(entries)));
-        serde_json::to_vec(&members.chain(lists).collect::<BTreeMap<_, _>>())
+        let mut parts = BTreeMap::new();
+        for (name, text) in &self.members {
+            parts.insert(name, Part::Member(text));
+        }
+        for (name, entries) in &self.lists {
+            parts.insert(name, Part::List(entries));
+        }
+        serde_json::to_vec(&parts)
     }
 }
 
@@ -171,26 +187,33 @@ fn identify(found: &Found, ended: &mut Option<Error>, file: &Path) -> Result<()>
 
 /// Builds results without what cannot be parsed. A missing required member has the value of a run that has just started.
 fn results(mut found: Found, ended: Option<&Error>) -> serde_json::Result<(Results, Vec<String>)> {
-    let mut warnings: Vec<String> = ended.map(|error| broken(error, &found)).into_iter().collect();
-    let is_absent = |(list, is_optional, _): &&(&str, bool, Check)| !is_optional && !found.has(list);
-    let absent: Vec<&str> = LISTS.iter().filter(is_absent).map(|(list, ..)| *list).collect();
+    let mut warnings = Vec::new();
+    if let Some(error) = ended {
+        warnings.push(broken(error, &found));
+    }
+    let mut absent = Vec::new();
+    for list in &LISTS {
+        if !list.is_optional && !found.has(list.name) {
+            absent.push(list.name);
+        }
+    }
     if !absent.is_empty() && ended.is_some() {
         warnings.push(format!("Nothing is left of: {}.", absent.join(", ")));
     }
     found.members.entry("complete".into()).or_insert(RawValue::FALSE.to_owned());
     // An unreadable soak must not drop its trials.
-    if !found.is_of::<Option<SoakRecord>>("soak") {
+    if !found.is_parsable::<Option<SoakRecord>>("soak") {
         found.members.remove("soak");
         warnings.push("The record of the soak is not as capbench writes it, and left out.".into());
     }
     // It is computed from the trials again.
-    if !found.is_of::<Option<Recommendation>>("recommended") {
+    if !found.is_parsable::<Option<Recommendation>>("recommended") {
         found.members.remove("recommended");
         warnings.push("The recommendation is not as capbench writes it, and left out.".into());
     }
-    for (list, _, check) in LISTS {
-        let entries = found.lists.entry(list.into()).or_default();
-        warnings.extend(keep_known(list, entries, check));
+    for list in LISTS {
+        let entries = found.lists.entry(list.name.into()).or_default();
+        warnings.extend(list.keep_known(entries));
     }
     let results = results_of(&found.text()?);
     // The place is one of a text that nobody has.
@@ -210,24 +233,28 @@ fn broken(error: &Error, found: &Found) -> String {
     format!("The file {how} (line {}, column {}): {whole}.", error.line(), error.column())
 }
 
-/// Removes the entries that cannot be parsed: a warning with their number and the first error.
-fn keep_known(list: &str, entries: &mut Vec<Text>, check: Check) -> Option<String> {
-    let all = entries.len();
-    let mut first = None;
-    let mut position = 0;
-    entries.retain(|entry| {
-        position += 1;
-        let error = check(entry).err();
-        let is_known = error.is_none();
-        if let (None, Some(error)) = (&first, error) {
-            first = Some(format!("the first is entry {position}: {}", without_place(&error)));
+impl List {
+    /// Removes the entries that cannot be parsed, and warns of them: their number and the first error.
+    fn keep_known(&self, entries: &mut Vec<Text>) -> Option<String> {
+        let all = entries.len();
+        let mut first_error = None;
+        let mut known = Vec::new();
+        for (index, entry) in entries.drain(..).enumerate() {
+            match (self.check)(&entry) {
+                Ok(()) => known.push(entry),
+                Err(error) if first_error.is_none() => first_error = Some((index + 1, error)),
+                Err(_) => {}
+            }
         }
-        is_known
-    });
-    let unknown = all - entries.len();
-    first.map(|first| {
-        format!("{unknown} of {all} {list} are not as capbench writes them, and left out ({first}).")
-    })
+        *entries = known;
+        let (position, error) = first_error?;
+        Some(format!(
+            "{} of {all} {} are not as capbench writes them, and left out (the first is entry {position}: {}).",
+            all - entries.len(),
+            self.name,
+            without_place(&error)
+        ))
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for &mut Found {
@@ -247,7 +274,7 @@ impl<'de> Visitor<'de> for &mut Found {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            if LISTS.iter().any(|(list, ..)| *list == key) {
+            if LISTS.iter().any(|list| list.name == key) {
                 let entries = self.lists.entry(key).or_default();
                 entries.clear();
                 map.next_value_seed(Entries(entries))?;

@@ -6,7 +6,7 @@
 //! | `sentences.txt` | texts of four words or more in crates below the reports, outside error types, by file |
 //! | `texts.txt` | members of saved types that are text, with the reason of each |
 //! | `taken_apart.txt` | functions that take a method's or set-up's text apart: those that read flags and files |
-//! | `numbers.txt` | numbers in judge and plan outside the table of thresholds, with the reason of each |
+//! | `numbers.txt` | numbers in model, judge and plan outside the tables of thresholds, with the reason of each |
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -95,7 +95,7 @@ fn set_ups_are_taken_apart_where_flags_and_files_are_read() {
 
 #[test]
 fn a_number_that_decides_is_in_the_table() {
-    let found = numbers::outside_the_table();
+    let found = numbers::outside_the_tables();
     let listed = listed("numbers.txt");
     let mut wrong = differences(&found, &listed, "numbers.txt");
     for (item, count) in &found {
@@ -109,7 +109,7 @@ fn a_number_that_decides_is_in_the_table() {
     assert!(found.len() > 10 || wrong.is_empty(), "the source is read wrongly: {found:?}");
     assert!(
         wrong.is_empty(),
-        "make it a row of capbench-judge/src/thresholds.rs; a number that decides nothing is in numbers.txt with its reason:\n{}",
+        "make it a row of thresholds.rs in capbench-model or capbench-judge; a number that decides nothing is in numbers.txt with its reason:\n{}",
         wrong.join("\n")
     );
     let bare: Vec<_> = listed.iter().filter(|(_, reason)| reason.split(' ').count() < 3).collect();

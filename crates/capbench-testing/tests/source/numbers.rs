@@ -1,4 +1,4 @@
-//! Numbers that decide, in judge and plan outside their table.
+//! Numbers that decide, in model, judge and plan outside the tables.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,13 @@ use syn::{Expr, ImplItemConst, ItemConst, ItemMod, Lit, LitFloat, LitInt, Macro}
 use crate::files;
 
 /// Crates that decide.
-const CRATES: [&str; 2] = ["capbench-judge", "capbench-plan"];
+const CRATES: [&str; 3] = ["capbench-model", "capbench-judge", "capbench-plan"];
 
-/// The table of numbers that decide.
-const TABLE: &str = "capbench-judge/src/thresholds.rs";
+/// The tables of numbers that decide.
+const TABLES: [&str; 2] = ["capbench-model/src/thresholds.rs", "capbench-judge/src/thresholds.rs"];
+
+/// Files whose numbers are those of a format: classic BPF, and histograms as HdrHistogram stores them.
+const FORMATS: [&str; 2] = ["capbench-model/src/filter/", "capbench-model/src/latency/delays/stored.rs"];
 
 /// Free besides powers of ten: a half, none, one, two, and factors of units: bits of an octet, octets of a kibibyte, seconds of a minute
 /// and an hour.
@@ -30,11 +33,12 @@ const NUMBERS: [&str; 14] = [
 const OF_DEVELOPERS: [&str; 5] = ["assert", "assert_eq", "debug_assert", "debug_assert_eq", "panic"];
 
 /// By `file:number` or `file:CONSTANT`, how often it is there.
-pub fn outside_the_table() -> BTreeMap<String, usize> {
+pub fn outside_the_tables() -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for name in CRATES {
         for source in files::of_crate(name) {
-            if source.path == TABLE {
+            let is_format = FORMATS.iter().any(|format| source.path.starts_with(format));
+            if is_format || TABLES.contains(&source.path.as_str()) {
                 continue;
             }
             let mut numbers = Numbers { path: source.path.clone(), found: BTreeMap::new() };

@@ -10,6 +10,7 @@ pub mod rfc2544;
 mod scene;
 pub mod search;
 pub mod soak;
+mod soak_progress;
 pub mod sweep;
 pub mod words;
 
@@ -29,7 +30,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
-use capbench_model::saved::{Saved, SavedMethod};
+use capbench_model::saved::Saved;
 use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 use capbench_plan::guards::{Guarded, Policy};
@@ -316,13 +317,15 @@ fn preflight(scene: &mut Scene, laboratory: &mut Site) -> Result<Vec<NotMeasured
     let mut all = Vec::new();
     for &placement in &placements {
         match refused(scene, placement, laboratory)? {
-            Err(reason) => all.push(missing(Saved::Other("every method".into()), Some(placement), reason)),
+            Err(reason) => {
+                all.push(NotMeasured::new(Saved::Other("every method".into()), Some(placement), reason))
+            }
             Ok(refused) => {
                 if refused.len() < scene.methods.len() {
                     scene.placements.push(placement);
                 }
                 for (method, reason) in refused {
-                    all.push(missing(Saved::Known(method.clone()), Some(placement), reason));
+                    all.push(NotMeasured::new(Saved::Known(method.clone()), Some(placement), reason));
                     scene.left_out.push((placement, method));
                 }
             }
@@ -376,17 +379,6 @@ fn once_for_all_placements(list: &[NotMeasured], placements: usize) -> Vec<NotMe
         }
     }
     merged
-}
-
-/// A method that could not be measured.
-fn missing(method: SavedMethod, placement: Option<PlacementChoice>, reason: String) -> NotMeasured {
-    NotMeasured {
-        method,
-        test: None,
-        placement: placement.map(|placement| Saved::Known(placement.name())),
-        frame_size: None,
-        reason,
-    }
 }
 
 /// The seed of a random order that the user did not choose: a new one for each run. It is saved, so that a run can repeat it.

@@ -21,7 +21,7 @@ use capbench_report::{printable, sentences};
 use capbench_results::{Results, ResultsError, RunDirectory};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{missing, soak as soaking};
+use super::soak_progress;
 use crate::exit::Failure;
 use crate::metrics::Run as Monitor;
 use crate::output;
@@ -100,11 +100,8 @@ impl Recorder {
     /// Records a publication of whose experiment nothing could be measured.
     pub fn leave_out_publication(&mut self, key: &str, why: &TrialError) {
         self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
-        self.results.not_measured.push(missing(
-            Saved::Other(format!("every method of {key}")),
-            None,
-            why.to_string(),
-        ));
+        let every_method = Saved::Other(format!("every method of {key}"));
+        self.results.not_measured.push(NotMeasured::new(every_method, None, why.to_string()));
     }
 
     fn save(&mut self) -> Result<()> {
@@ -136,7 +133,8 @@ impl Observer for Recorder {
     fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         let (Setup { method, placement, .. }, label) = (setup, setup.label());
         self.failures.push((method.clone(), Failure::of(why)));
-        let missing = missing(Saved::Known(method.clone()), Some(*placement), format!("at {load}: {why}"));
+        let missing =
+            NotMeasured::new(Saved::Known(method.clone()), Some(*placement), format!("at {load}: {why}"));
         self.results.not_measured.push(NotMeasured { frame_size: Some(setup.label()), ..missing });
         self.bar
             .0
@@ -178,7 +176,7 @@ impl Observer for Recorder {
             monitor.note_soak(record);
         }
         self.bar.0.inc(1);
-        self.print(&soaking::line(interval))
+        self.print(&soak_progress::line(interval))
     }
 
     fn tested(&mut self, tested: Tested) -> Result<()> {
@@ -190,13 +188,13 @@ impl Observer for Recorder {
     fn passes_over(&mut self, setup: &Setup, test: &'static str, because: NotTested) {
         let (test, frame_size) = (Some(test.into()), Some(setup.label()));
         let reason = sentences::not_tested_words(&because);
-        let missing = missing(Saved::Known(setup.method.clone()), Some(setup.placement), reason);
+        let missing = NotMeasured::new(Saved::Known(setup.method.clone()), Some(setup.placement), reason);
         self.results.not_measured.push(NotMeasured { test, frame_size, ..missing });
     }
 
     fn leaves_out(&mut self, left: &LeftOut) {
         let LeftOut { method, placement, reason } = left;
-        let missing = missing(Saved::Known(method.clone()), Some(*placement), reason.clone());
+        let missing = NotMeasured::new(Saved::Known(method.clone()), Some(*placement), reason.clone());
         if !self.results.not_measured.contains(&missing) {
             self.bar.0.suspend(|| tell!("capbench: not measured: {method}, placement {placement}: {reason}"));
             self.results.not_measured.push(missing);

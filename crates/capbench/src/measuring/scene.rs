@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_agent::laboratory::Route;
 use capbench_agent::location::{Location, Locations};
+use capbench_capture::fanout_choice::FanoutChoice;
 use capbench_frames::TransmitSpec;
 use capbench_frames::layout::Flows;
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
@@ -31,25 +32,29 @@ use super::path::{AgentPath, Path, Trace};
 use super::words;
 use crate::exit::Usage;
 use crate::flag_values::positive_duration;
-use crate::flags::{CaptureFlags, LayoutFlags, MemberCountFlag, threads, transmit, transmit_by};
+use crate::flags::{CaptureFlags, FANOUT_OF_ONE, LayoutFlags, MembersFlags, threads, transmit, transmit_by};
 
 /// `--members` of a measurement, which has several methods.
 const MEMBERS: &str =
     "Threads of each method that share the frames, with a socket each; for one method: METHOD+members=N";
 
+/// `--fanout` of a measurement.
+const FANOUT: &str = "Which of them gets a frame: hash or bpf (by flow), cpu, queue, lb (each in turn) or rollover; for one method: \
+                      +fanout=MODE [default: hash; of af-xdp and dpdk queue]";
+
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = None, mut_arg("members", |arg| arg.help(MEMBERS)))]
+#[command(
+    next_help_heading = None,
+    mut_arg("members", |arg| arg.help(MEMBERS)),
+    mut_arg("fanout", |arg| arg.help(FANOUT)),
+)]
 pub struct SceneFlags {
     /// Capture methods as `capbench methods` lists them, separated by commas; quick, default and all are sets of them; a program of
     /// yours is 'cmd:./program -i {interface}'
     #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
     pub method: Vec<String>,
     #[command(flatten)]
-    member_count: MemberCountFlag,
-    /// Which of them gets a frame: hash or bpf (by flow), cpu, queue, lb (each in turn) or rollover; for one method:
-    /// +fanout=MODE [default: hash; of af-xdp and dpdk queue]
-    #[arg(long, value_name = "MODE")]
-    fanout: Option<FanoutMode>,
+    sharing: MembersFlags,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one
     #[arg(long, value_name = "FILE")]
     programs: Option<PathBuf>,
@@ -102,14 +107,23 @@ impl SceneFlags {
 
     /// Whether the user chose a number of members.
     pub fn names_members(&self) -> bool {
-        self.member_count.members.is_some() || self.method.iter().any(|text| has_own_members(text))
+        self.sharing.members.is_some() || self.method.iter().any(|text| has_own_members(text))
     }
 
     /// The members that the flags give to methods without members of their own.
     fn members(&self, default: Option<NonZeroU16>) -> Result<Option<GivenMembers>, Usage> {
-        match (self.member_count.members.or(default), self.fanout) {
+        let mode = match &self.sharing.fanout {
+            None => None,
+            Some(FanoutChoice::Mode(mode)) => Some(*mode),
+            Some(FanoutChoice::File(_) | FanoutChoice::Pinned(_)) => {
+                let why =
+                    "a measurement shares frames by a mode, and only count and record by a program of yours";
+                return Err(Usage(format!("--fanout: {why}; give hash, bpf, cpu, queue, lb or rollover")));
+            }
+        };
+        match (self.sharing.members.or(default), mode) {
             (Some(count), mode) => Ok(Some((count, mode))),
-            (None, Some(_)) => Err(Usage("--fanout: one thread shares no frames; give --members N".into())),
+            (None, Some(_)) => Err(Usage(FANOUT_OF_ONE.into())),
             (None, None) => Ok(None),
         }
     }
@@ -290,7 +304,7 @@ impl Scene {
         let mut programs = Programs::with_file(flags.programs.as_deref())?;
         let list = if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
         let Methods { methods, named } = methods(&list, flags.members(defaults.members)?, &mut programs)?;
-        if flags.member_count.members.is_some() {
+        if flags.sharing.members.is_some() {
             check_members(&methods)?;
         }
         flags.capture.check_used(&methods, &programs)?;

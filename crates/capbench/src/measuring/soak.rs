@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::StatedRate;
-use capbench_judge::soak::record::Interval;
-use capbench_model::figures::{count, grouped};
+use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::soak::SoakPlan;
 use capbench_results::Kind;
@@ -14,7 +13,7 @@ use humantime::format_duration;
 
 use super::recorder::Recorder;
 use super::scene::{Defaults, Scene, SceneFlags, otherwise};
-use super::{Ended, Plan, words};
+use super::{Ended, Plan, soak_progress, words};
 use crate::exit::{Exit, Usage};
 use crate::flag_values::{positive_duration, share};
 use crate::metrics::MetricsFlags;
@@ -117,19 +116,7 @@ impl Plan for Soak {
     }
 
     fn run(&mut self, laboratory: &mut dyn Laboratory, recorder: &mut Recorder) -> Result<Ended> {
-        let SoakPlan { setup, rate, length, .. } = &self.plan;
-        recorder.print(&format!(
-            "{}, {}-byte frames, placement {}, {} packets/s for {}\n{:>10} {:>12} {:>12} {:>12}  where\n",
-            setup.method,
-            setup.label(),
-            setup.placement,
-            grouped(rate.get()),
-            format_duration(*length),
-            "sent for",
-            "offered/s",
-            "delivered",
-            "lost"
-        ))?;
+        recorder.print(&soak_progress::head(&self.plan))?;
         let outcome = self.plan.run(laboratory, recorder)?;
         recorder.print("\n")?;
         recorder.results.trials.clone_from(&outcome.record.kept);
@@ -140,26 +127,4 @@ impl Plan for Soak {
     fn max_loss(&self) -> f64 {
         self.max_loss
     }
-}
-
-/// The line of a segment.
-pub(super) fn line(segment: &Interval) -> String {
-    let mut places: Vec<_> =
-        segment.lost.iter().map(|(place, count)| format!("{} {count}", place.key())).collect();
-    if segment.counts.unexplained != 0 {
-        places.push(format!("unexplained {}", segment.counts.unexplained));
-    }
-    if segment.untaken > 0 {
-        places.push(format!("in buffers at the end {}", segment.untaken));
-    }
-    let places = if places.is_empty() { "-".into() } else { places.join(", ") };
-    let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };
-    let end = Duration::from_millis(((segment.from_s + segment.sending_s) * 10.0).round() as u64 * 100);
-    format!(
-        "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
-        format_duration(end).to_string().replace(' ', ""),
-        grouped(segment.offered_pps()),
-        count(segment.counts.delivered),
-        count(segment.lost())
-    )
 }

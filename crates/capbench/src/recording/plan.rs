@@ -108,7 +108,7 @@ fn recording(flags: &RecordFlags, path: PathBuf) -> Result<Plan> {
     let text = flags.filter.text()?;
     let mut options =
         flags.capture.options_of_packed_ring(methods::find(&method)?, retire_timeout(flags, &write));
-    options.fanout = flags.members.fanout(&method)?;
+    options.fanout = flags.members.group(&method)?;
     let snap_length = options.snap_length;
     let wanted = Wanted {
         method: &method,

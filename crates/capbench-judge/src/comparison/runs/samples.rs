@@ -4,49 +4,42 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::measure::Measure;
-use crate::comparison::samples::{Fastest, Pace, Sample, of_trial, unusable};
-use crate::comparison::setup::Setup;
+use crate::comparison::sampled::{CommonLoads, SampledTrial};
+use crate::comparison::samples::{Fastest, Pace, Sample, of_trial};
+use crate::comparison::setup::{Setup, goal_words};
 use crate::comparison::{LeftOut, NotCompared};
 use crate::run::RunFacts;
 use crate::search::{SearchOutcome, Status};
-use capbench_model::trial::{Phase, TrialResult};
 
 /// The figures of a run to compare.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
     pub(super) left_out: BTreeMap<NotCompared, u32>,
-    /// The common load of each scene of a bench, frames per second.
-    pub(super) common_pps: Vec<(Setup, f64)>,
+    pub(super) common: CommonLoads,
 }
 
 impl Samples {
     /// The figures of a run, with the known speed of its CPUs.
     pub(super) fn from_run(run: &RunFacts<'_>, fastest: &Fastest) -> Self {
-        let mut samples = Self { common_pps: common_loads(run.trials), ..Self::default() };
         let points = points(run);
+        let mut sampled = Vec::new();
         for trial in run.trials {
-            let is_lowered = trial.phase == Phase::CommonLoad && !samples.is_at_common_load(trial);
+            let point = points.get(&trial.number).map(String::as_str);
+            sampled.push(SampledTrial::from_result(trial, point));
+        }
+        let mut samples = Self { common: CommonLoads::of_trials(&sampled), ..Self::default() };
+        for (trial, sampled) in run.trials.iter().zip(&sampled) {
             let is_changed = (!trial.ledger_sums_up()).then_some(NotCompared::Changed);
-            let lowered = is_lowered.then_some(NotCompared::LoweredCommonLoad);
-            match is_changed.or(unusable(trial)).or(lowered) {
+            match is_changed.or_else(|| sampled.left_out(&samples.common).map(NotCompared::from)) {
                 Some(because) => *samples.left_out.entry(because).or_default() += 1,
-                None => {
-                    let point = points.get(&trial.number).map(String::as_str);
-                    samples.all.extend(of_trial(trial, point, fastest.pace(trial)));
-                }
+                None => samples.all.extend(of_trial(sampled, trial.number, fastest.pace(trial))),
             }
         }
         for search in run.searches {
             samples.searched(search, run);
         }
         samples
-    }
-
-    fn is_at_common_load(&self, trial: &TrialResult) -> bool {
-        let scene = Setup::from_trial(trial, None).common_scene();
-        let common = self.common_pps.iter().find(|(of, _)| *of == scene);
-        common.map(|(_, pps)| *pps) == trial.intended_pps
     }
 
     fn searched(&mut self, search: &SearchOutcome, run: &RunFacts<'_>) {
@@ -62,7 +55,7 @@ impl Samples {
         for goal in &search.goals {
             match goal.lower.as_ref().filter(|_| goal.status == Status::Regular) {
                 Some(lower) => {
-                    let load = format!("goal {}", goal.goal.name);
+                    let load = goal_words(&goal.goal.name);
                     self.all.push(Sample {
                         setup: Setup { load: Some(load), ..Setup::from_trial(first, None) },
                         measure: Measure::Throughput,
@@ -86,20 +79,6 @@ impl Samples {
             trials: *trials,
         })
     }
-}
-
-/// The lowest common load of each scene: the others were lowered.
-fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
-    let mut loads: Vec<(Setup, f64)> = Vec::new();
-    for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
-        let Some(pps) = trial.intended_pps else { continue };
-        let scene = Setup::from_trial(trial, None).common_scene();
-        match loads.iter_mut().find(|(of, _)| *of == scene) {
-            Some((_, least)) => *least = least.min(pps),
-            None => loads.push((scene, pps)),
-        }
-    }
-    loads
 }
 
 /// The points of sweeps that the set-ups do not contain, by trial number.

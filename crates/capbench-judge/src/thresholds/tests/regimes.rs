@@ -37,6 +37,15 @@ fn a_plateau_must_explain_four_times_the_logarithm_of_the_points() {
 }
 
 #[test]
+fn the_points_of_a_plateau_vary_by_a_tenth_of_its_cost_for_each() {
+    // Four points, whose errors explain any difference.
+    for (off_ns, plateaus) in [(19.5, 1), (20.5, 0)] {
+        let points = points(&[100.0 - off_ns, 100.0, 100.0, 100.0 + off_ns], 1.0, 100.0);
+        assert_eq!(find(&points, Some(0.001)).unwrap().plateaus.len(), plateaus, "{off_ns} ns off");
+    }
+}
+
+#[test]
 fn the_time_of_a_unit_of_work_is_known_to_three_standard_errors() {
     let mut times_ns = Vec::new();
     for nth in 0..11 {

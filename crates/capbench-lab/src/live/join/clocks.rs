@@ -143,18 +143,24 @@ mod tests {
 
     #[test]
     fn one_clock_has_no_class_and_two_without_recorded_times_have_none() {
-        assert_eq!(join(VIRTUAL, &transmit(), &receive()).clock_class, None);
+        assert_eq!(join(VIRTUAL, &transmit(), &receive()).trial.clock_class, None);
         let two = LinkFacts { clocks: Some(SeparateClocks::default()), ..VIRTUAL };
         let measured = join(two, &transmit(), &receive());
-        assert_eq!((measured.clock_class, measured.clock_error_ns), (Some(ClockClass::None), None));
+        assert_eq!(
+            (measured.trial.clock_class, measured.trial.clock_error_ns),
+            (Some(ClockClass::None), None)
+        );
     }
 
     #[test]
     fn unsynchronised_clocks_allow_relative_times_and_the_reason_is_said() {
         let day = 86_400 * SECOND as i64;
         let measured = trial([synchronised(1000), unsynchronised()], day, 0.0, None);
-        assert_eq!((measured.clock_class, measured.clock_error_ns), (Some(ClockClass::Relative), None));
-        let latency = measured.latency.unwrap();
+        assert_eq!(
+            (measured.trial.clock_class, measured.trial.clock_error_ns),
+            (Some(ClockClass::Relative), None)
+        );
+        let latency = measured.trial.latency.unwrap();
         assert_eq!((latency.to_kernel, latency.total), (None, None));
         let relative = latency.relative.unwrap();
         assert_eq!(relative.to_kernel.unwrap().pdv_ns, 2_000_000);
@@ -165,8 +171,11 @@ mod tests {
     #[test]
     fn synchronised_clocks_allow_absolute_times_with_the_sum_of_their_errors() {
         let measured = trial([synchronised(1000), synchronised(2000)], 0, 0.0, None);
-        assert_eq!((measured.clock_class, measured.clock_error_ns), (Some(ClockClass::Absolute), Some(3010)));
-        let latency = measured.latency.unwrap();
+        assert_eq!(
+            (measured.trial.clock_class, measured.trial.clock_error_ns),
+            (Some(ClockClass::Absolute), Some(3010))
+        );
+        let latency = measured.trial.latency.unwrap();
         assert_eq!((latency.clock_error_ns, latency.absent_because), (Some(3010), None));
         assert_eq!(latency.to_kernel.unwrap().min_ns, 1_000_000);
         assert_eq!(latency.total.unwrap().min_ns, 1_005_000);
@@ -178,20 +187,23 @@ mod tests {
         let states = || [synchronised(100_000), synchronised(2000)];
         let measured = trial(states(), 0, 0.0, None);
         assert_eq!(
-            (measured.clock_class, measured.clock_error_ns),
+            (measured.trial.clock_class, measured.trial.clock_error_ns),
             (Some(ClockClass::Relative), Some(102_010))
         );
-        let reason = measured.latency.unwrap().absent_because.unwrap();
+        let reason = measured.trial.latency.unwrap().absent_because.unwrap();
         assert!(reason.contains("to_kernel: ") && reason.contains("--clock-error"), "{reason}");
         let measured = trial(states(), 0, 0.0, Some(Duration::from_millis(1)));
-        assert_eq!(measured.clock_class, Some(ClockClass::Absolute));
+        assert_eq!(measured.trial.clock_class, Some(ClockClass::Absolute));
     }
 
     #[test]
     fn a_source_that_lies_is_caught_by_the_exchanges() {
         let measured = trial([synchronised(1000), synchronised(1000)], 7_000_000, 0.0, None);
-        assert_eq!((measured.clock_class, measured.clock_error_ns), (Some(ClockClass::Relative), None));
-        let reason = measured.latency.unwrap().absent_because.unwrap();
+        assert_eq!(
+            (measured.trial.clock_class, measured.trial.clock_error_ns),
+            (Some(ClockClass::Relative), None)
+        );
+        let reason = measured.trial.latency.unwrap().absent_because.unwrap();
         assert!(reason.contains("shows 7ms") && reason.contains("a stated error is wrong"), "{reason}");
     }
 
@@ -199,11 +211,11 @@ mod tests {
     fn a_skew_that_the_exchanges_exclude_is_left_in_the_delays() {
         // Round trips of 100 us around 10 s allow 10 ppm either way.
         let measured = trial([unsynchronised(), unsynchronised()], 0, 8.0, None);
-        let relative = measured.latency.unwrap().relative.unwrap();
+        let relative = measured.trial.latency.unwrap().relative.unwrap();
         assert!(relative.skew[0].removed && (relative.skew[0].ppm - 8.0).abs() < 0.1, "{:?}", relative.skew);
         assert_eq!(relative.to_kernel.unwrap().pdv_ns / 1000, 2000);
         let measured = trial([unsynchronised(), unsynchronised()], 0, 200.0, None);
-        let relative = measured.latency.unwrap().relative.unwrap();
+        let relative = measured.trial.latency.unwrap().relative.unwrap();
         assert!(!relative.skew[0].removed, "{:?}", relative.skew);
         assert!(relative.to_kernel.unwrap().max_ns > 3_900_000);
     }

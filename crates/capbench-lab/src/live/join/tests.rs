@@ -232,22 +232,22 @@ fn a_half_survives_json_unchanged() {
 #[test]
 fn every_frame_of_both_halves_is_booked_once() {
     let measured = join(VIRTUAL, &transmit(), &receive());
-    assert_eq!(measured.counters["transmit.tx_dropped"], 2);
-    assert_eq!(measured.counters["receive.rx_packets"], 997);
+    assert_eq!(measured.trial.counters["transmit.tx_dropped"], 2);
+    assert_eq!(measured.trial.counters["receive.rx_packets"], 997);
     assert_eq!(
-        (measured.counters["receive.pause_sent"], measured.counters["receive.pause_received"]),
+        (measured.trial.counters["receive.pause_sent"], measured.trial.counters["receive.pause_received"]),
         (4, 0)
     );
-    assert!(!measured.counters.contains_key("transmit.pause_sent"), "unknown there");
-    assert_eq!(measured.counters["softnet.cpu1.dropped"], 2);
-    assert!(!measured.counters.contains_key("softnet.cpu0.dropped"), "an idle CPU is not listed");
-    assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 3);
-    assert_eq!(measured.counters["nic.transmit.tx_queue_0_packets"], 997);
-    assert_eq!(measured.counters["kernel.softirqs_net_rx"], 501);
-    assert_eq!(measured.counters["method.tp_packets"], 995);
+    assert!(!measured.trial.counters.contains_key("transmit.pause_sent"), "unknown there");
+    assert_eq!(measured.trial.counters["softnet.cpu1.dropped"], 2);
+    assert!(!measured.trial.counters.contains_key("softnet.cpu0.dropped"), "an idle CPU is not listed");
+    assert_eq!(measured.trial.counters["trace.transmit.drop.QDISC_DROP"], 3);
+    assert_eq!(measured.trial.counters["nic.transmit.tx_queue_0_packets"], 997);
+    assert_eq!(measured.trial.counters["kernel.softirqs_net_rx"], 501);
+    assert_eq!(measured.trial.counters["method.tp_packets"], 995);
     assert_eq!((measured.sending, measured.drain), (Duration::from_secs(1), Duration::from_secs(2)));
-    assert_eq!(measured.departed, None, "a link without speed");
-    assert_eq!(measured.noise, [Noise::MissedByTracer, Noise::Steal]);
+    assert_eq!(measured.trial.departed, None, "a link without speed");
+    assert_eq!(measured.trial.noise.reasons, [Noise::MissedByTracer, Noise::Steal]);
     let load = Load::Rate(capbench_frames::rates::Pps::new(1000.0).unwrap());
     let result = measured.result(1, Phase::FixedLoad, &profile("packet-v3"), load, Duration::from_secs(1));
     let booked = |place| result.ledger.iter().find(|entry| entry.place == place).unwrap().count;
@@ -260,7 +260,7 @@ fn every_frame_of_both_halves_is_booked_once() {
 
 #[test]
 fn the_cpu_account_is_that_of_the_receive_side() {
-    let cpu = join(VIRTUAL, &transmit(), &receive()).cpu;
+    let cpu = join(VIRTUAL, &transmit(), &receive()).trial.cpu;
     // The tracer measured 100 ms of softirqs in the application's 400 ms.
     assert_eq!((cpu.app_ns, cpu.app_charged_ns), (Some(300 * MS), Some(400 * MS)));
     assert!(!cpu.split_is_sampled);
@@ -279,7 +279,7 @@ fn receive_work_that_interrupts_several_members_is_counted_once() {
     receive.cpus.kernel.as_mut().unwrap().cpus = cpus.to_vec();
     let member = |cpu: CpuId| Member { cpu: cpu.number(), cpu_ns: 200 * MS, ..Member::default() };
     receive.received.members = cpus.map(member).to_vec();
-    let cpu = join(VIRTUAL, &transmit(), &receive).cpu;
+    let cpu = join(VIRTUAL, &transmit(), &receive).trial.cpu;
     assert_eq!((cpu.app_ns, cpu.app_charged_ns), (Some(300 * MS), Some(400 * MS)));
     // 150 ms of the kernel's, of which the members were charged 100 ms.
     assert_eq!((cpu.kernel_ns, cpu.total_ns), (Some(150 * MS), Some(450 * MS)));
@@ -294,7 +294,7 @@ fn what_a_tick_samples_of_a_load_in_step_with_it_is_unknown() {
         receive.cpus.kernel = kernel;
         receive.cpus.placement.application = placed;
         receive.cpus.interrupts_excluded = Some(excluded);
-        join(VIRTUAL, &transmit(), &receive).cpu
+        join(VIRTUAL, &transmit(), &receive).trial.cpu
     };
     let shared = cpu(receive().cpus.placement.kernels[0], false);
     assert_eq!((shared.kernel_ns, shared.total_ns), (None, Some(503 * MS)), "idle time is not sampled");
@@ -316,14 +316,14 @@ fn a_generator_on_another_host_is_not_taken_for_a_thread_of_the_receiver() {
     receive.cpus.placement.generators.clear();
     receive.cpus.paces.remove(0);
     let measured = join(VIRTUAL, &transmit, &receive);
-    let [cpu] = measured.disturbance.cpus.as_slice() else { panic!("the receive side's CPU alone") };
+    let [cpu] = measured.trial.disturbance.cpus.as_slice() else { panic!("the receive side's CPU alone") };
     assert_eq!((cpu.cpu, cpu.window_ns, cpu.steal_ns), (1, 3003 * MS, 0));
-    assert_eq!(measured.cpu.total_ns, Some(503 * MS));
+    assert_eq!(measured.trial.cpu.total_ns, Some(503 * MS));
 }
 
 #[test]
 fn the_generators_cpu_is_examined_while_it_sends_and_the_others_until_the_last_frame() {
-    let disturbance = join(VIRTUAL, &transmit(), &receive()).disturbance;
+    let disturbance = join(VIRTUAL, &transmit(), &receive()).trial.disturbance;
     let [generator, receiver] = disturbance.cpus.as_slice() else { panic!("two CPUs") };
     assert_eq!((generator.cpu, generator.window_ns, generator.steal_ns), (0, 1002 * MS, 30 * MS));
     assert_eq!(generator.foreign_ns, 20 * MS, "970 ms of threads, 950 ms its own");
@@ -342,9 +342,13 @@ fn a_generator_on_the_applications_cpu_is_examined_with_it() {
     transmit.cpus[0].cpu = CpuId::new(1);
     receive.cpus.placement.generators = vec![CpuId::new(1)];
     let measured = join(VIRTUAL, &transmit, &receive);
-    let [cpu] = measured.disturbance.cpus.as_slice() else { panic!("one CPU") };
+    let [cpu] = measured.trial.disturbance.cpus.as_slice() else { panic!("one CPU") };
     assert_eq!((cpu.cpu, cpu.window_ns), (1, 3003 * MS));
-    assert_eq!(measured.cpu.total_ns, Some(550 * MS), "the busy time of the CPU is the generator's, too");
+    assert_eq!(
+        measured.trial.cpu.total_ns,
+        Some(550 * MS),
+        "the busy time of the CPU is the generator's, too"
+    );
 }
 
 #[test]
@@ -356,7 +360,7 @@ fn frames_gone_between_two_drivers_are_known_on_a_real_link_only() {
     assert_eq!(link(real).count, Some(3));
     assert_eq!(link(VIRTUAL).count, Some(0));
     let measured = join(real, &transmit, &receive());
-    assert_eq!((measured.line_rate_pps, measured.departed), (Some(1e6), transmit.departed));
+    assert_eq!((measured.trial.line_rate_pps, measured.trial.departed), (Some(1e6), transmit.departed));
 }
 
 #[test]
@@ -398,16 +402,16 @@ fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_i
         receive: &receive,
     };
     let measured = super::join(&sides);
-    assert_eq!((measured.intended, measured.evidence.sent), (2000, 2000));
-    assert_eq!((measured.sending, measured.lateness), (Duration::from_secs(2), both[1].lateness));
-    assert_eq!(measured.counters["transmit.tx_packets"], 2 * 995);
-    assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 6);
-    assert_eq!(measured.generator, transmit().generator, "once");
+    assert_eq!((measured.trial.intended, measured.evidence.sent), (2000, 2000));
+    assert_eq!((measured.sending, measured.trial.lateness), (Duration::from_secs(2), both[1].lateness));
+    assert_eq!(measured.trial.counters["transmit.tx_packets"], 2 * 995);
+    assert_eq!(measured.trial.counters["trace.transmit.drop.QDISC_DROP"], 6);
+    assert_eq!(measured.trial.generator_facts, transmit().generator, "once");
     // 20 ms of 1002 ms.
-    assert_eq!(measured.disturbance.start_spread_ns, Some(20_000_000));
-    assert!(measured.disturbance.reasons().contains(&Noise::UnevenStart));
+    assert_eq!(measured.trial.disturbance.start_spread_ns, Some(20_000_000));
+    assert!(measured.trial.disturbance.reasons().contains(&Noise::UnevenStart));
     let with_a_lost_one = super::join(&Sides { unreported: &third, ..sides });
-    assert_eq!((with_a_lost_one.intended, with_a_lost_one.evidence.sent), (2050, 2050), "at least");
+    assert_eq!((with_a_lost_one.trial.intended, with_a_lost_one.evidence.sent), (2050, 2050), "at least");
     assert_eq!(with_a_lost_one.evidence.transmit_drops, None, "its interface's counters are unknown");
 }
 

@@ -103,6 +103,30 @@ fn a_burst_near_the_limit_is_no_result() {
 }
 
 #[test]
+fn a_burst_is_near_the_limit_from_95_percent_of_it_on() {
+    // The longest burst has 2000 frames.
+    for (limit_us, is_near) in [(2090, true), (2120, false)] {
+        let test = with(test(0.01, 1), |search| search.limit = Duration::from_micros(limit_us));
+        let outcome = run(test, &mut path());
+        assert_eq!(outcome.searches[0].frames, 2000);
+        assert_eq!(outcome.invalid_because.is_some(), is_near, "2000 of {limit_us} frames");
+    }
+}
+
+#[test]
+fn a_generator_that_is_late_has_six_tries_of_a_burst() {
+    for (late_tries, end) in [(5, BurstEnd::Found), (6, BurstEnd::GeneratorLimited)] {
+        let mut path = Tampered::new(path(), |trial, result: &mut TrialResult| {
+            if trial < late_tries {
+                result.sending_s *= 3.0;
+            }
+        });
+        let test = with(test(1.0, 1), |search| search.verifications = 1);
+        assert_eq!(run(test, &mut path).searches[0].end, end, "{late_tries} tries");
+    }
+}
+
+#[test]
 fn where_nothing_fits_the_burst_is_empty() {
     let method = SimulatedMethod::new("packet-v3", 10.0);
     let mut path = SimulatedLaboratory::new(1e6, vec![method]);

@@ -121,7 +121,6 @@ impl Trial for QueueTrial<'_> {
         let losses =
             vec![Loss { place: Place::Ring, count: Some(sent - delivered), source: "the queue".into() }];
         let measured = Measured {
-            intended,
             evidence: Evidence {
                 sent,
                 unsent: intended - sent,
@@ -132,11 +131,15 @@ impl Trial for QueueTrial<'_> {
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
             sending: duration,
-            loss_pattern: record.patterns(|_| end).pop(),
-            latency: self.setup.latency.map(|recording| Latency {
-                total: Delays::of(&delays),
-                ..Latency::unknown(recording, "a queue stamps no frames")
-            }),
+            trial: TrialResult {
+                intended,
+                loss_pattern: record.patterns(|_| end).pop(),
+                latency: self.setup.latency.map(|recording| Latency {
+                    total: Delays::of(&delays),
+                    ..Latency::unknown(recording, "a queue stamps no frames")
+                }),
+                ..TrialResult::default()
+            },
             ..Measured::default()
         };
         Ok(measured.result(path.trials, Phase::FixedLoad, &profile("queue"), load, duration))

@@ -14,7 +14,7 @@ use capbench_judge::sustained::Observation;
 use capbench_model::Result;
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::loss_pattern::{LossPattern, Spread};
-use capbench_model::trial::{Departed, Load, Measured, Phase, Trial, TrialResult};
+use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult};
 
 /// A path.
 #[derive(Clone, Debug)]
@@ -89,18 +89,17 @@ impl Trial for Path {
         let (intended, sent, delivered, events) = self.counts(load.pps(), duration);
         let delivered = if (self.invalid)(self.trials) { sent + 1 } else { delivered };
         let lost = sent.saturating_sub(delivered);
-        let measured = Measured {
-            sending: duration,
-            line_rate_pps: self.line_rate.map(Pps::get),
-            departed: Some(Departed { after_s: duration.as_secs_f64(), under_way: 0 }),
-            loss_pattern: (lost > 0).then(|| {
-                let windows = (duration.as_secs_f64() * 10.0).ceil() as u64;
-                // What is more than bursts is lost all the time.
-                let lossy_windows = if lost > events * self.burst { windows } else { events };
-                LossPattern { windows, lossy_windows, ..shape(sent, lost, events) }
-            }),
-            ..measured(intended, sent, delivered, lost)
-        };
+        let mut measured = measured(intended, sent, delivered, lost);
+        measured.sending = duration;
+        measured.trial.line_rate_pps = self.line_rate.map(Pps::get);
+        measured.trial.departed = Some(Departed { after_s: duration.as_secs_f64(), under_way: 0 });
+        if lost > 0 {
+            let windows = (duration.as_secs_f64() * 10.0).ceil() as u64;
+            // What is more than bursts is lost all the time.
+            let lossy_windows = if lost > events * self.burst { windows } else { events };
+            measured.trial.loss_pattern =
+                Some(LossPattern { windows, lossy_windows, ..shape(sent, lost, events) });
+        }
         Ok(measured.result(self.trials, Phase::FixedLoad, &profile("packet-v3"), load, duration))
     }
 

@@ -50,6 +50,16 @@ fn corrected_buffer_time_is_that_of_the_ring() {
 }
 
 #[test]
+fn the_longest_burst_of_a_point_is_known_to_three_percent() {
+    // Half of the frames are taken while a burst arrives, so that the buffer is full after twice its room.
+    for (room, frames) in [(950, 1888), (750, 1472)] {
+        let methods = vec![SimulatedMethod::new("recv", 5e5).room(Room::Frames(room))];
+        let run = run(&rings(8, 8, 1e6), &mut SimulatedLaboratory::new(1e6, methods));
+        assert_eq!(tests(&run)[0].searches[0].frames, Some(frames), "a burst of {} fits", 2 * room);
+    }
+}
+
+#[test]
 fn bursts_that_show_nothing_say_why() {
     let end = |generator, capacity, room| {
         let methods = vec![SimulatedMethod::new("recv", capacity).room(Room::Frames(room))];

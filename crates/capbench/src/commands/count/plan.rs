@@ -92,7 +92,7 @@ impl CountPlan {
         let row = methods::find(&method)?;
         let mut options = CaptureOptions {
             flow_hashes: false,
-            fanout: flags.members.fanout(&method)?,
+            fanout: flags.members.group(&method)?,
             mark: flags.verify.map(|trial| mark(TrialId(trial), &flags.layout.layout())),
             ..flags.capture.options()
         };
