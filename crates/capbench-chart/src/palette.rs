@@ -389,7 +389,7 @@ mod tests {
     fn layers_that_touch_are_told_apart_by_the_colour_blind() {
         let place = |name| colour(Role::Place, name, 0);
         let often = ["unsent", "link_queue", "backlog", "ring", "application_queue", "unread"].map(place);
-        for colour in places::ALL.map(|one| place(one.key())) {
+        for colour in capbench_model::places::ALL.map(|one| place(one.key())) {
             assert!(distance(colour.light, DELIVERED.light) >= 0.06, "{colour:?}");
             assert!(distance(colour.light, UNEXPLAINED.light) >= 0.06, "{colour:?}");
             assert!(distance(colour.dark, DELIVERED.dark) >= 0.06, "{colour:?}");
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn every_place_has_its_colour() {
-        for place in places::ALL {
+        for place in capbench_model::places::ALL {
             assert!(PLACES.iter().any(|known| known.key == place.key()), "{place:?}");
         }
     }

@@ -229,7 +229,7 @@ fn livelock(fact: &LivelockFound) -> String {
         fact.peak.label,
         grouped(fact.lowest_pps),
         fact.lowest.label,
-        fact.evidence
+        evidence_words(fact.evidence)
     )
 }
 

@@ -53,7 +53,7 @@ fn row(columns: &[TrialColumn], trial: &TrialResult) -> Row {
     }
     cells.extend(lost_by_place(trial).into_iter().map(Cell::count));
     let mut reasons: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
-    reasons.extend(trial.invalid_because.as_deref());
+    reasons.extend(trial.invalid_because.clone());
     cells.push(if reasons.is_empty() { Cell::Empty } else { Cell::text(reasons.join("; ")) });
     Row::new(cells, vec![trial.number])
 }

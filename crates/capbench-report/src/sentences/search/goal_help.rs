@@ -63,7 +63,16 @@ pub fn words(goal: &Goal) -> String {
 mod tests {
     use capbench_judge::search;
 
-    use super::KEYS;
+    use super::{KEYS, words};
+
+    #[test]
+    fn presets_are_as_their_documents_have_them() {
+        let mut table = Vec::new();
+        for row in search::notation::presets() {
+            table.push(format!("{:14} {}", row.preset, words(&row.goal)));
+        }
+        insta::assert_snapshot!(table.join("\n"));
+    }
 
     #[test]
     fn the_documentation_has_these_keys() {

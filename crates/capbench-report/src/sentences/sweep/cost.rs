@@ -5,7 +5,7 @@ use capbench_judge::finding::sweep::cost::{
 };
 use capbench_model::figures::{grouped, percent};
 
-use super::time_words;
+use super::{evidence_words, time_words};
 use crate::naming::many;
 use crate::sentences::places;
 
@@ -89,7 +89,7 @@ fn change_sentence(change: &CostChange) -> String {
         change.from.label,
         change.to.label,
         changes_with_cost(change),
-        change.evidence
+        evidence_words(change.evidence)
     )
 }
 
