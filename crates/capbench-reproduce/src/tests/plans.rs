@@ -54,7 +54,7 @@ fn plans_are_those_of_the_publications() {
                             setup.label(),
                             setup.placement,
                             plan.maximum_pps.unwrap().get(),
-                            plan.goals[0]
+                            capbench_report::sentences::goal_help::words(&plan.goals[0])
                         );
                     }
                 }
