@@ -41,11 +41,15 @@ sorted_out() {
 }
 
 # Tests of the workspace, all built alike so that no step builds again what another has built.
-workspace=(--workspace --locked --no-fail-fast --lib --bins --tests)
+targets=(--workspace --locked --lib --bins --tests)
+workspace=(--no-fail-fast "${targets[@]}")
 
-# An example comes first: tests run it. What failed tests said is kept for the end of the whole output.
+# Compiles the tests and what they run, an example among it, by one command: so two CPUs have work most of the time.
+compiled() { cargo build "${targets[@]}" --example bed_probe --quiet; }
+
+# What failed tests said is kept for the end of the whole output.
 tests() {
-  cargo build --workspace --locked --example bed_probe --quiet || return
+  compiled || return
   judged "$work/run" "${workspace[@]}" -- "$@" --show-output || return
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
 }

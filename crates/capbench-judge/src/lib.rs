@@ -10,6 +10,7 @@
 //! | [`livelock`] | which trials show receive livelock |
 //! | [`recommendation`] | which method to use, by the trials and searches of a bench |
 //! | [`durations`] | how long trials and searches take when they are run again |
+//! | [`conclusive`] | whether a run answers its question |
 //! | [`cpu_time`] | who spent the CPU time, and which trials compare methods by it |
 //! | [`comparison`] | whether two runs, or methods that took turns, differ |
 //! | [`sweep`] | readings over a varied parameter: contrasts, effects, cost regimes, scaling |
@@ -27,6 +28,7 @@
 
 pub mod bursts;
 pub mod comparison;
+pub mod conclusive;
 pub mod cpu_time;
 pub mod durations;
 mod error;

@@ -19,10 +19,11 @@ use capbench_frames::rates::Pps;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::ratio::Ratio;
+use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::SoakRecord;
 use crate::thresholds::{
-    DURATION_ROUNDING_NS, LASTING_LOSS, LASTING_LOSS_WINDOWS, NOTED_SOAK_SHARE, OFFERED_LOAD_ROUNDING,
-    OWN_LOSS_FACTOR, REPRODUCED_LOAD_SHARE, STALL_BACKLOG, UNSATURATED_READ_SHARE, UNSENT_SHARE,
+    DURATION_ROUNDING_NS, LASTING_LOSS, LASTING_LOSS_WINDOWS, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR,
+    REPRODUCED_LOAD_SHARE, STALL_BACKLOG, UNSATURATED_READ_SHARE, UNSENT_SHARE,
 };
 
 #[cfg(test)]
@@ -143,14 +144,14 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// Whether a soak sustained its load: it lost up to `max_loss` of the sent frames, and sent and read its load. Unsent or buffered
-/// frames above that share, or above a negligible one, leave it open. So does a contradiction.
+/// frames that matter leave it open, unless they could have been lost as well. So does a contradiction.
 pub fn of_soak(record: &SoakRecord, max_loss: f64) -> Sustains {
-    let limit = max_loss.max(NOTED_SOAK_SHARE);
-    let contradicts = record.whole.as_ref().is_some_and(|whole| whole.invalid > 0);
     if record.loss_ratio() > max_loss {
         return Sustains::No;
     }
-    if contradicts || record.unsent_ratio() > limit || record.untaken_ratio() > limit {
+    let doubts = SoakDoubts::of_record(record);
+    let doubtful = doubts.doubtful_share();
+    if doubts.invalid_segments > 0 || doubtful > 0.0 && record.loss_ratio() + doubtful > max_loss {
         return Sustains::Unknown;
     }
     Sustains::Yes

@@ -3,6 +3,9 @@
 //!
 //! A row: why, as its comment; name, type, value; unit; source. "chosen" is a source: no evidence for that very number is recorded.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 /// A row of a table, to print it.

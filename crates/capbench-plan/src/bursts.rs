@@ -36,7 +36,7 @@ pub struct BurstSearch {
 }
 
 /// Maximum time that a burst of this nominal duration may take.
-fn longest(lasts: Duration) -> Duration {
+fn maximum_time(lasts: Duration) -> Duration {
     lasts.mul_f64(1.0 + SLOWER_BURST)
         + lasts.mul_f64(BURST_END_DELAY).clamp(SHORTEST_BURST_END_DELAY, LONGEST_BURST_END_DELAY)
 }
@@ -48,16 +48,22 @@ pub(crate) struct Longest {
     pub(crate) frames: u64,
     /// The shortest lossy length minus this one; absent if no length lost frames.
     pub(crate) step: Option<u64>,
+    /// The rate at which it was sent, frames per second.
     pub(crate) offered_pps: Option<f64>,
     pub(crate) end: BurstEnd,
+    /// All trials of the search.
     pub(crate) trials: Vec<u32>,
     /// Where the shortest burst that lost frames lost them.
     pub(crate) lost_at: Vec<LostAt>,
 }
 
-enum Shown {
-    Held(Box<TrialResult>),
-    Lost(Vec<LostAt>),
+/// What bursts of one length show.
+enum LengthResult {
+    /// No frame was lost.
+    Lossless(Box<TrialResult>),
+    /// Frames were lost in each attempt, at these places.
+    Lossy(Vec<LostAt>),
+    /// The generator did not send a burst.
     NotSent,
 }
 
@@ -67,6 +73,7 @@ impl BurstSearch {
         (rate.get() * self.limit.as_secs_f64()).round() as u64
     }
 
+    /// Approximate number of trials of a search.
     pub(crate) fn trials(&self, rate: Pps) -> usize {
         let doublings = (self.limit_frames(rate) as f64 / self.first.get() as f64).log2().max(1.0);
         let halvings = (1.0 / self.resolution.ratio()).log2().max(0.0);
@@ -85,20 +92,20 @@ impl BurstSearch {
         let mut upper = None;
         let mut next = Some(self.first);
         while let Some(length) = next {
-            let shown = match self.show(session, setup, rate, length, &mut found.trials)? {
-                Ok(shown) => shown,
+            let result = match self.try_length(session, setup, rate, length, &mut found.trials)? {
+                Ok(result) => result,
                 Err(missing) => return Ok(Err(missing)),
             };
-            match shown {
-                Shown::Held(trial) => {
+            match result {
+                LengthResult::Lossless(trial) => {
                     found.frames = length.get();
                     found.offered_pps = Some(trial.offered_pps);
                 }
-                Shown::Lost(lost_at) => {
+                LengthResult::Lossy(lost_at) => {
                     upper = Some(length.get());
                     found.lost_at = lost_at;
                 }
-                Shown::NotSent => {
+                LengthResult::NotSent => {
                     found.end = BurstEnd::GeneratorLimited;
                     break;
                 }
@@ -126,35 +133,35 @@ impl BurstSearch {
     }
 
     /// Tries a length. It retries if frames are lost or not sent.
-    fn show(
+    fn try_length(
         &self,
         session: &mut Session<'_>,
         setup: &Setup,
         rate: Pps,
         frames: NonZeroU64,
         trials: &mut Vec<u32>,
-    ) -> Result<std::result::Result<Shown, Missing>> {
+    ) -> Result<std::result::Result<LengthResult, Missing>> {
         let load = Load::Burst { frames, rate };
         let duration = Duration::try_from_secs_f64(frames.get() as f64 / rate.get()).unwrap_or(self.limit);
         let mut lossy: Vec<TrialResult> = Vec::new();
         for _ in 0..(self.verifications + 1) * BURST_ATTEMPTS {
             session.rest(self.depletion.max(duration));
-            let trial = match session.sound(setup, load, duration, Phase::BackToBack)? {
+            let trial = match session.valid_trial(setup, load, duration, Phase::BackToBack)? {
                 Ok(trial) => trial,
                 Err(missing) => return Ok(Err(missing)),
             };
             trials.push(trial.number);
-            let longest_s = longest(duration).as_secs_f64();
+            let maximum_s = maximum_time(duration).as_secs_f64();
             if trial.lost() > 0 {
                 lossy.push(trial);
-            } else if trial.sending_s <= longest_s && trial.sent == frames.get() {
-                return Ok(Ok(Shown::Held(Box::new(trial))));
+            } else if trial.sending_s <= maximum_s && trial.sent == frames.get() {
+                return Ok(Ok(LengthResult::Lossless(Box::new(trial))));
             }
             if lossy.len() > self.verifications as usize {
-                return Ok(Ok(Shown::Lost(LostAt::sum(lossy.iter().flat_map(TrialResult::losses)))));
+                return Ok(Ok(LengthResult::Lossy(LostAt::sum(lossy.iter().flat_map(TrialResult::losses)))));
             }
         }
-        Ok(Ok(Shown::NotSent))
+        Ok(Ok(LengthResult::NotSent))
     }
 }
 
@@ -162,11 +169,11 @@ impl BurstSearch {
 mod tests {
     use std::time::Duration;
 
-    use super::longest;
+    use super::maximum_time;
 
     #[test]
     fn a_burst_that_took_much_longer_than_planned_was_none() {
-        let ns = |planned| longest(Duration::from_nanos(planned)).as_nanos();
+        let ns = |planned| maximum_time(Duration::from_nanos(planned)).as_nanos();
         assert_eq!(ns(46_000), 96_460, "64 frames at 1.4 million a second: twice as long, not three times");
         assert_eq!(ns(800_000), 888_000);
         assert_eq!(ns(1_000_000_000), 1_010_100_000);
@@ -174,7 +181,7 @@ mod tests {
 
     /// Whether a burst of this time that took so long was sent at its rate.
     fn is_in_time(us: u64, took_ns: u64) -> bool {
-        Duration::from_nanos(took_ns) <= longest(Duration::from_micros(us))
+        Duration::from_nanos(took_ns) <= maximum_time(Duration::from_micros(us))
     }
 
     #[test]

@@ -104,9 +104,8 @@ impl Spread {
     /// The lowest, median and highest of these costs; zero if there are none.
     pub fn from_costs(mut costs: Vec<Cost>, quiet: Duration) -> Self {
         costs.sort_by_key(|cost| cost.time(quiet));
-        let at = |place: usize| costs.get(place).copied().unwrap_or_default();
-        let last = costs.len().saturating_sub(1);
-        Self { least: at(0), median: at(last / 2), most: at(last) }
+        let Some(last) = costs.len().checked_sub(1) else { return Self::default() };
+        Self { least: costs[0], median: costs[last / 2], most: costs[last] }
     }
 }
 

@@ -27,13 +27,16 @@ impl Shuffle {
 }
 
 /// The trials of a pass: every method at each place in turn, A B A B. Each pass begins with another method.
-pub(crate) fn turns(
-    pass: &[usize],
-    methods: usize,
-    number: usize,
-) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let method = move |nth: usize| (nth + number) % methods;
-    pass.iter().flat_map(move |&place| (0..methods).map(move |nth| (place, method(nth))))
+///
+/// The result has the place and the method of each trial. `number` is that of the pass.
+pub(crate) fn turns(pass: &[usize], methods: usize, number: usize) -> Vec<(usize, usize)> {
+    let mut turns = Vec::new();
+    for &place in pass {
+        for nth in 0..methods {
+            turns.push((place, (nth + number) % methods));
+        }
+    }
+    turns
 }
 
 #[cfg(test)]

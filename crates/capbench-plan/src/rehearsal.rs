@@ -58,11 +58,12 @@ impl Laboratory for Rehearsal {
 impl Trial for Rehearsed<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         let result = self.trial.run(load, duration)?;
-        let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        self.meter.trial(time(result.sending_s), result.sent_loss_ratio());
+        let sending = Duration::try_from_secs_f64(result.sending_s).unwrap_or_default();
+        let drain = Duration::try_from_secs_f64(result.drain_s).unwrap_or_default();
+        self.meter.trial(sending, result.sent_loss_ratio());
         // The wait for missing frames is counted separately.
         let waited = if result.lost() > 0 { self.quiet } else { Duration::ZERO };
-        self.meter.drain(time(result.drain_s).saturating_sub(waited));
+        self.meter.drain(drain.saturating_sub(waited));
         Ok(result)
     }
 

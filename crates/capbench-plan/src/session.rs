@@ -94,7 +94,7 @@ impl<'s> Session<'s> {
     }
 
     /// Runs one trial that must be valid. Guards have repeated an invalid one already, so it ends the steps that depend on it.
-    pub fn sound(
+    pub fn valid_trial(
         &mut self,
         setup: &Setup,
         load: Load,

@@ -16,7 +16,7 @@
 //! # To add
 //!
 //! - a sentence: its fact in `capbench-judge/src/finding/`, its words in the kind's file of `capbench-report/src/sentences/`.
-//! - a table: a file in `tables/` with its `Columns`, and its row in `FAMILIES`.
+//! - a table: a file in `tables/` with its `Fields`, and its row in `FAMILIES`.
 //! - a chart: a file in `sections/`, which chooses its axes, and its line in `sections()`; `capbench-chart/src/svg` is the
 //!   only place that draws.
 //! - a format of reports: a file in `formats/` and its row in `FORMATS`.

@@ -4,36 +4,56 @@ use std::collections::BTreeSet;
 
 use crate::model::Report;
 
+/// The names that are in use.
 #[derive(Default)]
 struct Names(BTreeSet<String>);
 
 impl Names {
     /// Makes a name valid and unique.
-    fn take(&mut self, id: &mut String) {
-        let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-        let plain: String = if id.is_empty() { "part".into() } else { id.chars().map(letter).collect() };
-        let mut own = plain.clone();
-        let mut nth = 2;
-        while !self.0.insert(own.clone()) {
-            own = format!("{plain}-{nth}");
-            nth += 1;
+    fn make_unique(&mut self, name: &mut String) {
+        let mut valid: String = name.chars().map(letter).collect();
+        if valid.is_empty() {
+            valid = "part".into();
         }
-        *id = own;
+        let mut unique = valid.clone();
+        let mut number = 2;
+        while !self.0.insert(unique.clone()) {
+            unique = format!("{valid}-{number}");
+            number += 1;
+        }
+        *name = unique;
     }
+}
+
+/// The letter of a name for a character.
+fn letter(character: char) -> char {
+    if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '-' }
 }
 
 /// Gives every part of a report a unique name.
 pub(crate) fn name_once(report: &mut Report) {
     let mut names = Names::default();
-    names.take(&mut report.trials.id);
-    report.picture.iter_mut().for_each(|chart| names.take(&mut chart.id));
-    report.summary.iter_mut().for_each(|table| names.take(&mut table.id));
-    for section in &mut report.sections {
-        section.charts.iter_mut().for_each(|chart| names.take(&mut chart.id));
-        section.tables.iter_mut().for_each(|table| names.take(&mut table.id));
+    names.make_unique(&mut report.trials.id);
+    for chart in &mut report.picture {
+        names.make_unique(&mut chart.id);
     }
-    report.environment.iter_mut().for_each(|table| names.take(&mut table.id));
+    if let Some(table) = &mut report.summary {
+        names.make_unique(&mut table.id);
+    }
+    for section in &mut report.sections {
+        for chart in &mut section.charts {
+            names.make_unique(&mut chart.id);
+        }
+        for table in &mut section.tables {
+            names.make_unique(&mut table.id);
+        }
+    }
+    for table in &mut report.environment {
+        names.make_unique(&mut table.id);
+    }
     // A section may share the name of its chart: their links have different positions.
     let mut names = Names::default();
-    report.sections.iter_mut().for_each(|section| names.take(&mut section.id));
+    for section in &mut report.sections {
+        names.make_unique(&mut section.id);
+    }
 }

@@ -45,8 +45,8 @@ impl Report {
 
     /// Every table, in reading order.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
-        let of_sections = self.sections.iter().flat_map(|section| &section.tables);
-        self.summary.iter().chain(of_sections).chain(&self.environment).chain([&self.trials])
+        let section_tables = self.sections.iter().flat_map(|section| &section.tables);
+        self.summary.iter().chain(section_tables).chain(&self.environment).chain([&self.trials])
     }
 }
 

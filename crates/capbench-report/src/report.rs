@@ -9,7 +9,7 @@ use capbench_judge::search::End;
 use capbench_results::{Finding, Results};
 
 use crate::figures::utc;
-use crate::model::{Report, Section, Sentence, Table};
+use crate::model::{Chart, Report, Section, Sentence, Table};
 use crate::naming::{self, command_line};
 use crate::{links, sections, sentences, tables};
 use capbench_results::Kind;
@@ -32,30 +32,21 @@ pub fn report(run: &Run) -> Report {
     let results = &run.results;
     let mut answers = sentences::answers(results).into_iter();
     let verdict = answers.next().unwrap_or_else(nothing);
-    let found = sentences::find(results).into_iter();
-    // The section of a publication shows the answers to its claims.
-    let is_claim = |finding: &Finding| {
-        let scene = finding.scene.as_deref();
-        results.reproductions.iter().any(|reproduction| scene == Some(&reproduction.key))
-    };
-    let mut sections = together(sections::sections(results), tables::sections(results));
-    let mut picture = sections::ranking::charts(results);
-    if picture.is_empty() {
-        let has_charts = |section: &Section| !section.charts.is_empty();
-        let is_curve = |section: &Section| section.id == "loss-against-load" && has_charts(section);
-        let curve = sections.iter().position(is_curve).filter(|_| results.kind() == Kind::Rfc2544);
-        if let Some(at) = curve.or_else(|| sections.iter().position(has_charts)) {
-            picture.extend(sections[at].charts.drain(..PICTURES));
-        }
-        sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
-    }
     let mut findings: Vec<Sentence> = answers.collect();
     let mut details = Vec::new();
-    for finding in found.filter(|finding| !is_claim(finding)) {
+    for finding in sentences::find(results) {
+        if is_claim(results, &finding) {
+            continue;
+        }
         if finding.fact.as_ref().is_some_and(Fact::is_detail) {
             details.push(findings.len());
         }
-        findings.push(said(finding, &verdict.text));
+        findings.push(with_scene(finding, &verdict.text));
+    }
+    let mut sections = together(sections::sections(results), tables::sections(results));
+    let mut picture = sections::ranking::charts(results);
+    if picture.is_empty() {
+        picture = take_picture(results, &mut sections);
     }
     let mut report = Report {
         title: format!("capbench {}", results.command_word().unwrap_or(results.kind().command())),
@@ -76,18 +67,52 @@ pub fn report(run: &Run) -> Report {
     report
 }
 
+/// Whether a finding answers a claim of a publication, whose section shows it.
+fn is_claim(results: &Results, finding: &Finding) -> bool {
+    let Some(scene) = &finding.scene else { return false };
+    results.reproductions.iter().any(|reproduction| reproduction.key == *scene)
+}
+
+/// Takes the first charts of the section that shows the verdict, and leaves out sections that become empty.
+fn take_picture(results: &Results, sections: &mut Vec<Section>) -> Vec<Chart> {
+    let mut picture = Vec::new();
+    if let Some(index) = section_of_verdict(results, sections) {
+        picture.extend(sections[index].charts.drain(..PICTURES));
+    }
+    sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
+    picture
+}
+
+/// The position of the section that shows the verdict: of tests of RFC 2544 the losses against the load, else the first with charts.
+fn section_of_verdict(results: &Results, sections: &[Section]) -> Option<usize> {
+    let mut first = None;
+    for (index, section) in sections.iter().enumerate() {
+        if section.charts.is_empty() {
+            continue;
+        }
+        if results.kind() == Kind::Rfc2544 && section.id == "loss-against-load" {
+            return Some(index);
+        }
+        first = first.or(Some(index));
+    }
+    first
+}
+
 /// Damage of the files, and whether the run completed.
 fn warnings(run: &Run) -> Vec<String> {
     let results = &run.results;
-    let trials = naming::many(results.trials.len() as u64, "trial", "trials");
-    let mut ends = results.searches.iter().rev().map(|search| &search.ended);
-    let what = match ends.find(|end| **end != End::Complete) {
-        Some(End::TimeUp) => "The time of the search was used up",
-        Some(End::TrafficUp) => "The traffic of the search was used up",
-        _ => "The run was stopped or interrupted",
-    };
-    let stopped = format!("{what} after {trials}.");
-    run.warnings.iter().cloned().chain((!results.complete).then_some(stopped)).collect()
+    let mut warnings = run.warnings.clone();
+    if !results.complete {
+        let unfinished = results.searches.iter().rev().find(|search| search.ended != End::Complete);
+        let what = match unfinished.map(|search| &search.ended) {
+            Some(End::TimeUp) => "The time of the search was used up",
+            Some(End::TrafficUp) => "The traffic of the search was used up",
+            _ => "The run was stopped or interrupted",
+        };
+        let trials = naming::many(results.trials.len() as u64, "trial", "trials");
+        warnings.push(format!("{what} after {trials}."));
+    }
+    warnings
 }
 
 /// The report of a comparison, without what is known of its runs.
@@ -113,29 +138,26 @@ pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
 /// The comparison report of two runs, `A` and `B`, named by their paths.
 pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Report {
     let runs = [("A", sides[0].1), ("B", sides[1].1)];
-    let run = |((name, results), (path, _)): ((&str, &Results), (&Path, _))| {
+    let mut subtitle = Vec::new();
+    let mut environment = Vec::new();
+    let mut statements = Vec::new();
+    for ((name, results), (path, _)) in runs.into_iter().zip(sides) {
         let started = utc(results.started_unix_s as f64);
-        format!("{name} is {}, {}, {started}", path.display(), command_line(&results.command))
-    };
-    let subtitle: Vec<String> = runs.into_iter().zip(sides).map(run).collect();
-    let host = |(name, results): (&str, &Results)| {
-        let named = |table: Table| Table {
-            id: format!("{name}-{}", table.id),
-            caption: format!("{name}: {}", table.caption),
-            ..table
-        };
-        tables::environment::tables(results).into_iter().map(named).collect::<Vec<_>>()
-    };
-    let said = |(name, results): (&str, &Results)| {
-        sentences::statements::all(results)
-            .iter()
-            .map(|statement| format!("{name}: {statement}"))
-            .collect::<Vec<_>>()
-    };
+        let command = command_line(&results.command);
+        subtitle.push(format!("{name} is {}, {command}, {started}", path.display()));
+        for table in tables::environment::tables(results) {
+            let id = format!("{name}-{}", table.id);
+            let caption = format!("{name}: {}", table.caption);
+            environment.push(Table { id, caption, ..table });
+        }
+        for statement in sentences::statements::all(results) {
+            statements.push(format!("{name}: {statement}"));
+        }
+    }
     let mut report = Report {
         caveats: sentences::caveats::noise_of_both_runs(runs).into_iter().collect(),
-        environment: runs.into_iter().flat_map(host).collect(),
-        statements: runs.into_iter().flat_map(said).collect(),
+        environment,
+        statements,
         trials: tables::trials::table_of_two_runs(runs),
         ..of_comparison(subtitle.join("; "), comparison)
     };
@@ -164,11 +186,12 @@ fn subtitle(run: &Run) -> String {
 }
 
 /// A finding with its scene, unless the verdict begins with that.
-fn said(finding: Finding, verdict: &str) -> Sentence {
-    let is_said = |scene: &String| verdict.starts_with(&format!("With {scene}: "));
-    let text = match finding.scene.filter(|scene| !is_said(scene)) {
-        Some(scene) => format!("{scene}: {}", finding.text),
-        None => finding.text,
+fn with_scene(finding: Finding, verdict: &str) -> Sentence {
+    let text = match finding.scene {
+        Some(scene) if !verdict.starts_with(&format!("With {scene}: ")) => {
+            format!("{scene}: {}", finding.text)
+        }
+        _ => finding.text,
     };
     Sentence { text, trials: finding.trials }
 }
@@ -198,19 +221,23 @@ const ORDER: [&str; 18] = [
 /// Joins charts and tables of the same subject in one section.
 fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
     let mut sections = charts;
-    for own in tables {
-        match sections.iter_mut().find(|section| section.id == own.id) {
-            Some(section) => {
-                let is_new = |sentence: &Sentence| !section.text.contains(sentence);
-                let text: Vec<Sentence> = own.text.into_iter().filter(is_new).collect();
-                section.text.extend(text);
-                section.tables.extend(own.tables);
+    for added in tables {
+        let Some(section) = sections.iter_mut().find(|section| section.id == added.id) else {
+            sections.push(added);
+            continue;
+        };
+        for sentence in added.text {
+            if !section.text.contains(&sentence) {
+                section.text.push(sentence);
             }
-            None => sections.push(own),
         }
+        section.tables.extend(added.tables);
     }
-    sections.sort_by_key(|section| {
-        ORDER.iter().position(|begin| section.id.starts_with(begin)).unwrap_or(ORDER.len())
-    });
+    sections.sort_by_key(|section| place_in_order(&section.id));
     sections
+}
+
+/// The place of a section in the reading order.
+fn place_in_order(id: &str) -> usize {
+    ORDER.iter().position(|prefix| id.starts_with(prefix)).unwrap_or(ORDER.len())
 }

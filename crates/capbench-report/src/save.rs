@@ -57,12 +57,20 @@ pub fn files_of(report: &Report, runs: &[Run], formats: &[&Format]) -> Result<Ve
 /// A file cannot be written; the ones before it are written. For root this includes a folder that another user controls.
 pub fn write(files: &[Written], folder: &Path) -> Result<Vec<PathBuf>> {
     let trust = Trust::for_output();
-    let write = |file: &Written| -> io::Result<()> {
-        let below = file.path.parent().unwrap_or(Path::new(""));
-        let name = file.path.file_name().unwrap_or_default();
-        Folder::create(&folder.join(below), &trust)?.replace(name, &file.content)
-    };
-    let path = |file: &Written| folder.join(&file.path);
-    let failed = |file, source| ReportError::Unwritable(path(file), source);
-    files.iter().map(|file| write(file).map(|()| path(file)).map_err(|source| failed(file, source))).collect()
+    let mut paths = Vec::new();
+    for file in files {
+        let path = folder.join(&file.path);
+        match write_file(file, folder, &trust) {
+            Ok(()) => paths.push(path),
+            Err(source) => return Err(ReportError::Unwritable(path, source)),
+        }
+    }
+    Ok(paths)
+}
+
+/// Writes a file below a folder, and makes the folders that its path names.
+fn write_file(file: &Written, folder: &Path, trust: &Trust) -> io::Result<()> {
+    let subfolder = file.path.parent().unwrap_or(Path::new(""));
+    let name = file.path.file_name().unwrap_or_default();
+    Folder::create(&folder.join(subfolder), trust)?.replace(name, &file.content)
 }

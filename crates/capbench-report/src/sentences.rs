@@ -20,8 +20,9 @@
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
-//! A file's function `words` gives the text of one fact. Its function `answers`, if a kind of run has the file, gives the first
-//! sentences of a report, the verdict first. [`find`] lists all findings, the most important first.
+//! A fact with its text, as it is saved, is a `Finding`. A file's function `words` gives the text of one fact. Its function
+//! `answers`, if a kind of run has the file, gives the first sentences of a report, the verdict first. [`find`] lists all
+//! findings, the most important first.
 
 mod bench;
 pub(crate) mod caveats;

@@ -11,7 +11,7 @@ use crate::plan::StepPlan;
 use crate::step::Step;
 use crate::tables::TablePlan;
 use capbench_judge::reproduction::claim::Claim;
-use capbench_judge::reproduction::measured::figure::fill;
+use capbench_judge::reproduction::measured::text::fill;
 use capbench_judge::reproduction::{Answer, ClaimEvidence, Judgement};
 use capbench_model::placement::PlacementChoice;
 use capbench_plan::Result;

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use crate::plan::gigabit;
 use crate::published::Data;
 use capbench_judge::reproduction::measured::figure::Figure;
-use capbench_judge::reproduction::measured::{MeasuredSteps, Select, marks};
+use capbench_judge::reproduction::measured::visits::marks;
+use capbench_judge::reproduction::measured::{MeasuredSteps, Select};
 use capbench_judge::reproduction::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 
 #[derive(Debug, Deserialize)]
@@ -213,7 +214,7 @@ impl TableBuilder<'_, '_> {
     /// The measured value; for searches, the found rate.
     fn here(&self, of: &Select, figure: Figure) -> Cell {
         if self.measured.plan(of).is_none_or(|plan| !plan.is_search) {
-            return self.measured.seen(of).cell(figure);
+            return self.measured.visits(of).cell(figure);
         }
         let found = self.measured.found(of).unwrap_or_default();
         let is_bits = figure == Figure::CapturedBps;

@@ -142,7 +142,7 @@ fn directory(file: &Path) -> PathBuf {
     }
 }
 
-/// The name of the run of a file: that of its directory if the file has the usual name.
+/// The name of the run of a file: its directory's name if the file has the usual name.
 fn name(file: &Path) -> String {
     if file.file_name().is_some_and(|name| name == FILE)
         && let Some(name) = directory_name(file)

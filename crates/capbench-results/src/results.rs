@@ -348,13 +348,22 @@ impl RunDirectory {
 /// Only when memory is exhausted.
 pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
     let columns = columns();
-    let mut names: Vec<String> = columns.iter().map(|column| column.name.into()).collect();
+    let mut names = Vec::new();
+    for column in &columns {
+        names.push(column.name.to_string());
+    }
     names.extend(place_names());
     let mut table = CsvText::new(names)?;
     for trial in trials {
-        let mut fields: Vec<String> = columns.iter().map(|column| column.csv_field(trial)).collect();
+        let mut fields = Vec::new();
+        for column in &columns {
+            fields.push(column.csv_field(trial));
+        }
         for count in lost_by_place(trial) {
-            fields.push(count.as_ref().map_or_else(String::new, u64::to_string));
+            fields.push(match count {
+                Some(count) => count.to_string(),
+                None => String::new(),
+            });
         }
         table.row(fields)?;
     }

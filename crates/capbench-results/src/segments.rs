@@ -15,31 +15,33 @@ const MEMORY: usize = 12;
 
 /// Adds the segments of these lines that a saved record lacks, up to the first damaged line, whose fault it returns.
 pub fn add_lines(record: &mut SoakRecord, lines: &[u8]) -> Option<String> {
-    let mut rest = lines;
+    let mut remaining = lines;
     let mut number = 0u64;
-    while !rest.is_empty() {
+    while !remaining.is_empty() {
         number += 1;
-        let end = rest.iter().position(|&octet| octet == b'\n');
-        let Some(end) = end else {
+        let Some(end) = remaining.iter().position(|octet| *octet == b'\n') else {
             return Some(format!("{FILE} ends within line {number}, which is left out."));
         };
-        let next = record.segments + 1;
-        match bounded_json::from_slice::<Segment>(&rest[..end], MEMORY) {
-            Ok(segment) if segment.number < next => {}
-            Ok(segment) if segment.number == next => drop(record.add(segment)),
-            Ok(segment) => {
-                let found = segment.number;
-                return Some(format!(
-                    "{FILE}: line {number} is of segment {found}, and segment {next} is missing; what follows is left out."
-                ));
-            }
+        let line = &remaining[..end];
+        remaining = &remaining[end + 1..];
+        let segment = match bounded_json::from_slice::<Segment>(line, MEMORY) {
+            Ok(segment) => segment,
             Err(error) => {
                 return Some(format!(
                     "{FILE}: line {number} is damaged ({error}); it and what follows are left out."
                 ));
             }
+        };
+        let next = record.segments + 1;
+        if segment.number > next {
+            let found = segment.number;
+            return Some(format!(
+                "{FILE}: line {number} is of segment {found}, and segment {next} is missing; what follows is left out."
+            ));
         }
-        rest = &rest[end + 1..];
+        if segment.number == next {
+            record.add(segment);
+        }
     }
     None
 }

@@ -10,7 +10,7 @@ use crate::column::Column;
 /// The columns of a table of trials.
 type Trials = Column<'static, TrialResult>;
 
-/// The columns of `trials.csv`, in order. Behind them it has those of [`place_names`].
+/// The columns of `trials.csv`, in order. The file has the columns of [`place_names`] behind them.
 #[rustfmt::skip]
 pub fn columns() -> Vec<Trials> {
     vec![
@@ -114,12 +114,20 @@ fn number_of_probes(trial: &TrialResult) -> Option<u64> {
 
 /// The names of the columns of frames that places of the ledger lost: `lost_ring`.
 pub fn place_names() -> Vec<String> {
-    places::ALL.iter().map(|place| format!("lost_{}", key(place))).collect()
+    let mut names = Vec::new();
+    for place in places::ALL {
+        names.push(format!("lost_{}", key(place)));
+    }
+    names
 }
 
 /// The values of these columns; `None` if the place's count is unknown.
 pub fn lost_by_place(trial: &TrialResult) -> Vec<Option<u64>> {
-    places::ALL.iter().map(|place| lost_at(trial, *place)).collect()
+    let mut counts = Vec::new();
+    for place in places::ALL {
+        counts.push(lost_at(trial, place));
+    }
+    counts
 }
 
 /// Frames that a trial lost at a place; `None` if unknown.

@@ -8,9 +8,8 @@ use std::process::ExitCode;
 use capbench_capture::CaptureError;
 use capbench_frames::SentFrames;
 use capbench_judge::comparison::Conclusion;
+use capbench_judge::conclusive::Measurements;
 use capbench_judge::recommendation::sustains;
-use capbench_judge::rfc2544::Ended;
-use capbench_judge::search::Status;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sustained::{self, Sustains};
 use capbench_lab::recorded::Completeness;
@@ -18,7 +17,6 @@ use capbench_model::TrialError;
 use capbench_model::figures::{grouped, percent};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::requirement::Requirement;
-use capbench_model::trial::Verdict;
 use capbench_record::RecordError;
 use capbench_record::recording::End;
 use capbench_results::Results;
@@ -87,23 +85,13 @@ pub fn of_measurement(
             return Exit::Partly(UNSUPPORTED);
         }
     }
-    let shows = |verdict| matches!(verdict, Verdict::Lossless | Verdict::Lossy);
-    let is_conclusive = results.trials.iter().any(|trial| shows(trial.verdict)) && answers(results);
-    if is_conclusive { Exit::Done } else { Exit::Inconclusive }
-}
-
-/// Whether a search or a test says something about its method, not about its generator or its time. Tests at a lower bound of
-/// the throughput say something of the load, not of the method.
-fn answers(results: &Results) -> bool {
-    match (&results.searches[..], &results.rfc2544[..]) {
-        // The searches of a bench serve its recommendation.
-        _ if !results.reproductions.is_empty() || results.recommended.is_some() => true,
-        ([], []) => true,
-        ([], tests) => tests.iter().any(|test| *test.found.ended() == Ended::Complete),
-        (searches, _) => {
-            searches.iter().flat_map(|search| &search.goals).any(|goal| goal.status == Status::Regular)
-        }
-    }
+    let measurements = Measurements {
+        trials: &results.trials,
+        searches: &results.searches,
+        tests: &results.rfc2544,
+        has_answer: results.recommended.is_some() || !results.reproductions.is_empty(),
+    };
+    if measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
 }
 
 /// A bench with requirements: 3 if a method does not sustain its load with up to this loss, 4 if the trials do not show it.

@@ -379,7 +379,8 @@ impl ThresholdFlags {
 #[cfg(test)]
 mod tests {
     use super::{
-        ByteCount, ThresholdFlags, Thresholds, buffer_size, loss_threshold_help, share_text, threshold_help,
+        ByteCount, FANOUT_OF_ONE, MembersFlags, NonZeroU16, ThresholdFlags, Thresholds, buffer_size,
+        loss_threshold_help, share_text, threshold_help,
     };
 
     #[test]
@@ -390,6 +391,19 @@ mod tests {
             assert!(buffer_size(text).is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn one_capture_has_no_fanout_and_several_have_one() {
+        let group = |fanout: Option<&str>, members| {
+            let fanout = fanout.map(|text| text.parse().unwrap());
+            MembersFlags { fanout, members }.group(&"packet-v3".parse().unwrap())
+        };
+        assert_eq!(group(Some("lb"), None).unwrap_err().to_string(), FANOUT_OF_ONE);
+        assert!(group(None, None).unwrap().is_none());
+        assert!(group(None, NonZeroU16::new(2)).unwrap().is_some());
+        assert!(group(Some("lb"), NonZeroU16::new(2)).unwrap().is_some());
+    }
+
     #[test]
     fn the_help_of_thresholds_has_the_numbers_of_their_table() {
         assert!(threshold_help().ends_with("[default: 5%; with --dataset 0.5%]"), "{}", threshold_help());

@@ -1,4 +1,5 @@
-//! One figure on both sides: its change, the probability of chance, and the judgement.
+//! One figure on both sides of a comparison: its change, the probability that chance explains it, and the judgement. Single set-ups
+//! are tested, and several together; the probabilities are corrected for all tests.
 
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +94,7 @@ pub struct Matched {
 
 impl Matched {
     fn values(&self, side: usize) -> impl Iterator<Item = f64> {
-        self.strata.iter().flat_map(move |hands| &hands[side]).map(|(value, _)| *value)
+        self.strata.iter().flat_map(move |sides| &sides[side]).map(|(value, _)| *value)
     }
 
     /// Whether the lower value is what the generator sent, and not a limit of the method.
@@ -110,8 +111,8 @@ impl Matched {
 
 /// Removes comparisons of generators.
 pub fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
-    let trials = matched.iter().filter(|one| one.is_of_generator()).map(Matched::trials).sum();
-    matched.retain(|one| !one.is_of_generator());
+    let trials = matched.iter().filter(|matched| matched.is_of_generator()).map(Matched::trials).sum();
+    matched.retain(|matched| !matched.is_of_generator());
     (trials > 0).then(|| LeftOut { of: of.into(), because: NotCompared::RateOfGenerator, trials })
 }
 
@@ -126,86 +127,117 @@ pub struct Tested {
 }
 
 impl Tested {
+    /// Tests the figures of one set-up, or of several together; `None` without values on both sides.
     fn from_matched(matched: &[&Matched]) -> Option<Self> {
         let measure = matched.first()?.measure;
         let setups: Vec<&Setup> = matched.iter().map(|matched| &matched.setup).collect();
-        let strata: Vec<&[Vec<(f64, u32)>; 2]> = matched.iter().flat_map(|matched| &matched.strata).collect();
-        let values =
-            |hand: &[(f64, u32)]| hand.iter().map(|(value, _)| measure.scaled(*value)).collect::<Vec<_>>();
-        let hands: Vec<Groups> = strata.iter().map(|[then, now]| (values(then), values(now))).collect();
-        let side = |nth: usize| {
-            let figures = || strata.iter().flat_map(move |hands| &hands[nth]);
-            let values = || figures().map(|(value, _)| *value);
-            Side {
-                trials: figures().map(|(_, trial)| *trial).collect(),
-                median: median(values()).filter(|_| matched.len() == 1),
-                lossy: (measure == Measure::LossRatio)
-                    .then(|| values().filter(|value| *value > 0.0).count() as u32),
-            }
-        };
-        let least = least_by_chance(hands.iter().map(|(then, now)| (then.len(), now.len())));
-        let shift = aligned::shift(&hands, LEVEL)?;
-        let change = |difference: f64| measure.change(difference);
+        let mut groups: Vec<Groups> = Vec::new();
+        for [then, now] in matched.iter().flat_map(|matched| &matched.strata) {
+            groups.push((scaled(measure, then), scaled(measure, now)));
+        }
+        let least = least_by_chance(groups.iter().map(|(then, now)| (then.len(), now.len())));
+        let shift = aligned::shift(&groups, LEVEL)?;
         let contrast = Contrast {
             setup: Setup::common(&setups),
             setups: matched.len() as u32,
             measure,
-            then: side(0),
-            now: side(1),
+            then: Side::from_matched(measure, matched, 0),
+            now: Side::from_matched(measure, matched, 1),
             change: Change {
-                middle: change(shift.middle),
-                low: shift.ends.map(|(low, _)| change(low)),
-                high: shift.ends.map(|(_, high)| change(high)),
+                middle: measure.change(shift.middle),
+                low: shift.ends.map(|(low, _)| measure.change(low)),
+                high: shift.ends.map(|(_, high)| measure.change(high)),
             },
-            by_chance: (least < 1.0).then(|| aligned::test(&hands, 0.0).two_sided()),
+            by_chance: (least < 1.0).then(|| aligned::test(&groups, 0.0).two_sided()),
             corrected: None,
             judgement: Judgement::TooFewVisits,
         };
-        Some(Self { contrast, least, is_constant: aligned::is_constant(&hands) })
+        Some(Self { contrast, least, is_constant: aligned::is_constant(&groups) })
+    }
+
+    /// Whether it could be significant at this level, by its number of trials.
+    fn is_testable(&self, level: f64) -> bool {
+        !self.is_constant && self.least <= level
+    }
+}
+
+/// The values on the scale on which differences are computed.
+fn scaled(measure: Measure, values: &[(f64, u32)]) -> Vec<f64> {
+    values.iter().map(|(value, _)| measure.scaled(*value)).collect()
+}
+
+impl Side {
+    /// The earlier side (0) or the current one (1) of these figures.
+    fn from_matched(measure: Measure, matched: &[&Matched], side: usize) -> Self {
+        let mut trials = Vec::new();
+        let mut values = Vec::new();
+        for (value, trial) in
+            matched.iter().flat_map(|matched| &matched.strata).flat_map(|sides| &sides[side])
+        {
+            trials.push(*trial);
+            values.push(*value);
+        }
+        let lossy = values.iter().filter(|value| **value > 0.0).count() as u32;
+        Self {
+            trials,
+            lossy: (measure == Measure::LossRatio).then_some(lossy),
+            median: if matched.len() == 1 { median(values) } else { None },
+        }
     }
 }
 
 /// Every set-up separately, then all set-ups of a method together, then all of them.
 pub fn all(matched: &[Matched]) -> Vec<Tested> {
     let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
-    let by_method = by_key(matched, |one| (one.measure, &one.setup.method));
-    let together = by_method.into_iter().map(|(_, group)| group);
-    let by_measure = by_key(matched, |one| one.measure).into_iter().map(|(_, group)| group);
-    for group in together.chain(by_measure) {
-        let is_group = |known: &Vec<&Matched>| {
-            known.len() == group.len() && known.iter().zip(&group).all(|(a, b)| std::ptr::eq(*a, *b))
-        };
-        if !groups.iter().any(is_group) {
-            groups.push(group);
-        }
+    for (_, of_method) in by_key(matched, |matched| (matched.measure, &matched.setup.method)) {
+        add_group(&mut groups, of_method);
+    }
+    for (_, of_measure) in by_key(matched, |matched| matched.measure) {
+        add_group(&mut groups, of_measure);
     }
     groups.iter().filter_map(|group| Tested::from_matched(group)).collect()
 }
 
-/// Judges all contrasts together, and counts those that could be tested. A contrast with too few trials for the level, or with
-/// equal values, is never significant and counts as no comparison (Tarone, 1990). The assignment to sides does not matter for
-/// that.
+/// Adds a group, unless it is known.
+fn add_group<'m>(groups: &mut Vec<Vec<&'m Matched>>, group: Vec<&'m Matched>) {
+    for known in groups.iter() {
+        let is_same = known.iter().zip(&group).all(|(a, b)| std::ptr::eq(*a, *b));
+        if known.len() == group.len() && is_same {
+            return;
+        }
+    }
+    groups.push(group);
+}
+
+/// The contrasts that count as comparisons (Tarone, 1990): as many share the level as could be significant then. A contrast with too
+/// few trials for the level, or with equal values, is never significant. The assignment to sides does not matter for that.
+fn testable(tested: &[Tested]) -> Vec<bool> {
+    for sharing in 1..=tested.len() {
+        let level = FALSE_ALARMS / sharing as f64;
+        let testable: Vec<bool> = tested.iter().map(|tested| tested.is_testable(level)).collect();
+        if testable.iter().filter(|is_testable| **is_testable).count() <= sharing {
+            return testable;
+        }
+    }
+    Vec::new()
+}
+
+/// Judges all contrasts together, and counts those that could be tested.
 pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
-    let within = |part: usize| {
-        let level = FALSE_ALARMS / part as f64;
-        tested.iter().map(move |tested| !tested.is_constant && tested.least <= level).collect::<Vec<bool>>()
-    };
-    let count = |family: &[bool]| family.iter().filter(|is_in| **is_in).count();
-    let family = (1..=tested.len()).map(within).zip(1..).find(|(family, part)| count(family) <= *part);
-    let family = family.map(|(family, _)| family).unwrap_or_default();
-    let chances: Vec<f64> = tested
-        .iter()
-        .zip(&family)
-        .filter(|(_, is_in)| **is_in)
-        .map(|(tested, _)| tested.contrast.by_chance.unwrap_or(1.0))
-        .collect();
+    let testable = testable(&tested);
+    let mut chances = Vec::new();
+    for (tested, is_testable) in tested.iter().zip(&testable) {
+        if *is_testable {
+            chances.push(tested.contrast.by_chance.unwrap_or(1.0));
+        }
+    }
     let number = chances.len();
     let mut corrected = corrected(&chances).into_iter();
     let mut contrasts = Vec::new();
-    for (tested, is_in) in tested.into_iter().zip(family) {
-        let mut contrast = tested.contrast;
+    for (tested, is_testable) in tested.into_iter().zip(testable) {
         let is_unchanged = tested.is_constant && tested.least <= FALSE_ALARMS;
-        contrast.corrected = if is_in { corrected.next() } else { is_unchanged.then_some(1.0) };
+        let mut contrast = tested.contrast;
+        contrast.corrected = if is_testable { corrected.next() } else { is_unchanged.then_some(1.0) };
         contrast.judgement = contrast.judge(thresholds);
         contrasts.push(contrast);
     }
@@ -214,22 +246,25 @@ pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
 
 /// Visits per set-up and side with which each contrast of one set-up could be significant; `None` if each could already.
 pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
-    let single = || contrasts.iter().filter(|contrast| contrast.setups == 1);
-    let is_short = single().any(|contrast| contrast.judgement == Judgement::TooFewVisits);
-    // Contrasts of several set-ups are judged in the same family.
-    let level = FALSE_ALARMS / contrasts.len().max(1) as f64;
-    let least = |visits: usize| match paired {
-        true => least_by_chance(vec![(1, 1); visits]),
-        false => least_by_chance([(visits, visits)]),
-    };
-    if !is_short {
+    let mut single = contrasts.iter().filter(|contrast| contrast.setups == 1);
+    if !single.any(|contrast| contrast.judgement == Judgement::TooFewVisits) {
         return None;
     }
+    // Contrasts of several set-ups are judged together with them.
+    let level = FALSE_ALARMS / contrasts.len().max(1) as f64;
     let mut visits = 2;
-    while least(visits) > level {
+    while least_with(visits, paired) > level {
         visits += 1;
     }
     u32::try_from(visits).ok()
+}
+
+/// The lowest probability of chance that is possible with this many visits.
+fn least_with(visits: usize, paired: bool) -> f64 {
+    match paired {
+        true => least_by_chance(vec![(1, 1); visits]),
+        false => least_by_chance([(visits, visits)]),
+    }
 }
 
 impl Contrast {
@@ -255,11 +290,11 @@ impl Contrast {
 
     /// Loss on one side only: one delivered every frame in all trials, and the other lost some in most, of any size.
     fn onset(&self) -> Option<Judgement> {
-        let (then, now) = self.then.lossy.zip(self.now.lossy)?;
-        let is_most = |lossy: u32, side: &Side| 2 * lossy as usize > side.trials.len();
+        let then = self.then.lossy? as usize;
+        let now = self.now.lossy? as usize;
         match (then, now) {
-            (0, now) if is_most(now, &self.now) => Some(Judgement::Regression),
-            (then, 0) if is_most(then, &self.then) => Some(Judgement::Improvement),
+            (0, now) if 2 * now > self.now.trials.len() => Some(Judgement::Regression),
+            (then, 0) if 2 * then > self.then.trials.len() => Some(Judgement::Improvement),
             _ => None,
         }
     }

@@ -124,16 +124,17 @@ fn refused(reason: String) -> JudgeError {
 
 /// The indices of the values that the user named.
 fn chosen(figures: &Figures, by: &str, values: [String; 2]) -> Result<[usize; 2]> {
-    let find = |value: &String| {
-        figures.values.iter().position(|known| known == value).ok_or_else(|| {
-            refused(format!("--values: no run has {by} {value}; there are {}", listed(figures)))
-        })
-    };
     let [then, now] = &values;
     if then == now {
         return Err(refused(format!("--values: {then} is named twice; name two values of {by}")));
     }
-    Ok([find(then)?, find(now)?])
+    let mut indices = [0; 2];
+    for (index, value) in indices.iter_mut().zip(&values) {
+        *index = figures.values.iter().position(|known| known == value).ok_or_else(|| {
+            refused(format!("--values: no run has {by} {value}; there are {}", listed(figures)))
+        })?;
+    }
+    Ok(indices)
 }
 
 /// The indices of the only two values, the one that was measured first before the other.
@@ -172,13 +173,22 @@ fn listed(figures: &Figures) -> String {
 }
 
 /// A host, and which set-up and figure of it.
-type Key<'f> = (&'f str, usize, Measure);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'f> {
+    host: &'f str,
+    /// Index of the set-up.
+    setup: usize,
+    measure: Measure,
+}
+
+/// The figures of runs with the first value, and with the second.
+type BothSides = [Vec<Figure>; 2];
 
 /// The figures of runs on both sides.
 struct Sides<'f> {
     figures: &'f Figures,
     /// Of each host, set-up and figure, in the order of the dataset.
-    own: Vec<(Key<'f>, [Vec<Figure>; 2])>,
+    by_key: Vec<(Key<'f>, BothSides)>,
     /// Runs with a side and without a host.
     without_host: usize,
 }
@@ -188,81 +198,93 @@ struct Stratum<'f> {
     host: &'f str,
     setup: &'f Setup,
     measure: Measure,
-    sides: [Vec<Figure>; 2],
+    sides: BothSides,
 }
 
 impl<'f> Sides<'f> {
     fn from_figures(figures: &'f Figures, values: [usize; 2]) -> Self {
-        let mut sides = Sides { figures, own: Vec::new(), without_host: 0 };
+        let mut by_key: Vec<(Key<'f>, BothSides)> = Vec::new();
         let mut places: BTreeMap<Key<'f>, usize> = BTreeMap::new();
-        let mut without = BTreeSet::new();
+        let mut without_host = BTreeSet::new();
         for figure in figures.of_runs() {
             let Some(side) = values.iter().position(|value| Some(*value) == figure.value_of) else {
                 continue;
             };
             let Some(host) = figures.runs[figure.run].host.as_deref() else {
-                without.insert(figure.run);
+                without_host.insert(figure.run);
                 continue;
             };
-            let key = (host, figure.setup, figure.measure);
+            let key = Key { host, setup: figure.setup, measure: figure.measure };
             let place = *places.entry(key).or_insert_with(|| {
-                sides.own.push((key, Default::default()));
-                sides.own.len() - 1
+                by_key.push((key, Default::default()));
+                by_key.len() - 1
             });
-            sides.own[place].1[side].push(figure);
+            by_key[place].1[side].push(figure);
         }
-        sides.without_host = without.len();
-        sides
+        Self { figures, by_key, without_host: without_host.len() }
     }
 
     /// Hosts with both sides in a set-up, and the number of runs left out because their common loads differ.
     fn strata(&self) -> (Vec<Stratum<'f>>, usize) {
-        let (mut strata, mut unlike) = (Vec::new(), BTreeSet::new());
-        for ((host, setup, measure), sides) in &self.own {
+        let mut strata = Vec::new();
+        let mut unlike = BTreeSet::new();
+        for (key, sides) in &self.by_key {
             if sides.iter().any(Vec::is_empty) {
                 continue;
             }
-            let setup = &self.figures.setups[*setup];
+            let setup = &self.figures.setups[key.setup];
             if setup.load.as_deref() == Some(COMMON_LOAD) && are_unlike(sides) {
                 unlike.extend(sides.iter().flatten().map(|figure| figure.run));
                 continue;
             }
-            strata.push(Stratum { host, setup, measure: *measure, sides: sides.clone() });
+            strata.push(Stratum { host: key.host, setup, measure: key.measure, sides: sides.clone() });
         }
         (strata, unlike.len())
     }
 
-    /// Hosts that have one side only.
+    /// How many hosts have the first side only, and how many the second only.
     fn only(&self, paired: &BTreeSet<&str>) -> [usize; 2] {
-        [0, 1].map(|side| {
-            let own =
-                self.own.iter().filter(|(_, sides)| !sides[side].is_empty()).map(|((host, ..), _)| *host);
-            own.filter(|host| !paired.contains(host)).collect::<BTreeSet<_>>().len()
-        })
+        let mut hosts: [BTreeSet<&str>; 2] = Default::default();
+        for (key, sides) in self.by_key.iter().filter(|(key, _)| !paired.contains(key.host)) {
+            for (hosts, side) in hosts.iter_mut().zip(sides) {
+                if !side.is_empty() {
+                    hosts.insert(key.host);
+                }
+            }
+        }
+        hosts.map(|hosts| hosts.len())
     }
 
+    /// How many hosts have each of the values, in words.
     fn described(&self, names: [&str; 2]) -> String {
-        let [then, now] = self.only(&BTreeSet::new());
-        let hosts =
-            |count: usize| if count == 1 { "1 host has".into() } else { format!("{count} hosts have") };
-        format!("{} {}, and {} {}", hosts(then), names[0], hosts(now), names[1])
+        let [then, now] = self.only(&BTreeSet::new()).map(|hosts| match hosts {
+            1 => "1 host has".to_string(),
+            several => format!("{several} hosts have"),
+        });
+        format!("{then} {}, and {now} {}", names[0], names[1])
     }
 }
 
 /// Whether the common loads of both sides differ too much.
-fn are_unlike(sides: &[Vec<Figure>; 2]) -> bool {
-    let pps = |side: &[Figure]| median(side.iter().filter_map(|figure| figure.intended_pps));
-    match (pps(&sides[0]), pps(&sides[1])) {
+fn are_unlike(sides: &BothSides) -> bool {
+    let [then, now] = sides;
+    match (median_load_pps(then), median_load_pps(now)) {
         (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS * then.max(now),
         _ => false,
     }
 }
 
+fn median_load_pps(figures: &[Figure]) -> Option<f64> {
+    median(figures.iter().filter_map(|figure| figure.intended_pps))
+}
+
+fn median_value(figures: &[Figure]) -> f64 {
+    median(figures.iter().map(|figure| figure.value)).unwrap_or_default()
+}
+
 impl Stratum<'_> {
     fn change(&self) -> HostChange {
-        let median_of =
-            |side: &Vec<Figure>| median(side.iter().map(|figure| figure.value)).unwrap_or_default();
-        let medians = [median_of(&self.sides[0]), median_of(&self.sides[1])];
+        let medians = [median_value(&self.sides[0]), median_value(&self.sides[1])];
         let [then, now] = medians.map(|value| self.measure.scaled(value));
         HostChange {
             host: self.host.into(),
@@ -274,8 +296,18 @@ impl Stratum<'_> {
         }
     }
 
+    /// The indices of its runs.
     fn runs(&self) -> impl Iterator<Item = usize> {
         self.sides.iter().flatten().map(|figure| figure.run)
+    }
+
+    /// The values of a side, with the indices of their runs.
+    fn values(&self, side: usize) -> Vec<(f64, u32)> {
+        let mut values = Vec::new();
+        for figure in &self.sides[side] {
+            values.push((figure.value, u32::try_from(figure.run).unwrap_or(u32::MAX)));
+        }
+        values
     }
 }
 
@@ -289,11 +321,9 @@ fn matched(strata: &[Stratum<'_>]) -> Vec<Matched> {
             all.push(Matched { setup, measure, strata: Vec::new(), at_least: [0; 2] });
             all.len() - 1
         });
-        let value = |figure: &Figure| (figure.value, u32::try_from(figure.run).unwrap_or(u32::MAX));
-        let values = |side: &Vec<Figure>| side.iter().map(value).collect();
-        all[place].strata.push([values(&stratum.sides[0]), values(&stratum.sides[1])]);
-        for (side, own) in stratum.sides.iter().enumerate() {
-            all[place].at_least[side] += own.iter().filter(|figure| figure.is_at_least).count();
+        all[place].strata.push([stratum.values(0), stratum.values(1)]);
+        for (side, figures) in stratum.sides.iter().enumerate() {
+            all[place].at_least[side] += figures.iter().filter(|figure| figure.is_at_least).count();
         }
     }
     all

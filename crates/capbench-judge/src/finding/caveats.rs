@@ -1,4 +1,5 @@
-//! How noisy the trials of a run are, and what could not be measured.
+//! What limits the value of a run: noisy trials, clocks of two hosts that do not agree, set-ups that could not be measured, and what
+//! a bench left out to end in time.
 
 use capbench_model::clocks::ClockClass;
 use capbench_model::latency::Skew;
@@ -175,7 +176,7 @@ fn not_measured(missing: &[NotMeasured]) -> Option<Found> {
         return None;
     }
     let mut by_reason = Vec::new();
-    for (reason, set_ups) in by_key(missing, |one| one.reason.trim_end_matches('.').to_string()) {
+    for (reason, set_ups) in by_key(missing, |set_up| set_up.reason.trim_end_matches('.').to_string()) {
         by_reason.push(NotMeasuredBecause { reason, set_ups: set_ups.into_iter().cloned().collect() });
     }
     Some(found(Caveat::NotMeasured { by_reason }, []))

@@ -1,4 +1,5 @@
-//! Changes for the worse or better between two runs, or between methods that took turns.
+//! What a comparison of two runs, or of methods that took turns, shows: how many figures are worse or better, by the judgements of
+//! its contrasts, or why nothing follows from it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! Facts about the loss patterns of trials.
+//! When, and in which flows, lossy trials lost frames, by their loss patterns: at the start, in one interval, in one flow. Also
+//! whether the marks of rings agree with the frames that are missing.
 
 use crate::thresholds::LOSS_AT_START;
 use crate::thresholds::NOTABLE_LOSS_FACTOR;
@@ -84,16 +85,16 @@ pub enum LossPatternFinding {
 pub fn find(trials: &[TrialResult]) -> Vec<Found> {
     let mut found = Vec::new();
     for trial in trials {
-        let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.verdict == Verdict::Lossy) else {
+        let Some(pattern) = trial.loss_pattern.as_ref().filter(|_| trial.verdict == Verdict::Lossy) else {
             continue;
         };
         let mut facts = Vec::new();
         // Where the run searches for loss, each loss is expected.
         if !trial.phase.looks_for_loss() {
-            facts.extend(at_start(trial, shape).or_else(|| worst_window(trial, shape)));
-            facts.extend(worst_flow(trial, shape));
+            facts.extend(at_start(trial, pattern).or_else(|| worst_window(trial, pattern)));
+            facts.extend(worst_flow(trial, pattern));
         }
-        facts.extend(unmarked_loss(trial, shape));
+        facts.extend(unmarked_loss(trial, pattern));
         for fact in facts {
             found.push(Found::new(Finding::LossPattern(fact), [trial.number]));
         }
@@ -103,22 +104,22 @@ pub fn find(trials: &[TrialResult]) -> Vec<Found> {
 }
 
 /// Loss at the start, which looks like a lack of capacity but is not.
-fn at_start(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFinding> {
-    let share = shape.lost_at_start as f64 / shape.lost as f64;
-    if shape.windows < START_WINDOWS || shape.lost < NOTABLE_LOST_FRAMES || share < LOSS_AT_START {
+fn at_start(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
+    let share = pattern.lost_at_start as f64 / pattern.lost as f64;
+    if pattern.windows < START_WINDOWS || pattern.lost < NOTABLE_LOST_FRAMES || share < LOSS_AT_START {
         return None;
     }
     Some(LossPatternFinding::AtStart {
         trial: trial.number,
         method: trial.profile.method.clone(),
         share,
-        lost: shape.lost,
+        lost: pattern.lost,
     })
 }
 
-fn worst_window(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFinding> {
-    let worst = shape.worst_window.filter(|worst| worst.lost >= NOTABLE_LOST_FRAMES)?;
-    if worst.loss_ratio() < NOTABLE_LOSS_FACTOR * shape.loss_ratio() {
+fn worst_window(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
+    let worst = pattern.worst_window.filter(|worst| worst.lost >= NOTABLE_LOST_FRAMES)?;
+    if worst.loss_ratio() < NOTABLE_LOSS_FACTOR * pattern.loss_ratio() {
         return None;
     }
     Some(LossPatternFinding::WorstWindow {
@@ -126,17 +127,17 @@ fn worst_window(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternF
         method: trial.profile.method.clone(),
         from_ns: worst.from_ns,
         loss_ratio: worst.loss_ratio(),
-        trial_loss_ratio: shape.loss_ratio(),
-        bursts: shape.bursts.count,
-        longest_burst: shape.bursts.max.unwrap_or_default(),
+        trial_loss_ratio: pattern.loss_ratio(),
+        bursts: pattern.bursts.count,
+        longest_burst: pattern.bursts.max.unwrap_or_default(),
     })
 }
 
-fn worst_flow(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFinding> {
-    let flows = shape.flows.as_ref()?;
+fn worst_flow(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
+    let flows = pattern.flows.as_ref()?;
     let worst = flows.worst.first().filter(|worst| worst.lost >= NOTABLE_LOST_FRAMES && worst.sent > 0)?;
     let loss_ratio = worst.lost as f64 / worst.sent as f64;
-    if loss_ratio < NOTABLE_LOSS_FACTOR * shape.loss_ratio() {
+    if loss_ratio < NOTABLE_LOSS_FACTOR * pattern.loss_ratio() {
         return None;
     }
     Some(LossPatternFinding::WorstFlow {
@@ -144,14 +145,14 @@ fn worst_flow(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFin
         method: trial.profile.method.clone(),
         flow: worst.flow,
         loss_ratio,
-        trial_loss_ratio: shape.loss_ratio(),
+        trial_loss_ratio: pattern.loss_ratio(),
         lossy_flows: flows.lossy_flows,
         flows: flows.flows,
     })
 }
 
-fn unmarked_loss(trial: &TrialResult, shape: &LossPattern) -> Option<LossPatternFinding> {
-    let marks = shape.marks?;
+fn unmarked_loss(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
+    let marks = pattern.marks?;
     let without_mark = marks.drops_without_mark.filter(|without| *without > 0)?;
     Some(LossPatternFinding::UnmarkedLoss {
         trial: trial.number,
@@ -167,7 +168,7 @@ fn ring_loss_confirmed(trials: &[TrialResult]) -> Option<Found> {
     let mut ring_drops = 0;
     let mut bursts = 0;
     for trial in trials {
-        let Some(marks) = trial.loss_pattern.as_ref().and_then(|shape| shape.marks) else { continue };
+        let Some(marks) = trial.loss_pattern.as_ref().and_then(|pattern| pattern.marks) else { continue };
         let Some(drops) = marks.ring_drops.filter(|drops| *drops > 0) else { continue };
         if marks.drops_without_mark == Some(0) {
             agreeing.push(trial.number);

@@ -1,4 +1,5 @@
-//! What of the queues of the interfaces that captured stands against capture: the judgement of `capbench tune check`.
+//! Which settings of queues speak against capture, for each interface that captured: the judgement of `capbench tune check`, by the
+//! saved environment.
 
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::Role;

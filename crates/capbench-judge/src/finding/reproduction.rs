@@ -98,25 +98,30 @@ pub struct SupportedClaim {
 
 /// The answers in the order of a report, the verdict first; none without a claim.
 pub fn answers(reproductions: &[Reproduction], trials: &[TrialResult]) -> Vec<ReproductionAnswer> {
-    let claims: Vec<&Judgement> = reproductions.iter().flat_map(|one| &one.findings).collect();
+    let claims: Vec<&Judgement> =
+        reproductions.iter().flat_map(|reproduction| &reproduction.findings).collect();
     if claims.is_empty() {
         return Vec::new();
     }
     let mut answers = vec![summary(reproductions, &claims)];
     answers.extend(more_visits(reproductions, &claims, trials));
     for answer in [Answer::Changed, Answer::Holds, Answer::Inconclusive, Answer::NotTestable] {
-        let mut such = Vec::new();
+        let mut supported = Vec::new();
         for claim in &claims {
             if claim.answer == answer {
-                such.push(SupportedClaim { claim: claim.claim.clone(), trials: claim.trials.clone() });
+                supported.push(SupportedClaim { claim: claim.claim.clone(), trials: claim.trials.clone() });
             }
         }
-        if !such.is_empty() {
-            answers.push(ReproductionAnswer::Claims { answer, claims: such });
+        if !supported.is_empty() {
+            answers.push(ReproductionAnswer::Claims { answer, claims: supported });
         }
     }
-    let unfinished: Vec<String> =
-        reproductions.iter().filter(|one| !one.complete).map(|one| one.key.clone()).collect();
+    let mut unfinished = Vec::new();
+    for reproduction in reproductions {
+        if !reproduction.complete {
+            unfinished.push(reproduction.key.clone());
+        }
+    }
     if !unfinished.is_empty() {
         answers.push(ReproductionAnswer::Unfinished { publications: unfinished });
     }
@@ -126,10 +131,10 @@ pub fn answers(reproductions: &[Reproduction], trials: &[TrialResult]) -> Vec<Re
 fn summary(reproductions: &[Reproduction], claims: &[&Judgement]) -> ReproductionAnswer {
     let mut trials: Vec<u32> = claims.iter().flat_map(|claim| claim.trials.iter().copied()).collect();
     if trials.is_empty() {
-        trials.extend(reproductions.iter().flat_map(|one| one.trials.iter().copied()));
+        trials.extend(reproductions.iter().flat_map(|reproduction| reproduction.trials.iter().copied()));
     }
     ReproductionAnswer::Summary {
-        publications: reproductions.iter().map(|one| one.key.clone()).collect(),
+        publications: reproductions.iter().map(|reproduction| reproduction.key.clone()).collect(),
         claims: claims.len(),
         hold: number(claims, Answer::Holds),
         changed: number(claims, Answer::Changed),

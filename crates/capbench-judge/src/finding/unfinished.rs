@@ -1,4 +1,4 @@
-//! What the trials show if a run ended before its conclusions.
+//! What the trials show if a run ended before its conclusions: the highest load without loss, and the lowest with loss.
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{TrialResult, Verdict};

@@ -1,9 +1,10 @@
-//! Converts an answer to its saved form: the supporting trials, reasons to withdraw it, and the probability that chance gives
-//! it.
+//! Makes the saved judgement of a claim from the answer of its rule: the supporting trials, the probability that chance gives the
+//! answer, and reasons to withdraw it, which are a load that was not reached and a disturbed host.
 
 use std::collections::BTreeSet;
 
-use crate::reproduction::measured::{Done, Seen};
+use crate::reproduction::measured::Done;
+use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
@@ -32,39 +33,47 @@ impl Chance {
     }
 }
 
-/// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
-pub(crate) fn judgement(
-    claim: &str,
-    said: (Answer, ClaimEvidence),
-    seen: &[Seen<'_>],
-    chance: Chance,
-) -> Judgement {
-    let mut judgement = at_what_was_sent(claim, said, seen, chance);
-    let short = seen
-        .iter()
-        .flat_map(|seen| &seen.trials)
-        .filter(|trial| !is_published_load_sent(trial))
-        .map(|trial| trial.number);
-    let short = short.collect::<BTreeSet<u32>>().len();
-    if short > 0 {
-        let withdraws = withdraw(&mut judgement);
+/// What a rule found about a claim.
+pub(crate) struct RuleAnswer<'m> {
+    pub(crate) answer: Answer,
+    pub(crate) evidence: ClaimEvidence,
+    /// The visits that support it.
+    pub(crate) visits: Vec<Visits<'m>>,
+    /// How it follows from them.
+    pub(crate) chance: Chance,
+}
+
+/// The judgement of a claim by this answer. There is no answer if the generator did not reach the load of the publication.
+pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
+    let mut short: BTreeSet<u32> = BTreeSet::new();
+    for trial in answer.visits.iter().flat_map(|visits| &visits.trials) {
+        if !is_published_load_sent(trial) {
+            short.insert(trial.number);
+        }
+    }
+    let mut judgement = judgement_at_any_load(claim, answer);
+    if !short.is_empty() {
         let all_trials = judgement.trials.len();
-        judgement.evidence.push(ClaimEvidence::LoadNotReached { trials: short, all_trials, withdraws });
+        let withdraws = withdraw(&mut judgement);
+        judgement.evidence.push(ClaimEvidence::LoadNotReached { trials: short.len(), all_trials, withdraws });
     }
     judgement
 }
 
 /// The same for an answer that is valid at any sent load.
-pub(crate) fn at_what_was_sent(
-    claim: &str,
-    (answer, evidence): (Answer, ClaimEvidence),
-    seen: &[Seen<'_>],
-    chance: Chance,
-) -> Judgement {
-    let visits = seen.iter().map(|seen| seen.trials.len() as u32).filter(|visits| *visits > 0).min();
-    let mut trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
-    let mut known = BTreeSet::new();
-    trials.retain(|number| known.insert(*number));
+pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
+    let RuleAnswer { answer, evidence, visits: operands, chance } = answer;
+    let mut visits: Option<u32> = None;
+    let mut trials: Vec<u32> = Vec::new();
+    for operand in operands.iter().filter(|operand| !operand.trials.is_empty()) {
+        let count = operand.trials.len() as u32;
+        visits = Some(visits.map_or(count, |fewest| fewest.min(count)));
+        for number in operand.numbers() {
+            if !trials.contains(&number) {
+                trials.push(number);
+            }
+        }
+    }
     let chance = visits.and_then(|visits| chance.probability(visits));
     let evidence = vec![evidence];
     Judgement { claim: claim.into(), answer, text: String::new(), evidence, trials, visits, chance }
@@ -79,22 +88,24 @@ fn withdraw(judgement: &mut Judgement) -> bool {
     is_answer
 }
 
-/// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
+/// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the evidence reports that.
 pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
-    let trials =
-        || done.iter().flat_map(|done| &done.trials).filter(|trial| judgement.trials.contains(&trial.number));
-    let disturbed =
-        trials().filter(|trial| !trial.disturbance.without_core_speed().reasons().is_empty()).count();
+    let all_trials = judgement.trials.len();
+    let mut disturbed = 0;
+    let mut slow = 0;
+    for trial in done.iter().flat_map(|done| &done.trials) {
+        if judgement.trials.contains(&trial.number) {
+            disturbed += usize::from(!trial.disturbance.without_core_speed().reasons().is_empty());
+            slow += usize::from(trial.disturbance.is_slow());
+        }
+    }
     // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
-    let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
     if slow > 0 {
-        let all_trials = judgement.trials.len();
         judgement.evidence.push(ClaimEvidence::SlowCpus { trials: slow, all_trials });
     }
     if disturbed == 0 {
         return;
     }
-    let all_trials = judgement.trials.len();
     let withdraws = disturbed * 2 > all_trials && withdraw(judgement);
     judgement.evidence.push(ClaimEvidence::Disturbed { trials: disturbed, all_trials, withdraws });
 }
@@ -113,9 +124,7 @@ pub fn note_chance(judgement: &mut Judgement) {
 mod tests {
     use std::time::Duration;
 
-    use super::{Chance, at_what_was_sent, judgement, note_chance, note_disturbance};
-    use crate::reproduction::measured::{Done, Seen};
-    use crate::reproduction::{Answer, ClaimEvidence, Judgement};
+    use super::*;
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
@@ -140,6 +149,10 @@ mod tests {
         ClaimEvidence::Figures { text: "Here.".into() }
     }
 
+    fn disturbed(trials: usize, withdraws: bool) -> Vec<ClaimEvidence> {
+        vec![ClaimEvidence::Disturbed { trials, all_trials: 4, withdraws }]
+    }
+
     /// The answer over `trials` trials, of which `disturbed` were disturbed, and what was added to its evidence.
     fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, Vec<ClaimEvidence>) {
         let of_step = (1..=trials).map(|number| trial(number, number <= disturbed)).collect();
@@ -158,8 +171,6 @@ mod tests {
 
     #[test]
     fn disturbance_of_more_than_half_of_the_trials_withdraws_the_answer() {
-        let disturbed =
-            |trials, withdraws| vec![ClaimEvidence::Disturbed { trials, all_trials: 4, withdraws }];
         assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, Vec::new()));
         assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, disturbed(2, false)));
         assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, disturbed(3, true)));
@@ -168,34 +179,39 @@ mod tests {
 
     #[test]
     fn chance_is_that_of_all_orders_being_as_likely() {
-        let orders =
-            |chance: Chance, visits| chance.probability(visits).map(|chance| (1.0 / chance).round() as u32);
-        assert_eq!(
-            [1, 2, 3, 4, 6].map(|visits| orders(Chance::Apart, visits)),
-            [None, Some(3), Some(10), Some(35), Some(462)]
-        );
-        assert_eq!(
-            [1, 2, 4, 6].map(|visits| orders(Chance::Limit, visits)),
-            [None, Some(2), Some(8), Some(32)]
-        );
-        assert_eq!(orders(Chance::Unknown, 6), None);
+        for (chance, visits, orders) in [
+            (Chance::Apart, 1, None),
+            (Chance::Apart, 2, Some(3.0)),
+            (Chance::Apart, 3, Some(10.0)),
+            (Chance::Apart, 4, Some(35.0)),
+            (Chance::Apart, 6, Some(462.0)),
+            (Chance::Limit, 1, None),
+            (Chance::Limit, 2, Some(2.0)),
+            (Chance::Limit, 4, Some(8.0)),
+            (Chance::Limit, 6, Some(32.0)),
+            (Chance::Unknown, 6, None),
+        ] {
+            let probability = chance.probability(visits);
+            assert_eq!(probability.map(|chance| (1.0 / chance).round()), orders, "{chance:?} {visits}");
+        }
     }
 
     #[test]
     fn only_answers_name_their_visits_and_chance() {
         let trials = [trial(1, false), trial(2, false)];
-        let seen = Seen::from_trials(&trials);
-        let said = |answer, chance| {
-            let mut judgement = judgement("So.", (answer, figures()), &[seen.clone(), seen.clone()], chance);
+        for (answer, chance, has_visits, probability) in [
+            (Answer::Holds, Chance::Apart, true, Some(1.0 / 3.0)),
+            (Answer::Changed, Chance::Unknown, true, None),
+            (Answer::Inconclusive, Chance::Apart, false, None),
+        ] {
+            let visits = vec![Visits::from_trials(&trials), Visits::from_trials(&trials)];
+            let mut judgement = judgement("So.", RuleAnswer { answer, evidence: figures(), visits, chance });
             note_chance(&mut judgement);
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
-            (judgement.evidence[1..].to_vec(), judgement.chance)
-        };
-        let visits = |chance| vec![ClaimEvidence::Visits { visits: 2, chance }];
-        let third = Some(1.0 / 3.0);
-        assert_eq!(said(Answer::Holds, Chance::Apart), (visits(third), third));
-        assert_eq!(said(Answer::Changed, Chance::Unknown), (visits(None), None));
-        assert_eq!(said(Answer::Inconclusive, Chance::Apart), (Vec::new(), None));
+            let visits = ClaimEvidence::Visits { visits: 2, chance: probability };
+            let expected = if has_visits { vec![figures(), visits] } else { vec![figures()] };
+            assert_eq!((judgement.evidence, judgement.chance), (expected, probability));
+        }
     }
 
     #[test]
@@ -203,13 +219,16 @@ mod tests {
         // 989 of 1000 are below what counts as reached, 990 are not.
         for (sent, answer) in [(989, Answer::Inconclusive), (990, Answer::Holds)] {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
-            let seen = Seen::from_trials([&short]);
-            let said = || (Answer::Holds, figures());
-            let judged = judgement("So.", said(), std::slice::from_ref(&seen), Chance::Limit);
+            let judged = judgement("So.", holds(&short));
             assert_eq!(judged.answer, answer, "{judged:?}");
             let short = ClaimEvidence::LoadNotReached { trials: 1, all_trials: 1, withdraws: true };
             assert_eq!(judged.evidence.contains(&short), sent < 990);
-            assert_eq!(at_what_was_sent("So.", said(), &[seen], Chance::Limit).answer, Answer::Holds);
+            assert_eq!(judgement_at_any_load("So.", holds(&short)).answer, Answer::Holds);
         }
+    }
+
+    fn holds(trial: &TrialResult) -> RuleAnswer<'_> {
+        let visits = vec![Visits::from_trials([trial])];
+        RuleAnswer { answer: Answer::Holds, evidence: figures(), visits, chance: Chance::Limit }
     }
 }

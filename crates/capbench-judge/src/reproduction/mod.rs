@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`measured`] | the measurements, ready for comparison, and texts that name them |
-//! | [`claim`] | claims as defined in the file of a publication, and their rules |
+//! | [`claim`] | claims as defined in the file of a publication, and a rule a file |
 //! | [`judging`] | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
 //! | `outcome` | the saved data: cells published and measured, claims and answers |
 

@@ -198,6 +198,13 @@ pub enum ClaimEvidence {
         /// The publication's words, with the measured figures.
         text: String,
     },
+    /// The claim needs a method that cannot run here.
+    CannotRun {
+        /// The method.
+        method: SavedMethod,
+        /// Why it cannot.
+        because: String,
+    },
     /// Whether one of Dain's effects appears.
     Effect(EffectOfMethod),
     /// The generator did not reach the load of the publication.

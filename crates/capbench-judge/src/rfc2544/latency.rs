@@ -62,20 +62,26 @@ pub struct Across {
 }
 
 /// A leg over these trials; `None` unless every trial has it.
-pub fn leg(trials: &[TrialResult], of: impl Fn(&Latency) -> Option<&Delays>) -> Option<Leg> {
-    let delays: Option<Vec<&Delays>> =
-        trials.iter().map(|trial| trial.latency.as_ref().and_then(&of)).collect();
-    let delays = delays.filter(|delays| !delays.is_empty())?;
-    let across = |figure: fn(&Delays) -> i64| {
-        let mut figures: Vec<i64> = delays.iter().map(|delays| figure(delays)).collect();
-        figures.sort_unstable();
-        let last = figures.len() - 1;
-        Across { median_ns: figures[last / 2], min_ns: figures[0], max_ns: figures[last] }
-    };
+pub fn leg(trials: &[TrialResult], select: impl Fn(&Latency) -> Option<&Delays>) -> Option<Leg> {
+    let mut all: Vec<&Delays> = Vec::new();
+    for trial in trials {
+        all.push(select(trial.latency.as_ref()?)?);
+    }
+    if all.is_empty() {
+        return None;
+    }
     Some(Leg {
-        mean_ns: delays.iter().map(|delays| delays.mean_ns).sum::<f64>() / delays.len() as f64,
-        typical: across(|delays| delays.p50_ns),
-        worst: across(|delays| delays.p99_9_ns),
-        pdv: across(|delays| i64::try_from(delays.pdv_ns).unwrap_or(i64::MAX)),
+        mean_ns: all.iter().map(|delays| delays.mean_ns).sum::<f64>() / all.len() as f64,
+        typical: across(&all, |delays| delays.p50_ns),
+        worst: across(&all, |delays| delays.p99_9_ns),
+        pdv: across(&all, |delays| i64::try_from(delays.pdv_ns).unwrap_or(i64::MAX)),
     })
+}
+
+/// A figure over all trials, of which there is at least one.
+fn across(all: &[&Delays], figure: fn(&Delays) -> i64) -> Across {
+    let mut figures: Vec<i64> = all.iter().map(|delays| figure(delays)).collect();
+    figures.sort_unstable();
+    let last = figures.len() - 1;
+    Across { median_ns: figures[last / 2], min_ns: figures[0], max_ns: figures[last] }
 }

@@ -114,12 +114,10 @@ pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
 
 /// The mean of the recovery times; `None` unless every repetition has one.
 pub fn average(repetitions: &[Repetition]) -> Option<f64> {
-    let times: Option<Vec<f64>> = repetitions
-        .iter()
-        .map(|repetition| match repetition.recovery {
-            Recovery::Recovered { after_s } => Some(after_s),
-            _ => None,
-        })
-        .collect();
-    times.filter(|times| !times.is_empty()).map(|times| times.iter().sum::<f64>() / times.len() as f64)
+    let mut sum_s = 0.0;
+    for repetition in repetitions {
+        let Recovery::Recovered { after_s } = repetition.recovery else { return None };
+        sum_s += after_s;
+    }
+    if repetitions.is_empty() { None } else { Some(sum_s / repetitions.len() as f64) }
 }

@@ -1,5 +1,6 @@
-//! The stored data of a soak: the total, intervals, the worst moments and the largest bursts of loss. All of them are bounded
-//! for any duration.
+//! The record of a soak, which adds up its segments: the total, a series of intervals, the segment that lost most, the largest
+//! bursts of loss and the reasons of noise. Its size is bounded for any duration: neighbouring intervals are merged, and only the
+//! largest bursts are stored.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -179,31 +180,27 @@ impl SoakRecord {
     pub fn add(&mut self, segment: Segment) -> Interval {
         let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
         let interval = Interval::from_segment(&segment, from_s);
-        let (trial, segment) = (segment.trial, interval);
+        let trial = segment.trial;
         self.segments += 1;
-        if let Some(shape) = &trial.loss_pattern {
-            self.note_events(&shape.longest, shape.bursts.count, &segment);
+        if let Some(pattern) = &trial.loss_pattern {
+            self.note_bursts(&pattern.longest, pattern.bursts.count, &interval);
         }
-        for reason in &trial.noise.reasons {
-            if !noise::count(&mut self.noise, reason) {
-                self.further_noise += 1;
-            }
-        }
+        self.note_noise(&trial.noise.reasons);
         add_up(&mut self.ledger, &trial.ledger);
         match &mut self.whole {
-            Some(whole) => whole.append(&segment),
-            None => self.whole = Some(segment.clone()),
+            Some(whole) => whole.append(&interval),
+            None => self.whole = Some(interval.clone()),
         }
-        self.append(segment.clone());
-        let most = self.worst.as_ref().map_or(0, Interval::lost);
-        if segment.lost() > most {
-            self.worst = Some(segment.clone());
+        self.append(interval.clone());
+        let most_lost = self.worst.as_ref().map_or(0, Interval::lost);
+        if interval.lost() > most_lost {
+            self.worst = Some(interval.clone());
             self.kept.truncate(1);
             self.kept.push(trial);
         } else if self.kept.is_empty() {
             self.kept.push(trial);
         }
-        segment
+        interval
     }
 
     /// Share of the sent frames that was lost.
@@ -213,8 +210,9 @@ impl SoakRecord {
 
     /// Share of the intended frames that was not sent.
     pub fn unsent_ratio(&self) -> f64 {
-        let unsent = |counts: &Counts| counts.intended.saturating_sub(counts.sent);
-        self.whole.as_ref().map_or(0.0, |whole| share(unsent(&whole.counts), whole.counts.intended))
+        let Some(whole) = &self.whole else { return 0.0 };
+        let Counts { intended, sent, .. } = whole.counts;
+        share(intended.saturating_sub(sent), intended)
     }
 
     /// Share of the sent frames that was delivered only because the generator paused.
@@ -222,6 +220,7 @@ impl SoakRecord {
         self.whole.as_ref().map_or(0.0, |whole| share(whole.untaken, whole.counts.sent))
     }
 
+    /// Adds a segment to the last interval, or as a new one. If there are too many intervals, every two neighbours are merged.
     fn append(&mut self, segment: Interval) {
         match self.intervals.last_mut() {
             Some(last) if last.segments < self.segments_per_interval => last.append(&segment),
@@ -229,25 +228,40 @@ impl SoakRecord {
         }
         let is_full = self.intervals.last().is_some_and(|last| last.segments == self.segments_per_interval);
         if self.intervals.len() >= INTERVALS && is_full {
-            let pairs = self.intervals.chunks(2).map(|pair| {
-                let mut one = pair[0].clone();
-                pair[1..].iter().for_each(|next| one.append(next));
-                one
-            });
-            self.intervals = pairs.collect();
+            let mut merged = Vec::new();
+            for pair in self.intervals.chunks(2) {
+                let mut interval = pair[0].clone();
+                for next in &pair[1..] {
+                    interval.append(next);
+                }
+                merged.push(interval);
+            }
+            self.intervals = merged;
             self.segments_per_interval *= 2;
         }
     }
 
-    fn note_events(&mut self, longest: &[Burst], count: u64, segment: &Interval) {
+    /// Counts reasons of noise. New reasons after the maximum number are only counted together.
+    fn note_noise(&mut self, reasons: &[Noise]) {
+        for reason in reasons {
+            if !noise::count(&mut self.noise, reason) {
+                self.further_noise += 1;
+            }
+        }
+    }
+
+    /// Counts the bursts of a segment, and stores the longest if they are among the largest of the soak.
+    fn note_bursts(&mut self, longest: &[Burst], count: u64, segment: &Interval) {
         self.bursts += count;
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        self.events.extend(longest.iter().map(|burst| LossEvent {
-            at_s: segment.from_s + seconds(burst.from_ns),
-            unix_s: segment.began_unix_s + seconds(burst.from_ns),
-            length_s: seconds(burst.to_ns.saturating_sub(burst.from_ns)),
-            frames: burst.frames,
-        }));
+        for burst in longest {
+            let from_s = burst.from_ns as f64 / 1e9;
+            self.events.push(LossEvent {
+                at_s: segment.from_s + from_s,
+                unix_s: segment.began_unix_s + from_s,
+                length_s: burst.to_ns.saturating_sub(burst.from_ns) as f64 / 1e9,
+                frames: burst.frames,
+            });
+        }
         if self.events.len() > EVENTS {
             // Of bursts with equal length, the earliest remain: the sort is stable.
             self.events.sort_by_key(|event| std::cmp::Reverse(event.frames));
@@ -294,12 +308,9 @@ impl Interval {
         self.counts.sent as f64 / self.sending_s.max(1e-9)
     }
 
+    /// Adds the following part.
     fn append(&mut self, next: &Self) {
-        let (before, after) = (self.counts.delivered as f64, next.counts.delivered as f64);
-        self.app_ns_per_packet = self
-            .app_ns_per_packet
-            .zip(next.app_ns_per_packet)
-            .map(|(one, other)| (one * before + other * after) / (before + after).max(1.0));
+        self.app_ns_per_packet = mean_ns_per_packet(self, next);
         self.sending_s += next.sending_s;
         self.drain_s += next.drain_s;
         self.segments += next.segments;
@@ -319,15 +330,27 @@ impl Interval {
     }
 }
 
-fn add_up(whole: &mut Vec<Entry>, next: &[Entry]) {
-    if whole.is_empty() {
-        *whole = next.to_vec();
+/// The application's mean time over both parts, weighted by their frames; `None` if one does not know it.
+fn mean_ns_per_packet(before: &Interval, after: &Interval) -> Option<f64> {
+    let before_ns = before.app_ns_per_packet?;
+    let after_ns = after.app_ns_per_packet?;
+    let before_frames = before.counts.delivered as f64;
+    let after_frames = after.counts.delivered as f64;
+    Some((before_ns * before_frames + after_ns * after_frames) / (before_frames + after_frames).max(1.0))
+}
+
+/// Adds the ledger of a segment. A place that is unknown in one of both is unknown in the sum.
+fn add_up(sum: &mut Vec<Entry>, segment: &[Entry]) {
+    if sum.is_empty() {
+        *sum = segment.to_vec();
         return;
     }
-    for entry in whole {
-        let of_place =
-            |place: Place| next.iter().find(|other| other.place == place).and_then(|other| other.count);
-        entry.count = entry.count.zip(of_place(entry.place)).map(|(one, other)| one + other);
+    for entry in sum {
+        let added = segment.iter().find(|added| added.place == entry.place).and_then(|added| added.count);
+        entry.count = match (entry.count, added) {
+            (Some(count), Some(added)) => Some(count + added),
+            _ => None,
+        };
     }
 }
 
@@ -369,7 +392,7 @@ mod tests {
                 position: Position::Steady,
                 marked: None,
             };
-            record.note_events(&[burst], 2, &segment(number));
+            record.note_bursts(&[burst], 2, &segment(number));
         }
         assert_eq!((record.events.len(), record.bursts), (EVENTS, 2000));
         let largest = record.events.iter().find(|event| event.frames == 9999).unwrap();

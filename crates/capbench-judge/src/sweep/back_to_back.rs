@@ -52,30 +52,50 @@ impl BackToBack {
         if searches.is_empty() {
             return None;
         }
-        let found: Vec<&Burst> = searches.iter().filter(|burst| burst.end == BurstEnd::Found).collect();
-        let frames: Vec<f64> =
-            found.iter().filter_map(|burst| burst.frames.map(|frames| frames as f64)).collect();
-        let mean =
-            |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let mut lengths = Vec::new();
+        let mut burst_rates = Vec::new();
+        let mut drain_rates = Vec::new();
+        for search in searches.iter().filter(|search| search.end == BurstEnd::Found) {
+            lengths.extend(search.frames);
+            burst_rates.push(search.burst_pps);
+            drain_rates.push(search.drained_pps);
+        }
+        let frames: Vec<f64> = lengths.iter().map(|frames| *frames as f64).collect();
         let mean_frames = mean(&frames);
-        let deviation_frames = mean_frames.filter(|_| frames.len() > 1).map(|mean| {
-            let squares: f64 = frames.iter().map(|frames| (frames - mean).powi(2)).sum();
-            (squares / (frames.len() - 1) as f64).sqrt()
-        });
-        let rate = mean(&found.iter().map(|burst| burst.burst_pps).collect::<Vec<_>>());
-        let drained = mean(&found.iter().map(|burst| burst.drained_pps).collect::<Vec<_>>());
-        let implied_buffer_s = mean_frames.zip(rate).map(|(frames, rate)| frames / rate);
-        let drain_corrected_buffer_s = implied_buffer_s
-            .zip(rate.zip(drained))
-            .map(|(implied, (rate, drained))| implied * (1.0 - drained / rate));
+        let mut implied_buffer_s = None;
+        let mut drain_corrected_buffer_s = None;
+        if let (Some(frames), Some(burst_pps)) = (mean_frames, mean(&burst_rates)) {
+            let implied_s = frames / burst_pps;
+            implied_buffer_s = Some(implied_s);
+            drain_corrected_buffer_s =
+                mean(&drain_rates).map(|drained_pps| implied_s * (1.0 - drained_pps / burst_pps));
+        }
         Some(Self {
             mean_frames,
-            least_frames: found.iter().filter_map(|burst| burst.frames).min(),
-            most_frames: found.iter().filter_map(|burst| burst.frames).max(),
-            deviation_frames,
+            least_frames: lengths.iter().min().copied(),
+            most_frames: lengths.iter().max().copied(),
+            deviation_frames: deviation(&frames),
             implied_buffer_s,
             drain_corrected_buffer_s,
             searches,
         })
     }
+}
+
+/// `None` without values.
+fn mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The standard deviation; `None` with fewer than two values.
+fn deviation(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
 }

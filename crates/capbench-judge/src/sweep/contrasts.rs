@@ -1,5 +1,8 @@
-//! Searches for differences over a series, and between two methods at the same points. Every difference found is corrected for
-//! all comparisons made (see [`capbench_model::statistics`]).
+//! Which differences in a sweep are more than chance: values that rise along the axis, and methods that are ahead of another one
+//! at the same points. Both compare the repeats of all points with each other, by ranks. The probability of chance is corrected
+//! for the number of comparisons (see [`capbench_model::statistics`]).
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +26,16 @@ pub struct Evidence {
 
 impl Evidence {
     /// Evidence that two groups of repeats differ, as the smallest of `comparisons`, so that the correction covers all.
-    pub fn of_difference(one: &[f64], other: &[f64], comparisons: usize) -> Self {
-        let strata = [Stratum { low: one.len(), high: other.len() }];
-        let fewer = against(one, other).min(against(other, one));
-        Self { by_chance: (2.0 * chance(fewer, &strata) * comparisons as f64).min(1.0), comparisons }
+    pub fn of_difference(before: &[f64], after: &[f64], comparisons: usize) -> Self {
+        let strata = [Stratum { low: before.len(), high: after.len() }];
+        let pairs_against = against(before, after).min(against(after, before));
+        let by_chance = 2.0 * chance(pairs_against, &strata) * comparisons as f64;
+        Self { by_chance: by_chance.min(1.0), comparisons }
+    }
+
+    /// Evidence with the probability of one comparison, before its correction.
+    fn uncorrected(by_chance: f64) -> Self {
+        Self { by_chance, comparisons: 1 }
     }
 
     /// The evidence that chance explains more easily.
@@ -35,7 +44,7 @@ impl Evidence {
     }
 
     /// Whether chance does not explain the difference.
-    pub fn is_told(self) -> bool {
+    pub fn excludes_chance(self) -> bool {
         self.by_chance <= FALSE_ALARMS
     }
 }
@@ -63,38 +72,69 @@ pub struct Rises<'r> {
 impl<'r> Rises<'r> {
     /// Compares every block of neighbouring points with every later block of the same length.
     pub fn find(swept: &Swept<'_>, readings: &'r [Reading], value: impl Fn(&TrialResult) -> f64) -> Self {
-        let values: Vec<Vec<f64>> =
-            readings.iter().map(|reading| swept.trials_of(reading).map(&value).collect()).collect();
+        let mut values: Vec<Vec<f64>> = Vec::new();
+        for reading in readings {
+            values.push(swept.trials_of(reading).map(&value).collect());
+        }
         let mut all = Vec::new();
-        let mut chances = Vec::new();
         for width in 1..=CONTRASTED_POINTS {
-            for low in 0..readings.len() {
-                for high in low + width..(readings.len() + 1).saturating_sub(width) {
-                    let block = |first: usize| values[first..first + width].concat();
-                    let (below, above) = (block(low), block(high));
-                    let strata = [Stratum { low: below.len(), high: above.len() }];
-                    chances.push(chance(against(&below, &above), &strata));
-                    all.push(Rise {
-                        low: &readings[low..low + width],
-                        high: &readings[high..high + width],
-                        gain: middle(above) - middle(below),
-                        evidence: Evidence { by_chance: 1.0, comparisons: 0 },
-                    });
-                }
+            for blocks in block_pairs(readings.len(), width) {
+                let below = values[blocks.earlier.clone()].concat();
+                let above = values[blocks.later.clone()].concat();
+                let strata = [Stratum { low: below.len(), high: above.len() }];
+                all.push(Rise {
+                    low: &readings[blocks.earlier],
+                    high: &readings[blocks.later],
+                    evidence: Evidence::uncorrected(chance(against(&below, &above), &strata)),
+                    gain: middle(above) - middle(below),
+                });
             }
         }
-        let comparisons = all.len();
-        for (rise, by_chance) in all.iter_mut().zip(corrected(&chances)) {
-            rise.evidence = Evidence { by_chance, comparisons };
-        }
+        correct(all.iter_mut().map(|rise| &mut rise.evidence).collect());
         Self { all }
     }
 
     /// The largest rise that chance does not explain and that `is_worth` accepts.
     pub fn largest(&self, is_worth: impl Fn(&Rise<'r>) -> bool) -> Option<&Rise<'r>> {
-        let told = self.all.iter().filter(|rise| rise.evidence.is_told() && is_worth(rise));
-        told.max_by(|a, b| a.gain.total_cmp(&b.gain))
+        let proven = self.all.iter().filter(|rise| rise.evidence.excludes_chance() && is_worth(rise));
+        proven.max_by(|a, b| a.gain.total_cmp(&b.gain))
     }
+}
+
+/// Two blocks of neighbouring points of the same length, by their indices.
+pub(super) struct BlockPair {
+    pub(super) earlier: Range<usize>,
+    pub(super) later: Range<usize>,
+}
+
+/// Every block of `width` neighbouring points, with every later block of the same length.
+pub(super) fn block_pairs(points: usize, width: usize) -> Vec<BlockPair> {
+    let mut pairs = Vec::new();
+    let starts = (points + 1).saturating_sub(width);
+    for earlier in 0..points {
+        for later in earlier + width..starts {
+            pairs.push(BlockPair { earlier: earlier..earlier + width, later: later..later + width });
+        }
+    }
+    pairs
+}
+
+/// Corrects the probabilities of all comparisons of a search for their number.
+fn correct(all: Vec<&mut Evidence>) {
+    let comparisons = all.len();
+    let chances: Vec<f64> = all.iter().map(|evidence| evidence.by_chance).collect();
+    for (evidence, by_chance) in all.into_iter().zip(corrected(&chances)) {
+        *evidence = Evidence { by_chance, comparisons };
+    }
+}
+
+/// The readings of both methods of a lead at one point.
+#[derive(Clone, Copy, Debug)]
+pub struct LeadPoint<'r> {
+    /// Of the method with the higher value.
+    pub ahead: &'r Reading,
+    /// Of the other one.
+    pub behind: &'r Reading,
 }
 
 /// Neighbouring points at which a value of one method is higher than that of another by more than chance explains.
@@ -104,8 +144,8 @@ pub struct Lead<'r> {
     pub ahead: &'r Series,
     /// The other one.
     pub behind: &'r Series,
-    /// The readings of both methods at each of the points, the higher one's first.
-    pub points: Vec<(&'r Reading, &'r Reading)>,
+    /// The readings at each of the points, at least one.
+    pub points: Vec<LeadPoint<'r>>,
     /// The difference of the values: the median over the points.
     pub gain: f64,
     /// The highest value at one of the points.
@@ -125,60 +165,87 @@ impl Lead<'_> {
 #[derive(Debug)]
 pub struct Leads<'r> {
     /// The leads that chance does not explain, in the order of the points.
-    pub told: Vec<Lead<'r>>,
+    pub proven: Vec<Lead<'r>>,
 }
 
 impl<'r> Leads<'r> {
     /// Compares the rates that methods of a scene can sustain, frames per second.
     pub fn find_in_rates(swept: &Swept<'_>, scene: &[&'r Series]) -> Self {
-        Self::by(scene, |reading| swept.sustained(reading))
+        Self::find(scene, |reading| swept.sustained(reading))
     }
 
     /// Compares every two methods at every block of neighbouring points, by a value of their repeats, each with those that ran
     /// next to it at the same point.
-    pub fn by(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
+    pub fn find(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
         let mut all: Vec<Lead<'r>> = Vec::new();
-        let mut chances = Vec::new();
-        for ahead in scene {
-            for behind in scene.iter().filter(|behind| !std::ptr::eq(**behind, *ahead)) {
-                let points = common(ahead, behind);
-                let rates: Vec<[Vec<f64>; 2]> =
-                    points.iter().map(|(one, other)| [one, other].map(|reading| values(reading))).collect();
-                for width in 1..=CONTRASTED_POINTS {
-                    for (block, rates) in points.windows(width).zip(rates.windows(width)) {
-                        if rates.iter().flatten().any(Vec::is_empty) {
-                            continue;
-                        }
-                        let strata: Vec<Stratum> = rates
-                            .iter()
-                            .map(|[one, other]| Stratum { low: other.len(), high: one.len() })
-                            .collect();
-                        let against = rates.iter().map(|[one, other]| against(other, one)).sum();
-                        chances.push(chance(against, &strata));
-                        let evidence = Evidence { by_chance: 1.0, comparisons: 0 };
-                        let medians = rates
-                            .iter()
-                            .map(|hands| hands.each_ref().map(|hand| middle(hand.iter().copied())));
-                        let medians: Vec<[f64; 2]> = medians.collect();
-                        all.push(Lead {
-                            ahead,
-                            behind,
-                            points: block.to_vec(),
-                            gain: middle(medians.iter().map(|[one, other]| one - other)),
-                            most: medians.iter().map(|[one, _]| *one).fold(f64::NEG_INFINITY, f64::max),
-                            evidence,
-                        });
-                    }
+        for &ahead in scene {
+            for &behind in scene {
+                if !std::ptr::eq(ahead, behind) {
+                    all.extend(possible_leads(ahead, behind, &values));
                 }
             }
         }
-        let comparisons = all.len();
-        for (lead, by_chance) in all.iter_mut().zip(corrected(&chances)) {
-            lead.evidence = Evidence { by_chance, comparisons };
+        correct(all.iter_mut().map(|lead| &mut lead.evidence).collect());
+        all.retain(|lead| lead.evidence.excludes_chance());
+        all.sort_by_key(|lead| (lead.points[0].ahead.point, lead.points.len()));
+        Self { proven: all }
+    }
+}
+
+/// The values of the repeats of two methods at one point.
+struct PointValues {
+    ahead: Vec<f64>,
+    behind: Vec<f64>,
+}
+
+/// What one method is ahead of another, at each block of neighbouring points at which both have values. Its evidence is not
+/// corrected.
+fn possible_leads<'r>(
+    ahead: &'r Series,
+    behind: &'r Series,
+    values: &impl Fn(&Reading) -> Vec<f64>,
+) -> Vec<Lead<'r>> {
+    let mut points = Vec::new();
+    let mut values_at = Vec::new();
+    for (reading_ahead, reading_behind) in common(ahead, behind) {
+        points.push(LeadPoint { ahead: reading_ahead, behind: reading_behind });
+        values_at.push(PointValues { ahead: values(reading_ahead), behind: values(reading_behind) });
+    }
+    let mut leads = Vec::new();
+    for width in 1..=CONTRASTED_POINTS {
+        for (block, block_values) in points.windows(width).zip(values_at.windows(width)) {
+            if block_values.iter().all(|at| !at.ahead.is_empty() && !at.behind.is_empty()) {
+                leads.push(possible_lead(ahead, behind, block, block_values));
+            }
         }
-        all.retain(|lead| lead.evidence.is_told());
-        all.sort_by_key(|lead| (lead.points[0].0.point, lead.points.len()));
-        Self { told: all }
+    }
+    leads
+}
+
+fn possible_lead<'r>(
+    ahead: &'r Series,
+    behind: &'r Series,
+    points: &[LeadPoint<'r>],
+    values: &[PointValues],
+) -> Lead<'r> {
+    let mut strata = Vec::new();
+    let mut pairs_against = 0;
+    let mut gains = Vec::new();
+    let mut most = f64::NEG_INFINITY;
+    for at in values {
+        strata.push(Stratum { low: at.behind.len(), high: at.ahead.len() });
+        pairs_against += against(&at.behind, &at.ahead);
+        let median_ahead = middle(at.ahead.iter().copied());
+        gains.push(median_ahead - middle(at.behind.iter().copied()));
+        most = most.max(median_ahead);
+    }
+    Lead {
+        ahead,
+        behind,
+        points: points.to_vec(),
+        gain: middle(gains),
+        most,
+        evidence: Evidence::uncorrected(chance(pairs_against, &strata)),
     }
 }
 
@@ -189,15 +256,17 @@ pub(super) fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
 
 /// The readings of two series at the points that both have.
 pub fn common<'r>(one: &'r Series, other: &'r Series) -> Vec<(&'r Reading, &'r Reading)> {
-    let beside = |reading: &'r Reading| {
-        let other = other.readings.iter().find(|other| other.point == reading.point)?;
-        Some((reading, other))
-    };
-    one.readings.iter().filter_map(beside).collect()
+    let mut pairs = Vec::new();
+    for reading in &one.readings {
+        if let Some(same_point) = other.readings.iter().find(|candidate| candidate.point == reading.point) {
+            pairs.push((reading, same_point));
+        }
+    }
+    pairs
 }
 
-/// The probability of chance; 1 if most pairs contradict a difference.
-fn chance(against: usize, strata: &[Stratum]) -> f64 {
+/// The probability that chance alone has so few pairs of repeats against a difference; 1 if most pairs are against it.
+fn chance(pairs_against: usize, strata: &[Stratum]) -> f64 {
     let pairs: usize = strata.iter().map(|stratum| stratum.low * stratum.high).sum();
-    if 2 * against > pairs { 1.0 } else { by_chance(against, strata) }
+    if 2 * pairs_against > pairs { 1.0 } else { by_chance(pairs_against, strata) }
 }

@@ -12,6 +12,8 @@ pub mod axis;
 pub mod back_to_back;
 pub mod contrasts;
 pub mod effects;
+#[cfg(test)]
+pub(crate) mod for_tests;
 mod limits;
 pub mod outcome;
 pub mod regimes;

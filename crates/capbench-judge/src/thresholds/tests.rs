@@ -1,6 +1,7 @@
 //! Decisions on both sides of their threshold. Each side is within a factor of 1.5, so that another threshold fails a test.
 
 mod comparisons;
+mod findings;
 mod members;
 mod recommendations;
 mod regimes;

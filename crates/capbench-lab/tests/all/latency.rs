@@ -1,6 +1,7 @@
 //! Latency on the bed. Nothing here depends on how fast the host is, only on what comes after what.
 
 use capbench_testing::network::privileges;
+use capbench_testing::{HostLoad, busy};
 use std::time::Duration;
 
 use capbench_frames::Pps;
@@ -50,6 +51,7 @@ fn root_alone_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it
     let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     for load in [rate(1_000.0), rate(10_000.0)] {
+        let host = HostLoad::watch();
         let mut median_of = |method: &str, timeout_ms: u64| {
             let setup = setup(method, Duration::from_millis(timeout_ms));
             let (trial, latency) = run(&mut laboratory, &setup, load, LONG);
@@ -76,7 +78,11 @@ fn root_alone_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it
         };
         let v2 = median_of("packet-v2", 8);
         let v3 = [1, 8, 64].map(|timeout| median_of("packet-v3", timeout));
-        assert!(v2 < v3[0] && v3[0] < v3[1] && v3[1] < v3[2], "V2 {v2}, V3 {v3:?}");
+        // Threads that wait for their CPU make any delay longer than a short timeout does.
+        if !(v2 < v3[0] && v3[0] < v3[1] && v3[1] < v3[2]) {
+            let others = host.others().unwrap_or_else(|| panic!("V2 {v2}, V3 {v3:?}"));
+            busy(format_args!("{load}: V2 {v2} ns, V3 {v3:?} ns; {others}"));
+        }
     }
 }
 

@@ -14,9 +14,16 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult, Verdict};
 use capbench_model::units::ByteCount;
 use capbench_testing::network::privileges;
+use capbench_testing::{HostLoad, busy};
 
 /// No multiple of the members: in turn, each flow comes to all of them.
 const FLOWS: u32 = 37;
+
+/// Several frames of each flow.
+const ENOUGH: u64 = 10 * FLOWS as u64;
+
+/// Trials of a set-up until one shows something.
+const ATTEMPTS: usize = 20;
 
 fn setup(method: &str) -> Setup {
     Setup {
@@ -30,13 +37,17 @@ fn run(laboratory: &mut LiveLaboratory, setup: &Setup, load: Load) -> TrialResul
     let run = |laboratory: &mut LiveLaboratory| {
         laboratory.prepare(setup).unwrap().run(load, Duration::from_millis(60)).unwrap()
     };
-    // On a busy host the generator can be without its CPU for a whole trial: it sends nothing, and nothing is shown.
-    let mut trial = run(laboratory);
-    while trial.sent == 0 {
-        trial = run(laboratory);
+    // On a busy host the generator can be without its CPU for most of a trial: it sends few frames, which show nothing.
+    for _ in 0..ATTEMPTS {
+        let trial = run(laboratory);
+        if trial.sent > 0 {
+            assert_whole(&trial);
+        }
+        if trial.sent >= ENOUGH {
+            return trial;
+        }
     }
-    assert_whole(&trial);
-    trial
+    panic!("{}: the generator sent fewer than {ENOUGH} frames in each of {ATTEMPTS} trials", setup.method)
 }
 
 /// Each member's account is whole, and all of them are the trial's.
@@ -112,11 +123,23 @@ fn root_alone_what_members_lose_at_overload_is_booked_to_each_of_them() {
             let capture =
                 CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(64 << 10), ..base.capture };
             let setup = Setup { work: "ns:50000".parse().unwrap(), capture, ..base };
-            let trial = run(&mut laboratory, &setup, Load::Maximum);
-            let lossy = trial.members.iter().filter(|member| member.lost() > Some(0)).count();
-            assert_eq!(lossy, 2, "{method}: {:?}", trial.members);
+            both_lose(&mut laboratory, &setup);
         }
     }
+}
+
+/// A generator that hardly gets its CPU is slower than its readers: not in each trial, and only beside others.
+fn both_lose(laboratory: &mut LiveLaboratory, setup: &Setup) {
+    let host = HostLoad::watch();
+    let mut trial = run(laboratory, setup, Load::Maximum);
+    for _ in 0..ATTEMPTS {
+        if trial.members.iter().filter(|member| member.lost() > Some(0)).count() == 2 {
+            return;
+        }
+        trial = run(laboratory, setup, Load::Maximum);
+    }
+    let others = host.others().unwrap_or_else(|| panic!("{}: {:?}", setup.method, trial.members));
+    busy(format_args!("{}: {:?}; {others}", setup.method, trial.members));
 }
 
 /// A receive queue of a link with several belongs to one member, and each flow to one queue.
@@ -175,7 +198,9 @@ fn root_alone_a_soak_keeps_its_members_open() {
     let mut held = trial.keep_open().unwrap();
     for _ in 0..3 {
         let trial = held.run(rate(10_000.0), Duration::from_millis(40)).unwrap();
-        assert_whole(&trial);
+        if trial.sent > 0 {
+            assert_whole(&trial);
+        }
         assert_eq!(trial.members.len(), 3);
     }
 }

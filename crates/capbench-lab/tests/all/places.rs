@@ -24,6 +24,7 @@ use capbench_model::trial::{Load, TrialResult};
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_sys::bpf::XdpMode;
+use capbench_testing::busy;
 use capbench_testing::network::privileges;
 
 /// One fault at one intensity.
@@ -136,7 +137,7 @@ impl Case {
     }
 
     /// Runs it, and judges the ledger. Whatever the host did, the books balance, and nothing is unexplained that they do not say
-    /// may be.
+    /// may be. A host that disturbs it too often shows nothing.
     fn check(&self, laboratory: &mut LiveLaboratory, repeats: &mut Repeats) {
         loop {
             let seen = self.run(laboratory);
@@ -166,7 +167,12 @@ impl Case {
                     let Seen { signs, .. } = &seen;
                     println!("{} {}: {wrong}; disturbed by: {signs:?}", self.fault, self.intensity);
                     assert!(!signs.is_empty(), "{wrong}, and nothing disturbed it: {}", what());
-                    assert!(repeats.left > 0, "{wrong}, and there were too many repeats: {}", what());
+                    if repeats.left == 0 {
+                        return busy(format_args!(
+                            "{} {}: {wrong}, after {} trials",
+                            self.fault, self.intensity, repeats.trials
+                        ));
+                    }
                     repeats.left -= 1;
                 }
             }

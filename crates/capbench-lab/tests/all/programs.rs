@@ -1,6 +1,7 @@
 //! Capture programs of others in trials: those that capbench knows, for real, and small scripts that do everything wrong.
 
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use capbench_frames::Pps;
@@ -26,11 +27,14 @@ fn setup(method: &str) -> Setup {
     live_setup(method, 16 << 20, Duration::from_millis(300))
 }
 
+/// So long that a generator on a busy host gets its CPU meanwhile.
+const SENDING: Duration = Duration::from_millis(200);
+
 /// A trial of 800 frames, of which a generator on a busy host may not send all: fewer than the kernel's backlog holds
 /// (net.core.netdev_max_backlog, 1000), so that none is lost before it can be captured.
 fn run(laboratory: &mut LiveLaboratory, method: &str) -> capbench_model::Result<TrialResult> {
-    let rate = Load::Rate(Pps::new(20_000.0).unwrap());
-    laboratory.prepare(&setup(method))?.run(rate, Duration::from_millis(40))
+    let rate = Load::Rate(Pps::new(4_000.0).unwrap());
+    laboratory.prepare(&setup(method))?.run(rate, SENDING)
 }
 
 fn count(trial: &TrialResult, place: Place) -> Option<u64> {
@@ -42,7 +46,7 @@ fn reported(trial: &TrialResult, name: &str) -> u64 {
 }
 
 /// Programs made of a shell script each, with further lines of their definition.
-fn scripts(scripts: &[(&str, &str, &str)]) -> Programs {
+fn scripts<'t>(scripts: impl IntoIterator<Item = (&'t str, &'t str, &'t str)>) -> Programs {
     let mut text = String::new();
     for (name, script, further) in scripts {
         let command =
@@ -69,6 +73,22 @@ fn left_directories() -> Vec<PathBuf> {
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
         .map(|entry| entry.path())
         .collect()
+}
+
+/// A trial of 80 frames, next to others: together they are fewer than the kernel's backlog holds, too.
+fn run_with_few(laboratory: &mut LiveLaboratory, method: &str) -> capbench_model::Result<TrialResult> {
+    let rate = Load::Rate(Pps::new(400.0).unwrap());
+    laboratory.prepare(&setup(method))?.run(rate, SENDING)
+}
+
+/// Checks all cases at the same time, each in a laboratory of its own: programs wait most of the time. Nothing is left of any.
+fn check_at_once<C: Sync>(programs: &Programs, cases: &[C], check: fn(&mut LiveLaboratory, &C)) {
+    thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(|| check(&mut laboratory(programs.clone()), case));
+        }
+    });
+    assert_nothing_left();
 }
 
 /// Processes that a trial of this process started and that still run.
@@ -161,60 +181,93 @@ fn root_cut_frames_are_verified_as_cut() {
 /// Waits for a signal, without any other process.
 const WAIT: &str = "while :; do sleep 0.02; done";
 
+/// A program that does something wrong, and what is said of it.
+struct Mistake<'t> {
+    name: &'t str,
+    script: &'t str,
+    /// Further lines of its definition.
+    definition: &'t str,
+    error: &'t str,
+}
+
 #[test]
 fn root_alone_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
     let Some(()) = privileges() else { return };
     let counts = "counts = { captured = '(\\d+) captured' }";
     let ready = format!("ready = 'ready'\n{counts}");
-    let hasty = format!("ready = 'ready'\npatience = '300ms'\n{counts}");
+    let hasty = format!("ready = 'ready'\npatience = '1s'\n{counts}");
     let never = format!("patience = '300ms'\n{counts}");
     let deaf = format!("trap '' INT TERM; echo ready; {WAIT}");
     let dying = format!("echo ready; (sleep 0.01; kill -SEGV $$) & {WAIT}");
     let silent = format!("trap 'exit 0' INT; echo ready; {WAIT}");
-    let cases: [(&str, &str, &str, &str); 9] = [
-        (
-            "early",
-            "echo no such luck >&2; exit 3",
-            counts,
-            "it ended before it could receive, with exit status 3; it said last: \"no such luck\"",
-        ),
-        (
-            "background",
-            "setsid sleep 1000 & exit 0",
-            counts,
-            "exit status 0 (a program must stay in the foreground); it said nothing",
-        ),
-        ("hangs", "exec sleep 1000", &never, "was not ready within 300ms: it has no packet socket on cbr"),
-        (
-            "mumbles",
-            "echo nearly; exec sleep 1000",
-            &hasty,
-            "was not ready within 300ms: it did not say \"ready\"; it said last: \"nearly\"",
-        ),
-        ("deaf", &deaf, &hasty, "did not stop: SIGINT and SIGTERM did not end it, so it was killed"),
-        ("dying", &dying, &ready, "with signal 11; it said last: \"ready\""),
-        ("silent", &silent, &ready, "did not report how many frames it captured; it said last: \"ready\""),
-        ("fileless", &format!("{silent} # {{file}}"), "ready = 'ready'", "its capture file was not written"),
-        (
-            "broken",
-            &format!("echo this is no capture > {{file}}; {silent}"),
-            "ready = 'ready'",
-            "its capture file is neither pcap nor pcapng",
-        ),
+    let fileless = format!("{silent} # {{file}}");
+    let broken = format!("echo this is no capture > {{file}}; {silent}");
+    let cases = [
+        Mistake {
+            name: "early",
+            script: "echo no such luck >&2; exit 3",
+            definition: counts,
+            error: "it ended before it could receive, with exit status 3; it said last: \"no such luck\"",
+        },
+        Mistake {
+            name: "background",
+            script: "setsid sleep 1000 & exit 0",
+            definition: counts,
+            error: "exit status 0 (a program must stay in the foreground); it said nothing",
+        },
+        Mistake {
+            name: "hangs",
+            script: "exec sleep 1000",
+            definition: &never,
+            error: "was not ready within 300ms: it has no packet socket on cbr",
+        },
+        Mistake {
+            name: "mumbles",
+            script: "echo nearly; exec sleep 1000",
+            definition: &hasty,
+            error: "was not ready within 1s: it did not say \"ready\"; it said last: \"nearly\"",
+        },
+        Mistake {
+            name: "deaf",
+            script: &deaf,
+            definition: &hasty,
+            error: "did not stop: SIGINT and SIGTERM did not end it, so it was killed",
+        },
+        Mistake {
+            name: "dying",
+            script: &dying,
+            definition: &ready,
+            error: "with signal 11; it said last: \"ready\"",
+        },
+        Mistake {
+            name: "silent",
+            script: &silent,
+            definition: &ready,
+            error: "did not report how many frames it captured; it said last: \"ready\"",
+        },
+        Mistake {
+            name: "fileless",
+            script: &fileless,
+            definition: "ready = 'ready'",
+            error: "its capture file was not written",
+        },
+        Mistake {
+            name: "broken",
+            script: &broken,
+            definition: "ready = 'ready'",
+            error: "its capture file is neither pcap nor pcapng",
+        },
     ];
-    let scripts_of: Vec<_> =
-        cases.iter().map(|(name, script, further, _)| (*name, *script, *further)).collect();
-    let mut laboratory = laboratory(scripts(&scripts_of));
-    for (name, _, _, expected) in cases {
-        let error = run(&mut laboratory, &format!("cmd:{name}")).unwrap_err();
+    let programs = scripts(cases.each_ref().map(|case| (case.name, case.script, case.definition)));
+    check_at_once(&programs, &cases, |laboratory, case| {
+        let error = run_with_few(laboratory, &format!("cmd:{}", case.name)).unwrap_err();
         let text = error.to_string();
         assert!(matches!(LabError::inside(&error), Some(LabError::Program { .. })), "{text}");
-        assert!(text.starts_with(&format!("cmd:{name}: ")) && text.contains(expected), "{text}");
+        assert!(text.starts_with(&format!("cmd:{}: ", case.name)) && text.contains(case.error), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
-        assert_nothing_left();
-        let next = run(&mut laboratory, "packet-v3").unwrap();
-        assert_eq!((next.delivered, next.unexplained), (next.sent, 0), "after {name}");
-    }
+        let next = run_with_few(laboratory, "packet-v3").unwrap();
+        assert_eq!((next.delivered, next.unexplained), (next.sent, 0), "after {}", case.name);
+    });
 }
 
 #[test]
@@ -235,6 +288,14 @@ fn root_alone_a_program_that_is_not_installed_is_left_out_with_the_reason() {
     assert_nothing_left();
 }
 
+/// A program whose words and file do not agree, or which does not end as it is asked to.
+struct Doubtful<'t> {
+    name: &'t str,
+    /// Frames that its file lacks.
+    missing: u64,
+    note: &'t str,
+}
+
 #[test]
 fn root_alone_what_a_program_says_is_set_against_what_its_file_has() {
     let Some(()) = privileges() else { return };
@@ -250,28 +311,37 @@ fn root_alone_what_a_program_says_is_set_against_what_its_file_has() {
         "trap 'kill -INT $child' TERM; trap '' INT; setsid {} & child=$!; wait; wait",
         &tcpdump[12..]
     );
-    let mut laboratory = laboratory(scripts(&[
-        ("boasts", &boasts, counts),
+    let late_definition = format!("{counts}\npatience = '2s'");
+    let programs = scripts([
+        ("boasts", boasts.as_str(), counts),
         ("cuts", &cuts, counts),
         ("fails", &fails, counts),
         ("orphans", &orphans, counts),
         ("quiet", &quiet, counts),
-        ("late", &late, &format!("{counts}\npatience = '2s'")),
-    ]));
-    for (name, missing, note) in [
-        ("boasts", 0, "CapturedUnlikeFile { captured: 99000, in_file: "),
-        ("cuts", 1, "LastRecordCut"),
-        ("fails", 0, "UnusualEnd { status: \"exit status 7\" }"),
-        ("orphans", 0, "LeftProcesses { processes: 1 }"),
-        ("quiet", 0, "NotReported { counts: [\"captured\"], output: \"it said last: \\\"tcpdump: listening"),
-        ("late", 0, "StoppedLate { signal: \"SIGINT\", waited_ns: 2000000000 }"),
-    ] {
-        let trial = run(&mut laboratory, &format!("cmd:{name}")).unwrap();
-        assert_eq!(trial.delivered + missing, trial.sent, "{name} {trial:#?}");
-        let expected = format!("Program {{ program: {name:?}, note: {note}");
-        assert!(format!("{:?}", trial.noise).contains(&expected), "{name}: {:?}", trial.noise);
-        assert_nothing_left();
-    }
+        ("late", &late, &late_definition),
+    ]);
+    let cases = [
+        Doubtful { name: "boasts", missing: 0, note: "CapturedUnlikeFile { captured: 99000, in_file: " },
+        Doubtful { name: "cuts", missing: 1, note: "LastRecordCut" },
+        Doubtful { name: "fails", missing: 0, note: "UnusualEnd { status: \"exit status 7\" }" },
+        Doubtful { name: "orphans", missing: 0, note: "LeftProcesses { processes: 1 }" },
+        Doubtful {
+            name: "quiet",
+            missing: 0,
+            note: "NotReported { counts: [\"captured\"], output: \"it said last: \\\"tcpdump: listening",
+        },
+        Doubtful {
+            name: "late",
+            missing: 0,
+            note: "StoppedLate { signal: \"SIGINT\", waited_ns: 2000000000 }",
+        },
+    ];
+    check_at_once(&programs, &cases, |laboratory, case| {
+        let trial = run_with_few(laboratory, &format!("cmd:{}", case.name)).unwrap();
+        assert_eq!(trial.delivered + case.missing, trial.sent, "{} {trial:#?}", case.name);
+        let expected = format!("Program {{ program: {:?}, note: {}", case.name, case.note);
+        assert!(format!("{:?}", trial.noise).contains(&expected), "{}: {:?}", case.name, trial.noise);
+    });
 }
 
 #[test]
@@ -282,7 +352,7 @@ fn root_alone_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back()
         "trap 'exit 0' INT; tcpdump -n -Z root -i \"$1\" -c 100 --immediate-mode -w {{file}}; {WAIT}"
     );
     let counts = "ready = 'listening on'\ncounts = { captured = '(\\d+) packets captured' }";
-    let mut laboratory = laboratory(scripts(&[("forgets", &script, counts)]));
+    let mut laboratory = laboratory(scripts([("forgets", script.as_str(), counts)]));
     let trial = run(&mut laboratory, "cmd:forgets").unwrap();
     // Fewer where the host is busy.
     assert!((1..=100).contains(&trial.delivered), "{trial:#?}");

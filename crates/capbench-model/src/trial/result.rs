@@ -157,7 +157,7 @@ pub struct CpuAccount {
     pub steal_ratio: Option<f64>,
 }
 
-/// One trial as stored: counts first, then ratios computed from them. The default is one of which nothing is known yet.
+/// One trial as stored: counts first, then ratios computed from them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialResult {
     /// Running number within its run, from 1.

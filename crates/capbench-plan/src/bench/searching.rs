@@ -46,8 +46,9 @@ impl Searching {
         LIKELY_SEARCH_TRIALS
     }
 
-    /// The same with the longest trials for which what it needs is in this time.
-    fn longer(&self, time: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
+    /// The same with the longest trials for which what it needs is a part of this time.
+    fn longer(&self, left: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
+        let time = left.mul_f64(LONGER_TRIALS_TIME);
         for factor in [LONGER_SEARCH_TRIALS, 2] {
             let longer = Self { trial: self.trial * factor, ..*self };
             if needs(&longer) <= time {
@@ -217,7 +218,7 @@ impl BenchPlan {
             measured.iter_mut().partition(|one| searching.plan(&one.overload, COARSEST_SEARCH).is_some());
         // Methods that read most come first: the best of them is the answer.
         open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
-        let left = ends_at.saturating_sub(session.spent).mul_f64(LONGER_TRIALS_TIME);
+        let left = ends_at.saturating_sub(session.spent);
         let searching = &searching.longer(left, |searching| {
             open.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum()
         });
@@ -374,3 +375,6 @@ fn sustained(outcome: &SearchOutcome) -> Option<f64> {
     let lower = lossless.lower.as_ref().or(lossless.so_far.as_ref().map(|so_far| &so_far.lower))?;
     Some(lower.achieved_pps)
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,6 +52,38 @@ fn the_common_load_is_lowered_four_times_and_not_below_a_thousand_packets_a_seco
     assert_eq!(common_loads(SimulatedMethod::new("recv", 1300.0)), [1000.0]);
 }
 
+/// The methods and loads of the trials at common loads.
+fn common_trials(methods: Vec<SimulatedMethod>, names: &[&str]) -> Vec<(String, f64)> {
+    let mut laboratory = SimulatedLaboratory::new(1_000_000.0, methods);
+    let outcome = bench_plan(names).run(&mut laboratory, &mut Collected::default()).unwrap();
+    let mut trials = Vec::new();
+    for trial in outcome.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
+        trials.push((trial.profile.method.to_string(), trial.intended_pps.unwrap()));
+    }
+    trials
+}
+
+#[test]
+fn the_common_load_is_at_least_a_fiftieth_of_the_fastest_rate() {
+    let slow = SimulatedMethod::new("recv", 51_000.0).bursts_lost_above(1.0);
+    let methods = vec![SimulatedMethod::new("packet-v3", 2_000_000.0), slow];
+    let last = common_trials(methods, &["packet-v3", "recv"]).pop().unwrap();
+    assert_eq!(last, ("recv".into(), 20_000.0));
+}
+
+#[test]
+fn a_method_below_a_twentieth_of_the_fastest_is_not_compared_at_a_common_load() {
+    for (slow_pps, compared) in [(52_000.0, 2), (48_000.0, 1)] {
+        let slow = SimulatedMethod::new("recv", slow_pps);
+        let methods = vec![SimulatedMethod::new("packet-v3", 2_000_000.0), slow];
+        let trials = common_trials(methods, &["packet-v3", "recv"]);
+        let mut names: Vec<&str> = trials.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), compared, "{slow_pps} packets/s");
+    }
+}
+
 #[test]
 fn a_method_that_delivers_next_to_nothing_does_not_set_the_common_load() {
     let mut laboratory = SimulatedLaboratory::new(

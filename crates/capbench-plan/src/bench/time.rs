@@ -102,6 +102,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_trials_of_a_search_are_counted_for_a_little_more_than_was_read() {
+        let searching = crate::for_tests::searching_bench_plan(&["recv"]).searching.unwrap();
+        let trials = |sent: u64, lost: u64| {
+            let measured = capbench_model::for_tests::measured(sent, sent, sent - lost, lost);
+            let profile = capbench_model::for_tests::profile("recv");
+            let load = capbench_model::trial::Load::Maximum;
+            let phase = capbench_model::trial::Phase::BestEffort;
+            let overload = measured.result(1, phase, &profile, load, Duration::from_secs(1));
+            trials_of_search(&overload, &searching, 1)
+        };
+        let counted: Vec<usize> = (1..10).map(|tenth| trials(1_000_000, tenth * 50_000)).collect();
+        assert_eq!(counted, [4, 5, 4, 4, 4, 4, 4, 4, 4], "it loses 5 % to 45 %");
+    }
+
+    #[test]
     fn a_tenth_of_the_time_is_kept_for_repeats() {
         let budget = Duration::from_secs(100);
         assert_eq!(set_ups_that_fit(10, budget, Duration::from_millis(8700)), 10);

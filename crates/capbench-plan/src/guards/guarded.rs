@@ -1,4 +1,5 @@
-//! The laboratory that guards the trials of another one.
+//! The laboratory that guards the trials of another one: it lets the path recover after an overload, repeats disturbed and invalid
+//! attempts within the policy, accepts the first good one, and stores the others with it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,12 +101,12 @@ impl Trial for GuardedTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         let mut discarded: Vec<Retried> = Vec::new();
         let mut recovery = None;
-        let stands = loop {
+        let last = loop {
             let (recovered, trial) = match self.attempt(load, duration) {
                 Ok(attempt) => attempt,
                 // A later error must not lose the earlier measurement.
                 Err(error) => match discarded.pop() {
-                    Some(last) => break last.trial,
+                    Some(earlier) => break earlier.trial,
                     None => return Err(error),
                 },
             };
@@ -124,15 +125,15 @@ impl Trial for GuardedTrial<'_> {
             self.memory.repeats += 1;
             discarded.push(Retried { because, trial });
         };
-        let mut stands = best(stands, &mut discarded);
+        let mut accepted = best(last, &mut discarded);
         if recovery.is_some() || !discarded.is_empty() {
             for attempt in &mut discarded {
                 attempt.trial.phase = Phase::Retried;
             }
-            let before = discarded.iter().filter(|attempt| attempt.trial.number < stands.number).count();
-            stands.guarding = Some(Box::new(Guarding { attempt: before as u32 + 1, discarded, recovery }));
+            let before = discarded.iter().filter(|attempt| attempt.trial.number < accepted.number).count();
+            accepted.guarding = Some(Box::new(Guarding { attempt: before as u32 + 1, discarded, recovery }));
         }
-        Ok(stands)
+        Ok(accepted)
     }
 
     fn line_rate(&self) -> Option<Pps> {
@@ -141,22 +142,23 @@ impl Trial for GuardedTrial<'_> {
 
     /// A soak goes on: no segment is repeated or delayed, but all are judged and marked.
     fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
-        Ok(Box::new(GuardedSegments { held: self.trial.keep_open()?, memory: self.memory }))
+        Ok(Box::new(GuardedSegments { trial: self.trial.keep_open()?, memory: self.memory }))
     }
 }
 
+/// A capture that stays open. Its trials are judged, and not repeated.
 struct GuardedSegments<'l> {
-    held: Box<dyn Trial + 'l>,
+    trial: Box<dyn Trial + 'l>,
     memory: &'l mut Memory,
 }
 
 impl Trial for GuardedSegments<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
-        Ok(self.memory.judged(self.held.run(load, duration)?))
+        Ok(self.memory.judged(self.trial.run(load, duration)?))
     }
 
     fn line_rate(&self) -> Option<Pps> {
-        self.held.line_rate()
+        self.trial.line_rate()
     }
 }
 
@@ -193,6 +195,7 @@ impl GuardedTrial<'_> {
 }
 
 impl Memory {
+    /// The trial, invalid if it contradicts the link. Remembers whether it overloaded the path.
     fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
         if let Some(contradiction) = line_rate::contradiction(&trial) {
             trial.invalidate(&contradiction);
@@ -203,6 +206,7 @@ impl Memory {
         trial
     }
 
+    /// Counts the time of an attempt.
     fn count(&mut self, duration: Duration, is_first: bool) {
         if is_first {
             self.first += duration;
@@ -228,9 +232,9 @@ fn best(last: TrialResult, discarded: &mut Vec<Retried>) -> TrialResult {
     }
     match discarded.iter().rposition(|attempt| attempt.trial.verdict != Verdict::Invalid) {
         Some(place) => {
-            let stands = discarded.remove(place).trial;
+            let accepted = discarded.remove(place).trial;
             discarded.push(Retried { because: disturbances(&last), trial: last });
-            stands
+            accepted
         }
         None => last,
     }

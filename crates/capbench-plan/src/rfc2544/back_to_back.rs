@@ -64,13 +64,14 @@ impl BackToBackTest {
         self.search.limit_frames(self.maximum.pps)
     }
 
+    /// Fails for a test whose bursts fill no buffer, or exceed their limit.
     fn check(&self) -> Result<()> {
-        let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
-        if throughput >= maximum * (1.0 - CLOCKS_DIFFERENCE) {
+        let (throughput_pps, maximum_pps) = (self.throughput.get(), self.maximum.pps.get());
+        if throughput_pps >= maximum_pps * (1.0 - CLOCKS_DIFFERENCE) {
             return Err(PlanError::unsupported(
                 "a back-to-back test",
                 format!(
-                    "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
+                    "the throughput, {throughput_pps:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
                     self.maximum
                 ),
             ));
@@ -98,7 +99,8 @@ impl BackToBackTest {
     ) -> Result<Finished<BackToBackOutcome>> {
         self.check()?;
         let mut session = Session::new(laboratory, observer);
-        let (mut searches, mut ended) = (Vec::new(), Ended::Complete);
+        let mut searches = Vec::new();
+        let mut ended = Ended::Complete;
         for _ in 0..self.repetitions.get() {
             match self.search.longest(&mut session, setup, self.maximum.pps)? {
                 Ok(Longest { frames, step, offered_pps, end, trials, .. }) => {
@@ -118,32 +120,34 @@ impl BackToBackTest {
             verifications: self.search.verifications,
             depletion_s: self.search.depletion.as_secs_f64(),
             benchmark: self.benchmark(&searches),
-            invalid_because: self.invalid(&searches).map(|reason| reason.to_string()),
+            invalid_because: self.why_invalid(&searches).map(|reason| reason.to_string()),
             searches,
             ended,
         };
         Ok(Finished { outcome, trials: session.trials })
     }
 
+    /// The benchmark of these searches; `None` without a search.
     fn benchmark(&self, searches: &[Searched]) -> Option<Benchmark> {
-        let frames = || searches.iter().map(|search| search.frames);
-        let count = searches.len() as f64;
-        let average = frames().sum::<u64>() as f64 / count;
-        let squares: f64 = frames().map(|frames| (frames as f64 - average).powi(2)).sum();
+        let frames: Vec<u64> = searches.iter().map(|search| search.frames).collect();
+        let count = frames.len() as f64;
+        let average = frames.iter().sum::<u64>() as f64 / count;
+        let squares: f64 = frames.iter().map(|frames| (*frames as f64 - average).powi(2)).sum();
         let implied = average / self.maximum.pps.get();
         let slowest = searches.iter().filter_map(|search| search.offered_pps).min_by(f64::total_cmp);
         Some(Benchmark {
             average_frames: average,
-            min_frames: frames().min()?,
-            max_frames: frames().max()?,
-            stdev_frames: (searches.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+            min_frames: *frames.iter().min()?,
+            max_frames: *frames.iter().max()?,
+            stdev_frames: (frames.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
             implied_buffer_s: implied,
             corrected_buffer_s: implied * (1.0 - self.throughput.get() / self.maximum.pps.get()),
             offered_percent: slowest.map(|pps| pps * 100.0 / self.maximum.pps.get()),
         })
     }
 
-    fn invalid(&self, searches: &[Searched]) -> Option<NoBurst> {
+    /// Why the benchmark is invalid; `None` if it is valid.
+    fn why_invalid(&self, searches: &[Searched]) -> Option<NoBurst> {
         let slow = searches.iter().filter(|search| search.end == BurstEnd::GeneratorLimited).count();
         if slow > 0 {
             return Some(NoBurst::GeneratorLimited {

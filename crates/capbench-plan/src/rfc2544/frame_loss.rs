@@ -38,10 +38,17 @@ impl FrameLossTest {
                 format!("RFC 2544 26.3 allows up to {COARSEST}"),
             ));
         }
-        // Whole numbers of steps avoid the sum of rounding errors.
-        let down = |steps: u32| Percent::WHOLE.get() - f64::from(steps) * self.step.get();
-        let above_nothing = |percent: &f64| *percent > self.step.get() * 1e-6;
-        (0..).map(down).take_while(above_nothing).map(|percent| Ok(Percent::new(percent)?)).collect()
+        let mut loads = Vec::new();
+        let mut steps_down = 0;
+        loop {
+            // Whole numbers of steps avoid the sum of rounding errors.
+            let percent = Percent::WHOLE.get() - f64::from(steps_down) * self.step.get();
+            if percent <= self.step.get() * 1e-6 {
+                return Ok(loads);
+            }
+            loads.push(Percent::new(percent)?);
+            steps_down += 1;
+        }
     }
 
     /// Runs the test. Fails for a step that is too coarse, and when a trial cannot be saved.
@@ -62,7 +69,7 @@ impl FrameLossTest {
         };
         for percent in self.loads()? {
             let load = Load::Rate(self.maximum.part(percent)?);
-            match session.sound(setup, load, self.duration, Phase::FrameLoss)? {
+            match session.valid_trial(setup, load, self.duration, Phase::FrameLoss)? {
                 Ok(trial) => outcome.points.push(self.point(percent, &trial)),
                 Err(missing) => {
                     outcome.ended = missing.into();

@@ -52,19 +52,19 @@ impl LatencyTest {
         let setup = Setup { latency: Some(Recording { from: self.from }), ..setup.clone() };
         let mut session = Session::new(laboratory, observer);
         let load = Load::Rate(self.rate);
-        let (sound, ended) =
+        let (valid, ended) =
             repeated(&mut session, &setup, load, self.duration, Phase::Latency, self.repetitions)?;
         let outcome = LatencyOutcome {
             rate_pps: self.rate,
             duration_s: self.duration.as_secs_f64(),
             from_s: self.from.as_secs_f64(),
-            to_kernel: leg(&sound, |latency| latency.to_kernel.as_ref()),
-            to_application: leg(&sound, |latency| latency.to_application.as_ref()),
-            total: leg(&sound, |latency| latency.total.as_ref()),
-            relative_to_kernel: leg(&sound, |latency| latency.relative.as_ref()?.to_kernel.as_ref()),
-            relative_total: leg(&sound, |latency| latency.relative.as_ref()?.total.as_ref()),
-            repetitions: sound.len() as u32,
-            lossy: sound.iter().filter(|trial| trial.lost() > 0).map(|trial| trial.number).collect(),
+            to_kernel: leg(&valid, |latency| latency.to_kernel.as_ref()),
+            to_application: leg(&valid, |latency| latency.to_application.as_ref()),
+            total: leg(&valid, |latency| latency.total.as_ref()),
+            relative_to_kernel: leg(&valid, |latency| latency.relative.as_ref()?.to_kernel.as_ref()),
+            relative_total: leg(&valid, |latency| latency.relative.as_ref()?.total.as_ref()),
+            repetitions: valid.len() as u32,
+            lossy: valid.iter().filter(|trial| trial.lost() > 0).map(|trial| trial.number).collect(),
             ended,
         };
         Ok(Finished { outcome, trials: session.trials })

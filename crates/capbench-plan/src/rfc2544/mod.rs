@@ -82,12 +82,12 @@ fn repeated(
     phase: Phase,
     times: u32,
 ) -> Result<(Vec<TrialResult>, Ended)> {
-    let mut sound = Vec::new();
+    let mut valid = Vec::new();
     for _ in 0..times {
-        match session.sound(setup, load, duration, phase)? {
-            Ok(trial) => sound.push(trial),
-            Err(missing) => return Ok((sound, missing.into())),
+        match session.valid_trial(setup, load, duration, phase)? {
+            Ok(trial) => valid.push(trial),
+            Err(missing) => return Ok((valid, missing.into())),
         }
     }
-    Ok((sound, Ended::Complete))
+    Ok((valid, Ended::Complete))
 }

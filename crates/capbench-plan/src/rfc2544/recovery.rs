@@ -19,7 +19,7 @@ use capbench_judge::rfc2544::MaximumRate;
 use capbench_judge::rfc2544::recovery::{RecoveryOutcome, Repetition, average, recovery};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::trial::{Load, Phase};
 
 /// A test of system recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,22 +56,21 @@ impl RecoveryTest {
 
     /// The load. Fails for an overload that is not above the throughput, or a rate after it that is.
     pub fn load(&self) -> Result<Step> {
-        let refuse = |reason: String| PlanError::unsupported("a recovery test", reason);
         let whole = Percent::WHOLE;
         if self.overload <= whole || self.after >= whole {
-            return Err(refuse(format!(
+            return Err(refused(format!(
                 "its overload is to be more than 100 % of the throughput, not {}, and the rate after it less than 100 % of \
                  the overload, not {}",
                 self.overload, self.after
             )));
         }
         if self.overloaded.is_zero() || self.observed.is_zero() {
-            return Err(refuse("neither the overload nor the time after it may last 0 s".into()));
+            return Err(refused("neither the overload nor the time after it may last 0 s".into()));
         }
         let wanted = self.throughput.get() * self.overload.ratio();
         let before = Pps::new(wanted.min(self.maximum.pps.get()))?;
         if before <= self.throughput {
-            return Err(refuse(format!(
+            return Err(refused(format!(
                 "the maximum rate ({}) is no more than the throughput, {} packets/s, so nothing offered would be an \
                  overload",
                 self.maximum,
@@ -80,7 +79,7 @@ impl RecoveryTest {
         }
         let after = Pps::new(before.get() * self.after.ratio())?;
         if after >= self.throughput {
-            return Err(refuse(format!(
+            return Err(refused(format!(
                 "the rate after the overload, {} packets/s, is no less than the throughput, {} packets/s",
                 grouped(after.get()),
                 grouped(self.throughput.get())
@@ -100,14 +99,16 @@ impl RecoveryTest {
         let duration = self.overloaded + self.observed;
         let mut session = Session::new(laboratory, observer);
         let load = Load::Step(step);
-        let (sound, ended) =
+        let (valid, ended) =
             repeated(&mut session, setup, load, duration, Phase::Recovery, self.repetitions)?;
-        let repetition = |trial: &TrialResult| Repetition {
-            recovery: recovery(trial, &step),
-            generator_late_ns: trial.lateness.map(|lateness| lateness.max_ns),
-            trial: trial.number,
-        };
-        let repetitions: Vec<_> = sound.iter().map(repetition).collect();
+        let mut repetitions = Vec::new();
+        for trial in &valid {
+            repetitions.push(Repetition {
+                recovery: recovery(trial, &step),
+                generator_late_ns: trial.lateness.map(|lateness| lateness.max_ns),
+                trial: trial.number,
+            });
+        }
         let outcome = RecoveryOutcome {
             throughput_pps: self.throughput,
             maximum: self.maximum,
@@ -121,4 +122,8 @@ impl RecoveryTest {
         };
         Ok(Finished { outcome, trials: session.trials })
     }
+}
+
+fn refused(reason: String) -> PlanError {
+    PlanError::unsupported("a recovery test", reason)
 }

@@ -10,9 +10,11 @@ use crate::rehearsal::Rehearsal;
 use crate::search::plan::{cost, supposed_maximum};
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::{PlanError, Result};
+use capbench_judge::search::SearchPlan;
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 
+/// A minimal buffer.
 const LITTLE: Room = Room::Frames(16);
 /// Throughputs that the estimate tries, as shares of the maximum rate. The closer they are to it, the longer are bursts.
 const SHARES: [f64; 10] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99];
@@ -32,30 +34,50 @@ pub struct Estimate {
     pub at_maximum: Option<Cost>,
 }
 
+/// The rates that the estimate tries.
+struct Rehearsed<'s> {
+    maximum: Pps,
+    /// Throughputs.
+    capacities: Vec<Pps>,
+    /// The search, and its cost for each of the throughputs; absent if the user gave the throughput.
+    search: Option<RehearsedSearch<'s>>,
+}
+
+struct RehearsedSearch<'s> {
+    plan: &'s SearchPlan,
+    costs: Vec<Cost>,
+}
+
+impl Throughput {
+    fn rehearse(&self) -> Result<Rehearsed<'_>> {
+        let plan = match self {
+            Self::Given { throughput, maximum } => {
+                return Ok(Rehearsed { maximum: *maximum, capacities: vec![*throughput], search: None });
+            }
+            Self::Search(plan) => plan,
+        };
+        let maximum = supposed_maximum(plan)?;
+        let mut capacities = Vec::new();
+        let mut costs = Vec::new();
+        for share in SHARES {
+            let capacity = Pps::new(maximum.get() * share)?;
+            costs.push(cost(plan, maximum, capacity)?);
+            capacities.push(capacity);
+        }
+        Ok(Rehearsed { maximum, capacities, search: Some(RehearsedSearch { plan, costs }) })
+    }
+}
+
 impl Suite {
     /// The cost with this set-up. Fails for goals that need too many trials.
     pub fn estimate(&self, setup: &Setup) -> Result<Estimate> {
-        let (maximum, capacities, searching) = match &self.throughput {
-            Throughput::Given { throughput, maximum } => (*maximum, vec![*throughput], None),
-            Throughput::Search(plan) => {
-                let maximum = supposed_maximum(plan)?;
-                let capacities: Vec<Pps> = SHARES
-                    .into_iter()
-                    .map(|share| Pps::new(maximum.get() * share))
-                    .collect::<std::result::Result<_, _>>()?;
-                let costs: Result<Vec<_>> =
-                    capacities.iter().map(|capacity| cost(plan, maximum, *capacity)).collect();
-                (maximum, capacities, Some((plan, costs?)))
-            }
-        };
-        let searched = searching.as_ref().map(|(_, costs)| Spread::from_costs(costs.clone(), setup.quiet));
-        let mut of_tests = vec![Vec::new(); self.tests.len()];
+        let Rehearsed { maximum, capacities, search } = self.throughput.rehearse()?;
+        let mut costs_of_tests = vec![Vec::new(); self.tests.len()];
         let mut all = Vec::new();
-        for (position, capacity) in capacities.iter().enumerate() {
-            let search = searching.as_ref().and_then(|(_, costs)| costs.get(position).copied());
+        for (nth, capacity) in capacities.iter().enumerate() {
             for room in self.extent.rooms(setup, *capacity, maximum) {
-                let mut whole = search.unwrap_or_default();
-                for (test, costs) in self.tests.iter().zip(&mut of_tests) {
+                let mut whole = search.as_ref().map_or_else(Cost::default, |search| search.costs[nth]);
+                for (test, costs) in self.tests.iter().zip(&mut costs_of_tests) {
                     let cost = test.rehearse(&self.extent, setup, *capacity, maximum, room)?;
                     costs.push(cost);
                     whole = whole.and(cost);
@@ -63,38 +85,50 @@ impl Suite {
                 all.push(whole);
             }
         }
-        let at_maximum = match &searching {
+        let at_maximum = match &search {
+            Some(search) => Some(self.cost_at_maximum(setup, search.plan, maximum)?),
             None => None,
-            Some((plan, _)) => {
-                let mut whole = cost(plan, maximum, maximum)?;
-                for test in self.tests.iter().filter(|test| !test.overloads()) {
-                    whole = whole.and(test.rehearse(&self.extent, setup, maximum, maximum, LITTLE)?);
-                }
-                Some(whole)
-            }
         };
-        let spreads = of_tests.into_iter().map(|costs| Spread::from_costs(costs, setup.quiet));
+        let mut tests = Vec::new();
+        for (test, costs) in self.tests.iter().zip(costs_of_tests) {
+            tests.push((*test, Spread::from_costs(costs, setup.quiet)));
+        }
         Ok(Estimate {
-            throughput: searched,
-            tests: self.tests.iter().copied().zip(spreads).collect(),
+            throughput: search.map(|search| Spread::from_costs(search.costs, setup.quiet)),
+            tests,
             all: Spread::from_costs(all, setup.quiet),
             at_maximum,
         })
+    }
+
+    /// The cost if the maximum rate is sustained.
+    fn cost_at_maximum(&self, setup: &Setup, plan: &SearchPlan, maximum: Pps) -> Result<Cost> {
+        let mut whole = cost(plan, maximum, maximum)?;
+        for test in self.tests.iter().filter(|test| !test.overloads()) {
+            whole = whole.and(test.rehearse(&self.extent, setup, maximum, maximum, LITTLE)?);
+        }
+        Ok(whole)
     }
 }
 
 impl Extent {
     /// Buffer sizes: the ring's, a minimal one, and if possible one that is full shortly before the longest burst ends.
-    fn rooms(&self, setup: &Setup, capacity: Pps, maximum: Pps) -> impl Iterator<Item = Room> {
+    fn rooms(&self, setup: &Setup, capacity: Pps, maximum: Pps) -> Vec<Room> {
+        let mut rooms = Vec::new();
+        let mut most = 0;
+        for slot in SLOTS {
+            let room = Room::Slots(slot);
+            most = most.max(room.frames(&setup.capture));
+            rooms.push(room);
+        }
         let filling = (maximum.get() - capacity.get()).max(0.0) * self.longest_burst.as_secs_f64() * LONG;
-        let most = SLOTS.map(|slot| Room::Slots(slot).frames(&setup.capture)).into_iter().max();
-        let long = Room::Frames((filling as u64).min(most.unwrap_or(0)));
-        SLOTS.into_iter().map(Room::Slots).chain([LITTLE, long])
+        rooms.extend([LITTLE, Room::Frames((filling as u64).min(most))]);
+        rooms
     }
 }
 
 impl Test {
-    /// The cost on a path with this capacity and this buffer; `None` if the test is meaningless there.
+    /// The cost on a path with this capacity and this buffer; none if the test is meaningless there.
     fn rehearse(
         self,
         extent: &Extent,

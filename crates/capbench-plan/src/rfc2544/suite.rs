@@ -76,6 +76,7 @@ pub struct Suite {
     pub throughput: Throughput,
 }
 
+/// The rates on which tests depend.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rates {
     pub(super) throughput: Pps,
@@ -153,24 +154,11 @@ impl Suite {
     ) -> Result<bool> {
         let rates = match &self.throughput {
             Throughput::Given { throughput, maximum } => Some(Rates::given(*throughput, *maximum)),
-            Throughput::Search(plan) => {
-                let what = format!("{}, {} B, {}, throughput", setup.method, setup.label(), setup.placement);
-                let outcome = match laboratory.prepare(setup) {
-                    Ok(mut trial) => {
-                        search::run(plan, &what, trial.as_mut(), Stored::default(), &mut *observer)?.outcome
-                    }
-                    Err(error) => {
-                        observer.skips(setup, Load::Maximum, &error);
-                        return Ok(false);
-                    }
-                };
-                let (rates, stopped) = (Rates::found(&outcome)?, outcome.ended == End::Stopped);
-                observer.searched(outcome)?;
-                if stopped {
-                    return Ok(true);
-                }
-                rates
-            }
+            Throughput::Search(plan) => match search_throughput(plan, setup, laboratory, observer)? {
+                Searched::Rates(rates) => rates,
+                Searched::NotRun => return Ok(false),
+                Searched::Stopped => return Ok(true),
+            },
         };
         for &test in &self.tests {
             let Some(rates) = &rates else {
@@ -199,17 +187,48 @@ impl Suite {
     }
 }
 
+/// What the search for the throughput ended with.
+enum Searched {
+    /// The rates; absent if no throughput was found.
+    Rates(Option<Rates>),
+    /// The set-up could not be measured.
+    NotRun,
+    /// The user stopped it.
+    Stopped,
+}
+
+fn search_throughput(
+    plan: &SearchPlan,
+    setup: &Setup,
+    laboratory: &mut dyn Laboratory,
+    observer: &mut dyn Observer,
+) -> Result<Searched> {
+    let what = format!("{}, {} B, {}, throughput", setup.method, setup.label(), setup.placement);
+    let outcome = match laboratory.prepare(setup) {
+        Ok(mut trial) => search::run(plan, &what, trial.as_mut(), Stored::default(), &mut *observer)?.outcome,
+        Err(error) => {
+            observer.skips(setup, Load::Maximum, &error);
+            return Ok(Searched::NotRun);
+        }
+    };
+    let rates = Rates::found(&outcome)?;
+    let is_stopped = outcome.ended == End::Stopped;
+    observer.searched(outcome)?;
+    Ok(if is_stopped { Searched::Stopped } else { Searched::Rates(rates) })
+}
+
 impl Rates {
     pub(super) fn given(throughput: Pps, maximum: Pps) -> Self {
         let maximum = MaximumRate { pps: maximum, source: MaximumSource::Given };
         Self { throughput, maximum, status: None, reason: None }
     }
 
-    /// The rates that a search found, or that the generator could show.
+    /// The rates that a search found; `None` if its throughput is not settled.
     fn found(outcome: &SearchOutcome) -> Result<Option<Self>> {
-        let held = outcome.goals.first().filter(|goal| goal.status != Status::Irregular);
-        let lower = held.and_then(|goal| Some((goal, goal.lower.as_ref()?)));
-        let Some(((goal, lower), maximum)) = lower.zip(outcome.maximum.as_ref()) else { return Ok(None) };
+        let Some(maximum) = &outcome.maximum else { return Ok(None) };
+        let settled = outcome.goals.first().filter(|goal| goal.status != Status::Irregular);
+        let Some(goal) = settled else { return Ok(None) };
+        let Some(lower) = &goal.lower else { return Ok(None) };
         Ok(Some(Self {
             throughput: Pps::new(lower.achieved_pps)?,
             maximum: maximum.into(),
@@ -229,6 +248,7 @@ impl Rates {
 }
 
 impl Test {
+    /// Runs the test with these rates.
     pub(super) fn run(
         self,
         extent: &Extent,

@@ -36,34 +36,35 @@ impl Group {
             _ => count,
         };
         let mut shares = vec![0.0; count];
-        (0..flows).for_each(|flow| shares[flow % count] += 1.0 / flows as f64);
+        for flow in 0..flows {
+            shares[flow % count] += 1.0 / flows as f64;
+        }
         Ok(Some(Self { shares, capacity: of_one.capacity * method.scaled(count as u16) / count as f64 }))
     }
 
     /// The ability of all together where this many frames per second arrive: no member reads another one's part.
-    pub(super) fn ability(&self, of_one: Ability, arriving: f64) -> Ability {
+    pub(super) fn ability(&self, of_one: Ability, arriving_pps: f64) -> Ability {
         let whole = self.capacity * self.shares.len() as f64;
-        let lost: f64 = self.shares.iter().map(|share| self.excess(*share, arriving)).sum();
-        let capacity = if lost > 0.0 { arriving - lost } else { whole };
+        let lost: f64 = self.shares.iter().map(|share| self.excess(*share, arriving_pps)).sum();
+        let capacity = if lost > 0.0 { arriving_pps - lost } else { whole };
         Ability { capacity, application_ns: 1e9 / self.capacity, ..of_one }
     }
 
     /// Frames per second that come to a member with this share above its capacity.
-    fn excess(&self, share: f64, arriving: f64) -> f64 {
-        (share * arriving - self.capacity).max(0.0)
+    fn excess(&self, share: f64, arriving_pps: f64) -> f64 {
+        (share * arriving_pps - self.capacity).max(0.0)
     }
 
     /// What each did in a trial. Their frames add up to the trial's.
-    pub(super) fn members(&self, passage: &Passage, arriving: f64) -> Vec<Member> {
+    pub(super) fn members(&self, passage: &Passage, arriving_pps: f64) -> Vec<Member> {
         let accepted = parts(passage.delivered + passage.lost_in_ring, &self.shares);
-        let excess: Vec<f64> = self.shares.iter().map(|share| self.excess(*share, arriving)).collect();
-        let lost = parts(
-            passage.lost_in_ring,
-            if excess.iter().any(|one| *one > 0.0) { &excess } else { &self.shares },
-        );
-        let member = |(cpu, (accepted, lost)): (u32, (u64, u64))| {
+        let excess: Vec<f64> = self.shares.iter().map(|share| self.excess(*share, arriving_pps)).collect();
+        let has_excess = excess.iter().any(|excess| *excess > 0.0);
+        let lost = parts(passage.lost_in_ring, if has_excess { &excess } else { &self.shares });
+        let mut members = Vec::new();
+        for (cpu, (accepted, lost)) in (FIRST_CPU..).zip(accepted.into_iter().zip(lost)) {
             let read = accepted - lost;
-            Member {
+            members.push(Member {
                 cpu,
                 accepted: Some(accepted),
                 lost: vec![MemberLoss { place: Place::Ring, frames: Some(lost) }],
@@ -71,22 +72,25 @@ impl Group {
                 delivered: read,
                 reordered: 0,
                 cpu_ns: (read as f64 * 1e9 / self.capacity).round() as u64,
-            }
-        };
-        (FIRST_CPU..).zip(accepted.into_iter().zip(lost)).map(member).collect()
+            });
+        }
+        members
     }
 }
 
 /// Whole parts of a number by their weights; they add up to it.
 fn parts(whole: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
-    let mut so_far = 0.0;
-    let ends = weights.iter().map(|weight| {
-        so_far += weight;
-        (whole as f64 * (so_far / sum).min(1.0)).round() as u64
-    });
-    let mut ends: Vec<u64> = ends.collect();
-    ends.iter_mut().last().into_iter().for_each(|last| *last = whole);
-    let starts = [0].into_iter().chain(ends.clone());
-    starts.zip(&ends).map(|(start, end)| end - start).collect()
+    let mut weight_so_far = 0.0;
+    let mut start = 0;
+    let mut parts = Vec::new();
+    for (nth, weight) in weights.iter().enumerate() {
+        weight_so_far += weight;
+        let is_last = nth + 1 == weights.len();
+        let end =
+            if is_last { whole } else { (whole as f64 * (weight_so_far / sum).min(1.0)).round() as u64 };
+        parts.push(end - start);
+        start = end;
+    }
+    parts
 }

@@ -1,4 +1,5 @@
-//! The simulated path: a generator with a known top rate, a backlog, and methods behind it.
+//! The simulated path: a generator with a known top rate, a card, a backlog, and methods behind them. A trial computes where the
+//! frames of its load go (`passage`) and what that costs, and reports it as a measured trial would.
 
 use std::time::Duration;
 
@@ -10,10 +11,9 @@ use capbench_model::reasons::NoDelays;
 use capbench_model::statement::Statement;
 
 use super::group::Group;
+use super::interrupts::{Interrupts, InterruptsAtRate};
 use super::method::{Ability, SimulatedMethod};
-use super::passage::Interrupts;
-use super::passage::{Chance, ForeignWork, LossBursts, Noise};
-use super::passage::{Offered, Passage, through};
+use super::passage::{Chance, Conditions, ForeignWork, LossBursts, Noise, Offered, Passage, through};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::evidence::Evidence;
@@ -26,16 +26,6 @@ use capbench_model::trial::{
 use capbench_model::work::Work;
 use capbench_model::work::WorkModel;
 use capbench_model::{Result, TrialError};
-
-/// Conditions of every trial on the path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Conditions {
-    pub(super) backlog_pps: f64,
-    pub(super) noise: Noise,
-    pub(super) bursts: Option<LossBursts>,
-    foreign: Option<ForeignWork>,
-    seed: u64,
-}
 
 /// A path whose generator reaches a known rate. By default it is exact: no noise, no bursts, and a backlog that passes any load.
 #[derive(Clone, Debug)]
@@ -118,7 +108,7 @@ impl SimulatedLaboratory {
     }
 
     /// Highest frame rate that can be sent, in frames per second.
-    fn reaches(&self) -> f64 {
+    fn highest_pps(&self) -> f64 {
         self.line_rate.map_or(self.generator, |line| self.generator.min(line.get()))
     }
 }
@@ -160,7 +150,8 @@ impl Laboratory for SimulatedLaboratory {
             load_depends_because: None,
             work: Saved::Known(Work::Plan(setup.work)),
         };
-        let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
+        let ability = method.ability(setup, octets);
+        let room = method.waiting(&setup.capture);
         let group = Group::from_setup(&method, ability, setup)
             .map_err(|reason| TrialError::Unsupported { what: name, reason })?;
         Ok(Box::new(SimulatedTrial {
@@ -200,41 +191,42 @@ impl Trial for SimulatedTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         self.laboratory.trials += 1;
         let number = self.laboratory.trials;
-        let stretches = offered(load, duration, self.laboratory.reaches());
-        let sent = stretches.iter().map(|stretch| stretch.frames).sum();
-        let intended = load.intended(duration).unwrap_or(sent);
-        let sending = Duration::from_secs_f64(stretches.iter().map(|stretch| stretch.seconds).sum());
         let conditions = self.laboratory.conditions;
-        let pps = stretches.iter().map(|stretch| stretch.pps).fold(0.0, f64::max);
-        let held = self.laboratory.interrupts.map(|interrupts| interrupts.at(pps, self.setup.moderation));
-        let missed = |frames: u64| held.map_or(0, |held| (frames as f64 * held.missed).round() as u64);
-        let taken: Vec<Offered> = stretches
-            .iter()
-            .map(|stretch| Offered {
-                frames: stretch.frames - missed(stretch.frames),
-                pps: stretch.pps * held.map_or(1.0, |held| 1.0 - held.missed),
-                ..*stretch
-            })
-            .collect();
-        let arriving = pps.min(conditions.backlog_pps);
-        let ability = self.group.as_ref().map_or(self.ability, |group| group.ability(self.ability, arriving));
-        let ability = held.map_or(ability, |held| ability.interrupted(held));
+        let phases = offered(load, duration, self.laboratory.highest_pps());
+        let sent = phases.iter().map(|phase| phase.frames).sum();
+        let sending = Duration::from_secs_f64(phases.iter().map(|phase| phase.seconds).sum());
+        let highest_pps = phases.iter().map(|phase| phase.pps).fold(0.0, f64::max);
+        let moderation = self.setup.moderation;
+        let interrupts =
+            self.laboratory.interrupts.map(|interrupts| interrupts.at_rate(highest_pps, moderation));
+        let received = match interrupts {
+            Some(interrupts) => received_by_card(&phases, interrupts),
+            None => phases,
+        };
+        let arriving_pps = highest_pps.min(conditions.backlog_pps);
+        let ability = self.ability(arriving_pps, interrupts);
         let mut chance = Chance::of_trial(conditions.seed, number);
         let foreign = conditions.foreign.filter(|foreign| chance.happens(foreign.per_trial));
-        let share = foreign.map_or(0.0, |foreign| foreign.share);
-        let left = Ability { capacity: ability.capacity * (1.0 - share), ..ability };
-        let passage = through(&self.method, left, self.room, &taken, &conditions, &mut chance);
-        let delivered = passage.delivered;
-        let lost_in_card = sent - taken.iter().map(|stretch| stretch.frames).sum::<u64>();
+        let foreign_share = foreign.map_or(0.0, |foreign| foreign.share);
+        let undisturbed = Ability { capacity: ability.capacity * (1.0 - foreign_share), ..ability };
+        let passage = through(&self.method, undisturbed, self.room, &received, &conditions, &mut chance);
         let latency = self.setup.latency.map(|recording| Latency {
-            total: held.and_then(|held| Delays::of(&held.delays(delivered, pps))),
+            total: interrupts.and_then(|at_rate| Delays::of(&at_rate.delays(passage.delivered, highest_pps))),
             ..Latency::unknown(recording, &NoDelays::Simulated.to_string())
         });
-        let members = self.group.as_ref().map(|group| group.members(&passage, arriving)).unwrap_or_default();
-        let mut measured = self.measured(intended, sent, lost_in_card, ability, passage, sending);
+        let members = match &self.group {
+            Some(group) => group.members(&passage, arriving_pps),
+            None => Vec::new(),
+        };
+        let frames = Frames {
+            intended: load.intended(duration).unwrap_or(sent),
+            sent,
+            lost_in_card: sent - received.iter().map(|phase| phase.frames).sum::<u64>(),
+        };
+        let mut measured = self.measured(frames, ability, passage, sending);
         measured.trial.latency = latency;
         measured.trial.members = members;
-        measured.trial.disturbance = disturbance(share, sending);
+        measured.trial.disturbance = disturbance(foreign_share, sending);
         Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
     }
 
@@ -260,38 +252,68 @@ fn disturbance(share: f64, sending: Duration) -> Disturbance {
     Disturbance { cpus: vec![application], tick_ns: TICK_NS, sending_ns, ..Disturbance::default() }
 }
 
-/// The phases of a load as sent by a generator that reaches `generator` frames per second.
-fn offered(load: Load, duration: Duration, generator: f64) -> Vec<Offered> {
-    let stretch = |pps: f64, duration: Duration| {
-        let (pps, seconds) = (pps.min(generator), duration.as_secs_f64());
-        // Rounded as in a schedule, so that a sustained load is sent to the last frame.
-        let planned = Pps::new(pps).ok().and_then(|pps| Load::Rate(pps).intended(duration));
-        Offered { frames: planned.unwrap_or(0), pps, seconds }
-    };
+/// The phases of a load as sent by a generator that reaches `generator_pps`.
+fn offered(load: Load, duration: Duration, generator_pps: f64) -> Vec<Offered> {
     match load {
-        Load::Rate(pps) => vec![stretch(pps.get(), duration)],
-        Load::Maximum => vec![stretch(generator, duration)],
+        Load::Rate(pps) => vec![phase(pps.get().min(generator_pps), duration)],
+        Load::Maximum => vec![phase(generator_pps, duration)],
         Load::Burst { frames, rate } => {
-            let (frames, pps) = (frames.get(), rate.get().min(generator));
+            let frames = frames.get();
+            let pps = rate.get().min(generator_pps);
             vec![Offered { frames, pps, seconds: frames as f64 / pps }]
         }
         Load::Step(Step { before, at, after }) => {
             let at = at.min(duration);
-            vec![stretch(before.get(), at), stretch(after.get(), duration - at)]
+            let before_pps = before.get().min(generator_pps);
+            let after_pps = after.get().min(generator_pps);
+            vec![phase(before_pps, at), phase(after_pps, duration - at)]
         }
     }
 }
 
+/// Frames at one rate. They are rounded as in a schedule, so that a sustained load is sent to the last frame.
+fn phase(pps: f64, duration: Duration) -> Offered {
+    let planned = Pps::new(pps).ok().and_then(|rate| Load::Rate(rate).intended(duration));
+    Offered { frames: planned.unwrap_or(0), pps, seconds: duration.as_secs_f64() }
+}
+
+/// What a card receives of the offered frames: it misses those for which it has no descriptor.
+fn received_by_card(offered: &[Offered], interrupts: InterruptsAtRate) -> Vec<Offered> {
+    let mut received = Vec::new();
+    for phase in offered {
+        let missed = (phase.frames as f64 * interrupts.missed_share).round() as u64;
+        received.push(Offered {
+            frames: phase.frames - missed,
+            pps: phase.pps * (1.0 - interrupts.missed_share),
+            ..*phase
+        });
+    }
+    received
+}
+
+/// Frames of a trial before the backlog.
+#[derive(Clone, Copy)]
+struct Frames {
+    intended: u64,
+    sent: u64,
+    lost_in_card: u64,
+}
+
 impl SimulatedTrial<'_> {
-    fn measured(
-        &self,
-        intended: u64,
-        sent: u64,
-        lost_in_card: u64,
-        ability: Ability,
-        passage: Passage,
-        sending: Duration,
-    ) -> Measured {
+    /// What the method can do where this many frames per second arrive.
+    fn ability(&self, arriving_pps: f64, interrupts: Option<InterruptsAtRate>) -> Ability {
+        let ability = match &self.group {
+            Some(group) => group.ability(self.ability, arriving_pps),
+            None => self.ability,
+        };
+        match interrupts {
+            Some(interrupts) => ability.interrupted(interrupts),
+            None => ability,
+        }
+    }
+
+    fn measured(&self, frames: Frames, ability: Ability, passage: Passage, sending: Duration) -> Measured {
+        let Frames { intended, sent, lost_in_card } = frames;
         let reached = sent - lost_in_card - passage.lost_in_backlog;
         let Passage { delivered, lost_in_ring, lost_in_backlog, waiting, mut moments } = passage;
         let emptied_s = waiting as f64 / ability.capacity;
@@ -344,21 +366,25 @@ impl SimulatedTrial<'_> {
         }
     }
 
-    fn cpu(&self, ability: Ability, taken: u64, arrived: u64) -> CpuAccount {
-        let application = (taken as f64 * ability.application_ns).round() as u64;
-        let kernel = (arrived as f64 * ability.kernel_ns).round() as u64;
+    /// The CPU time of a trial, by the frames that the application read and those that reached the method.
+    fn cpu(&self, ability: Ability, read: u64, reached: u64) -> CpuAccount {
+        let application = rounded(read, ability.application_ns);
+        let kernel = rounded(reached, ability.kernel_ns);
         let waits = matches!(self.setup.work.model, WorkModel::Loop(_) | WorkModel::Nanoseconds(_));
-        let of_taken = |per_frame: f64| (taken as f64 * per_frame).round() as u64;
         CpuAccount {
             app_ns: Some(application),
             app_charged_ns: Some(application),
             kernel_ns: Some(kernel),
             total_ns: Some(application + kernel),
-            voluntary_switches: ability.batching.map(|batching| of_taken(batching.wakeups)),
+            voluntary_switches: ability.batching.map(|batching| rounded(read, batching.wakeups)),
             // An iteration of the wait loop takes 1 ns on this path.
             wait_ns_per_iteration: waits.then_some(1.0),
-            batches: ability.batching.map_or(0, |batching| of_taken(batching.batches)),
+            batches: ability.batching.map_or(0, |batching| rounded(read, batching.batches)),
             ..CpuAccount::default()
         }
     }
+}
+
+fn rounded(frames: u64, per_frame: f64) -> u64 {
+    (frames as f64 * per_frame).round() as u64
 }

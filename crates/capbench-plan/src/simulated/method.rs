@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 
-use super::passage::Held;
+use super::interrupts::InterruptsAtRate;
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::SavedMethod;
@@ -91,19 +91,24 @@ pub(super) struct Ability {
     pub(super) kernel_ns: f64,
     /// Whether the application's CPU also provides the kernel's time.
     pub(super) shares_cpu: bool,
-    /// Frames per wake-up and frames per batch, where the method has regimes.
+    /// Wake-ups and batches per frame, where the method has regimes.
     pub(super) batching: Option<Batching>,
 }
 
 impl Ability {
     /// The same behind a card: frames of an interrupt share its cost and, unless the method batches itself, arrive together.
-    pub(super) fn interrupted(self, held: Held) -> Self {
-        let together = Batching { wakeups: 1.0 / held.frames, batches: 1.0 / held.frames };
-        Self { kernel_ns: self.kernel_ns + held.cost_ns, batching: self.batching.or(Some(together)), ..self }
+    pub(super) fn interrupted(self, interrupts: InterruptsAtRate) -> Self {
+        let per_frame = 1.0 / interrupts.frames;
+        let together = Batching { wakeups: per_frame, batches: per_frame };
+        Self {
+            kernel_ns: self.kernel_ns + interrupts.cost_ns,
+            batching: self.batching.or(Some(together)),
+            ..self
+        }
     }
 }
 
-/// How frames reach the application.
+/// How frames reach the application: wake-ups and batches per frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Batching {
     pub(super) wakeups: f64,
@@ -187,34 +192,35 @@ impl SimulatedMethod {
         self.scaling.rate(members.into())
     }
 
+    /// Frames that can wait in a ring of these sizes.
     pub(super) fn waiting(&self, capture: &CaptureOptions) -> u64 {
         self.room.frames(capture).min(self.most_room)
     }
 
+    /// What it can do in a set-up whose frames have this mean size.
     pub(super) fn ability(&self, setup: &Setup, octets: f64) -> Ability {
         let work = work(setup.work.model, octets);
-        let octets = self.per_octet.as_secs_f64() * octets;
+        let added_s = work.as_secs_f64() + self.per_octet.as_secs_f64() * octets;
         let kept_busy = self.regimes.map(|regimes| (regimes, regimes.kept_busy(work)));
-        let overhead = match kept_busy {
+        let overhead_s = match kept_busy {
             Some((regimes, busy)) => {
                 regimes.asleep.as_secs_f64() * (1.0 - busy) + regimes.busy.as_secs_f64() * busy
             }
             None => 1.0 / self.capacity,
         };
-        let added = work.as_secs_f64() + octets;
         // Features that are off must not cause a rounding.
         let capacity =
-            if added == 0.0 && kept_busy.is_none() { self.capacity } else { 1.0 / (overhead + added) };
-        let own = match kept_busy {
-            Some(_) => overhead * 1e9,
+            if added_s == 0.0 && kept_busy.is_none() { self.capacity } else { 1.0 / (overhead_s + added_s) };
+        let overhead_ns = match kept_busy {
+            Some(_) => overhead_s * 1e9,
             None => self.application_ns as f64,
         };
-        let shares = self.shares_cpu && setup.placement == PlacementChoice::Same;
+        let shares_cpu = self.shares_cpu && setup.placement == PlacementChoice::Same;
         Ability {
             capacity,
-            application_ns: own + added * 1e9,
+            application_ns: overhead_ns + added_s * 1e9,
             kernel_ns: self.kernel_ns as f64,
-            shares_cpu: shares,
+            shares_cpu,
             batching: kept_busy.map(|(regimes, busy)| Batching {
                 wakeups: 1.0 - busy,
                 batches: 1.0 - busy + busy / regimes.batch.max(1.0),

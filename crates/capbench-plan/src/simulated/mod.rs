@@ -6,18 +6,21 @@
 //! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
 //! | [`method`] | a method with its capacity, its cost regimes and its room |
 //! | `group` | the members of a method: their parts of the frames, and what each reads |
-//! | `passage` | where the frames of one trial go, and when they are lost; noise, and interrupts of a card |
+//! | `passage` | where the frames of one trial go, and when they are lost; noise, and bursts of loss |
+//! | `interrupts` | a card that interrupts |
 
 mod group;
+mod interrupts;
 pub mod laboratory;
 pub mod method;
 mod passage;
 #[cfg(test)]
 pub(crate) mod tampered;
 
+pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;
 pub use method::{Room, SimulatedMethod, TwoRegimes};
-pub use passage::{ForeignWork, Interrupts, LossBursts, Noise};
+pub use passage::{ForeignWork, LossBursts, Noise};
 
 #[cfg(test)]
 mod tests;

@@ -6,10 +6,19 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::laboratory::Conditions;
 use super::method::{Ability, SimulatedMethod};
 use capbench_model::loss_pattern::LossPattern;
-use capbench_model::moderation::Moderation;
+
+/// Conditions of every trial on the path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conditions {
+    /// Frames per second that the backlog passes on.
+    pub(super) backlog_pps: f64,
+    pub(super) noise: Noise,
+    pub(super) bursts: Option<LossBursts>,
+    pub(super) foreign: Option<ForeignWork>,
+    pub(super) seed: u64,
+}
 
 /// Where the frames of a trial went. Counts are whole; they add up to what was sent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,128 +45,125 @@ pub(super) fn through(
     method: &SimulatedMethod,
     ability: Ability,
     room: u64,
-    stretches: &[Offered],
+    phases: &[Offered],
     conditions: &Conditions,
     chance: &mut Chance,
 ) -> Passage {
     // If all seconds are alike, a trial of days is computed as fast as a short one.
     let is_steady = conditions.noise.per_second == 0.0 && conditions.bursts.is_none();
-    let longest_slice = if is_steady { f64::INFINITY } else { 1.0 };
-    let of_trial = chance.factor(conditions.noise.per_trial);
-    let mut passage = Passage::default();
-    let (mut waiting, mut begun) = (0.0_f64, 0.0_f64);
-    for offered in stretches {
-        let arriving = offered.pps.min(conditions.backlog_pps);
-        let lost_in_backlog = if arriving < offered.pps {
-            offered.frames - (arriving * offered.seconds).round() as u64
-        } else {
-            0
-        };
-        let reached = offered.frames - lost_in_backlog;
-        let end = begun + offered.seconds;
-        if lost_in_backlog > 0 {
-            passage.moments.between(begun, end);
-        }
-        let stolen_ns = if ability.shares_cpu { ability.kernel_ns } else { 0.0 };
-        let left_to_application = (1.0 - arriving * stolen_ns * 1e-9).max(0.0);
-        let (mut overflow, mut in_bursts) = (0.0, 0);
-        let mut left = offered.seconds;
-        while left > 0.0 {
-            let slice = left.min(longest_slice);
-            let from = end - left;
-            left -= slice;
-            let capacity = ability.capacity
-                * left_to_application
-                * of_trial
-                * chance.factor(conditions.noise.per_second);
-            let excess = (arriving - capacity).max(0.0);
-            let taken = (capacity - method.livelock * excess).max(0.0);
-            let filled = waiting;
-            waiting = (waiting + (arriving - taken) * slice).max(0.0);
-            let above = (waiting - room as f64).max(0.0);
-            // A fluid's rounding error is not a frame.
-            if above > 0.5 {
-                let until_full = (room as f64 - filled) / (arriving - taken);
-                passage.moments.between(from + until_full, from + slice);
-            }
-            overflow += above;
-            waiting = waiting.min(room as f64);
-            if let Some(bursts) = conditions.bursts
-                && chance.happens(bursts.per_second * slice)
-            {
-                in_bursts += bursts.frames;
-                // The exact time within the slice makes no difference.
-                passage.moments.at(from + slice / 2.0);
-            }
-        }
-        if offered.pps > method.bursts_above {
-            in_bursts += offered.frames / 1000;
-            passage.moments.between(begun, end);
-        }
-        let lost_in_ring = (overflow.round() as u64 + in_bursts).min(reached);
-        passage.delivered += reached - lost_in_ring;
-        passage.lost_in_ring += lost_in_ring;
-        passage.lost_in_backlog += lost_in_backlog;
-        begun = end;
+    let mut flow = Flow {
+        method,
+        ability,
+        room: room as f64,
+        conditions,
+        longest_slice_s: if is_steady { f64::INFINITY } else { 1.0 },
+        factor_of_trial: chance.factor(conditions.noise.per_trial),
+        waiting: 0.0,
+        begins_s: 0.0,
+        passage: Passage::default(),
+    };
+    for offered in phases {
+        flow.pass(offered, chance);
     }
     // The waiting frames are read after the last frame was sent.
-    Passage { waiting: waiting.round() as u64, ..passage }
+    Passage { waiting: flow.waiting.round() as u64, ..flow.passage }
 }
 
-/// A card whose first frame starts a timer. When the timer ends, one interrupt covers all frames that have arrived.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interrupts {
-    /// Kernel time per interrupt.
-    pub cost: Duration,
-    /// Delay of interrupts if the set-up requests none.
-    pub usual: Duration,
-    /// Capacity of the card in frames until the interrupt; it misses further frames.
-    pub descriptors: u64,
-    /// Frames per interrupt at which the driver aims if it chooses the delay.
-    pub aim: f64,
-    /// Longest delay that the driver chooses.
-    pub at_most: Duration,
+/// The frames of a trial on their way.
+struct Flow<'c> {
+    method: &'c SimulatedMethod,
+    ability: Ability,
+    room: f64,
+    conditions: &'c Conditions,
+    longest_slice_s: f64,
+    /// Of the capacity, by the noise of this trial.
+    factor_of_trial: f64,
+    /// Frames that wait for the application.
+    waiting: f64,
+    /// When the next phase begins.
+    begins_s: f64,
+    passage: Passage,
 }
 
-/// Interrupts at one rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Held {
-    pub(super) back: Duration,
-    pub(super) frames: f64,
-    /// Share of the frames that the card misses.
-    pub(super) missed: f64,
-    /// The kernel's time per frame passed on, in nanoseconds.
-    pub(super) cost_ns: f64,
+/// Frames that the ring lost in a phase.
+#[derive(Default)]
+struct LostInRing {
+    overflow: f64,
+    in_bursts: u64,
 }
 
-impl Interrupts {
-    pub(super) fn at(&self, pps: f64, asked: Option<Moderation>) -> Held {
-        let back = match asked {
-            None => self.usual,
-            Some(Moderation::Fixed(usecs)) => Duration::from_micros(usecs.into()),
-            Some(Moderation::Adaptive) => {
-                Duration::from_secs_f64((self.aim - 1.0).max(0.0) / pps.max(1.0)).min(self.at_most)
-            }
-        };
-        let came = 1.0 + pps * back.as_secs_f64();
-        let frames = came.min(self.descriptors.max(1) as f64);
-        Held { back, frames, missed: 1.0 - frames / came, cost_ns: self.cost.as_nanos() as f64 / frames }
+impl Flow<'_> {
+    /// Adds a phase.
+    fn pass(&mut self, offered: &Offered, chance: &mut Chance) {
+        let arriving_pps = offered.pps.min(self.conditions.backlog_pps);
+        let ends_s = self.begins_s + offered.seconds;
+        let mut lost_in_backlog = 0;
+        if arriving_pps < offered.pps {
+            lost_in_backlog = offered.frames - (arriving_pps * offered.seconds).round() as u64;
+        }
+        if lost_in_backlog > 0 {
+            self.passage.moments.between(self.begins_s, ends_s);
+        }
+        let mut lost = LostInRing::default();
+        let mut left_s = offered.seconds;
+        while left_s > 0.0 {
+            let slice_s = left_s.min(self.longest_slice_s);
+            self.pass_slice(arriving_pps, ends_s - left_s, slice_s, chance, &mut lost);
+            left_s -= slice_s;
+        }
+        if offered.pps > self.method.bursts_above {
+            lost.in_bursts += offered.frames / 1000;
+            self.passage.moments.between(self.begins_s, ends_s);
+        }
+        let reached = offered.frames - lost_in_backlog;
+        let lost_in_ring = (lost.overflow.round() as u64 + lost.in_bursts).min(reached);
+        self.passage.delivered += reached - lost_in_ring;
+        self.passage.lost_in_ring += lost_in_ring;
+        self.passage.lost_in_backlog += lost_in_backlog;
+        self.begins_s = ends_s;
     }
-}
 
-impl Held {
-    /// Delay of each frame until its interrupt at this rate, in nanoseconds.
-    pub(super) fn delays(&self, frames: u64, pps: f64) -> Vec<u64> {
-        let each = self.frames.round().max(1.0) as u64;
-        let back_ns = self.back.as_nanos() as f64;
-        (0..frames).map(|nth| (back_ns - (nth % each) as f64 * 1e9 / pps).max(0.0).round() as u64).collect()
+    /// Adds a slice of a phase, in which nothing changes.
+    fn pass_slice(
+        &mut self,
+        arriving_pps: f64,
+        from_s: f64,
+        slice_s: f64,
+        chance: &mut Chance,
+        lost: &mut LostInRing,
+    ) {
+        let stolen_ns = if self.ability.shares_cpu { self.ability.kernel_ns } else { 0.0 };
+        let left_to_application = (1.0 - arriving_pps * stolen_ns * 1e-9).max(0.0);
+        let capacity_pps = self.ability.capacity
+            * left_to_application
+            * self.factor_of_trial
+            * chance.factor(self.conditions.noise.per_second);
+        let excess_pps = (arriving_pps - capacity_pps).max(0.0);
+        let read_pps = (capacity_pps - self.method.livelock * excess_pps).max(0.0);
+        let waiting_before = self.waiting;
+        self.waiting = (self.waiting + (arriving_pps - read_pps) * slice_s).max(0.0);
+        let above = (self.waiting - self.room).max(0.0);
+        // A fluid's rounding error is not a frame.
+        if above > 0.5 {
+            let full_after_s = (self.room - waiting_before) / (arriving_pps - read_pps);
+            self.passage.moments.between(from_s + full_after_s, from_s + slice_s);
+        }
+        lost.overflow += above;
+        self.waiting = self.waiting.min(self.room);
+        if let Some(bursts) = self.conditions.bursts
+            && chance.happens(bursts.per_second * slice_s)
+        {
+            lost.in_bursts += bursts.frames;
+            // The exact time within the slice makes no difference.
+            self.passage.moments.at(from_s + slice_s / 2.0);
+        }
     }
 }
 
 /// Windows of 100 ms per second.
 const PER_SECOND: f64 = 10.0;
 
-/// Times with loss, in seconds from the beginning.
+/// Times with loss: when each begins and ends, in seconds from the beginning of the trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Moments(Vec<(f64, f64)>);
 
@@ -173,12 +179,13 @@ impl Moments {
     /// Number of 100 ms windows with loss among the first `windows`.
     fn lossy_windows(mut self, windows: u64) -> u64 {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut lossy, mut next) = (0, 0);
-        for (from, to) in self.0 {
-            let first = ((from * PER_SECOND) as u64).max(next);
-            let after = ((to * PER_SECOND).ceil() as u64).max((from * PER_SECOND) as u64 + 1).min(windows);
-            lossy += after.saturating_sub(first);
-            next = next.max(after);
+        let mut lossy = 0;
+        let mut counted_to = 0;
+        for (from_s, to_s) in self.0 {
+            let from = (from_s * PER_SECOND) as u64;
+            let to = ((to_s * PER_SECOND).ceil() as u64).max(from + 1).min(windows);
+            lossy += to.saturating_sub(from.max(counted_to));
+            counted_to = counted_to.max(to);
         }
         lossy
     }
@@ -216,6 +223,7 @@ pub struct LossBursts {
     pub frames: u64,
 }
 
+/// The random numbers of one trial.
 #[derive(Debug)]
 pub(super) struct Chance(Xoshiro256PlusPlus);
 
@@ -227,6 +235,7 @@ impl Chance {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(trial).wrapping_mul(STRIDE)))
     }
 
+    /// A number from 0 to below 1.
     fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

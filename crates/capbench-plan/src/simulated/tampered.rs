@@ -110,21 +110,17 @@ pub(crate) fn disturbs_every(nth: u32) -> impl FnMut(u32, &mut TrialResult) {
 /// One of the five disturbances of a trial.
 pub(crate) fn disturbance(which: u32) -> Disturbance {
     const MS: u64 = 1_000_000;
-    let cpu = |steal_ns, foreign_ns| {
-        let window_ns = 1000 * MS;
-        vec![CpuDisturbance { cpu: 1, window_ns, steal_ns, foreign_ns, ..CpuDisturbance::default() }]
-    };
-    let clocks =
-        |realtime_step_ns, slew_ppm, suspended_ns| ClockDrift { realtime_step_ns, slew_ppm, suspended_ns };
-    let (cpus, clocks) = match which % 5 {
-        0 => (cpu(30 * MS, 0), clocks(0, 0.0, 0)),
-        1 => (cpu(0, 90 * MS), clocks(0, 0.0, 0)),
-        2 => (cpu(0, 0), clocks(-5_000_000, 0.0, 0)),
-        3 => (cpu(0, 0), clocks(0, 700.0, 0)),
-        _ => (cpu(0, 0), clocks(0, 0.0, 3_000_000)),
-    };
+    let mut cpu = CpuDisturbance { cpu: 1, window_ns: 1000 * MS, ..CpuDisturbance::default() };
+    let mut clocks = ClockDrift { realtime_step_ns: 0, slew_ppm: 0.0, suspended_ns: 0 };
+    match which % 5 {
+        0 => cpu.steal_ns = 30 * MS,
+        1 => cpu.foreign_ns = 90 * MS,
+        2 => clocks.realtime_step_ns = -5_000_000,
+        3 => clocks.slew_ppm = 700.0,
+        _ => clocks.suspended_ns = 3_000_000,
+    }
     Disturbance {
-        cpus,
+        cpus: vec![cpu],
         tick_ns: 10 * MS,
         clocks,
         sending_ns: 1000 * MS,
@@ -170,8 +166,8 @@ pub(crate) fn exceeds_the_line(line_pps: f64, at: impl Fn(u32) -> bool) -> impl 
 /// Counts of what guards did with the trials of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guarding {
-    pub(crate) stand: usize,
-    pub(crate) set_aside: usize,
+    pub(crate) accepted: usize,
+    pub(crate) discarded: usize,
     /// Overloads that were followed by probes.
     pub(crate) recoveries: usize,
     pub(crate) probes: usize,
@@ -184,19 +180,19 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     path: &Guarded<Tampered<L, F>>,
     results: &[TrialResult],
 ) -> Guarding {
-    let mut guarding = Guarding { stand: results.len(), ..Guarding::default() };
+    let mut guarding = Guarding { accepted: results.len(), ..Guarding::default() };
     let mut numbers: Vec<u32> = results.iter().map(|result| result.number).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     for result in results {
         assert!(!matches!(result.phase, Phase::Probe | Phase::Retried), "{result:?}");
         guarding.marked += usize::from(!result.disturbance.reasons().is_empty());
         let Some(did) = &result.guarding else { continue };
-        guarding.set_aside += did.discarded.len();
-        for aside in &did.discarded {
-            assert_eq!(aside.trial.phase, Phase::Retried);
-            assert!(aside.trial.guarding.is_none());
-            numbers.push(aside.trial.number);
-            guarding.because.extend(aside.because.reasons.iter().cloned());
+        guarding.discarded += did.discarded.len();
+        for attempt in &did.discarded {
+            assert_eq!(attempt.trial.phase, Phase::Retried);
+            assert!(attempt.trial.guarding.is_none());
+            numbers.push(attempt.trial.number);
+            guarding.because.extend(attempt.because.reasons.iter().cloned());
         }
         if let Some(recovery) = &did.recovery {
             guarding.recoveries += 1;
@@ -206,45 +202,56 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
         }
     }
     numbers.sort_unstable();
-    assert_eq!(
-        numbers,
-        (1..=path.inner().trials).collect::<Vec<_>>(),
-        "every attempt stands somewhere, once"
-    );
+    assert_eq!(numbers, (1..=path.inner().trials).collect::<Vec<_>>(), "every attempt is recorded once");
     let statement = path.statements().pop().unwrap();
     let Statement::Guards(counts) = statement else { panic!("{statement:?}") };
-    assert_eq!((counts.repeats as usize, counts.probes as usize), (guarding.set_aside, guarding.probes));
+    assert_eq!((counts.repeats as usize, counts.probes as usize), (guarding.discarded, guarding.probes));
     guarding
 }
 
-/// Whatever guards repeat or wait for, a plan finds what it finds on the bare path: where overloads spoil so many trials, where
-/// the host disturbs every `nth` trial, and where trials contradict themselves. `plan` returns its trials and what it found.
+/// A change of the results of a path.
+type Change = Box<dyn FnMut(u32, &mut TrialResult)>;
+
+/// A plan, which returns its trials and what it found.
+type Plan<'p> = &'p dyn Fn(&mut dyn Laboratory) -> (Vec<TrialResult>, String);
+
+/// What guards did with the trials of a plan on a changed path, after a check that the plan found the same as on the bare one.
+fn guarded_run(
+    path: SimulatedLaboratory,
+    plan: Plan<'_>,
+    change: Change,
+    bare: usize,
+    expected: &str,
+) -> Guarding {
+    let mut path = guarded(path, change);
+    let (trials, found) = plan(&mut path);
+    assert_eq!(found, expected);
+    assert_eq!(trials.len(), bare);
+    accounted(&path, &trials)
+}
+
+/// Guards change nothing of what a plan finds, where overloads spoil so many trials, where the host disturbs every `nth` trial, and
+/// where trials contradict themselves. `plan` returns its trials and what it found.
 pub(crate) fn assert_guards_change_nothing(
     path: fn() -> SimulatedLaboratory,
     spoiled: u32,
     nth: u32,
     plan: impl Fn(&mut dyn Laboratory) -> (Vec<TrialResult>, String),
 ) {
-    type Change = Box<dyn FnMut(u32, &mut TrialResult)>;
-    let (bare, exact) = plan(&mut path());
-    let run = |change: Change| {
-        let mut path = guarded(path(), change);
-        let (trials, found) = plan(&mut path);
-        assert_eq!(found, exact);
-        assert_eq!(trials.len(), bare.len());
-        accounted(&path, &trials)
-    };
-    let overload = |trial: &&TrialResult| trial.lost() as f64 > trial.sent as f64 * 1e-3;
-    let probes = bare[..bare.len() - 1].iter().filter(overload).count();
+    let (bare, found) = plan(&mut path());
+    let mut probes = 0;
+    for trial in &bare[..bare.len() - 1] {
+        probes += usize::from(trial.lost() as f64 > trial.sent as f64 * 1e-3);
+    }
     assert!(probes > 5, "{probes}");
-    let usual = Guarding { stand: bare.len(), recoveries: probes, probes, ..Guarding::default() };
-    assert_eq!(run(Box::new(|_, _| {})), usual);
-    let slow = run(Box::new(recovers_after(spoiled)));
+    let usual = Guarding { accepted: bare.len(), recoveries: probes, probes, ..Guarding::default() };
+    assert_eq!(guarded_run(path(), &plan, Box::new(|_, _| {}), bare.len(), &found), usual);
+    let slow = guarded_run(path(), &plan, Box::new(recovers_after(spoiled)), bare.len(), &found);
     assert_eq!(slow, Guarding { probes: (spoiled as usize + 1) * probes, ..usual });
-    let disturbed = run(Box::new(disturbs_every(nth)));
-    // Attempts are set aside until as many stand as were asked for.
-    let attempts = disturbed.stand + disturbed.set_aside;
-    assert_eq!((disturbed.marked, disturbed.set_aside), (0, attempts / nth as usize));
+    let disturbed = guarded_run(path(), &plan, Box::new(disturbs_every(nth)), bare.len(), &found);
+    // Attempts are discarded until as many remain as were asked for.
+    let attempts = disturbed.accepted + disturbed.discarded;
+    assert_eq!((disturbed.marked, disturbed.discarded), (0, attempts / nth as usize));
     let all: BTreeSet<Noise> = (0..5).flat_map(|which| disturbance(which).reasons()).collect();
     assert_eq!((disturbed.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
     let contradictions: [(Change, &str); 2] = [
@@ -252,9 +259,9 @@ pub(crate) fn assert_guards_change_nothing(
         (Box::new(exceeds_the_line(1e6, |trial| trial % 9 == 2)), "more than the link carries"),
     ];
     for (change, because) in contradictions {
-        let repeated = run(change);
-        assert!(repeated.set_aside > 2, "{repeated:?}");
-        let says = |noise: &Noise| matches!(noise, Noise::Invalid { because: why } if why.contains(because));
-        assert!(repeated.because.iter().all(says), "{repeated:?}");
+        let repeated = guarded_run(path(), &plan, change, bare.len(), &found);
+        assert!(repeated.discarded > 2, "{repeated:?}");
+        let names = |noise: &Noise| matches!(noise, Noise::Invalid { because: why } if why.contains(because));
+        assert!(repeated.because.iter().all(names), "{repeated:?}");
     }
 }

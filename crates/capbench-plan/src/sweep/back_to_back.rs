@@ -38,11 +38,17 @@ impl Default for BackToBackTest {
     }
 }
 
+/// A visit of a point: its trial, which overloads the path if bursts are searched for, and the search for the longest burst.
+pub(super) struct BurstVisit {
+    pub(super) trial: TrialResult,
+    pub(super) burst: Option<Burst>,
+}
+
 /// The rate at which frames were read in an overload, once its first `burst` frames had filled the buffer.
 fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
-    let after = overload.sending_s - burst as f64 / overload.offered_pps;
+    let after_s = overload.sending_s - burst as f64 / overload.offered_pps;
     match overload.delivered.checked_sub(burst) {
-        Some(taken) if after > 0.0 => taken as f64 / after,
+        Some(read) if after_s > 0.0 => read as f64 / after_s,
         _ => overload.delivered_pps,
     }
 }
@@ -74,40 +80,42 @@ impl BackToBackTest {
         session: &mut Session<'_>,
         setup: &Setup,
         rate: Pps,
-        overload: Duration,
+        overload_lasts: Duration,
         what: &str,
-    ) -> Result<Option<(TrialResult, Option<Burst>)>> {
-        let Some(first) = session.announced(what, setup, Load::Rate(rate), overload, Phase::Sweep)? else {
+    ) -> Result<Option<BurstVisit>> {
+        let Some(overload) =
+            session.announced(what, setup, Load::Rate(rate), overload_lasts, Phase::Sweep)?
+        else {
             return Ok(None);
         };
-        if first.verdict == Verdict::Invalid {
-            return Ok(Some((first, None)));
+        if overload.verdict == Verdict::Invalid {
+            return Ok(Some(BurstVisit { trial: overload, burst: None }));
         }
         let mut burst = Burst {
             end: BurstEnd::Found,
             because: None,
             frames: None,
-            burst_pps: first.offered_pps,
-            drained_pps: first.delivered_pps,
-            trials: vec![first.number],
+            burst_pps: overload.offered_pps,
+            drained_pps: overload.delivered_pps,
+            trials: vec![overload.number],
             lost: Vec::new(),
         };
         // Frames that were not lost may still be in a buffer that stores more than a trial.
-        let taken = first.read_pps();
+        let read_pps = overload.read_pps();
         let before = session.trials.len();
-        match first.verdict {
-            Verdict::GeneratorLimited if !is_load_sent(&first) => burst.end = BurstEnd::GeneratorLimited,
-            _ if is_sustained(&first) => burst.end = BurstEnd::NeverFills,
+        match overload.verdict {
+            Verdict::GeneratorLimited if !is_load_sent(&overload) => burst.end = BurstEnd::GeneratorLimited,
+            _ if is_sustained(&overload) => burst.end = BurstEnd::NeverFills,
             _ => match self.0.longest(session, setup, rate)? {
                 Ok(longest) => {
                     burst.end = longest.end;
                     burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
-                    burst.burst_pps = longest.offered_pps.unwrap_or(first.offered_pps);
+                    burst.burst_pps = longest.offered_pps.unwrap_or(overload.offered_pps);
                     burst.trials.extend(longest.trials);
                     burst.lost = longest.lost_at;
                     burst.drained_pps = match burst.frames {
-                        Some(frames) if first.lost() > 0 => drained_pps(&first, frames),
-                        _ => taken,
+                        Some(frames) if overload.lost() > 0 => drained_pps(&overload, frames),
+                        _ => read_pps,
                     };
                 }
                 Err(Missing::Invalid { trial, because }) => {
@@ -119,9 +127,9 @@ impl BackToBackTest {
                     burst.end = BurstEnd::NotRun;
                     burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
                 }
-                Err(Missing::Stopped) => return Ok(Some((first, None))),
+                Err(Missing::Stopped) => return Ok(Some(BurstVisit { trial: overload, burst: None })),
             },
         }
-        Ok(Some((first, Some(burst))))
+        Ok(Some(BurstVisit { trial: overload, burst: Some(burst) }))
     }
 }

@@ -1,4 +1,5 @@
-//! The plan of a sweep.
+//! The plan of a sweep: what is measured where, whether the plan contradicts itself, and what it costs. The cost is that of the
+//! same sweep on simulated paths, with applications of several speeds and buffers of several sizes.
 
 use std::time::Duration;
 
@@ -55,16 +56,9 @@ impl SweepPlan {
     /// Checks the plan. Fails when something is missing or contradicts itself; the message says what to specify.
     pub fn check(&self) -> Result<()> {
         let axis = self.axis.kind();
-        let given = |on_axis: bool, count: usize, what: &str| match (on_axis, count) {
-            (true, 1..) => {
-                Err(contradiction(format!("{what}s are the axis; name them there and nowhere else")))
-            }
-            (false, 0) => Err(contradiction(format!("no {what} was given; name one"))),
-            _ => Ok(()),
-        };
-        given(axis.replaces_placements(), self.placements.len(), "placement")?;
-        given(axis.replaces_loads(), self.loads.len(), "load")?;
-        given(false, self.methods.len(), "method")?;
+        check_given("placement", self.placements.len(), axis.replaces_placements())?;
+        check_given("load", self.loads.len(), axis.replaces_loads())?;
+        check_given("method", self.methods.len(), false)?;
         if self.repeats == 0 || self.duration.is_zero() {
             return Err(contradiction("0 repeats, or trials of 0 s, measure nothing; give at least 1"));
         }
@@ -86,11 +80,17 @@ impl SweepPlan {
         Ok(())
     }
 
+    /// In which placements, and at which loads, every point is measured.
     pub(super) fn scenes(&self) -> Vec<(PlacementChoice, Load)> {
         // The axis replaces this load.
         let loads = if self.loads.is_empty() { &[Load::Maximum][..] } else { &self.loads };
-        let placements = self.placements_or_base().iter();
-        placements.flat_map(|&placement| loads.iter().map(move |&load| (placement, load))).collect()
+        let mut scenes = Vec::new();
+        for &placement in self.placements_or_base() {
+            for &load in loads {
+                scenes.push((placement, load));
+            }
+        }
+        scenes
     }
 
     /// Placements; if they are the axis, one placeholder that the axis replaces.
@@ -108,39 +108,58 @@ impl SweepPlan {
         let points = self.axis.points();
         let added = if points.iter().any(|point| point.coordinate().is_some()) { self.refinement } else { 0 };
         let loads = self.loads.len().max(1);
-        (points.len() + added) * loads * self.methods_had() * self.repeats as usize
+        (points.len() + added) * loads * self.available_methods() * self.repeats as usize
     }
 
     /// Maximum number of trials; approximate for a search for bursts.
     pub fn trials(&self) -> usize {
         let per_visit = match self.probe {
             Probe::Trial => 1,
-            Probe::BackToBack(test) => self.rates().map(|rate| test.trials(rate)).max().unwrap_or(1),
+            Probe::BackToBack(test) => {
+                self.rates().into_iter().map(|rate| test.trials(rate)).max().unwrap_or(1)
+            }
         };
         self.visits() * per_visit
     }
 
     /// Number of available methods, summed over all placements.
-    pub(super) fn methods_had(&self) -> usize {
-        let had = |&placement| self.methods.iter().filter(move |method| self.has(placement, method)).count();
-        self.placements_or_base().iter().map(had).sum()
+    fn available_methods(&self) -> usize {
+        let mut available = 0;
+        for &placement in self.placements_or_base() {
+            available += self.methods.iter().filter(|method| self.has(placement, method)).count();
+        }
+        available
     }
 
     /// The load of every point in every scene.
-    fn all_loads(&self) -> impl Iterator<Item = Load> {
-        let points = self.axis.points().iter();
-        let of_point = |point: &Point| {
-            let scenes = self.scenes().into_iter();
-            scenes.map(|(_, load)| point.apply(&self.base, load).1).collect::<Vec<_>>()
-        };
-        points.flat_map(of_point)
+    fn all_loads(&self) -> Vec<Load> {
+        let mut loads = Vec::new();
+        for point in self.axis.points() {
+            for (_, load) in self.scenes() {
+                loads.push(point.apply(&self.base, load).1);
+            }
+        }
+        loads
     }
 
-    pub(super) fn rates(&self) -> impl Iterator<Item = Pps> {
-        self.all_loads().filter_map(|load| match load {
-            Load::Rate(rate) => Some(rate),
-            _ => None,
-        })
+    /// The rates among these loads.
+    fn rates(&self) -> Vec<Pps> {
+        let mut rates = Vec::new();
+        for load in self.all_loads() {
+            if let Load::Rate(rate) = load {
+                rates.push(rate);
+            }
+        }
+        rates
+    }
+}
+
+/// Refuses a choice that the axis replaces, and one that is needed and missing.
+fn check_given(what: &str, count: usize, is_on_axis: bool) -> Result<()> {
+    match (is_on_axis, count) {
+        (true, 1..) => Err(contradiction(format!("{what}s are the axis; name them there and nowhere else"))),
+        (false, 0) => Err(contradiction(format!("no {what} was given; name one"))),
+        _ => Ok(()),
     }
 }
 
@@ -173,30 +192,39 @@ impl SweepPlan {
             left_out: Vec::new(),
             ..self.clone()
         };
-        let times = (every * self.methods_had()).saturating_mul(self.repeats as usize);
+        let times = (every * self.available_methods()).saturating_mul(self.repeats as usize);
         let times = u32::try_from(times).unwrap_or(u32::MAX);
-        let rooms = || SLOTS.into_iter().map(Room::Slots).chain([Room::None]);
-        let paths = SHARES.into_iter().flat_map(|share| rooms().map(move |room| (share, room)));
-        let costs: Result<Vec<Cost>> =
-            paths.map(|(share, room)| Ok(part.rehearsed(share, room)?.times(times))).collect();
-        Ok(Spread::from_costs(costs?, self.base.quiet))
+        let mut costs = Vec::new();
+        for share in SHARES {
+            for room in [Room::Slots(SLOTS[0]), Room::Slots(SLOTS[1]), Room::None] {
+                costs.push(part.rehearsed(share, room)?.times(times));
+            }
+        }
+        Ok(Spread::from_costs(costs, self.base.quiet))
     }
 
+    /// The cost on a simulated path whose applications read this share of the highest load, and whose frames wait in this room.
     fn rehearsed(&self, share: f64, room: Room) -> Result<Cost> {
-        let supposed =
-            if self.all_loads().any(|load| load == Load::Maximum) { SUPPOSED_MAXIMUM } else { 0.0 };
-        let most = self.rates().map(Pps::get).fold(supposed, f64::max);
-        let methods: Vec<SimulatedMethod> = self
-            .methods
-            .iter()
-            .map(|method| method_of_series(self.axis.kind(), method))
-            .map(|method| SimulatedMethod::new(&method.to_string(), most * share).room(room))
-            .collect();
-        let path = SimulatedLaboratory::new(most, methods);
-        let moderates = |point: &Point| point.apply(&self.base, Load::Maximum).0.moderation.is_some();
-        let path = if self.axis.points().iter().any(moderates) { path.interrupts(CARD) } else { path };
+        let has_maximum = self.all_loads().contains(&Load::Maximum);
+        let supposed_pps = if has_maximum { SUPPOSED_MAXIMUM } else { 0.0 };
+        let highest_pps = self.rates().into_iter().map(Pps::get).fold(supposed_pps, f64::max);
+        let mut methods = Vec::new();
+        for method in &self.methods {
+            let name = method_of_series(self.axis.kind(), method).to_string();
+            methods.push(SimulatedMethod::new(&name, highest_pps * share).room(room));
+        }
+        let mut path = SimulatedLaboratory::new(highest_pps, methods);
+        if self.axis.points().iter().any(|point| self.moderates(point)) {
+            path = path.interrupts(CARD);
+        }
         let mut rehearsal = Rehearsal::on(path);
         self.run(&mut rehearsal, &mut ())?;
         Ok(rehearsal.cost())
+    }
+
+    /// Whether a point sets the moderation of interrupts.
+    fn moderates(&self, point: &Point) -> bool {
+        let (setup, _) = point.apply(&self.base, Load::Maximum);
+        setup.moderation.is_some()
     }
 }

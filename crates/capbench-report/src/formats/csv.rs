@@ -29,12 +29,11 @@ pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
 /// There is not enough memory.
 pub fn tidy(runs: &[Run]) -> Result<String> {
     let columns = tidy::columns();
-    let names = columns.iter().map(|column| column.name.into()).collect();
-    let mut records = Vec::new();
+    let mut csv = CsvText::new(columns.iter().map(|column| column.name.to_string())).map_err(failed)?;
     for row in tidy::rows(runs) {
-        records.push(columns.iter().map(|column| column.csv_field(&row)).collect());
+        csv.row(columns.iter().map(|column| column.csv_field(&row))).map_err(failed)?;
     }
-    written(names, records)
+    text_of(csv)
 }
 
 /// The columns of a CSV file that show one column of a table.
@@ -120,25 +119,20 @@ pub fn table(table: &Table) -> Result<String> {
         fields_by_column.push(fields);
     }
     names.push("trials_of_row".into());
-    let mut records = Vec::new();
+    let mut csv = CsvText::new(names).map_err(failed)?;
     for row in &table.rows {
-        let mut record = Vec::with_capacity(names.len());
+        let mut record = Vec::new();
         for (cell, fields) in row.cells.iter().zip(&fields_by_column) {
             fields.add_fields(cell, &mut record);
         }
         let trials: Vec<String> = row.trials.iter().map(u32::to_string).collect();
         record.push(trials.join(" "));
-        records.push(record);
-    }
-    written(names, records)
-}
-
-/// A CSV file with these names of columns and these records.
-fn written(names: Vec<String>, records: Vec<Vec<String>>) -> Result<String> {
-    let mut csv = CsvText::new(names).map_err(failed)?;
-    for record in records {
         csv.row(record).map_err(failed)?;
     }
+    text_of(csv)
+}
+
+fn text_of(csv: CsvText) -> Result<String> {
     String::from_utf8(csv.into_octets().map_err(failed)?).map_err(failed)
 }
 

@@ -4,6 +4,9 @@
 //! exact value of each rounded number. Scripts only show the values at the pointer, sort and switch. The page's policy (CSP
 //! level 3) allows only these scripts, by digest: text of results cannot become a script.
 
+mod code;
+mod points;
+mod table;
 mod view;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -6,7 +6,7 @@ use crate::figures;
 use crate::model::{Cell, Chart, Report, Section, Sentence, Table, Trials};
 
 /// Most trials that are listed one by one.
-const NAMED: usize = 12;
+const MOST_LISTED: usize = 12;
 
 /// The report. `charts` is the folder of its chart files, if they are written.
 pub fn markdown(report: &Report, charts: Option<&str>) -> String {
@@ -20,7 +20,9 @@ pub fn markdown(report: &Report, charts: Option<&str>) -> String {
         }
         text.push('\n');
     }
-    report.picture.iter().for_each(|chart| write_chart(&mut text, chart, charts));
+    for chart in &report.picture {
+        write_chart(&mut text, chart, charts);
+    }
     if let Some(summary) = &report.summary {
         table(&mut text, summary);
     }
@@ -38,7 +40,9 @@ pub fn markdown(report: &Report, charts: Option<&str>) -> String {
     }
     if !report.environment.is_empty() {
         text.push_str("## Environment\n\n");
-        report.environment.iter().for_each(|facts| table(&mut text, facts));
+        for facts in &report.environment {
+            table(&mut text, facts);
+        }
     }
     if !report.trials.rows.is_empty() {
         text.push_str("## Trials\n\n<details><summary>Every trial</summary>\n\n");
@@ -56,7 +60,9 @@ fn write_section(text: &mut String, section: &Section, charts: Option<&str>) {
     for chart in &section.charts {
         write_chart(text, chart, charts);
     }
-    section.tables.iter().for_each(|one| table(text, one));
+    for shown in &section.tables {
+        table(text, shown);
+    }
 }
 
 /// A chart by its file. Without a file even the title is omitted.
@@ -81,37 +87,35 @@ fn list(text: &mut String, heading: &str, sentences: &[Sentence]) {
 
 /// The trials of a sentence, written after it.
 fn evidence(trials: &Trials) -> String {
-    let named: Vec<String> = trials.iter().take(NAMED).map(ToString::to_string).collect();
+    let listed: Vec<String> = trials.iter().take(MOST_LISTED).map(u32::to_string).collect();
+    let listed = listed.join(", ");
     match trials.len() {
         0 => String::new(),
-        1 => format!(" (trial {})", named[0]),
-        many if many > NAMED => format!(" (trials {} and {} more)", named.join(", "), many - NAMED),
-        _ => format!(" (trials {})", named.join(", ")),
+        1 => format!(" (trial {listed})"),
+        many if many > MOST_LISTED => format!(" (trials {listed} and {} more)", many - MOST_LISTED),
+        _ => format!(" (trials {listed})"),
     }
 }
 
 fn table(text: &mut String, table: &Table) {
     let _ = writeln!(text, "{}\n", escaped(&table.caption));
-    let heads: Vec<String> = table
-        .columns
-        .iter()
-        .map(|column| match column.unit.symbol() {
+    let mut headings = Vec::new();
+    let mut rules = Vec::new();
+    for (index, column) in table.columns.iter().enumerate() {
+        headings.push(match column.unit.symbol() {
             "" => escaped(&column.heading),
             unit => format!("{} \\[{unit}\\]", escaped(&column.heading)),
-        })
-        .collect();
-    let _ = writeln!(text, "| {} |", heads.join(" | "));
-    let rules: Vec<&str> =
-        (0..table.columns.len()).map(|index| if is_number(table, index) { "---:" } else { "---" }).collect();
+        });
+        rules.push(if is_number(table, index) { "---:" } else { "---" });
+    }
+    let _ = writeln!(text, "| {} |", headings.join(" | "));
     let _ = writeln!(text, "| {} |", rules.join(" | "));
     for row in &table.rows {
-        let cells: Vec<String> = row
-            .cells
-            .iter()
-            .zip(&table.columns)
-            .map(|(cell, column)| escaped(&figures::cell(cell, column.unit)))
-            .collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
+        let mut fields = Vec::new();
+        for (cell, column) in row.cells.iter().zip(&table.columns) {
+            fields.push(escaped(&figures::cell(cell, column.unit)));
+        }
+        let _ = writeln!(text, "| {} |", fields.join(" | "));
     }
     text.push('\n');
     for note in &table.notes {
@@ -121,10 +125,15 @@ fn table(text: &mut String, table: &Table) {
 
 /// Whether a column has only numbers, which are right-aligned.
 fn is_number(table: &Table, index: usize) -> bool {
-    let cells = || table.rows.iter().filter_map(|row| row.cells.get(index));
-    let is_word = |cell: &Cell| matches!(cell, Cell::Text(_));
-    let is_nothing = |cell: &Cell| matches!(cell, Cell::Empty | Cell::Unknown);
-    !cells().any(is_word) && !cells().all(is_nothing)
+    let mut has_number = false;
+    for row in &table.rows {
+        match row.cells.get(index) {
+            Some(Cell::Text(_)) => return false,
+            Some(Cell::Empty | Cell::Unknown) | None => {}
+            Some(_) => has_number = true,
+        }
+    }
+    has_number
 }
 
 /// Escaped text: a backslash before marks of Markdown and HTML, and no line breaks.

@@ -87,20 +87,21 @@ pub const FORMATS: [Format; 5] = [
         purpose: "the report as data, report.json",
         write: |source| Ok(vec![Written::new("report.json", json::json(source.report)?)]),
     },
-    Format {
-        name: "svg",
-        purpose: "each chart, charts/*.svg",
-        write: |source| {
-            let palette = Palette::of(source.report.charts());
-            let charts = source.report.charts();
-            let file = charts.map(|chart| (format!("{CHARTS}/{}.svg", chart.id), svg::svg(chart, &palette)));
-            Ok(file.map(|(path, drawing)| Written::new(path, drawing)).collect())
-        },
-    },
+    Format { name: "svg", purpose: "each chart, charts/*.svg", write: chart_files },
 ];
 
 /// The folder of charts.
 const CHARTS: &str = "charts";
+
+/// A drawing of each chart.
+fn chart_files(source: &Source<'_>) -> Result<Vec<Written>> {
+    let palette = Palette::of(source.report.charts());
+    let mut files = Vec::new();
+    for chart in source.report.charts() {
+        files.push(Written::new(format!("{CHARTS}/{}.svg", chart.id), svg::svg(chart, &palette)));
+    }
+    Ok(files)
+}
 
 /// The format of this name; `md` is Markdown.
 pub fn named(name: &str) -> Option<&'static Format> {

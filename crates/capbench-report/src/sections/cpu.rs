@@ -1,17 +1,17 @@
 //! CPU time per packet: application and kernel.
 
 use capbench_judge::cpu_time::{AtLoad, CpuParts, compared};
-use capbench_judge::sweep::{Series as SweptSeries, SweepOutcome};
-use capbench_model::saved::SavedMethod;
+use capbench_judge::sweep::SweepOutcome;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
+use super::ledger_layers::PlacedTrials;
 use super::parts::{
-    self, Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, point,
-    resting_on, series,
+    self, Estimate, bench_trials, chart, estimated, grouped, linear, names, point, resting_on, series,
 };
-use crate::model::{Axis, Chart, Kind, Role, Section, Unit};
-use crate::naming::{Numbered, Scene, is_sound, load, numbers};
+use super::varied::Varied;
+use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
+use crate::naming::{Numbered, Scene, is_sound, load};
 
 const TEXT: &str = "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
                     and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a sustained load: where packets \
@@ -20,13 +20,20 @@ const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel 
                        ran on it, the application's time is known as a range. What may belong to either is a separate layer between the two.";
 
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
-    let mut charts = bench(results);
+    let mut charts = bench_charts(results);
     // Sweeps of publications have the sum of both in their charts, for all methods together.
-    let sweeps = if results.reproductions.is_empty() { results.sweeps.as_slice() } else { &[] };
-    charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, trials)));
-    let is_sampled = |trial: &&TrialResult| is_sound(trial) && trial.cpu.split_is_sampled;
-    let sampled = resting_on(numbers(results.trials.iter().filter(is_sampled)), SAMPLED);
-    parts::section("cpu", "CPU time per packet", charts, TEXT, sampled)
+    if results.reproductions.is_empty() {
+        for sweep in &results.sweeps {
+            charts.extend(sweep_charts(sweep, trials));
+        }
+    }
+    let mut sampled = Vec::new();
+    for trial in &results.trials {
+        if is_sound(trial) && trial.cpu.split_is_sampled {
+            sampled.push(trial.number);
+        }
+    }
+    parts::section("cpu", "CPU time per packet", charts, TEXT, resting_on(sampled, SAMPLED))
 }
 
 /// The names of the parts, in their order.
@@ -34,75 +41,87 @@ const PARTS: [&str; 5] =
     ["application", "application or kernel", "kernel", "application and kernel", "neither, by the clocks"];
 
 /// Layers of these trials if some trial knows them; with several visits also the spread of their sums.
-fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
-    let mut layers = Vec::new();
-    for (part, name) in PARTS.into_iter().enumerate() {
-        let mut points = Vec::new();
-        for one in placed {
-            let parts = CpuParts::median(&one.trials).in_order();
-            points.push(point(one.x, parts[part], one.numbers()));
-        }
-        if points.iter().any(|point| point.y.is_some()) {
+fn layers_chart(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
+    let mut parts_of_places = Vec::new();
+    for placed in placed {
+        parts_of_places.push(CpuParts::median(&placed.trials).in_order());
+    }
+    let mut layers: Vec<Series> = Vec::new();
+    for (index, name) in PARTS.into_iter().enumerate() {
+        if parts_of_places.iter().any(|parts| parts[index].is_some()) {
+            let mut points = Vec::new();
+            for (placed, parts) in placed.iter().zip(&parts_of_places) {
+                points.push(point(placed.x, parts[index], placed.numbers()));
+            }
             layers.push(series(name, Role::Account, points));
         }
     }
-    if !layers.is_empty() && placed.iter().any(|one| one.trials.len() > 1) {
-        let total = |one: &PlacedTrials<'_>| {
-            let sums: Option<Vec<f64>> =
-                one.trials.iter().map(|trial| CpuParts::of_trial(trial).sum()).collect();
-            estimated(one.x, sums.and_then(Estimate::of).as_ref(), one.numbers())
-        };
-        layers.push(series("sum, median of repeats", Role::Total, placed.iter().map(total).collect()));
+    if !layers.is_empty() && placed.iter().any(|placed| placed.trials.len() > 1) {
+        let sums = placed.iter().map(median_sum).collect();
+        layers.push(series("sum, median of repeats", Role::Total, sums));
     }
     let y = linear("CPU time per packet", Unit::NanosecondsPerPacket);
     chart(id, title, kind, x, y, layers)
 }
 
+/// The median of the sums of these trials; unknown if one trial knows nothing.
+fn median_sum(placed: &PlacedTrials<'_>) -> Point {
+    let sums: Option<Vec<f64>> = placed.trials.iter().map(|trial| CpuParts::of_trial(trial).sum()).collect();
+    estimated(placed.x, sums.and_then(Estimate::of).as_ref(), placed.numbers())
+}
+
 /// At the common load of each scene; without one a chart for each load.
-fn bench(results: &Results) -> Vec<Chart> {
-    let by_scene = grouped(of_bench(results), |trial| Scene::from_trial(trial));
-    by_scene.into_iter().flat_map(|(scene, group)| of_scene(&scene, &group)).collect()
+fn bench_charts(results: &Results) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (scene, trials) in grouped(bench_trials(results), |trial| Scene::from_trial(trial)) {
+        for at_load in compared(&trials) {
+            charts.push(load_chart(&scene, &trials, &at_load));
+        }
+    }
+    charts
 }
 
-fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
-    compared(group).into_iter().map(|at_load| chart_at_load(scene, group, at_load)).collect()
-}
-
-fn chart_at_load(scene: &Scene, group: &[&TrialResult], at_load: AtLoad<'_>) -> Chart {
+/// The methods of `scene_trials` at one load.
+fn load_chart(scene: &Scene, scene_trials: &[&TrialResult], at_load: &AtLoad<'_>) -> Chart {
     let AtLoad { trials: shown, is_sustained } = at_load;
     let title = match shown.first() {
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
         None => format!("CPU time per packet: {}", scene.words()),
     };
-    let methods = grouped(group.iter(), |trial| trial.profile.method.clone()).into_iter();
-    let methods: Vec<SavedMethod> = methods.map(|(name, _)| name).collect();
-    let trials_with = |method: &SavedMethod| {
-        shown.iter().copied().filter(|trial| trial.profile.method == *method).collect()
-    };
-    let placed = PlacedTrials::along(methods.iter().map(trials_with));
-    let missing = methods.iter().zip(&placed).filter(|(_, one)| one.trials.is_empty());
-    let missing: Vec<String> = missing.map(|(method, _)| method.to_string()).collect();
-    let note = match (is_sustained, missing.as_slice()) {
-        (false, _) => Some(
-            "No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into(),
-        ),
-        (true, []) => None,
-        (true, missing) => {
-            Some(format!("Did not sustain this load, or had no trial at it: {}.", missing.join(", ")))
+    let mut methods = Vec::new();
+    let mut missing = Vec::new();
+    let mut groups = Vec::new();
+    for (method, _) in grouped(scene_trials, |trial| &trial.profile.method) {
+        let mut trials = shown.clone();
+        trials.retain(|trial| trial.profile.method == *method);
+        if trials.is_empty() {
+            missing.push(method.to_string());
         }
+        methods.push(method.to_string());
+        groups.push(trials);
+    }
+    let note = if !*is_sustained {
+        Some("No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into())
+    } else if !missing.is_empty() {
+        Some(format!("Did not sustain this load, or had no trial at it: {}.", missing.join(", ")))
+    } else {
+        None
     };
-    let x = names("Method", methods.iter().map(ToString::to_string).collect());
-    layers("cpu-methods", title, Kind::StackedBars, x, &placed).noting(note).noting_repeats()
+    let placed = PlacedTrials::along(groups);
+    let chart = layers_chart("cpu-methods", title, Kind::StackedBars, names("Method", methods), &placed);
+    chart.noting(note).noting_repeats()
 }
 
 /// Parts over the axis of a sweep, one chart per method.
-fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
+fn sweep_charts(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
     let varied = Varied::from_outcome(sweep);
-    let of_line = |line: &SweptSeries| {
+    let kind = varied.kind(Kind::StackedBars);
+    let mut charts = Vec::new();
+    for line in &sweep.series {
         let placed = varied.placed(line, trials);
         let title = format!("CPU time per packet against {}: {}", varied.words, line.name());
         let id = format!("cpu-{}-{}", sweep.axis, line.method);
-        layers(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &placed)
-    };
-    sweep.series.iter().map(of_line).collect()
+        charts.push(layers_chart(&id, title, kind, varied.axis.clone(), &placed));
+    }
+    charts
 }

@@ -6,19 +6,25 @@
 //! | `reproductions` | published figures next to those of this host |
 //! | `comparisons` | changes between two runs, or between methods that took turns |
 //! | `searches` | trials of searches, and bounds over searches and set-ups |
-//! | `loads` | delivered frames and losses, over the load or by method; rates against the frame size |
-//! | `sweeps` | what a sweep varied, with intervals; cost regimes; bursts and buffers |
+//! | `loads` | delivered frames and losses, over the load or by method |
+//! | `frame_sizes` | rates against the frame size |
+//! | `sweeps` | what a sweep varied, with intervals |
+//! | `cost_regimes`, `buffers` | what a packet costs besides its work; what buffers hold |
 //! | `cpu` | CPU time per packet of application and kernel |
 //! | `ranking` | the picture of a bench: sustained rates, with CPU time next to them |
 //! | `latency` | percentiles of latency |
 //! | `moments` | when frames were lost during a trial |
 //! | `soak` | a soak over its time |
 //!
-//! `parts` makes sections, charts, axes and points.
+//! `parts` makes sections, charts, axes and points, `ledger_layers` charts of a ledger, `varied` the axis of a sweep.
 
+mod buffers;
 pub(crate) mod comparisons;
+mod cost_regimes;
 mod cpu;
+mod frame_sizes;
 mod latency;
+mod ledger_layers;
 mod loads;
 mod moments;
 mod parts;
@@ -27,6 +33,7 @@ mod reproductions;
 mod searches;
 mod soak;
 mod sweeps;
+mod varied;
 
 use capbench_results::Results;
 
@@ -39,10 +46,10 @@ pub fn sections(results: &Results) -> Vec<Section> {
     let mut sections = reproductions::sections(results);
     sections.extend(searches::section(results, &trials));
     sections.extend(loads::sections(results, &trials));
-    sections.extend(loads::frame_sizes(results));
+    sections.extend(frame_sizes::section(results));
     sections.extend(sweeps::sections(results, &trials));
-    sections.extend(sweeps::regimes(results));
-    sections.extend(sweeps::buffers(results, &trials));
+    sections.extend(cost_regimes::section(results));
+    sections.extend(buffers::section(results, &trials));
     sections.extend(cpu::section(results, &trials));
     sections.extend(latency::section(results, &trials));
     sections.extend(moments::section(results));

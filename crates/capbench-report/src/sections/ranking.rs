@@ -5,145 +5,191 @@ use capbench_judge::recommendation::{Cost, Ranked, Ranking, Sustained, Sustained
 use capbench_judge::search::ranking::ranked_goals;
 use capbench_judge::search::{GoalResult, SearchOutcome};
 use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
+use capbench_results::{Kind as Purpose, Results};
 
 use super::parts::{chart, grouped, linear, names, point, series};
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
 use crate::naming::{self, Scene, set_up_words};
 use crate::sentences::search::{goal_name, goal_words};
-use capbench_results::Kind as Purpose;
-use capbench_results::Results;
 
 const WHISKER: &str =
     "The thin line ends at the lowest load that was not sustained, without a loss that noise explains.";
 const AT_LEAST: &str = "≥: no load that was tried shows the limit.";
-
 const RANGE: &str = "The thin line: the application's time is known only as a range.";
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.
 pub(crate) fn charts(results: &Results) -> Vec<Chart> {
-    let charts = match results.kind() {
+    let mut charts = Vec::new();
+    match results.kind() {
         Purpose::Bench => {
             let recommendation = naming::recommendation(results);
-            let main = recommendation.as_ref().and_then(|all| all.headline());
-            main.map_or_else(Vec::new, |ranking| vec![rates(ranking), costs(ranking)])
-        }
-        Purpose::Search => vec![searched(&results.searches)],
-        _ => Vec::new(),
-    };
-    let is_seen =
-        |chart: &Chart| chart.series.iter().flat_map(|line| &line.points).any(|point| point.y != Some(0.0));
-    charts.into_iter().filter(|chart| chart.is_known() && is_seen(chart)).collect()
-}
-
-fn rates(ranking: &Ranking) -> Chart {
-    let rate_points = |sustained: fn(&Ranked) -> &Sustained, has_whisker: bool| -> Vec<Point> {
-        let at = |(nth, row): (usize, &Ranked)| {
-            let own = sustained(row);
-            // As in the table: nothing is known, or no load that was tried is sustained.
-            let pps = match own.status {
-                SustainedStatus::Unknown => None,
-                _ => Some(own.lower_pps.unwrap_or(0.0)),
-            };
-            let has_end = has_whisker && own.status != SustainedStatus::AtLeast;
-            let interval = own.lower_pps.zip(own.at_most_pps).filter(|_| has_end);
-            let interval = interval.map(|(low, high)| [low, high]);
-            let is_hidden = matches!(own.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
-            let is_at_least = own.lower_pps.is_some() && is_hidden;
-            Point { interval, is_at_least, ..point(nth as f64, pps, own.trials.clone()) }
-        };
-        ranking.methods.iter().enumerate().map(at).collect()
-    };
-    let tolerated = format!("with up to {} % loss", NEARLY_LOSSLESS_RATIO * 100.0);
-    let lossless = series("without loss", Role::Delivered, rate_points(|row| &row.lossless, true));
-    let nearly = series(tolerated, Role::Account, rate_points(|row| &row.nearly_lossless, false));
-    let lines = seen(vec![lossless, nearly]);
-    let title = format!("Sustained rate, {}", Scene::of_ranking(ranking).words());
-    sustained("ranking-rates", title, methods(ranking), lines)
-}
-
-fn costs(ranking: &Ranking) -> Chart {
-    let cost_points = |bounds: fn(&Cost) -> Option<(f64, f64)>| -> Vec<Point> {
-        let at = |(nth, row): (usize, &Ranked)| {
-            let trials = row.cost.iter().flat_map(|cost| cost.trials.clone()).collect();
-            match row.cost.as_ref().and_then(bounds) {
-                Some((low, high)) if low < high => {
-                    Point { interval: Some([low, high]), ..point(nth as f64, None, trials) }
-                }
-                known => point(nth as f64, known.map(|(ns, _)| ns), trials),
+            if let Some(ranking) = recommendation.as_ref().and_then(|all| all.headline()) {
+                charts.push(rates_chart(ranking));
+                charts.push(costs_chart(ranking));
             }
-        };
-        ranking.methods.iter().enumerate().map(at).collect()
+        }
+        Purpose::Search => charts.extend(searches_chart(&results.searches)),
+        _ => {}
+    }
+    charts.retain(|chart| chart.is_known() && has_bar(chart));
+    charts
+}
+
+/// Whether something is drawn besides bars of no length.
+fn has_bar(chart: &Chart) -> bool {
+    chart.series.iter().flat_map(|line| &line.points).any(|point| point.y != Some(0.0))
+}
+
+fn rates_chart(ranking: &Ranking) -> Chart {
+    let mut lossless = Vec::new();
+    let mut nearly_lossless = Vec::new();
+    for (row, ranked) in ranking.methods.iter().enumerate() {
+        let limit = lowest_not_sustained(&ranked.lossless);
+        lossless.push(Point { interval: limit, ..rate_point(row, &ranked.lossless) });
+        nearly_lossless.push(rate_point(row, &ranked.nearly_lossless));
+    }
+    let lines = vec![
+        series("without loss", Role::Delivered, lossless),
+        series(
+            format!("with up to {} % loss", NEARLY_LOSSLESS_RATIO * 100.0),
+            Role::Account,
+            nearly_lossless,
+        ),
+    ];
+    let title = format!("Sustained rate, {}", Scene::of_ranking(ranking).words());
+    sustained_chart("ranking-rates", title, methods(ranking), without_hidden(lines))
+}
+
+/// A sustained rate in a row. As in the table, it is unknown, or 0 if no load that was tried is sustained.
+fn rate_point(row: usize, sustained: &Sustained) -> Point {
+    let pps = match sustained.status {
+        SustainedStatus::Unknown => None,
+        _ => Some(sustained.lower_pps.unwrap_or(0.0)),
     };
-    let application = series("application", Role::Account, cost_points(Cost::app_range));
-    let total =
-        series("application and kernel", Role::Account, cost_points(|cost| cost.total_ns.map(|ns| (ns, ns))));
+    let is_hidden = matches!(sustained.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
+    let is_at_least = sustained.lower_pps.is_some() && is_hidden;
+    Point { is_at_least, ..point(row as f64, pps, sustained.trials.clone()) }
+}
+
+/// From the sustained rate to the lowest load that was not sustained; `None` if a generator hides it.
+fn lowest_not_sustained(sustained: &Sustained) -> Option<[f64; 2]> {
+    if sustained.status == SustainedStatus::AtLeast {
+        return None;
+    }
+    Some([sustained.lower_pps?, sustained.at_most_pps?])
+}
+
+fn costs_chart(ranking: &Ranking) -> Chart {
+    let mut application = Vec::new();
+    let mut total = Vec::new();
+    let mut has_range = false;
+    for (row, ranked) in ranking.methods.iter().enumerate() {
+        let cost = ranked.cost.as_ref();
+        let app_point = cost_point(row, ranked, cost.and_then(Cost::app_range));
+        has_range |= app_point.interval.is_some();
+        application.push(app_point);
+        total.push(cost_point(row, ranked, cost.and_then(|cost| cost.total_ns).map(|ns| (ns, ns))));
+    }
+    let lines = vec![
+        series("application", Role::Account, application),
+        series("application and kernel", Role::Account, total),
+    ];
     let title = match ranking.equal_load_pps {
         Some(pps) => format!("CPU time per packet at {}", naming::rate(pps)),
         None => "CPU time per packet".into(),
     };
-    let has_range = application.points.iter().any(|point| point.interval.is_some());
-    let unit = Unit::NanosecondsPerPacket;
-    rows("ranking-costs", title, "CPU time per packet", unit, methods(ranking), vec![application, total])
-        .noting(has_range.then_some(RANGE))
+    let y = linear("CPU time per packet", Unit::NanosecondsPerPacket);
+    let x = names("Method", methods(ranking));
+    chart("ranking-costs", title, Kind::Ranked, x, y, lines).noting(has_range.then_some(RANGE))
+}
+
+/// A method's cost in a row: a number, or the range of a number that is not known.
+fn cost_point(row: usize, ranked: &Ranked, range_ns: Option<(f64, f64)>) -> Point {
+    let trials = ranked.cost.as_ref().map_or_else(Vec::new, |cost| cost.trials.clone());
+    match range_ns {
+        Some((low, high)) if low < high => {
+            Point { interval: Some([low, high]), ..point(row as f64, None, trials) }
+        }
+        Some((ns, _)) => point(row as f64, ns, trials),
+        None => point(row as f64, None, trials),
+    }
 }
 
 /// What the methods of the first set-up of a search sustain, by goal.
-fn searched(searches: &[SearchOutcome]) -> Chart {
-    let all = ranked_goals(searches);
-    let scene = |search: &SearchOutcome| set_up_words(&SetUp::of_search(search)).join(", ");
-    let first = all.first().map(|(search, _)| scene(search)).unwrap_or_default();
-    let own: Vec<&(&SearchOutcome, &GoalResult)> =
-        all.iter().filter(|(search, _)| scene(search) == first).collect();
-    let method = |search: &SearchOutcome| search.method.as_ref().map(ToString::to_string).unwrap_or_default();
-    let methods: Vec<String> =
-        grouped(own.iter(), |(search, _)| method(search)).into_iter().map(|(name, _)| name).collect();
-    let goals = grouped(own.iter(), |(_, goal)| goal.goal.name.clone());
-    let is_first = |name: &String| goals.first().is_some_and(|(first, _)| first == name);
-    let line = |(name, results): &(String, Vec<&&(&SearchOutcome, &GoalResult)>)| {
-        let at = |(nth, wanted): (usize, &String)| {
-            let (_, goal) = results.iter().find(|(search, _)| method(search) == *wanted)?;
-            let (lower, upper) = (goal.lower.as_ref()?, goal.upper.as_ref());
-            let interval =
-                upper.filter(|_| is_first(name)).map(|upper| [lower.achieved_pps, upper.intended_pps]);
-            let is_at_least = upper.is_none();
-            Some(Point {
-                interval,
-                is_at_least,
-                ..point(nth as f64, lower.achieved_pps, lower.trials.clone())
-            })
-        };
-        let role = if is_first(name) { Role::Delivered } else { Role::Account };
-        series(
-            format!("{} ({})", goal_words(results[0].1.goal.loss_ratio.get()), goal_name(name)),
-            role,
-            methods.iter().enumerate().filter_map(at).collect(),
-        )
+fn searches_chart(searches: &[SearchOutcome]) -> Option<Chart> {
+    let mut goals = ranked_goals(searches);
+    let first_scene = scene(goals.first()?.0);
+    goals.retain(|(search, _)| scene(search) == first_scene);
+    let by_method = grouped(goals.iter(), |(search, _)| method(search));
+    let methods: Vec<String> = by_method.into_iter().map(|(method, _)| method).collect();
+    let mut lines = Vec::new();
+    for (name, results) in grouped(goals, |(_, goal)| goal.goal.name.clone()) {
+        let is_first = lines.is_empty();
+        let mut points = Vec::new();
+        for (row, wanted) in methods.iter().enumerate() {
+            if let Some((_, goal)) = results.iter().find(|(search, _)| method(search) == *wanted) {
+                points.extend(goal_point(row, goal, is_first));
+            }
+        }
+        let loss = goal_words(results[0].1.goal.loss_ratio.get());
+        let role = if is_first { Role::Delivered } else { Role::Account };
+        lines.push(series(format!("{loss} ({})", goal_name(&name)), role, points));
+    }
+    let title = format!("Sustained rate, {first_scene}");
+    Some(sustained_chart("ranking-searches", title, methods, without_hidden(lines)))
+}
+
+/// The set-up of a search without its method.
+fn scene(search: &SearchOutcome) -> String {
+    set_up_words(&SetUp::of_search(search)).join(", ")
+}
+
+fn method(search: &SearchOutcome) -> String {
+    search.method.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The lower bound of a goal in a row, with the upper one as the end of its thin line if wanted.
+fn goal_point(row: usize, goal: &GoalResult, has_end: bool) -> Option<Point> {
+    let lower = goal.lower.as_ref()?;
+    let interval = match &goal.upper {
+        Some(upper) if has_end => Some([lower.achieved_pps, upper.intended_pps]),
+        _ => None,
     };
-    let lines = seen(goals.iter().map(line).collect());
-    let title = format!("Sustained rate, {first}");
-    sustained("ranking-searches", title, methods, lines)
+    let is_at_least = goal.upper.is_none();
+    Some(Point { interval, is_at_least, ..point(row as f64, lower.achieved_pps, lower.trials.clone()) })
 }
 
-/// Without the lines that the first one hides, because none of their bars is longer.
-fn seen(mut lines: Vec<Series>) -> Vec<Series> {
-    let first = lines.first().map_or_else(Vec::new, |line| line.points.clone());
-    let is_longer = |point: &Point| first.iter().all(|less| less.x != point.x || point.y > less.y);
-    let mut nth = 0..;
-    lines.retain(|line| nth.next() == Some(0) || line.points.iter().any(is_longer));
-    lines
+/// Leaves out the lines that the first one hides, because none of their bars is longer.
+fn without_hidden(lines: Vec<Series>) -> Vec<Series> {
+    let mut seen: Vec<Series> = Vec::new();
+    for line in lines {
+        let is_hidden = match seen.first() {
+            Some(first) => !line.points.iter().any(|point| is_longer(point, &first.points)),
+            None => false,
+        };
+        if !is_hidden {
+            seen.push(line);
+        }
+    }
+    seen
 }
 
-/// With the notes that its points need.
-fn sustained(id: &str, title: String, methods: Vec<String>, lines: Vec<Series>) -> Chart {
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let whisker = points().any(|point| point.interval.is_some()).then_some(WHISKER);
-    let at_least = points().any(|point| point.is_at_least).then_some(AT_LEAST);
-    let notes: Vec<&str> = whisker.into_iter().chain(at_least).collect();
-    rows(id, title, "Sustained rate", Unit::PacketsPerSecond, methods, lines).noting(notes)
+/// Whether the bar of a point is longer than the bars of `points` in its row.
+fn is_longer(point: &Point, points: &[Point]) -> bool {
+    points.iter().all(|below| below.x != point.x || point.y > below.y)
 }
 
-fn rows(id: &str, title: String, what: &str, unit: Unit, methods: Vec<String>, lines: Vec<Series>) -> Chart {
-    chart(id, title, Kind::Ranked, names("Method", methods), linear(what, unit), lines)
+/// A chart of sustained rates, with the notes that its points need.
+fn sustained_chart(id: &str, title: String, methods: Vec<String>, lines: Vec<Series>) -> Chart {
+    let mut notes = Vec::new();
+    if lines.iter().flat_map(|line| &line.points).any(|point| point.interval.is_some()) {
+        notes.push(WHISKER);
+    }
+    if lines.iter().flat_map(|line| &line.points).any(|point| point.is_at_least) {
+        notes.push(AT_LEAST);
+    }
+    let y = linear("Sustained rate", Unit::PacketsPerSecond);
+    chart(id, title, Kind::Ranked, names("Method", methods), y, lines).noting(notes)
 }
 
 fn methods(ranking: &Ranking) -> Vec<String> {

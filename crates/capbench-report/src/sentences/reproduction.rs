@@ -77,6 +77,7 @@ fn evidence_words(evidence: &[ClaimEvidence]) -> String {
 fn part_words(part: &ClaimEvidence) -> String {
     match part {
         ClaimEvidence::Figures { text } => text.clone(),
+        ClaimEvidence::CannotRun { method, because } => format!("{method} cannot run here: {because}"),
         ClaimEvidence::Effect(EffectOfMethod { method, effect }) => effects::words(method, effect),
         ClaimEvidence::LoadNotReached { trials, all_trials, withdraws } => format!(
             "The generator did not reach the load in {trials} of the {all_trials} trials{}",

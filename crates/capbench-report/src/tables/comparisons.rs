@@ -1,40 +1,40 @@
-//! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes; and claims
-//! of publications.
+//! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes.
 
-use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
+use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale, Setup};
 use capbench_judge::finding::comparison::trials_of;
-use capbench_judge::reproduction::Judgement as ClaimJudgement;
-use capbench_judge::reproduction::Reproduction;
 use capbench_model::figures::{grouped, shortest};
-use capbench_model::saved::SavedMethod;
-use capbench_results::Results;
 
-use super::shape::Columns;
+use super::rows::{Fields, Rows};
 use crate::figures::number;
 use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
 use crate::sentences::comparison::{difference_words, note_words};
-use crate::sentences::reproduction::answer_words;
 
-/// Judgements of contrasts by importance: name for links, and heading.
-pub(crate) const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
-    (Judgement::Regression, "worse", "Regressions"),
-    (Judgement::Improvement, "better", "Improvements"),
-    (Judgement::BelowThreshold, "small", "Changed, by less than the threshold"),
-    (Judgement::NotShown, "alike", "No difference shown"),
-    (Judgement::TooFewVisits, "undecided", "Too few trials to decide"),
+/// A judgement of contrasts, as the sections of a comparison show it.
+pub(crate) struct JudgementWords {
+    pub(crate) judgement: Judgement,
+    /// Its name in links.
+    pub(crate) name: &'static str,
+    pub(crate) heading: &'static str,
+}
+
+/// All judgements, by importance.
+#[rustfmt::skip]
+pub(crate) const JUDGEMENTS: [JudgementWords; 5] = [
+    JudgementWords { judgement: Judgement::Regression, name: "worse", heading: "Regressions" },
+    JudgementWords { judgement: Judgement::Improvement, name: "better", heading: "Improvements" },
+    JudgementWords { judgement: Judgement::BelowThreshold, name: "small", heading: "Changed, by less than the threshold" },
+    JudgementWords { judgement: Judgement::NotShown, name: "alike", heading: "No difference shown" },
+    JudgementWords { judgement: Judgement::TooFewVisits, name: "undecided", heading: "Too few trials to decide" },
 ];
 
 /// The tables of a comparison.
 pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
-    let Comparison { then, now, .. } = comparison;
-    let heading = match (comparison.hosts, comparison.paired) {
-        (Some(hosts), _) => format!("{now} against {then}, on {}", many(hosts.into(), "host", "hosts")),
-        (None, true) => format!("{now} against {then}, in pairs that ran side by side"),
-        (None, false) => format!("{now} against {then}"),
-    };
-    let mut tables: Vec<Table> =
-        JUDGEMENTS.iter().flat_map(|kind| judged(id, comparison, kind)).flatten().collect();
+    let mut tables = Vec::new();
+    for words in &JUDGEMENTS {
+        tables.extend(judged_table(id, comparison, words, SetUps::Single));
+        tables.extend(judged_table(id, comparison, words, SetUps::Together));
+    }
     let mut text: Vec<String> = comparison.note_facts.iter().map(note_words).collect();
     for difference in &comparison.difference_facts {
         text.push(format!("They differ: {}.", difference_words(difference)));
@@ -42,73 +42,95 @@ pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     if comparison.difference_facts.is_empty() && !comparison.paired && comparison.hosts.is_none() {
         text.push("Differences between the runs: none that they report.".into());
     }
-    let closing = remainder(comparison).chain(power(comparison));
+    let mut closing = not_compared(comparison);
+    closing.extend(power(comparison));
     match tables.last_mut() {
         Some(last) => last.notes.extend(closing),
         None => text.extend(closing),
     }
     let text = text.into_iter().map(|text| Sentence { text, trials: Vec::new() }).collect();
-    Section { id: id.into(), heading, text, charts: Vec::new(), tables }
+    Section { id: id.into(), heading: heading(comparison), text, charts: Vec::new(), tables }
+}
+
+fn heading(comparison: &Comparison) -> String {
+    let Comparison { then, now, .. } = comparison;
+    match (comparison.hosts, comparison.paired) {
+        (Some(hosts), _) => format!("{now} against {then}, on {}", many(hosts.into(), "host", "hosts")),
+        (None, true) => format!("{now} against {then}, in pairs that ran side by side"),
+        (None, false) => format!("{now} against {then}"),
+    }
 }
 
 /// The largest changes of a comparison, regressions first; `None` without any.
 pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
-    let kinds = [(Judgement::Regression, "worse"), (Judgement::Improvement, "better")];
-    let rows = kinds.into_iter().flat_map(|(judgement, words)| {
-        let mut own: Vec<(&str, &Contrast)> =
-            comparison.judged(judgement).map(|contrast| (words, contrast)).collect();
-        own.sort_by(|a, b| b.1.change.middle.abs().total_cmp(&a.1.change.middle.abs()));
-        own
-    });
-    let columns = Columns::new()
-        .words("judgement", "change", |(words, _): &(&str, &Contrast)| *words)
-        .words("setup", "set-up", |(_, contrast)| contrast.setup.scene().to_string())
-        .words("method", "method", |(_, contrast)| text_or(&contrast.setup.method, "all"))
-        .words("measure", "figure", |(_, contrast)| contrast.measure.words())
-        .words("then", "A", |(_, contrast)| figure(contrast.measure, contrast.then.median))
-        .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
-        .with(Column::named("change_ratio", "by"), |(_, contrast)| change(contrast));
-    let trials = |(_, contrast): &(&str, &Contrast)| trials_of(comparison, contrast);
-    let table = columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials);
+    let mut rows = Rows::new();
+    for (judgement, word) in [(Judgement::Regression, "worse"), (Judgement::Improvement, "better")] {
+        let mut contrasts: Vec<&Contrast> = comparison.judged(judgement).collect();
+        contrasts.sort_by(|a, b| b.change.middle.abs().total_cmp(&a.change.middle.abs()));
+        for contrast in contrasts {
+            let fields = Fields::new()
+                .words("judgement", "change", word)
+                .words("setup", "set-up", contrast.setup.scene().to_string())
+                .words("method", "method", method_or(contrast, "all"))
+                .words("measure", "figure", contrast.measure.words())
+                .words("then", "A", figure(contrast.measure, contrast.then.median))
+                .words("now", "B", figure(contrast.measure, contrast.now.median))
+                .figure("change_ratio", "by", change(contrast));
+            rows.add(fields, trials_of(comparison, contrast));
+        }
+    }
+    let table = rows.table("summary", "Changes beyond the threshold, from A to B")?;
     // Of hosts together there are no figures.
-    table.map(|table| if comparison.hosts.is_some() { table.without_empty_columns() } else { table })
+    if comparison.hosts.is_some() { Some(table.without_empty_columns()) } else { Some(table) }
 }
 
-/// The contrasts with this judgement: single set-ups, and several together, which have no figures.
-/// The method in words.
-fn text_or(method: &Option<SavedMethod>, absent: &str) -> String {
-    method.as_ref().map_or(absent.into(), ToString::to_string)
+/// The method of a contrast; `all` if it is about all methods.
+fn method_or(contrast: &Contrast, all: &str) -> String {
+    match &contrast.setup.method {
+        Some(method) => method.to_string(),
+        None => all.into(),
+    }
 }
 
-fn judged(
-    id: &str,
-    comparison: &Comparison,
-    (judgement, name, heading): &(Judgement, &str, &str),
-) -> [Option<Table>; 2] {
-    let table = |id: String, caption: String, is_pooled: bool| {
-        let own = comparison.judged(*judgement).filter(|contrast| (contrast.setups > 1) == is_pooled);
-        let columns = Columns::new()
-            .words("setup", "set-up", |contrast: &&Contrast| contrast.setup.scene().to_string())
-            .words("method", "method", |contrast| text_or(&contrast.setup.method, "all methods"))
-            .count("setups", "set-ups", move |contrast| match is_pooled {
-                true => Cell::from(contrast.setups),
-                false => Cell::Empty,
-            })
-            .words("measure", "figure", |contrast| {
-                format!("{} {}", contrast.measure.words(), unit(contrast.measure)).trim_end().to_string()
-            })
-            .words("then", "then", |contrast| figure(contrast.measure, contrast.then.median))
-            .words("now", "now", |contrast| figure(contrast.measure, contrast.now.median))
-            .with(Column::named("change_ratio", "change (95 %)").whole(), |contrast| change(contrast))
-            .with(Column::words("by_chance", "chance").detail(), |one| Cell::where_known(one.by_chance))
-            .words("corrected", "p", |contrast| Cell::where_known(contrast.corrected));
-        let trials = |contrast: &&Contrast| trials_of(comparison, contrast);
-        Some(columns.table(&id, &caption, own, trials)?.without_empty_columns().main())
+/// The set-ups of a table's contrasts.
+#[derive(Clone, Copy, PartialEq)]
+enum SetUps {
+    /// One each.
+    Single,
+    /// Several together, which have no figures.
+    Together,
+}
+
+/// The contrasts with a judgement.
+fn judged_table(id: &str, comparison: &Comparison, words: &JudgementWords, set_ups: SetUps) -> Option<Table> {
+    let mut rows = Rows::new();
+    for contrast in comparison.judged(words.judgement) {
+        let number = match (contrast.setups > 1, set_ups) {
+            (false, SetUps::Single) => Cell::Empty,
+            (true, SetUps::Together) => Cell::from(contrast.setups),
+            _ => continue,
+        };
+        let measure = format!("{} {}", contrast.measure.words(), unit(contrast.measure));
+        let fields = Fields::new()
+            .words("setup", "set-up", contrast.setup.scene().to_string())
+            .words("method", "method", method_or(contrast, "all methods"))
+            .count("setups", "set-ups", number)
+            .words("measure", "figure", measure.trim_end())
+            .words("then", "then", figure(contrast.measure, contrast.then.median))
+            .words("now", "now", figure(contrast.measure, contrast.now.median))
+            .with(Column::figure("change_ratio", "change (95 %)").whole(), change(contrast))
+            .with(Column::words("by_chance", "chance").detail(), Cell::where_known(contrast.by_chance))
+            .words("corrected", "p", Cell::where_known(contrast.corrected));
+        rows.add(fields, trials_of(comparison, contrast));
+    }
+    let JudgementWords { name, heading, .. } = words;
+    let table = match set_ups {
+        SetUps::Single => rows.table(&format!("{id}-{name}"), heading),
+        SetUps::Together => {
+            rows.table(&format!("{id}-{name}-together"), &format!("{heading}, several set-ups together"))
+        }
     };
-    [
-        table(format!("{id}-{name}"), (*heading).into(), false),
-        table(format!("{id}-{name}-together"), format!("{heading}, several set-ups together"), true),
-    ]
+    Some(table?.without_empty_columns().main())
 }
 
 /// The unit of a figure: shares are in percent.
@@ -119,32 +141,39 @@ fn unit(measure: Measure) -> &'static str {
     }
 }
 
+/// A figure of a run; empty if it is unknown.
 fn figure(measure: Measure, value: Option<f64>) -> Cell {
-    Cell::words(value.map(|value| match measure.scale() {
+    let Some(value) = value else { return Cell::Empty };
+    Cell::text(match measure.scale() {
         Scale::Difference => number(value, Unit::Ratio),
         Scale::Ratio => grouped(value),
-    }))
+    })
 }
 
+/// A change, with its interval if it has one.
 fn change(contrast: &Contrast) -> Cell {
     let change = contrast.change;
-    match change.low.zip(change.high) {
-        Some((low, high)) => Cell::Interval { middle: change.middle, low, high },
-        None => Cell::number(Some(change.middle)),
+    match (change.low, change.high) {
+        (Some(low), Some(high)) => Cell::Interval { middle: change.middle, low, high },
+        _ => Cell::number(Some(change.middle)),
     }
 }
 
-fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
-    let only = |of: &str, setups: &[capbench_judge::comparison::Setup]| {
-        let list: Vec<String> = setups.iter().map(ToString::to_string).collect();
-        (!list.is_empty()).then(|| format!("Only in {of}: {}.", list.join("; ")))
-    };
-    let only_in =
-        [only(&comparison.then, &comparison.only_then), only(&comparison.now, &comparison.only_now)];
-    let left_out = comparison.left_out.iter().map(|out| {
-        format!("Left out: {} of {}: {}.", many(out.trials.into(), "trial", "trials"), out.of, out.because)
-    });
-    only_in.into_iter().flatten().chain(left_out.collect::<Vec<_>>())
+/// The set-ups and trials that were not compared.
+fn not_compared(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    let sides = [(&comparison.then, &comparison.only_then), (&comparison.now, &comparison.only_now)];
+    for (name, setups) in sides {
+        if !setups.is_empty() {
+            let setups: Vec<String> = setups.iter().map(Setup::to_string).collect();
+            notes.push(format!("Only in {name}: {}.", setups.join("; ")));
+        }
+    }
+    for left_out in &comparison.left_out {
+        let trials = many(left_out.trials.into(), "trial", "trials");
+        notes.push(format!("Left out: {trials} of {}: {}.", left_out.of, left_out.because));
+    }
+    notes
 }
 
 /// The differences that a comparison's trials can detect.
@@ -153,8 +182,8 @@ fn power(comparison: &Comparison) -> Vec<String> {
     if contrasts.is_empty() {
         return vec!["Nothing could be compared: no figure is known on both sides.".into()];
     }
-    let untold = comparison.judged(Judgement::TooFewVisits).count();
-    let unchanged = match contrasts.len().saturating_sub(*tested + untold) {
+    let undecided = comparison.judged(Judgement::TooFewVisits).count();
+    let unchanged = match contrasts.len().saturating_sub(*tested + undecided) {
         0 => String::new(),
         same => format!(", and {same} were the same in all trials"),
     };
@@ -194,31 +223,4 @@ fn power(comparison: &Comparison) -> Vec<String> {
         );
     }
     lines
-}
-
-/// The table directly after the verdict of repeated experiments: one row per claim and its answer; `None` if no claim was judged.
-pub(super) fn claims(results: &Results) -> Option<Table> {
-    let rows: Vec<(&Reproduction, &ClaimJudgement)> =
-        results.reproductions.iter().flat_map(|one| one.findings.iter().map(move |own| (one, own))).collect();
-    let mut columns = Columns::new()
-        .words("publication", "publication", |(publication, _): &(&Reproduction, &ClaimJudgement)| {
-            publication.key.as_str()
-        })
-        .words("claim", "claim", |(_, judged)| judged.claim.as_str())
-        .words("answer", "answer", |(_, judged)| answer_words(judged.answer))
-        .count("trials", "trials", |(_, judged)| judged.trials.len());
-    // Files of older versions do not have them.
-    if rows.iter().any(|(_, judged)| judged.visits.is_some()) {
-        columns = columns
-            .count("visits", "visits each", |(_, judged)| judged.visits.map_or(Cell::Empty, Cell::from))
-            .named("chance_ratio", "chance alone does it in", |(_, judged)| {
-                judged.chance.map_or(Cell::Empty, Cell::Number)
-            });
-    }
-    let notes = results.reproductions.iter().filter(|reproduction| !reproduction.complete);
-    let notes = notes.map(|reproduction| {
-        format!("{}: not complete; its answers rest on the trials that were finished.", reproduction.key)
-    });
-    let caption = "Claims of publications, and what has become of them on this host";
-    Some(columns.table("summary", caption, rows, |(_, judged)| judged.trials.clone())?.with_notes(notes))
 }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use crate::figures;
 use crate::model::{Cell, Column, Row, Table, Unit};
 
-use super::shape::{unit_of, words_of};
+use super::columns::{unit_of, words_of};
+use super::rows::{Fields, Rows};
 
 /// A table of facts, and one per list of objects.
 pub(crate) fn tables(results: &Results) -> Vec<Table> {
@@ -17,32 +18,40 @@ pub(crate) fn tables(results: &Results) -> Vec<Table> {
 }
 
 fn tables_of_members(members: &Map<String, Value>) -> Vec<Table> {
-    let (mut facts, mut tables) = (Vec::new(), Vec::new());
-    walk("", members, &mut facts, &mut tables);
+    let mut facts = Vec::new();
+    let mut separate = Vec::new();
+    walk("", members, &mut facts, &mut separate);
     let columns = ["key", "fact", "value", "unit"].map(|name| Column::words(name, name)).to_vec();
-    Table::with_rows("environment", "The host and the process", columns, facts)
-        .into_iter()
-        .chain(tables)
-        .collect()
+    let mut tables = Vec::new();
+    tables.extend(Table::with_rows("environment", "The host and the process", columns, facts));
+    tables.extend(separate);
+    tables
 }
 
 /// An object with this many facts or more has a separate table.
 const MANY: usize = 8;
 
-/// The facts of such an object, by name.
-fn own(key: &str, members: &Map<String, Value>) -> Option<Table> {
-    let plain = members.values().filter(|value| !value.is_object()).count();
-    if plain < MANY || plain < members.len() {
+/// The facts of such an object, by name; `None` for another object.
+fn separate_table(key: &str, members: &Map<String, Value>) -> Option<Table> {
+    if members.len() < MANY || members.values().any(Value::is_object) {
         return None;
     }
-    let columns = ["key", "value", "unit"].map(|name| Column::words(name, name)).to_vec();
-    let row = |(name, value): (&String, &Value)| {
+    let mut rows = Rows::new();
+    for (name, value) in members {
         let (value, unit) = fact(name, value);
-        Row::new(vec![Cell::text(name), value, Cell::text(unit)], Vec::new())
-    };
-    let rows = members.iter().map(row).collect();
-    let id = format!("environment-{}", key.replace(['.', '_'], "-"));
-    Table::with_rows(&id, &key.replace('.', ", ").replace('_', " "), columns, rows)
+        let fields = Fields::new()
+            .words("key", "key", name.as_str())
+            .words("value", "value", value)
+            .words("unit", "unit", unit);
+        rows.add(fields, Vec::new());
+    }
+    let caption = key.replace('.', ", ").replace('_', " ");
+    rows.table(&id_of(key), &caption)
+}
+
+/// The name of the table of a member.
+fn id_of(key: &str) -> String {
+    format!("environment-{}", key.replace(['.', '_'], "-"))
 }
 
 /// Adds the facts of an object and of nested ones; `path` is its position.
@@ -50,7 +59,7 @@ fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: 
     for (name, value) in members {
         let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         match value {
-            Value::Object(inner) => match own(&key, inner) {
+            Value::Object(inner) => match separate_table(&key, inner) {
                 Some(table) => tables.push(table),
                 None => walk(&key, inner, facts, tables),
             },
@@ -106,8 +115,11 @@ fn words(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(entries) => entries.iter().map(words).collect::<Vec<_>>().join(" "),
         Value::Object(members) => {
-            let each = members.iter().map(|(key, value)| format!("{key} {}", words(value)));
-            each.collect::<Vec<_>>().join(", ")
+            let mut each = Vec::new();
+            for (key, value) in members {
+                each.push(format!("{key} {}", words(value)));
+            }
+            each.join(", ")
         }
         other => other.to_string(),
     }
@@ -122,14 +134,17 @@ fn list(key: &str, entries: &[Value]) -> Option<Table> {
             names.push(name);
         }
     }
-    let columns = names.iter().map(|name| Column::named(name, &words_of(name))).collect();
-    // A member that an object lacks is empty; null is unknown.
-    let cells = |members: &&Map<String, Value>| {
-        names.iter().map(|name| members.get(*name).map_or(Cell::Empty, cell)).collect()
-    };
-    let rows = objects.iter().map(|members| Row::new(cells(members), Vec::new())).collect();
-    let id = format!("environment-{}", key.replace(['.', '_'], "-"));
-    Table::with_rows(&id, &words_of(&key.replace('.', ", ")), columns, rows)
+    let mut rows = Rows::new();
+    for members in objects {
+        let mut fields = Fields::new();
+        for name in &names {
+            // A member that an object lacks is empty; null is unknown.
+            let cell = members.get(*name).map_or(Cell::Empty, cell);
+            fields = fields.figure(name, &words_of(name), cell);
+        }
+        rows.add(fields, Vec::new());
+    }
+    rows.table(&id_of(key), &words_of(&key.replace('.', ", ")))
 }
 
 #[cfg(test)]

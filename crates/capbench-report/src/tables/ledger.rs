@@ -3,102 +3,179 @@
 use std::collections::BTreeSet;
 
 use capbench_model::ledger::Entry;
-use capbench_model::places::ALL as ALL_PLACES;
-use capbench_model::places::Place;
+use capbench_model::places::{ALL as ALL_PLACES, Place};
+use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
-use super::shape::{Columns, set_up};
+use super::rows::{Fields, Rows, set_up};
 use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
 use crate::sentences::places;
-use capbench_model::statistics::by_key as grouped;
 
-fn count(trial: &TrialResult, place: Place) -> Option<u64> {
+pub(super) fn tables(results: &Results) -> Vec<Table> {
+    let mut tables = Vec::new();
+    tables.extend(frames_by_method(results));
+    tables.extend(sources(results));
+    tables
+}
+
+/// Frames that a trial lost at a place; `None` if unknown.
+fn lost_at(trial: &TrialResult, place: Place) -> Option<u64> {
     trial.ledger.iter().find(|entry| entry.place == place)?.count
 }
 
-/// Trials of one method in one set-up for one purpose.
-type Sum<'r> = Vec<&'r TrialResult>;
-
-fn total(sum: &Sum<'_>, of: impl Fn(&TrialResult) -> u64) -> u64 {
-    sum.iter().fold(0, |sum, trial| sum.saturating_add(of(trial)))
+/// The places by what the trials of a run lost there.
+#[derive(Default)]
+struct PlacesOfRun {
+    /// A trial lost frames there.
+    lossy: Vec<Place>,
+    /// No trial lost frames there.
+    clean: Vec<&'static str>,
+    /// No trial is known to have lost frames there, and one does not know it.
+    unknown: Vec<&'static str>,
 }
 
-pub(super) fn by_method(results: &Results) -> Option<Table> {
-    // A place with losses has a column; notes under the table name the others.
-    let (mut losing, mut clean, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
-    for place in ALL_PLACES {
-        let counts = || results.trials.iter().map(|trial| count(trial, place));
-        if counts().flatten().any(|count| count > 0) {
-            losing.push(place);
-        } else if counts().any(|count| count.is_none()) {
-            unknown.push(places::words(place));
-        } else {
-            clean.push(places::words(place));
+impl PlacesOfRun {
+    fn from_trials(trials: &[TrialResult]) -> Self {
+        let mut found = Self::default();
+        for place in ALL_PLACES {
+            let counts: Vec<Option<u64>> = trials.iter().map(|trial| lost_at(trial, place)).collect();
+            if counts.iter().flatten().any(|count| *count > 0) {
+                found.lossy.push(place);
+            } else if counts.contains(&None) {
+                found.unknown.push(places::words(place));
+            } else {
+                found.clean.push(places::words(place));
+            }
         }
+        found
     }
-    let mut columns = Columns::new()
-        .part(set_up(), |sum: &Sum<'_>| &sum[0].profile)
-        .words("phase", "run for", |sum| naming::phase(sum[0].phase))
-        .count("trials", "trials", |sum| sum.len())
-        .count("intended", "intended", |sum| total(sum, |trial| trial.intended));
-    for place in losing {
-        // Unknown if one trial does not know it.
-        let at = move |sum: &Sum<'_>| {
-            let counts: Option<Vec<u64>> = sum.iter().map(|trial| count(trial, place)).collect();
-            Cell::count(counts.map(|counts| counts.into_iter().fold(0, u64::saturating_add)))
-        };
-        columns = columns.count(&format!("lost_{}", place.key()), place.key(), at);
-    }
-    let columns = columns.count("delivered", "delivered", |sum| total(sum, |trial| trial.delivered)).count(
-        "unexplained",
-        "unexplained",
-        |sum| sum.iter().fold(0i64, |sum, trial| sum.saturating_add(trial.unexplained)),
-    );
-    let rows =
+}
+
+/// A row for the trials of one method in one set-up for one purpose. A place with losses has a column, and notes name the others.
+fn frames_by_method(results: &Results) -> Option<Table> {
+    let places = PlacesOfRun::from_trials(&results.trials);
+    let groups =
         grouped(&results.trials, |trial| (trial.phase, &trial.profile.method, Scene::from_trial(trial)));
-    let rows = rows.into_iter().map(|(_, trials)| trials);
-    let named = |what: &str, places: &[&str]| {
-        if places.is_empty() { String::new() } else { format!("{what}: {}.", places.join("; ")) }
-    };
+    let mut rows = Rows::new();
+    for (_, trials) in groups {
+        let mut fields = set_up(&trials[0].profile)
+            .words("phase", "run for", naming::phase(trials[0].phase))
+            .count("trials", "trials", trials.len())
+            .count("intended", "intended", sum(&trials, |trial| trial.intended));
+        for place in &places.lossy {
+            let lost = Cell::count(sum_lost_at(&trials, *place));
+            fields = fields.count(&format!("lost_{}", place.key()), place.key(), lost);
+        }
+        let fields = fields.count("delivered", "delivered", sum(&trials, |trial| trial.delivered)).count(
+            "unexplained",
+            "unexplained",
+            sum_unexplained(&trials),
+        );
+        rows.add(fields, naming::numbers(trials));
+    }
     let caption = "Frames by method and the place that lost them: each row sums up to what was intended";
-    let trials = |sum: &Sum<'_>| naming::numbers(sum.iter().copied());
-    Some(columns.table("ledger-by-method", caption, rows, trials)?.with_notes([
-        named("Nothing was lost", &clean),
-        named("Losses that no counter here reports", &unknown),
+    let table = rows.table("ledger-by-method", caption)?;
+    Some(table.with_notes([
+        note("Nothing was lost", &places.clean),
+        note("Losses that no counter here reports", &places.unknown),
     ]))
 }
 
-/// The entries of a place: with a count, and without one.
-type OfPlace<'r> = (Place, Vec<&'r Entry>, Vec<&'r Entry>);
+fn sum(trials: &[&TrialResult], frames: fn(&TrialResult) -> u64) -> u64 {
+    let mut sum = 0_u64;
+    for trial in trials {
+        sum = sum.saturating_add(frames(trial));
+    }
+    sum
+}
 
-pub(super) fn sources(results: &Results) -> Option<Table> {
-    let said = |entries: &[&Entry]| {
-        let words: BTreeSet<&str> = entries.iter().map(|entry| entry.source.as_str()).collect();
-        words.into_iter().collect::<Vec<_>>().join("; ")
-    };
-    let columns = Columns::new()
-        .words("place", "place", |(place, ..): &OfPlace<'_>| place.key())
-        .words("meaning", "frames counted here", |(place, ..)| places::about(*place).meaning)
-        .count("lost", "lost", |(_, known, _)| {
-            let counts = known.iter().filter_map(|entry| entry.count);
-            Cell::count((!known.is_empty()).then(|| counts.fold(0, u64::saturating_add)))
-        })
-        .words("source", "who counted", move |(_, known, _)| said(known))
-        .count("unknown_trials", "trials without the count", |(.., unknown)| unknown.len())
-        .words("unknown_because", "why they cannot", move |(.., unknown)| said(unknown));
-    let entries = |place| {
-        let all = results.trials.iter().flat_map(|trial| &trial.ledger);
-        let (known, unknown) =
-            all.filter(|entry| entry.place == place).partition(|entry| entry.count.is_some());
-        (place, known, unknown)
-    };
-    let rows = ALL_PLACES.into_iter().map(entries);
-    let rows = rows.filter(|(_, known, unknown): &OfPlace<'_>| known.len() + unknown.len() > 0);
-    let trials = |(place, ..): &OfPlace<'_>| {
-        let loses = |trial: &&TrialResult| count(trial, *place).is_some_and(|count| count > 0);
-        naming::numbers(results.trials.iter().filter(loses))
-    };
-    columns.table("ledger-sources", "Places in the order of the path, all trials together", rows, trials)
+/// Frames that these trials lost at a place; `None` if one trial does not know it.
+fn sum_lost_at(trials: &[&TrialResult], place: Place) -> Option<u64> {
+    let mut sum = 0_u64;
+    for trial in trials {
+        sum = sum.saturating_add(lost_at(trial, place)?);
+    }
+    Some(sum)
+}
+
+fn sum_unexplained(trials: &[&TrialResult]) -> i64 {
+    let mut sum = 0_i64;
+    for trial in trials {
+        sum = sum.saturating_add(trial.unexplained);
+    }
+    sum
+}
+
+/// Says something of places; empty without places.
+fn note(what: &str, places: &[&str]) -> String {
+    if places.is_empty() { String::new() } else { format!("{what}: {}.", places.join("; ")) }
+}
+
+/// The entries of a place in all trials.
+#[derive(Default)]
+struct PlaceEntries<'r> {
+    /// Entries with a count.
+    known: Vec<&'r Entry>,
+    /// Entries without one.
+    unknown: Vec<&'r Entry>,
+    /// The trials that lost frames there.
+    lossy_trials: Vec<u32>,
+}
+
+impl<'r> PlaceEntries<'r> {
+    fn from_trials(trials: &'r [TrialResult], place: Place) -> Self {
+        let mut found = Self::default();
+        for trial in trials {
+            for entry in trial.ledger.iter().filter(|entry| entry.place == place) {
+                match entry.count {
+                    Some(_) => found.known.push(entry),
+                    None => found.unknown.push(entry),
+                }
+            }
+            if lost_at(trial, place).is_some_and(|count| count > 0) {
+                found.lossy_trials.push(trial.number);
+            }
+        }
+        found
+    }
+
+    /// Frames lost there; `None` if no trial knows them.
+    fn lost(&self) -> Option<u64> {
+        if self.known.is_empty() {
+            return None;
+        }
+        let mut lost = 0_u64;
+        for entry in &self.known {
+            lost = lost.saturating_add(entry.count.unwrap_or(0));
+        }
+        Some(lost)
+    }
+}
+
+/// Each place that a trial has, with the counters behind its numbers, or why there are none.
+fn sources(results: &Results) -> Option<Table> {
+    let mut rows = Rows::new();
+    for place in ALL_PLACES {
+        let entries = PlaceEntries::from_trials(&results.trials, place);
+        if entries.known.is_empty() && entries.unknown.is_empty() {
+            continue;
+        }
+        let fields = Fields::new()
+            .words("place", "place", place.key())
+            .words("meaning", "frames counted here", places::about(place).meaning)
+            .count("lost", "lost", Cell::count(entries.lost()))
+            .words("source", "who counted", different_sources(&entries.known))
+            .count("unknown_trials", "trials without the count", entries.unknown.len())
+            .words("unknown_because", "why they cannot", different_sources(&entries.unknown));
+        rows.add(fields, entries.lossy_trials);
+    }
+    rows.table("ledger-sources", "Places in the order of the path, all trials together")
+}
+
+/// The sources of these entries, each once.
+fn different_sources(entries: &[&Entry]) -> String {
+    let sources: BTreeSet<&str> = entries.iter().map(|entry| entry.source.as_str()).collect();
+    Vec::from_iter(sources).join("; ")
 }

@@ -1,33 +1,36 @@
-//! What each member of a trial did.
+//! What each member of a trial read and lost.
 
 use capbench_model::members::Member;
-use capbench_model::trial::TrialResult;
-
-use super::shape::Columns;
-use crate::model::{Cell, Table};
 use capbench_results::Results;
 
-/// A member with its trial, counted from 1.
-type OfTrial<'r> = (&'r TrialResult, usize, &'r Member);
+use super::rows::{Fields, Rows};
+use crate::model::{Cell, Table};
 
-pub(super) fn table(results: &Results) -> Option<Table> {
-    let per_packet = |(_, _, member): &OfTrial<'_>| match member.read {
+pub(super) fn tables(results: &Results) -> Vec<Table> {
+    let mut rows = Rows::new();
+    for trial in &results.trials {
+        for (index, member) in trial.members.iter().enumerate() {
+            let fields = Fields::new()
+                .words("number", "trial", trial.number.to_string())
+                .words("method", "method", trial.profile.method.to_string())
+                .words("member", "member", (index + 1).to_string())
+                .words("cpu", "CPU", member.cpu.to_string())
+                .count("accepted", "reached its socket", Cell::count(member.accepted))
+                .count("lost", "lost there", Cell::count(member.lost()))
+                .count("read", "read", member.read)
+                .count("delivered", "delivered", member.delivered)
+                .count("reordered", "reordered", member.reordered)
+                .figure("app_ns_per_packet", "app CPU", ns_per_packet(member));
+            rows.add(fields, vec![trial.number]);
+        }
+    }
+    Vec::from_iter(rows.table("members", "What each member read and lost"))
+}
+
+/// The member's CPU time for each packet that it read; unknown if it read none.
+fn ns_per_packet(member: &Member) -> Cell {
+    match member.read {
         0 => Cell::Unknown,
         read => Cell::Number(member.cpu_ns as f64 / read as f64),
-    };
-    let columns = Columns::new()
-        .words("number", "trial", |(trial, ..): &OfTrial<'_>| trial.number.to_string())
-        .words("method", "method", |(trial, ..)| trial.profile.method.to_string())
-        .words("member", "member", |(_, nth, _)| nth.to_string())
-        .words("cpu", "CPU", |(.., member)| member.cpu.to_string())
-        .count("accepted", "reached its socket", |(.., member)| Cell::count(member.accepted))
-        .count("lost", "lost there", |(.., member)| Cell::count(member.lost()))
-        .count("read", "read", |(.., member)| member.read)
-        .count("delivered", "delivered", |(.., member)| member.delivered)
-        .count("reordered", "reordered", |(.., member)| member.reordered)
-        .named("app_ns_per_packet", "app CPU", per_packet);
-    let rows = results.trials.iter().flat_map(|trial| {
-        trial.members.iter().enumerate().map(move |(nth, member)| (trial, nth + 1, member))
-    });
-    columns.table("members", "What each member read and lost", rows, |(trial, ..)| vec![trial.number])
+    }
 }

@@ -1,105 +1,125 @@
-//! Results of a soak: its ledger, the intervals with losses, and the largest bursts.
+//! Results of a soak: its ledger, the intervals with losses, the largest bursts, and reasons of noise.
 
-use capbench_judge::soak::noise::NoisySegments;
+use std::cmp::Reverse;
+
 use capbench_judge::soak::record::{Interval, LossEvent, SoakRecord};
-use capbench_model::ledger::Entry;
+use capbench_results::Results;
 
-use super::shape::Columns;
+use super::rows::{Fields, Rows};
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
-use crate::sentences::noise;
-use crate::sentences::places;
+use crate::sentences::{noise, places};
 
 /// Most rows of a long table.
-const ROWS: usize = 100;
+const MOST_ROWS: usize = 100;
 
-pub(super) fn tables(record: &SoakRecord) -> Vec<Table> {
-    [ledger, stretches, bursts, care].iter().filter_map(|table| table(record)).collect()
+pub(super) fn tables(results: &Results) -> Vec<Table> {
+    let Some(record) = &results.soak else { return Vec::new() };
+    [ledger, lossy_stretches, largest_bursts, noise_table].iter().filter_map(|table| table(record)).collect()
 }
 
-pub(super) fn kept(record: &SoakRecord) -> Trials {
+/// The trials that a soak keeps.
+pub(super) fn kept_trials(record: &SoakRecord) -> Trials {
     record.kept.iter().map(|trial| trial.number).collect()
 }
 
-/// What was sent in a stretch of a soak, and what was lost of it.
-pub(super) fn losses<'c>() -> Columns<'c, &'c Interval> {
-    let places = |stretch: &Interval| {
-        let words = stretch.lost.iter().map(|(place, frames)| format!("{} {}", place.key(), count(*frames)));
-        words.collect::<Vec<_>>().join(", ")
+/// The fields of what was sent in a stretch of a soak, and what was lost of it.
+pub(super) fn loss_fields(stretch: &Interval) -> Fields {
+    let mut places = Vec::new();
+    for (place, frames) in &stretch.lost {
+        places.push(format!("{} {}", place.key(), count(*frames)));
+    }
+    let loss_ratio = match stretch.counts.sent {
+        0 => Cell::Unknown,
+        sent => Cell::number(Some(stretch.lost() as f64 / sent as f64)),
     };
-    let ratio = |stretch: &Interval| {
-        let sent = stretch.counts.sent;
-        Cell::number((sent > 0).then(|| stretch.lost() as f64 / sent as f64))
-    };
-    Columns::new()
-        .named("from_s", "from", |stretch: &&Interval| stretch.from_s)
-        .named("sending_s", "sending", |stretch| stretch.sending_s)
-        .count("sent", "sent", |stretch| stretch.counts.sent)
-        .count("lost", "lost", |stretch| stretch.lost())
-        .named("sent_loss_ratio", "lost", move |stretch| ratio(stretch))
-        .words("lost_where", "where", move |stretch| places(stretch))
-        .count("unexplained", "unexplained", |stretch| stretch.counts.unexplained)
+    Fields::new()
+        .figure("from_s", "from", stretch.from_s)
+        .figure("sending_s", "sending", stretch.sending_s)
+        .count("sent", "sent", stretch.counts.sent)
+        .count("lost", "lost", stretch.lost())
+        .figure("sent_loss_ratio", "lost", loss_ratio)
+        .words("lost_where", "where", places.join(", "))
+        .count("unexplained", "unexplained", stretch.counts.unexplained)
 }
 
-/// All that is known of a stretch.
-fn stretch<'c>() -> Columns<'c, &'c Interval> {
-    losses()
-        .count("segments", "segments", |stretch| stretch.segments)
-        .count("lossy", "with loss", |stretch| stretch.lossy)
-        .count("delivered", "delivered", |stretch| stretch.counts.delivered)
-        .count("worst_100ms_lost", "most lost in 100 ms", |stretch| Cell::count(stretch.worst_100ms_lost))
-        .count("backlogged", "only because of pauses", |stretch| stretch.untaken)
-        .named("app_ns_per_packet", "application", |stretch| Cell::number(stretch.app_ns_per_packet))
-        .named("latest_ns", "generator late by up to", |stretch| {
-            Cell::number(stretch.latest_ns.map(|ns| ns as f64))
-        })
+/// The fields of all that is known of a stretch.
+fn stretch_fields(stretch: &Interval) -> Fields {
+    loss_fields(stretch)
+        .count("segments", "segments", stretch.segments)
+        .count("lossy", "with loss", stretch.lossy)
+        .count("delivered", "delivered", stretch.counts.delivered)
+        .count("worst_100ms_lost", "most lost in 100 ms", Cell::count(stretch.worst_100ms_lost))
+        .count("backlogged", "only because of pauses", stretch.untaken)
+        .figure("app_ns_per_packet", "application", Cell::number(stretch.app_ns_per_packet))
+        .figure("latest_ns", "generator late by up to", Cell::number(stretch.latest_ns.map(|ns| ns as f64)))
 }
 
 fn ledger(record: &SoakRecord) -> Option<Table> {
-    let columns = Columns::new()
-        .words("place", "place", |entry: &&Entry| entry.place.key())
-        .words("meaning", "frames counted here", |entry| places::about(entry.place).meaning)
-        .count("lost", "lost", |entry| Cell::count(entry.count))
-        .words("source", "who counted", |entry| entry.source.as_str());
-    let caption = "The ledger of the whole soak; unknown where one segment does not know it";
-    columns.table("soak-ledger", caption, &record.ledger, |_| kept(record))
+    let mut rows = Rows::new();
+    for entry in &record.ledger {
+        let fields = Fields::new()
+            .words("place", "place", entry.place.key())
+            .words("meaning", "frames counted here", places::about(entry.place).meaning)
+            .count("lost", "lost", Cell::count(entry.count))
+            .words("source", "who counted", entry.source.as_str());
+        rows.add(fields, kept_trials(record));
+    }
+    rows.table("soak-ledger", "The ledger of the whole soak; unknown where one segment does not know it")
 }
 
-fn stretches(record: &SoakRecord) -> Option<Table> {
+/// The whole soak, and its intervals that lost most, in the order of time.
+fn lossy_stretches(record: &SoakRecord) -> Option<Table> {
     let mut lossy: Vec<&Interval> = record.intervals.iter().filter(|interval| interval.lost() > 0).collect();
     let all = lossy.len();
-    lossy.sort_by_key(|interval| std::cmp::Reverse(interval.lost()));
-    lossy.truncate(ROWS);
+    lossy.sort_by_key(|interval| Reverse(interval.lost()));
+    lossy.truncate(MOST_ROWS);
     lossy.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
     let caption = format!(
         "The whole soak, and stretches that lost frames: {} of {all}, each of {} segments",
         lossy.len(),
         count(record.segments_per_interval)
     );
-    stretch().table("soak-stretches", &caption, record.whole.iter().chain(lossy), |_| kept(record))
+    let mut rows = Rows::new();
+    for stretch in record.whole.iter().chain(lossy) {
+        rows.add(stretch_fields(stretch), kept_trials(record));
+    }
+    rows.table("soak-stretches", &caption)
 }
 
-fn bursts(record: &SoakRecord) -> Option<Table> {
-    let mut events: Vec<_> = record.events.iter().collect();
-    events.sort_by_key(|event| std::cmp::Reverse(event.frames));
-    events.truncate(ROWS);
+/// The largest bursts of loss, in the order of time.
+fn largest_bursts(record: &SoakRecord) -> Option<Table> {
+    let mut events: Vec<&LossEvent> = record.events.iter().collect();
+    events.sort_by_key(|event| Reverse(event.frames));
+    events.truncate(MOST_ROWS);
     events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     let caption = format!("The largest bursts of loss, {} of {}", events.len(), count(record.bursts));
-    let columns = Columns::new()
-        .named("at_s", "after", |event: &&LossEvent| event.at_s)
-        .words("at_utc", "time of day (UTC)", |event| utc(event.unix_s))
-        .count("frames", "frames", |event| event.frames)
-        .named("length_s", "lasted", |event| event.length_s);
-    columns.table("soak-bursts", &caption, events, |_| kept(record))
+    let mut rows = Rows::new();
+    for event in events {
+        let fields = Fields::new()
+            .figure("at_s", "after", event.at_s)
+            .words("at_utc", "time of day (UTC)", utc(event.unix_s))
+            .count("frames", "frames", event.frames)
+            .figure("length_s", "lasted", event.length_s);
+        rows.add(fields, kept_trials(record));
+    }
+    rows.table("soak-bursts", &caption)
 }
 
-fn care(record: &SoakRecord) -> Option<Table> {
-    let columns = Columns::new()
-        .words("care", "noisy because", |noisy: &&NoisySegments| noise::words(&noisy.noise))
-        .count("segments", "segments", |noisy| noisy.segments);
-    let caption = "Reasons of noise, by their number of segments";
-    let table = columns.table("soak-care", caption, &record.noise, |_| kept(record))?;
-    let further = (record.further_noise > 0)
-        .then(|| format!("Further reasons came up {} times.", count(record.further_noise)));
-    Some(table.with_notes(further))
+/// Reasons of noise, by their number of segments.
+fn noise_table(record: &SoakRecord) -> Option<Table> {
+    let mut rows = Rows::new();
+    for noisy in &record.noise {
+        let fields = Fields::new().words("care", "noisy because", noise::words(&noisy.noise)).count(
+            "segments",
+            "segments",
+            noisy.segments,
+        );
+        rows.add(fields, kept_trials(record));
+    }
+    let mut table = rows.table("soak-care", "Reasons of noise, by their number of segments")?;
+    if record.further_noise > 0 {
+        table.notes.push(format!("Further reasons came up {} times.", count(record.further_noise)));
+    }
+    Some(table)
 }

@@ -12,7 +12,7 @@ use capbench_model::members::imbalance;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
-use super::shape::Columns;
+use super::rows::{Fields, Rows};
 use crate::figures::{count, significant};
 use crate::model::{Cell, Column, Table, Unit};
 use crate::sentences::limits;
@@ -22,22 +22,17 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     for (index, sweep) in results.sweeps.iter().enumerate() {
         // A single sweep needs no number.
         let mark = if results.sweeps.len() > 1 { format!("-{}", index + 1) } else { String::new() };
-        let scaling = scaling(&Swept::new(sweep, &results.trials), &mark);
-        let readings = readings(sweep, &mark).map(|table| Table { is_main: scaling.is_none(), ..table });
+        let scaling = scaling_table(&Swept::new(sweep, &results.trials), &mark);
+        let is_main = scaling.is_none();
         tables.extend(scaling);
-        tables.extend(readings);
-        tables.extend(bursts(sweep, &mark));
+        tables.extend(readings_table(sweep, &mark).map(|table| Table { is_main, ..table }));
+        tables.extend(bursts_table(sweep, &mark));
     }
     tables
 }
 
-type OfPoint<'r> = (&'r Series, &'r Reading);
-
-fn points(sweep: &SweepOutcome) -> impl Iterator<Item = OfPoint<'_>> {
-    sweep.series.iter().flat_map(|series| series.readings.iter().map(move |reading| (series, reading)))
-}
-
-fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
+/// The fields that identify a point of a series.
+fn point_fields(sweep: &SweepOutcome, series: &Series, reading: &Reading) -> Fields {
     let unit = match sweep.unit.as_deref() {
         Some("ns") => Unit::Nanoseconds,
         Some("iterations") => Unit::Iterations,
@@ -46,157 +41,194 @@ fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
         Some("members") => Unit::Count,
         _ => Unit::None,
     };
-    let point = |reading: &Reading| sweep.points.get(reading.point);
-    Columns::new()
-        .words("method", "method", |(series, _): &OfPoint<'c>| series.method.to_string())
-        .words("placement", "placement", |(series, _)| series.placement.as_ref().map(ToString::to_string))
-        .words("load", "load", |(series, _)| series.load.as_deref())
-        .words("point", "point", move |(_, reading)| {
-            let added = if point(reading).is_some_and(|point| point.refined) { " (added)" } else { "" };
-            format!("{}{added}", sweep.label(reading))
-        })
-        .with(Column::new("at", &sweep.axis.to_string(), unit).detail(), move |(_, reading)| {
-            Cell::where_known(point(reading).and_then(|point| point.at))
-        })
+    let point = sweep.points.get(reading.point);
+    let added = if point.is_some_and(|point| point.refined) { " (added)" } else { "" };
+    let at = Cell::where_known(point.and_then(|point| point.at));
+    Fields::new()
+        .words("method", "method", series.method.to_string())
+        .words("placement", "placement", series.placement.as_ref().map(ToString::to_string))
+        .words("load", "load", series.load.as_deref())
+        .words("point", "point", format!("{}{added}", sweep.label(reading)))
+        .with(Column::new("at", &sweep.axis.to_string(), unit).detail(), at)
 }
 
-fn places<'r>(lost: impl IntoIterator<Item = &'r LostAt>, between: &str) -> String {
-    let words = lost.into_iter().map(|lost| format!("{} {}", lost.place.key(), count(lost.frames)));
-    words.collect::<Vec<_>>().join(between)
+/// A column of counts that is omitted if there is no room.
+fn detail(key: &str, heading: &str) -> Column {
+    Column::new(key, heading, Unit::Count).detail()
 }
 
-fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
-    let detail = |key, heading| Column::new(key, heading, Unit::Count).detail();
-    let columns = point(sweep)
-        .with(detail("visits", "visits"), |(_, reading)| reading.trials.len())
-        .with(detail("lossless", "without loss"), |(_, reading)| reading.lossless)
-        .named("offered_pps", "offered", |(_, reading)| &reading.offered_pps)
-        .with(Column::named("read_pps", "read").whole(), |(_, reading)| &reading.taken_pps)
-        .with(Column::named("delivered_pps", "delivered").detail(), |(_, reading)| &reading.delivered_pps)
-        .named("sent_loss_ratio", "lost", |(_, reading)| &reading.sent_loss_ratio)
-        .words("lost_where", "where", |(_, reading)| {
-            let more = if reading.lost.len() > 1 { "+" } else { "" };
-            reading.lost.first().map(|most| format!("{}{more}", most.place.key()))
-        })
-        .with(Column::words("lost", "lost, by place").detail(), |(_, reading)| places(&reading.lost, ", "))
-        .named("total_ns_per_packet", "CPU time", |(_, one)| Cell::estimate(one.total_ns_per_packet.as_ref()))
-        .with(detail("invalid", "invalid trials"), |(_, reading)| reading.invalid.len());
-    let rows = points(sweep).filter(|(_, reading)| reading.back_to_back.is_none());
-    let trials =
-        |(_, reading): &OfPoint<'_>| reading.trials.iter().chain(&reading.invalid).copied().collect();
+/// Lost frames by place.
+fn lost_words<'r>(losses: impl IntoIterator<Item = &'r LostAt>, separator: &str) -> String {
+    let mut words = Vec::new();
+    for lost in losses {
+        words.push(format!("{} {}", lost.place.key(), count(lost.frames)));
+    }
+    words.join(separator)
+}
+
+/// Rates, losses and cost at each point, without points of burst searches.
+fn readings_table(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
+    let mut rows = Rows::new();
+    for series in &sweep.series {
+        for reading in &series.readings {
+            if reading.back_to_back.is_some() {
+                continue;
+            }
+            let fields = point_fields(sweep, series, reading).and(reading_fields(reading));
+            rows.add(fields, [reading.trials.as_slice(), &reading.invalid].concat());
+        }
+    }
     let caption =
         format!("Sweep of {}: medians of up to {} visits with their intervals", sweep.axis, sweep.repeats);
-    let table = columns.table(&format!("sweep{mark}-readings"), &caption, rows, trials)?;
-    let table = table.without_empty_columns().with_notes([
+    let table = rows.table(&format!("sweep{mark}-readings"), &caption)?;
+    Some(table.without_empty_columns().with_notes([
         format!("Intervals: {}. Seed of the order {}.", sweep.interval, sweep.seed),
-        levels(sweep),
+        confidence(sweep),
         stopped(sweep),
-    ]);
-    Some(table)
+    ]))
+}
+
+fn reading_fields(reading: &Reading) -> Fields {
+    let lost_most = reading.lost.first().map(|most| {
+        let more = if reading.lost.len() > 1 { "+" } else { "" };
+        format!("{}{more}", most.place.key())
+    });
+    Fields::new()
+        .with(detail("visits", "visits"), reading.trials.len())
+        .with(detail("lossless", "without loss"), reading.lossless)
+        .figure("offered_pps", "offered", &reading.offered_pps)
+        .with(Column::figure("read_pps", "read").whole(), &reading.taken_pps)
+        .with(Column::figure("delivered_pps", "delivered").detail(), &reading.delivered_pps)
+        .figure("sent_loss_ratio", "lost", &reading.sent_loss_ratio)
+        .words("lost_where", "where", lost_most)
+        .with(Column::words("lost", "lost, by place").detail(), lost_words(&reading.lost, ", "))
+        .figure("total_ns_per_packet", "CPU time", Cell::estimate(reading.total_ns_per_packet.as_ref()))
+        .with(detail("invalid", "invalid trials"), reading.invalid.len())
 }
 
 /// What each number of members read, how busy they were, and what limited them.
-fn scaling(swept: &Swept<'_>, mark: &str) -> Option<Table> {
-    let median =
-        |reading: &Reading, of: fn(&TrialResult) -> Option<f64>| Cell::number(swept.median(reading, of));
-    let busy = |trial: &TrialResult, pick: fn(f64, f64) -> f64| {
-        trial.members.iter().map(|member| trial.member_busy(member)).reduce(pick)
-    };
-    let columns = point(swept.outcome)
-        .named("sustained_pps", "read", |(_, reading)| swept.sustained_pps(reading))
-        .words("times_first", "times the first", |(series, reading)| {
-            let first = swept.sustained_pps(series.readings.first()?);
-            Some(significant(swept.sustained_pps(reading) / first, 3))
-        })
-        .named("sent_loss_ratio", "lost", |(_, reading)| reading.sent_loss_ratio.median)
-        .named("app_ns_per_packet", "app CPU", move |(_, one)| {
-            median(one, |trial| trial.cpu.app_ns_per_packet)
-        })
-        .named("total_ns_per_packet", "total CPU", move |(_, one)| {
-            median(one, TrialResult::total_ns_per_packet)
-        })
-        .named("kernel_busy_ratio", "kernel CPU busy", move |(_, one)| {
-            median(one, TrialResult::kernel_cpu_busy)
-        })
-        .named("members_busy_ratio", "members busy", move |(_, one)| {
-            let ends = [f64::min as fn(f64, f64) -> f64, f64::max]
-                .map(|pick| swept.median(one, |trial| busy(trial, pick)));
-            match ends {
-                [Some(low), Some(high)] => Cell::Range { low, high },
-                _ => Cell::Unknown,
-            }
-        })
-        .named("imbalance_ratio", "above equal share", move |(_, one)| {
-            median(one, |trial| imbalance(&trial.members))
-        })
-        .words("limit", "limit", |(series, reading)| {
-            let nth = series.readings.iter().position(|other| other.point == reading.point)?;
-            series.scaling.as_ref()?.limits.get(nth).map(|limit| limit_of_members(*limit))
-        });
-    let rows = points(swept.outcome).filter(|(series, _)| series.scaling.is_some());
+fn scaling_table(swept: &Swept<'_>, mark: &str) -> Option<Table> {
+    let mut rows = Rows::new();
+    for series in &swept.outcome.series {
+        if series.scaling.is_none() {
+            continue;
+        }
+        for (index, reading) in series.readings.iter().enumerate() {
+            let fields = point_fields(swept.outcome, series, reading);
+            let fields = fields.and(scaling_fields(swept, series, index, reading));
+            rows.add(fields, reading.trials.clone());
+        }
+    }
     let caption = "What each number of members read, how busy they were, and what limited them: medians";
-    let table =
-        columns.table(&format!("sweep{mark}-scaling"), caption, rows, |(_, one)| one.trials.clone())?;
+    let table = rows.table(&format!("sweep{mark}-scaling"), caption)?;
     Some(table.without_empty_columns().with_notes([stopped(swept.outcome)]).main())
 }
 
+/// The fields of a number of members; `index` is the position of its reading in the series.
+fn scaling_fields(swept: &Swept<'_>, series: &Series, index: usize, reading: &Reading) -> Fields {
+    let sustained_pps = swept.sustained_pps(reading);
+    let times_first = sustained_pps / swept.sustained_pps(&series.readings[0]);
+    let limit = series.scaling.as_ref().and_then(|scaling| scaling.limits.get(index));
+    let least_busy = swept.median(reading, |trial| busy_members(trial).into_iter().reduce(f64::min));
+    let most_busy = swept.median(reading, |trial| busy_members(trial).into_iter().reduce(f64::max));
+    let members_busy = match (least_busy, most_busy) {
+        (Some(low), Some(high)) => Cell::Range { low, high },
+        _ => Cell::Unknown,
+    };
+    let app_ns = swept.median(reading, |trial| trial.cpu.app_ns_per_packet);
+    let total_ns = swept.median(reading, TrialResult::total_ns_per_packet);
+    let kernel_busy = swept.median(reading, TrialResult::kernel_cpu_busy);
+    let above_equal_share = swept.median(reading, |trial| imbalance(&trial.members));
+    Fields::new()
+        .figure("sustained_pps", "read", sustained_pps)
+        .words("times_first", "times the first", significant(times_first, 3))
+        .figure("sent_loss_ratio", "lost", reading.sent_loss_ratio.median)
+        .figure("app_ns_per_packet", "app CPU", Cell::number(app_ns))
+        .figure("total_ns_per_packet", "total CPU", Cell::number(total_ns))
+        .figure("kernel_busy_ratio", "kernel CPU busy", Cell::number(kernel_busy))
+        .figure("members_busy_ratio", "members busy", members_busy)
+        .figure("imbalance_ratio", "above equal share", Cell::number(above_equal_share))
+        .words("limit", "limit", limit.map(|limit| limit_of_members(*limit)))
+}
+
+/// What limited a number of members, in words.
 fn limit_of_members(limit: Limit) -> String {
     match limit {
         Limit::Backlog => "kernel's CPU".into(),
-        other => limits::words(other),
+        limit => limits::words(limit),
     }
+}
+
+/// How busy each member of a trial was.
+fn busy_members(trial: &TrialResult) -> Vec<f64> {
+    trial.members.iter().map(|member| trial.member_busy(member)).collect()
 }
 
 /// How far intervals can be trusted, which depends on the visits of a point.
-fn levels(sweep: &SweepOutcome) -> String {
-    let readings = sweep.series.iter().flat_map(|series| &series.readings);
-    let levels: BTreeMap<u32, f64> = readings
-        .filter_map(|reading| Some((reading.delivered_pps.repeats, reading.delivered_pps.level?)))
-        .collect();
-    let each = |(visits, level): (&u32, &f64)| format!("{:.1} % with {visits} visits", level * 100.0);
-    match levels.iter().rev().map(each).collect::<Vec<_>>() {
-        list if list.is_empty() => "One visit has no interval.".into(),
-        list => format!("An interval holds the true median with a probability of {}.", list.join(", ")),
+fn confidence(sweep: &SweepOutcome) -> String {
+    let mut level_by_visits = BTreeMap::new();
+    for reading in sweep.series.iter().flat_map(|series| &series.readings) {
+        if let Some(level) = reading.delivered_pps.level {
+            level_by_visits.insert(reading.delivered_pps.repeats, level);
+        }
     }
+    let mut levels = Vec::new();
+    for (visits, level) in level_by_visits.into_iter().rev() {
+        levels.push(format!("{:.1} % with {visits} visits", level * 100.0));
+    }
+    if levels.is_empty() {
+        return "One visit has no interval.".into();
+    }
+    format!("An interval holds the true median with a probability of {}.", levels.join(", "))
 }
 
+/// Says that a sweep ended early; empty if it did not.
 fn stopped(sweep: &SweepOutcome) -> String {
     let text = "The sweep did not go to its end: points have fewer visits, or none.";
     if sweep.stopped { text.into() } else { String::new() }
 }
 
-type OfBursts<'r> = (OfPoint<'r>, &'r BackToBack);
-
-fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
-    let columns = Columns::new()
-        .part(point(sweep), |(point, _): &OfBursts<'_>| *point)
-        .count("mean_frames", "longest burst, mean", |(_, bursts)| Cell::number(bursts.mean_frames))
-        .count("least_frames", "least", |(_, bursts)| Cell::count(bursts.least_frames))
-        .count("most_frames", "most", |(_, bursts)| Cell::count(bursts.most_frames))
-        .count("deviation_frames", "deviation", |(_, bursts)| Cell::where_known(bursts.deviation_frames))
-        .named("implied_buffer_s", "implied buffer", |(_, bursts)| Cell::number(bursts.implied_buffer_s))
-        .named("drain_corrected_buffer_s", "drain-corrected buffer", |(_, bursts)| {
-            Cell::number(bursts.drain_corrected_buffer_s)
-        })
-        .words("ended", "how searches ended", |(_, bursts)| ends(bursts.searches.iter().map(|one| one.end)))
-        .words("lost", "shortest burst with loss lost", |(_, bursts)| {
-            places(bursts.searches.iter().filter_map(|search| search.lost.first()), "; ")
-        });
-    let rows = points(sweep).filter_map(|point| Some((point, point.1.back_to_back.as_ref()?)));
-    let trials = |(_, bursts): &OfBursts<'_>| {
-        bursts.searches.iter().flat_map(|search| search.trials.iter().copied()).collect()
-    };
+/// The longest bursts without loss at each point.
+fn bursts_table(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
+    let mut rows = Rows::new();
+    for series in &sweep.series {
+        for reading in &series.readings {
+            let Some(bursts) = &reading.back_to_back else { continue };
+            let mut trials = Vec::new();
+            for search in &bursts.searches {
+                trials.extend(&search.trials);
+            }
+            rows.add(point_fields(sweep, series, reading).and(burst_fields(bursts)), trials);
+        }
+    }
     let caption =
         format!("Sweep of {}: the longest burst without loss (RFC 2544 26.4, RFC 9004)", sweep.axis);
-    let table = columns.table(&format!("sweep{mark}-bursts"), &caption, rows, trials)?;
+    let table = rows.table(&format!("sweep{mark}-bursts"), &caption)?;
     let note = "The drain-corrected time subtracts the rate at which frames were read in that overload, not the throughput of RFC 9004.";
     let means = format!("Means of up to {} visits. Seed {}.", sweep.repeats, sweep.seed);
     Some(table.without_empty_columns().with_notes([note.into(), means, stopped(sweep)]).main())
 }
 
+fn burst_fields(bursts: &BackToBack) -> Fields {
+    let first_losses = bursts.searches.iter().filter_map(|search| search.lost.first());
+    Fields::new()
+        .count("mean_frames", "longest burst, mean", Cell::number(bursts.mean_frames))
+        .count("least_frames", "least", Cell::count(bursts.least_frames))
+        .count("most_frames", "most", Cell::count(bursts.most_frames))
+        .count("deviation_frames", "deviation", Cell::where_known(bursts.deviation_frames))
+        .figure("implied_buffer_s", "implied buffer", Cell::number(bursts.implied_buffer_s))
+        .figure(
+            "drain_corrected_buffer_s",
+            "drain-corrected buffer",
+            Cell::number(bursts.drain_corrected_buffer_s),
+        )
+        .words("ended", "how searches ended", burst_ends(bursts.searches.iter().map(|search| search.end)))
+        .words("lost", "shortest burst with loss lost", lost_words(first_losses, "; "))
+}
+
 /// How burst searches ended, with the number of each end.
-pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
-    const ALL: [(BurstEnd, &str); 7] = [
+pub(super) fn burst_ends(ends: impl Iterator<Item = BurstEnd>) -> String {
+    const WORDS: [(BurstEnd, &str); 7] = [
         (BurstEnd::Found, "found"),
         (BurstEnd::NoneHeld, "none sustained"),
         (BurstEnd::NeverFills, "never fills"),
@@ -205,9 +237,15 @@ pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
         (BurstEnd::Invalid, "invalid"),
         (BurstEnd::NotRun, "not run"),
     ];
-    let counted = ALL.map(|(end, words)| (words, ends.clone().filter(|one| *one == end).count()));
-    let counted = counted.iter().filter(|(_, count)| *count > 0);
-    counted.map(|(words, count)| format!("{words} {count}")).collect::<Vec<_>>().join(", ")
+    let ends: Vec<BurstEnd> = ends.collect();
+    let mut counted = Vec::new();
+    for (end, words) in WORDS {
+        let number = ends.iter().filter(|found| **found == end).count();
+        if number > 0 {
+            counted.push(format!("{words} {number}"));
+        }
+    }
+    counted.join(", ")
 }
 
 #[cfg(test)]
@@ -256,7 +294,7 @@ mod tests {
             series: vec![series],
             stopped: false,
         };
-        super::readings(&sweep, "").unwrap()
+        readings_table(&sweep, "").unwrap()
     }
 
     #[test]

@@ -549,7 +549,32 @@ fn placements(flags: &SceneFlags, default: &[PlacementChoice]) -> Result<Vec<Pla
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        scene: SceneFlags,
+    }
+
+    #[test]
+    fn a_measurement_shares_frames_by_a_mode_alone() {
+        let members = |text: &str| {
+            let words = ["bench"].into_iter().chain(text.split(' '));
+            CommandLine::parse_from(words).scene.members(None).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            members("--members 2 --fanout lb"),
+            Ok(Some((NonZeroU16::new(2).unwrap(), Some(FanoutMode::InTurn))))
+        );
+        for (text, error) in
+            [("--fanout lb", FANOUT_OF_ONE), ("--members 2 --fanout ebpf:/x", "give hash, bpf")]
+        {
+            assert!(members(text).unwrap_err().contains(error), "{text}");
+        }
+    }
 
     #[test]
     fn a_method_is_named_with_the_members_that_it_gets() {

@@ -307,7 +307,7 @@ fn root_numbers_of_a_controller_make_no_agent_wait_or_fill_the_memory() {
 }
 
 #[test]
-fn root_alone_an_agent_whose_answers_nobody_reads_ends_with_its_lease() {
+fn root_an_agent_whose_answers_nobody_reads_ends_with_its_lease() {
     let Some(_out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     let mut command = command(&hosts, "dut", "");
@@ -491,7 +491,7 @@ impl Drop for RuntimeFolder {
 }
 
 #[test]
-fn root_alone_an_agent_with_file_capabilities_leaves_its_report() {
+fn root_an_agent_with_file_capabilities_leaves_its_report() {
     let Some(_out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     let (place, home, runtime) = (Scratch::new(), Scratch::of_nobody(), RuntimeFolder::of_nobody());

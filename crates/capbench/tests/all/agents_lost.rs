@@ -87,7 +87,7 @@ fn has_noise(trial: &Value, part: &str) -> bool {
 }
 
 #[test]
-fn root_alone_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
+fn root_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     // The first of each is the cable check's.
@@ -140,7 +140,7 @@ fn root_lengthy_a_report_that_is_lost_too_costs_its_trial_and_nothing_else() {
 }
 
 #[test]
-fn root_alone_a_user_who_stops_while_a_report_is_awaited_keeps_the_trials_before() {
+fn root_a_user_who_stops_while_a_report_is_awaited_keeps_the_trials_before() {
     let Some(out) = scratch_of_root() else { return };
     let (hosts, link) = (Hosts::make(), Link::make());
     // The connection is cut at the end of the second trial, and the one to the next agent falls silent.
@@ -185,7 +185,7 @@ fn root_a_user_who_stops_waits_only_seconds_for_an_agent_that_hangs() {
 }
 
 #[test]
-fn root_alone_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
+fn root_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
     let Some(out) = scratch_of_root() else { return };
     let (hosts, link) = (Hosts::make(), Link::make());
     let ends = link.ends(&hosts, "gen", "cut", "go:2+0.4");
@@ -206,7 +206,7 @@ fn root_alone_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
 }
 
 #[test]
-fn root_alone_an_agent_that_is_lost_before_it_sends_is_started_again() {
+fn root_an_agent_that_is_lost_before_it_sends_is_started_again() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     for which in ["gen", "dut"] {
@@ -220,7 +220,7 @@ fn root_alone_an_agent_that_is_lost_before_it_sends_is_started_again() {
 }
 
 #[test]
-fn root_alone_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
+fn root_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     for (which, repeats) in [("dut", 0), ("gen", 2)] {

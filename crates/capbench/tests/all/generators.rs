@@ -352,7 +352,7 @@ fn with_a_killed_one(switch: &Switch, out: &Scratch, arguments: &str) -> Ended {
 }
 
 #[test]
-fn root_alone_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_goes_on() {
+fn root_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_goes_on() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(3);
     let arguments = "bench --method packet-v3,recv --rate 3k --duration 4s --size 64 --tolerate 1";

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use crate::support::scrape::{PORT, Scrape};
 use crate::support::why::number_before;
-use crate::support::{HOST, NOBODY, Namespaces, Running, capbench, eventually, program, run, send, test_bed};
+use crate::support::{
+    HOST, NOBODY, Namespaces, Running, capbench, eventually, program, run, send, send_and_count, test_bed,
+};
 
 /// Starts a command at the right end that serves metrics there.
 fn serving(spaces: &Namespaces, arguments: &str) -> Running {
@@ -127,13 +129,13 @@ fn root_count_and_record_serve_the_totals_that_they_print() {
     let file = folder.file("a.pcapng").display().to_string();
     for arguments in ["count -i right".into(), format!("record -i right -w {file}")] {
         let running = serving(&spaces, &arguments);
-        send(&spaces, "--rate 20000 -c 10000");
+        let arrived = send_and_count(&spaces, "--rate 20000 -c 10000");
         let mut scrape = None;
         eventually("all frames are counted", || {
             let now = Scrape::settled(&spaces.right);
             let received = now.sum("capbench_received_frames_total", &["interface=\"right\""]);
             scrape = Some(now);
-            received >= 10_000
+            received >= arrived
         });
         let scrape = scrape.unwrap();
         running.signal("INT");

@@ -16,7 +16,7 @@ const ADDRESS: &str = "127.0.0.1:8443";
 const MOST_MEMORY: u64 = 200 << 20;
 
 /// How soon others are answered, and how soon traffic stops.
-const SOON: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(3);
 
 struct Lab {
     place: Place,

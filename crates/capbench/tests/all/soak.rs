@@ -49,7 +49,7 @@ fn root_alone_loss_above_the_limit_ends_with_3_and_has_its_time() {
     let Some(scratch) = scratch_of_root() else { return };
     // At most 1000 frames/s of 20,000.
     let slow =
-        "--method recv --work ns:1000000 --ring 128KiB --rate 20k --for 2s --interval 1s --quiet 100ms";
+        "--method recv --work ns:1000000 --ring 128KiB --rate 20k --for 1s --interval 500ms --quiet 100ms";
     let out = scratch.path().join("out");
     let ended = Running::start(HOST, &mut soak(&out, slow)).end();
     assert_eq!(ended.code, Some(3), "{ended:#?}");

@@ -1,9 +1,9 @@
-//! The compared figures of the runs of many hosts, those of [`Measure`].
+//! The compared figures of the runs of many hosts, those of [`Measure`]. A run has one figure in each set-up, the median of its trials.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use crate::comparison::{Measure, Setup};
+use capbench_model::statistics::median;
 
 /// A run of the dataset.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,27 +69,29 @@ pub struct Figures {
 impl Figures {
     /// The medians of the runs in each set-up: within a run, trials share what chance did to it, so a run is one figure.
     pub fn of_runs(&self) -> Vec<Figure> {
-        let mut groups: Vec<(Figure, Vec<Figure>)> = Vec::new();
+        let mut groups: Vec<Vec<Figure>> = Vec::new();
         let mut places: BTreeMap<(usize, usize, Option<usize>, Measure), usize> = BTreeMap::new();
         for figure in &self.all {
             let key = (figure.run, figure.setup, figure.value_of, figure.measure);
-            match places.entry(key) {
-                Entry::Occupied(place) => groups[*place.get()].1.push(*figure),
-                Entry::Vacant(place) => {
-                    place.insert(groups.len());
-                    groups.push((*figure, vec![*figure]));
-                }
-            }
+            let place = *places.entry(key).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            groups[place].push(*figure);
         }
-        let median = |of: &mut dyn Iterator<Item = f64>| capbench_model::statistics::median(of);
-        let one = |(first, own): (Figure, Vec<Figure>)| {
-            let at_least = own.iter().filter(|figure| figure.is_at_least).count();
-            Figure {
-                value: median(&mut own.iter().map(|figure| figure.value)).unwrap_or(first.value),
-                is_at_least: 2 * at_least > own.len(),
-                ..first
-            }
-        };
-        groups.into_iter().map(one).collect()
+        groups.iter().map(|group| Figure::median_of(group)).collect()
+    }
+}
+
+impl Figure {
+    /// The figure of a run by those of its trials, of which there is at least one.
+    fn median_of(trials: &[Self]) -> Self {
+        let first = trials[0];
+        let at_least = trials.iter().filter(|figure| figure.is_at_least).count();
+        Self {
+            value: median(trials.iter().map(|figure| figure.value)).unwrap_or(first.value),
+            is_at_least: 2 * at_least > trials.len(),
+            ..first
+        }
     }
 }

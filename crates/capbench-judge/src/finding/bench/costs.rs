@@ -1,4 +1,5 @@
-//! The methods with the least and the most CPU time at the load that all sustain.
+//! The methods with the least and the most CPU time at the load that all sustain, by the costs of a ranking. Costs within the error
+//! of the least are equal to it.
 
 use capbench_model::saved::SavedMethod;
 use serde::{Deserialize, Serialize};
@@ -47,34 +48,34 @@ fn app_range(cost: &Cost) -> Option<NsRange> {
 
 /// The methods with the least and the most CPU time; `None` if it is known of fewer than two.
 pub(super) fn costs(ranking: &Ranking) -> Option<Found> {
-    let time = match ranking.conclusion {
+    let compared_time = match ranking.conclusion {
         Conclusion::Use { because: Because::TotalTime, .. } => ComparedTime::Total,
         _ => ComparedTime::Application,
     };
     let mut known: Vec<MethodTime<'_>> =
-        ranking.methods.iter().filter_map(|ranked| method_time(ranked, time)).collect();
+        ranking.methods.iter().filter_map(|ranked| method_time(ranked, compared_time)).collect();
     if known.len() < 2 {
         return None;
     }
-    known.sort_by(|one, other| one.ns.total_cmp(&other.ns));
+    known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
     let at_pps = ranking.equal_load_pps;
-    let trials: Vec<u32> = known.iter().flat_map(|one| one.trials.iter().copied()).collect();
+    let trials: Vec<u32> = known.iter().flat_map(|time| time.trials.iter().copied()).collect();
     let least = &known[0];
     let dearest = &known[known.len() - 1];
     let mut cheapest = Vec::new();
     let mut cheapest_time = least.range;
-    for one in &known {
-        if one.ns - one.error_ns <= least.ns + least.error_ns {
-            cheapest.push(one.method.clone());
-            cheapest_time.low_ns = cheapest_time.low_ns.min(one.range.low_ns);
-            cheapest_time.high_ns = cheapest_time.high_ns.max(one.range.high_ns);
+    for time in &known {
+        if time.ns - time.error_ns <= least.ns + least.error_ns {
+            cheapest.push(time.method.clone());
+            cheapest_time.low_ns = cheapest_time.low_ns.min(time.range.low_ns);
+            cheapest_time.high_ns = cheapest_time.high_ns.max(time.range.high_ns);
         }
     }
     if cheapest.len() == known.len() {
-        return Some(found(BenchFinding::CostsEqual { time, at_pps }, trials));
+        return Some(found(BenchFinding::CostsEqual { time: compared_time, at_pps }, trials));
     }
     let fact = BenchFinding::CostsDiffer {
-        time,
+        time: compared_time,
         at_pps,
         cheapest,
         cheapest_time,

@@ -1,9 +1,9 @@
-//! Whether the same method is best in the other set-ups.
+//! Whether the best method of the first set-up is also best in the other set-ups, by their rankings.
 
 use capbench_model::saved::SavedMethod;
 use serde::{Deserialize, Serialize};
 
-use super::{BenchFinding, SetUp, found, rests_on};
+use super::{BenchFinding, SetUp, found, trials_of_ranking};
 use crate::finding::Found;
 use crate::recommendation::{Conclusion, Ranking, Recommendation};
 
@@ -18,14 +18,14 @@ pub struct BetterElsewhere {
 
 /// How many other set-ups have the same best method; `None` if there is one set-up, or no best method.
 pub(super) fn elsewhere(recommendation: &Recommendation) -> Option<Found> {
-    let (main, others) = recommendation.rankings.split_first()?;
+    let (main, other_rankings) = recommendation.rankings.split_first()?;
     let Conclusion::Use { method: best, .. } = &main.conclusion else { return None };
-    if others.is_empty() {
+    if other_rankings.is_empty() {
         return None;
     }
     let mut better = Vec::new();
     let mut alike = 0;
-    for ranking in others {
+    for ranking in other_rankings {
         if is_best(best, ranking) {
             alike += 1;
         } else if let Some(first) = ranking.methods.first() {
@@ -35,11 +35,11 @@ pub(super) fn elsewhere(recommendation: &Recommendation) -> Option<Found> {
     let fact = BenchFinding::OtherSetUps {
         set_up: SetUp::of_ranking(main),
         method: best.clone(),
-        others: others.len() as u32,
+        others: other_rankings.len() as u32,
         alike,
         better,
     };
-    Some(found(fact, others.iter().flat_map(rests_on)))
+    Some(found(fact, other_rankings.iter().flat_map(trials_of_ranking)))
 }
 
 /// Whether a method is best, or one of the best, or closest to it.

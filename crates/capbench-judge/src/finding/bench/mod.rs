@@ -165,17 +165,17 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
         return invalid.or_else(|| unanswered::undecided(question, ranking, run)).into_iter().collect();
     }
     let paused = pauses::paused(ranking, run);
-    let is_open = no_time.is_none();
+    let has_time = no_time.is_none();
     let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused));
     let mut all = Vec::new();
-    all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), rests_on(ranking))));
+    all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
     all.extend(next::settle(ranking, run));
     all.extend(next::find_highest(ranking, run));
-    all.extend(ranks::unknown(ranking).filter(|_| is_open));
+    all.extend(ranks::unknown(ranking).filter(|_| has_time));
     all.extend(pauses::found(&paused));
     all.extend(ranks::worse(ranking));
     all.extend(overload::overload(ranking, run, &paused));
-    all.extend(costs::costs(ranking).filter(|_| is_open));
+    all.extend(costs::costs(ranking).filter(|_| has_time));
     all.extend(elsewhere::elsewhere(recommendation));
     all
 }
@@ -186,7 +186,7 @@ fn found(fact: BenchFinding, trials: impl IntoIterator<Item = u32>) -> Found {
 }
 
 /// The trials behind the figures of all methods of a ranking.
-fn rests_on(ranking: &Ranking) -> Vec<u32> {
+fn trials_of_ranking(ranking: &Ranking) -> Vec<u32> {
     ranking.methods.iter().flat_map(trials_of).collect()
 }
 

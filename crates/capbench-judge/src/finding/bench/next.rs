@@ -1,4 +1,4 @@
-//! The command that shows more.
+//! The command that shows more: the one that decides between several methods, or this run's without its load.
 
 use capbench_model::trial::TrialResult;
 

@@ -1,4 +1,4 @@
-//! What the methods lose at maximum load.
+//! What the methods lose at maximum load, by the worst trial of each at the generator's maximum rate.
 
 use std::cmp::Ordering;
 
@@ -65,7 +65,7 @@ pub(super) fn overload(ranking: &Ranking, run: &RunFacts<'_>, paused: &[Paused<'
 }
 
 fn is_paused(trial: &TrialResult, paused: &[Paused<'_>]) -> bool {
-    paused.iter().flat_map(|one| &one.lossy).any(|lossy| lossy.number == trial.number)
+    paused.iter().flat_map(|method| &method.lossy).any(|lossy| lossy.number == trial.number)
 }
 
 fn loss(trial: &TrialResult) -> OverloadLoss {

@@ -1,4 +1,5 @@
-//! Losses of single moments, which no method is blamed for.
+//! Losses at loads that a method is said to sustain. The ranking does not count them: they are of single moments, in which the host
+//! stopped the capture thread, or no second trial repeats them.
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
@@ -37,15 +38,15 @@ pub(super) fn paused<'r>(ranking: &'r Ranking, run: &RunFacts<'r>) -> Vec<Paused
     let mut all = Vec::new();
     for ranked in &ranking.methods {
         let Some(highest_pps) = ranked.lossless.lower_pps else { continue };
-        let mut one = Paused { method: &ranked.method, trials: 0, lossy: Vec::new() };
+        let mut paused = Paused { method: &ranked.method, trials: 0, lossy: Vec::new() };
         for trial in run.trials.iter().filter(|trial| is_sound(trial) && set_up.includes(trial)) {
             if trial.profile.method == ranked.method && !is_higher(trial.offered_pps, highest_pps) {
-                one.trials += 1;
-                one.lossy.extend((trial.lost() > 0).then_some(trial));
+                paused.trials += 1;
+                paused.lossy.extend((trial.lost() > 0).then_some(trial));
             }
         }
-        if !one.lossy.is_empty() {
-            all.push(one);
+        if !paused.lossy.is_empty() {
+            all.push(paused);
         }
     }
     all
@@ -57,14 +58,14 @@ pub(super) fn found(paused: &[Paused<'_>]) -> Option<Found> {
         return None;
     }
     let mut methods = Vec::new();
-    for one in paused {
+    for method in paused {
         methods.push(PausedMethod {
-            method: one.method.clone(),
-            trials: one.trials,
-            lossy_trials: one.lossy.len() as u32,
-            largest_loss_ratio: one.lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max),
+            method: method.method.clone(),
+            trials: method.trials,
+            lossy_trials: method.lossy.len() as u32,
+            largest_loss_ratio: method.lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max),
         });
     }
-    let trials = paused.iter().flat_map(|one| &one.lossy).map(|trial| trial.number);
+    let trials = paused.iter().flat_map(|method| &method.lossy).map(|trial| trial.number);
     Some(super::found(BenchFinding::Paused { methods }, trials))
 }

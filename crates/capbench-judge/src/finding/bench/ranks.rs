@@ -1,9 +1,9 @@
-//! Methods that are worse, or of which no trial shows what they sustain.
+//! Methods of a ranking that are worse although the best one is not decided, and those of which no trial shows what they sustain.
 
 use capbench_model::saved::SavedMethod;
 
 use super::verdict::is_unknown;
-use super::{BenchFinding, found, rests_on};
+use super::{BenchFinding, found, trials_of_ranking};
 use crate::finding::Found;
 use crate::recommendation::{Certainty, Conclusion, Ranking};
 
@@ -25,7 +25,7 @@ pub(super) fn worse(ranking: &Ranking) -> Option<Found> {
         return None;
     }
     let fact = BenchFinding::Worse { certainly_less, probably_less, costlier };
-    Some(found(fact, rests_on(ranking)))
+    Some(found(fact, trials_of_ranking(ranking)))
 }
 
 /// Methods of which no trial shows what they sustain.
@@ -35,5 +35,5 @@ pub(super) fn unknown(ranking: &Ranking) -> Option<Found> {
     if methods.is_empty() {
         return None;
     }
-    Some(found(BenchFinding::Unknown { methods }, rests_on(ranking)))
+    Some(found(BenchFinding::Unknown { methods }, trials_of_ranking(ranking)))
 }

@@ -1,4 +1,4 @@
-//! Which method to use.
+//! Which method to use, up to which rate, and how certain that is: the verdict of a bench, by the conclusion of its ranking.
 
 use crate::thresholds::LOWER_BOUND_PRECISION;
 use capbench_model::places::Place;
@@ -227,22 +227,24 @@ fn one_of(
     }
 }
 
+/// The methods that may be better than `best`, of those that the trials leave.
 fn rivals(question: Question, ranking: &Ranking, best: &SavedMethod, methods: &[SavedMethod]) -> Rivals {
-    let others = methods.iter().filter(|method| *method != best).cloned();
+    let rivals = methods.iter().filter(|method| *method != best).cloned();
     match question {
-        Question::HighestRate => Rivals::Rate { may_sustain_more: others.collect() },
+        Question::HighestRate => Rivals::Rate { may_sustain_more: rivals.collect() },
         Question::CheapestAt { .. } => {
-            let (may_cost_less, may_sustain_it) = others.partition(|method| sustains_it(ranking, method));
+            let (may_cost_less, may_sustain_it) = rivals.partition(|method| sustains_load(ranking, method));
             Rivals::Cost { may_cost_less, may_sustain_it }
         }
     }
 }
 
 /// Whether a method sustains the load that was asked for.
-fn sustains_it(ranking: &Ranking, method: &SavedMethod) -> bool {
+fn sustains_load(ranking: &Ranking, method: &SavedMethod) -> bool {
     ranking.find(method).is_some_and(|ranked| ranked.lossless.status == SustainedStatus::AtLeast)
 }
 
+/// What a method of the ranking sustains without loss.
 fn sustained(question: Question, ranked: Option<&Ranked>) -> SustainedRate {
     match (question, ranked) {
         (Question::CheapestAt { pps }, _) => SustainedRate::Asked { pps },
@@ -263,11 +265,33 @@ fn highest(sustained: &Sustained) -> SustainedRate {
     }
 }
 
+/// Whether the host stopped the capture thread of a method.
 fn is_paused(method: &SavedMethod, paused: &[Paused<'_>]) -> bool {
-    paused.iter().any(|one| one.method == method)
+    paused.iter().any(|paused| paused.method == method)
 }
 
 /// Whether no trial shows what a method sustains.
 pub(super) fn is_unknown(ranked: &Ranked) -> bool {
     ranked.lossless.status == SustainedStatus::Unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_limit_if_it_is_known_to_a_quarter() {
+        for (precision, is_limit) in [(0.24, true), (0.26, false)] {
+            let sustained = Sustained {
+                status: SustainedStatus::Between,
+                lower_pps: Some(1e6),
+                upper_pps: Some(1e6 / (1.0 - precision)),
+                at_most_pps: None,
+                precision: Some(precision),
+                searched_to: None,
+                trials: Vec::new(),
+            };
+            assert_eq!(matches!(highest(&sustained), SustainedRate::Limit { .. }), is_limit, "{precision}");
+        }
+    }
 }

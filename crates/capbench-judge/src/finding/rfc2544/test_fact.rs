@@ -1,4 +1,4 @@
-//! The result of a test of RFC 2544.
+//! The result of a test of RFC 2544, in the figures that a sentence about it needs, by the saved outcome.
 
 use crate::rfc2544::Found;
 use crate::rfc2544::back_to_back::BackToBackOutcome;

@@ -144,7 +144,7 @@ pub fn find(searches: &[SearchOutcome]) -> Vec<Found> {
         found.push(found_repeated(repeated));
     }
     for search in searches {
-        found.extend(of_search(search));
+        found.extend(facts_of_search(search));
     }
     found
 }
@@ -181,7 +181,7 @@ fn found_repeated(repeated: Repeated) -> Found {
 }
 
 /// What limits each goal, the related numbers, doubts, the bounds, and the limit of the search.
-fn of_search(search: &SearchOutcome) -> Vec<Found> {
+fn facts_of_search(search: &SearchOutcome) -> Vec<Found> {
     let mut found = goals::shared(search, goals::losses);
     found.push(numbers(search));
     found.extend(goals::shared(search, goals::doubts));

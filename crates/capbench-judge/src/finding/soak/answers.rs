@@ -6,6 +6,7 @@ use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult};
 
+use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::{Interval, LossEvent, SoakRecord};
 use crate::thresholds::NOTED_SOAK_SHARE;
 
@@ -118,13 +119,11 @@ fn when_lost(record: &SoakRecord, whole: &Interval) -> SoakAnswer {
 }
 
 fn doubts(record: &SoakRecord, whole: &Interval) -> Option<SoakAnswer> {
-    let unsent_ratio = Some(record.unsent_ratio()).filter(|ratio| *ratio > NOTED_SOAK_SHARE);
-    let buffered_ratio = Some(record.untaken_ratio()).filter(|ratio| *ratio > NOTED_SOAK_SHARE);
+    let doubts = SoakDoubts::of_record(record);
     let unexplained = Some(whole.counts.unexplained).filter(|packets| *packets != 0);
-    let invalid_segments = whole.invalid;
-    let is_clear = unsent_ratio.is_none() && buffered_ratio.is_none() && unexplained.is_none();
-    if is_clear && invalid_segments == 0 {
+    if doubts == SoakDoubts::default() && unexplained.is_none() {
         return None;
     }
+    let SoakDoubts { unsent_ratio, buffered_ratio, invalid_segments } = doubts;
     Some(SoakAnswer::Doubts { unsent_ratio, buffered_ratio, unexplained, invalid_segments })
 }

@@ -10,10 +10,10 @@ mod tests;
 
 pub use answers::{SoakAnswer, SoakSetUp, answers};
 
-use crate::thresholds::NOTED_SOAK_SHARE;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
+use crate::soak::doubts::SoakDoubts;
 use crate::soak::noise::NoisySegments;
 use crate::soak::record::{Interval, SoakRecord};
 use capbench_model::noise::Noise;
@@ -133,7 +133,7 @@ pub fn find(record: &SoakRecord) -> Vec<Found> {
         });
     }
     let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
-    if unsent > 0 && record.unsent_ratio() <= NOTED_SOAK_SHARE {
+    if unsent > 0 && SoakDoubts::of_record(record).unsent_ratio.is_none() {
         facts.push(SoakFinding::FewUnsent { unsent, intended: whole.counts.intended });
     }
     facts.push(explained(whole));

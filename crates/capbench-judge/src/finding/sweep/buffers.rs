@@ -1,4 +1,5 @@
-//! Facts about the longest bursts without loss, by ring size, and what limits their growth.
+//! The longest bursts without loss of a method over the axis, whether they grow with the ring, and which resource is full if they
+//! do not, by the searches for bursts at each point.
 
 use crate::thresholds::BUFFER_FOLLOWS_RING;
 use capbench_model::ledger::LostAt;
@@ -225,4 +226,36 @@ fn all_repeats_agree(before: &BackToBack, after: &BackToBack, growth: f64) -> bo
 
 fn repeats(test: &BackToBack) -> usize {
     test.searches.iter().filter(|search| search.frames.is_some()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::for_tests::{at_load, outcome, reading, series};
+
+    #[test]
+    fn a_buffer_follows_the_ring_if_it_grows_by_half_as_much() {
+        for (frames, grows) in [(148.0, false), (152.0, true)] {
+            let trials = [at_load(1, 1e5, 1e5, 0), at_load(2, 1e5, 1e5, 0)];
+            let readings = vec![reading(0, &trials[..1]), reading(1, &trials[1..])];
+            let mut sweep = outcome(&[8.0, 16.0], vec![series("recv", readings)]);
+            sweep.axis = crate::sweep::AxisKind::Ring;
+            let test = |mean_frames| BackToBack {
+                searches: Vec::new(),
+                mean_frames: Some(mean_frames),
+                least_frames: None,
+                most_frames: None,
+                deviation_frames: None,
+                implied_buffer_s: None,
+                drain_corrected_buffer_s: None,
+            };
+            let tests = [test(100.0), test(frames)];
+            let mut measured = Vec::new();
+            for (reading, test) in sweep.series[0].readings.iter().zip(&tests) {
+                measured.push(Measured { reading, test });
+            }
+            let growth = growth(&Swept::new(&sweep, &trials), &measured);
+            assert_eq!(growth.is_some(), grows, "100 and {frames} frames with a ring of twice the size");
+        }
+    }
 }

@@ -84,11 +84,11 @@ pub(super) fn cheapest(swept: &Swept<'_>) -> Vec<Found> {
             continue;
         }
         // The cheaper method leads.
-        let leads = Leads::by(&scene, |reading| {
+        let leads = Leads::find(&scene, |reading| {
             let costs = costs::ns_per_packet(swept, reading).unwrap_or_default();
             costs.into_iter().map(|cost| -cost).collect()
         });
-        let costs = Costs { swept, scene: &scene, leads: &leads.told };
+        let costs = Costs { swept, scene: &scene, leads: &leads.proven };
         if is_chosen {
             all.extend(rings::cheapest_ring(&costs));
         } else {

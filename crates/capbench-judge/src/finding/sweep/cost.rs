@@ -1,4 +1,5 @@
-//! Facts about what a packet costs besides the work, in a sweep of work.
+//! What a packet costs besides the work, in a sweep of work: points at which the kernel is the limit, ranges of points with the same
+//! cost, and what changes between them, by the cost regimes of a series.
 
 use crate::thresholds::CHANGED_QUANTITY_FACTOR;
 use crate::thresholds::MOVED_LOSS_SHARE;
@@ -295,4 +296,59 @@ fn slowed_work(series: &Series, regimes: &Regimes) -> Option<SlowedWork> {
         PartOfCpu { cpu_share, costs_ns }
     });
     Some(SlowedWork { unit_ns: regimes.unit.ns, of_alone })
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::ledger::LostAt;
+
+    use super::*;
+    use crate::sweep::for_tests::{at_load, outcome, reading, series};
+
+    /// One trial before the change and one after it.
+    fn changed(
+        before: TrialResult,
+        after: TrialResult,
+        is_notable: impl Fn(&TwoRegimes<'_>) -> bool,
+    ) -> bool {
+        let trials = [TrialResult { number: 1, ..before }, TrialResult { number: 2, ..after }];
+        let readings = vec![reading(0, &trials[..1]), reading(1, &trials[1..])];
+        let sweep = outcome(&[0.0, 1.0], vec![series("recv", readings)]);
+        let swept = Swept::new(&sweep, &trials);
+        let of_series: Vec<&Reading> = sweep.series[0].readings.iter().collect();
+        is_notable(&TwoRegimes { swept: &swept, before: &of_series[..1], after: &of_series[1..] })
+    }
+
+    #[test]
+    fn a_quantity_is_notable_if_it_changes_by_half() {
+        let with_batch = |frames| {
+            let mut trial = at_load(1, 1e5, 1e5, 100);
+            trial.cpu.frames_per_batch = Some(frames);
+            trial
+        };
+        for (after, is_notable) in [(14.8, false), (15.2, true)] {
+            let found = changed(with_batch(10.0), with_batch(after), |regimes| {
+                regimes.notable_factor(|trial| trial.cpu.frames_per_batch).is_some()
+            });
+            assert_eq!(found, is_notable, "10 and {after} frames");
+        }
+    }
+
+    #[test]
+    fn a_place_is_notable_if_its_share_of_the_loss_changes_by_a_quarter() {
+        for (after, is_notable) in [(74, false), (76, true)] {
+            let trials = [at_load(1, 1e5, 1e5, 100), at_load(2, 1e5, 1e5, 100)];
+            let mut readings = vec![reading(0, &trials[..1]), reading(1, &trials[1..])];
+            for (reading, in_ring) in readings.iter_mut().zip([50, after]) {
+                let ring = LostAt { place: Place::Ring, frames: in_ring };
+                reading.lost = vec![ring, LostAt { place: Place::Backlog, frames: 100 - in_ring }];
+            }
+            let sweep = outcome(&[0.0, 1.0], vec![series("recv", readings)]);
+            let of_series: Vec<&Reading> = sweep.series[0].readings.iter().collect();
+            let swept = Swept::new(&sweep, &trials);
+            let regimes = TwoRegimes { swept: &swept, before: &of_series[..1], after: &of_series[1..] };
+            let found = regimes.notable_share_of_loss(Place::Ring).is_some();
+            assert_eq!(found, is_notable, "50 and {after} % in the ring");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Facts about methods of which one overtakes another, and the costs that explain it.
+//! Where one method of a sweep overtakes another, by the leads in the rates that both sustain, and the costs that explain it.
 
 use std::ptr;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
 use crate::finding::Found;
-use crate::sweep::contrasts::{Evidence, Lead, Leads};
+use crate::sweep::contrasts::{Evidence, Lead, LeadPoint, Leads};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// A method that keeps up with more than another one, and further on with less.
@@ -62,26 +62,28 @@ pub(super) fn crossings(swept: &Swept<'_>) -> Vec<Found> {
         return all;
     }
     for scene in swept.scenes() {
-        let leads = Leads::find_in_rates(swept, &scene).told;
-        for (nth, one) in scene.iter().enumerate() {
-            for other in &scene[nth + 1..] {
-                let of_both: Vec<&Lead<'_>> =
-                    leads.iter().filter(|lead| lead.is_notable() && is_of_both(lead, one, other)).collect();
-                all.extend(crossings_of_two(swept, &of_both));
+        let leads = Leads::find_in_rates(swept, &scene).proven;
+        for (nth, first) in scene.iter().enumerate() {
+            for second in &scene[nth + 1..] {
+                let notable = leads.iter().filter(|lead| lead.is_notable());
+                let leads_of_both: Vec<&Lead<'_>> =
+                    notable.filter(|lead| is_of_both(lead, first, second)).collect();
+                all.extend(crossings_of_two(swept, &leads_of_both));
             }
         }
     }
     all
 }
 
-fn is_of_both(lead: &Lead<'_>, one: &Series, other: &Series) -> bool {
-    ptr::eq(lead.ahead, one) && ptr::eq(lead.behind, other)
-        || ptr::eq(lead.ahead, other) && ptr::eq(lead.behind, one)
+/// Whether a lead is one of these two methods over the other.
+fn is_of_both(lead: &Lead<'_>, first: &Series, second: &Series) -> bool {
+    ptr::eq(lead.ahead, first) && ptr::eq(lead.behind, second)
+        || ptr::eq(lead.ahead, second) && ptr::eq(lead.behind, first)
 }
 
 /// Whether all points of a lead are before those of a later one.
 fn is_before(before: &Lead<'_>, after: &Lead<'_>) -> bool {
-    before.points[before.points.len() - 1].0.point < after.points[0].0.point
+    last_point(before).ahead.point < after.points[0].ahead.point
 }
 
 /// Changes of the leader, by the leads of two methods in the order of the points.
@@ -104,14 +106,17 @@ fn crossings_of_two(swept: &Swept<'_>, leads: &[&Lead<'_>]) -> Vec<Found> {
     all
 }
 
+fn last_point<'r>(lead: &Lead<'r>) -> LeadPoint<'r> {
+    lead.points[lead.points.len() - 1]
+}
+
 fn crossing(swept: &Swept<'_>, before: &Lead<'_>, after: &Lead<'_>) -> Found {
-    let (last_ahead, _) = before.points[before.points.len() - 1];
     // After the crossing the other method leads.
-    let (other, first) = after.points[0];
+    let LeadPoint { ahead: other, behind: first } = after.points[0];
     let fact = Crossing {
         series: SweepSeries::new(before.ahead),
         other: before.behind.method.clone(),
-        ahead_up_to: SweepPoint::of_reading(swept.outcome, last_ahead),
+        ahead_up_to: SweepPoint::of_reading(swept.outcome, last_point(before).ahead),
         ahead_evidence: before.evidence,
         behind_from: SweepPoint::of_reading(swept.outcome, first),
         behind_evidence: after.evidence,
@@ -119,8 +124,8 @@ fn crossing(swept: &Swept<'_>, before: &Lead<'_>, after: &Lead<'_>) -> Found {
         costs: crossing_costs(swept, first, other),
     };
     let mut readings = Vec::new();
-    for (ahead, behind) in before.points.iter().chain(&after.points) {
-        readings.extend([*ahead, *behind]);
+    for at in before.points.iter().chain(&after.points) {
+        readings.extend([at.ahead, at.behind]);
     }
     found(SweepFinding::Crossing(fact), numbers(readings))
 }

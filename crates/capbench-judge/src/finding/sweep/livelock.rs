@@ -1,4 +1,4 @@
-//! The fact that more load delivers fewer packets.
+//! Whether more load delivers fewer packets, by the rates that a method delivers at rising loads.
 
 use crate::thresholds::FALLING_RATE;
 use serde::{Deserialize, Serialize};
@@ -50,4 +50,27 @@ fn delivered_pps(reading: &Reading) -> f64 {
 
 fn highest_pps(readings: &[Reading]) -> f64 {
     readings.iter().map(delivered_pps).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::for_tests::{at_load, outcome, reading, series};
+
+    #[test]
+    fn a_rate_falls_if_it_falls_by_a_twentieth() {
+        for (delivered_pps, is_found) in [(95_300.0, false), (94_700.0, true)] {
+            let mut trials = Vec::new();
+            for visit in 0..8 {
+                let noise = f64::from(visit);
+                trials.push(at_load(2 * visit + 1, 1e5, 1e5 + noise, 0));
+                trials.push(at_load(2 * visit + 2, 2e5, delivered_pps + noise, 1000));
+            }
+            trials.sort_by_key(|trial| trial.number % 2 == 0);
+            let readings = vec![reading(0, &trials[..8]), reading(1, &trials[8..])];
+            let sweep = outcome(&[1e5, 2e5], vec![series("recv", readings)]);
+            let found = livelock(&Swept::new(&sweep, &trials), &sweep.series[0]);
+            assert_eq!(found.is_some(), is_found, "{delivered_pps} packets/s after 100,000");
+        }
+    }
 }

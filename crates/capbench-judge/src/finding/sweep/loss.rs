@@ -1,4 +1,4 @@
-//! Facts about the loss, the buffered frames and the limit at points of a sweep.
+//! What is lost at a point of a sweep, and where; what buffers hide; and what limits a method from which point on, by its readings.
 
 use capbench_model::places::Place;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Facts about how the rate of a method grows with its members, what stops it, and how many members a load needs.
+//! How the rate of a method grows with its members, what stops it, and how many members a load needs, by the scaling of a series.
 
 use capbench_model::statistics::scalability::{ScalabilityFit, Unfit};
 use serde::{Deserialize, Serialize};

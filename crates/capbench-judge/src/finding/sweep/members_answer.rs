@@ -1,4 +1,4 @@
-//! What a report of a sweep of members says first.
+//! What a report of a sweep of members says first: how many members read the load, or up to how many the rate grows.
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;

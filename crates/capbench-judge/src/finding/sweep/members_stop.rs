@@ -1,4 +1,4 @@
-//! The figures that show why more members bring no more.
+//! The figures that show why more members bring no more, by the cause and the trials at the first number that brings no more.
 
 use capbench_model::members::imbalance;
 use capbench_model::places::Place;

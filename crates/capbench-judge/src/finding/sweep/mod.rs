@@ -119,10 +119,10 @@ pub fn effects_found(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Foun
 /// What each method of a sweep shows, one after the other.
 pub fn of_each_method(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
     let swept = Swept::new(outcome, trials);
-    outcome.series.iter().flat_map(|series| of_method(&swept, series)).collect()
+    outcome.series.iter().flat_map(|series| facts_of_method(&swept, series)).collect()
 }
 
-fn of_method(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
+fn facts_of_method(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
     if answer::searches_bursts(series) {
         return vec![buffers::longest_bursts(swept, series)];
     }

@@ -1,4 +1,5 @@
-//! Facts about where a method starts to lose frames, or would start in longer trials, and where loss ends.
+//! At which point of a sweep a method starts to lose frames, or would start in longer trials, and where loss ends, by its readings in
+//! the order of the axis.
 
 use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Receive livelock, and loads that depend on the receiver.
+//! Set-ups in receive livelock, and placements whose offered load depends on the receiver.
 
 use std::collections::BTreeMap;
 

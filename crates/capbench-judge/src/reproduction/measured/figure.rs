@@ -1,11 +1,11 @@
-//! The compared figures of a trial, by the names that the files of the publications use, and the texts that contain them.
+//! The compared figures of a trial, by the names that the files of the publications use: what each is in a trial, and in which
+//! quantity.
 
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
 use crate::reproduction::Quantity;
-use crate::reproduction::measured::{Seen, buffered_note, slowed};
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
@@ -53,6 +53,7 @@ pub enum Figure {
 }
 
 impl Figure {
+    /// The figure that files of publications call so.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let text: serde::de::value::StrDeserializer<'_, Error> = name.into_deserializer();
         Self::deserialize(text).ok()
@@ -62,12 +63,9 @@ impl Figure {
     pub(crate) fn value_in(self, trial: &TrialResult) -> Option<f64> {
         let sent = trial.sent as f64;
         let delivered = trial.delivered as f64;
-        let of_sent = |frames: f64| (trial.sent > 0).then(|| frames / sent);
-        let of_received =
-            |frames: f64| Some(frames / Self::Received.value_in(trial).filter(|all| *all > 0.0)?);
         match self {
-            Self::Captured => of_sent(delivered),
-            Self::Read => of_sent(delivered - buffered(trial)?),
+            Self::Captured => share(delivered, sent),
+            Self::Read => share(delivered - buffered(trial)?, sent),
             Self::CapturedPps => Some(trial.delivered_pps),
             Self::CapturedBps => {
                 Some(trial.delivered_pps * (trial.profile.mean_frame_size + WIRE_OVERHEAD_OCTETS) * 8.0)
@@ -87,8 +85,8 @@ impl Figure {
             Self::Seen => Some(delivered),
             Self::Blocked => trial.counters.get("method.tp_freeze_q_cnt").map(|count| *count as f64),
             Self::Reached => Some(Self::Received.value_in(trial)? / sent.max(1.0)),
-            Self::Kept => of_received(delivered),
-            Self::KeptAndRead => of_received(delivered - buffered(trial)?),
+            Self::Kept => share(delivered, Self::Received.value_in(trial)?),
+            Self::KeptAndRead => share(delivered - buffered(trial)?, Self::Received.value_in(trial)?),
         }
     }
 
@@ -121,68 +119,18 @@ impl Figure {
     }
 }
 
+/// A part as a share of the whole; `None` of nothing.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
 /// CPU time by one CPU over the time of its use: sending, and reading frames after it.
 fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
     let time_s = trial.sending_s + trial.emptying.map_or(0.0, |emptying| emptying.after_s);
-    let sent_s = ns? as f64 / 1e9;
-    (time_s > 0.0).then(|| sent_s / time_s)
+    share(ns? as f64 / 1e9, time_s)
 }
 
 /// Frames that were delivered only because the buffer had room until sending ended. Loads here are evenly spaced.
 pub(crate) fn buffered(trial: &TrialResult) -> Option<f64> {
     trial.backlogged(1).map(|frames| frames as f64)
-}
-
-/// Replaces each `{NAME}` that has a value.
-pub fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, (name, after))) =
-        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
-        text.push_str(before);
-        text.push_str(&value(name).unwrap_or_else(|| format!("{{{name}}}")));
-        rest = after;
-    }
-    text + rest
-}
-
-/// The names that a text can use: `{0.captured}`, a median of the first operand; `{buffered}` and `{slowed}`; words of the rule.
-pub(crate) struct Words<'w, 't> {
-    operands: &'w [Seen<'t>],
-    more: Vec<(&'static str, String)>,
-    pub(crate) missing: Option<usize>,
-}
-
-impl<'w, 't> Words<'w, 't> {
-    pub(crate) fn from_operands(operands: &'w [Seen<'t>]) -> Self {
-        Self { operands, more: Vec::new(), missing: None }
-    }
-
-    /// Adds a name that texts can use.
-    pub(crate) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
-        self.more.push((name, text.into()));
-        self
-    }
-
-    pub(crate) fn fill(&mut self, template: &str) -> String {
-        fill(template, |name| {
-            if let Some((_, text)) = self.more.iter().find(|(known, _)| *known == name) {
-                return Some(text.clone());
-            }
-            match name {
-                "buffered" => return Some(buffered_note(self.operands)),
-                "slowed" => return Some(slowed(self.operands).into()),
-                _ => {}
-            }
-            let (operand, figure) = name.split_once('.')?;
-            let operand: usize = operand.parse().ok()?;
-            let figure = Figure::named(figure)?;
-            let text = self.operands.get(operand).and_then(|seen| seen.text(figure));
-            if text.is_none() {
-                self.missing.get_or_insert(operand);
-            }
-            Some(text.unwrap_or_else(|| "-".into()))
-        })
-    }
 }

@@ -75,7 +75,7 @@ fn a_path_that_does_not_recover_ends_the_search_with_the_overload_that_it_was() 
     );
     assert_eq!(finished.outcome.ended, End::Invalid { trials: vec![last.number], because: because.clone() });
     assert_eq!((last.verdict, &last.invalid_because), (Verdict::Invalid, &Some(because)));
-    assert_eq!((guarding.probes, guarding.set_aside), (5, 0));
+    assert_eq!((guarding.probes, guarding.discarded), (5, 0));
     assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Irregular));
 }
 
@@ -87,7 +87,7 @@ fn what_disturbed_attempts_lost_counts_among_loss_events() {
     assert_eq!((&numbers.ndr.pps, &numbers.pdr.pps), (&exact.ndr.pps, &exact.pdr.pps), "they decide nothing");
     let (before, after) = (exact.loss_events.unwrap(), numbers.loss_events.as_ref().unwrap());
     assert_eq!((before.set_aside, before.events), (0, 0));
-    assert!(after.set_aside > 0 && after.set_aside as usize <= guarding.set_aside, "{after:?}");
+    assert!(after.set_aside > 0 && after.set_aside as usize <= guarding.discarded, "{after:?}");
     // Of each a frame was lost.
     assert_eq!((after.set_aside_lossy, after.events), (after.set_aside, u64::from(after.set_aside)));
     assert_eq!(after.trials, before.trials + after.set_aside);
@@ -103,7 +103,7 @@ fn on_a_host_that_is_always_disturbed_trials_are_marked_and_a_quarter_is_repeate
     let (finished, guarding) = search(&mut path);
     assert_eq!(finished.outcome.ended, End::Complete);
     assert_eq!(essence(&finished), essence(&undisturbed().0));
-    assert_eq!(guarding.marked, guarding.stand);
+    assert_eq!(guarding.marked, guarding.accepted);
     for goal in &finished.outcome.goals {
         for bound in [goal.lower.as_ref().unwrap(), goal.upper.as_ref().unwrap()] {
             assert_eq!(bound.disturbed, bound.trials, "that they decide all the same is said");
@@ -124,7 +124,7 @@ fn negative_loss_ends_a_search_where_it_stays() {
     let last = always.trials.last().unwrap();
     let because = "5 frames more were delivered than were sent (negative loss)".to_string();
     assert_eq!(always.outcome.ended, End::Invalid { trials: vec![last.number], because });
-    assert_eq!((guarding.set_aside, last.guarding.as_ref().unwrap().attempt), (2, 3));
+    assert_eq!((guarding.discarded, last.guarding.as_ref().unwrap().attempt), (2, 3));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_rate_above_the_line_ends_a_search_where_it_stays() {
     let (always, guarding) = search(&mut guarded(path(), exceeds_the_line(1e6, |trial| trial >= 3)));
     let last = always.trials.last().unwrap();
     assert_eq!(always.outcome.ended, End::AboveLineRate { trial: last.number });
-    assert_eq!((guarding.set_aside, last.verdict), (2, Verdict::Invalid));
+    assert_eq!((guarding.discarded, last.verdict), (2, Verdict::Invalid));
     let because = last.invalid_because.as_ref().unwrap();
     assert!(because.contains("more than the link carries"), "{because}");
 }

@@ -7,6 +7,12 @@ use capbench_model::trial::Load;
 use super::{Request, Setting, contradiction};
 use crate::Result;
 
+/// An end of a range, frames per second.
+fn end_pps(request: &Request<'_>, flag: &str, text: &str) -> Result<f64> {
+    let load = (request.load)(flag, text).map_err(contradiction)?;
+    load.pps().ok_or_else(|| contradiction(format!("{flag}: {text} is no end of a range; name a rate")))
+}
+
 impl Setting for Load {
     fn label(&self) -> String {
         self.to_string()
@@ -14,8 +20,10 @@ impl Setting for Load {
 
     fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
         let Some((from, to)) = request.ends else {
-            let points = request.points.iter().map(|text| (request.load)("--points", text));
-            let mut points: Vec<_> = points.collect::<std::result::Result<_, _>>().map_err(contradiction)?;
+            let mut points = Vec::new();
+            for text in request.points {
+                points.push((request.load)("--points", text).map_err(contradiction)?);
+            }
             points.extend(request.loads);
             if points.is_empty() {
                 return Err(contradiction(
@@ -29,12 +37,13 @@ impl Setting for Load {
                 "--rate: the loads are those from --from to --to; give one of the two",
             ));
         }
-        let end = |flag, text: &str| {
-            let rate = (request.load)(flag, text).map_err(contradiction)?.pps();
-            rate.ok_or_else(|| contradiction(format!("{flag}: {text} is no end of a range; name a rate")))
-        };
-        let steps = request.spacing.steps(end("--from", from)?, end("--to", to)?, request.steps)?;
-        steps.into_iter().map(|rate| Ok(Self::Rate(Pps::new(rate)?))).collect()
+        let from_pps = end_pps(request, "--from", from)?;
+        let to_pps = end_pps(request, "--to", to)?;
+        let mut loads = Vec::new();
+        for pps in request.spacing.steps(from_pps, to_pps, request.steps)? {
+            loads.push(Self::Rate(Pps::new(pps)?));
+        }
+        Ok(loads)
     }
 
     fn apply(&self, _: &mut Setup, load: &mut Load) {

@@ -19,9 +19,15 @@ impl MemberCount {
         members::members(text).map(Self)
     }
 
+    /// Reads an end of a range.
+    fn end(flag: &str, text: &str) -> Result<Self> {
+        Self::read(text).map_err(|why| contradiction(format!("{flag}: {why}")))
+    }
+
     /// The numbers from one to another; fewer if there are more than `most`, by ratio then.
     fn range(from: Self, to: Self, most: usize, spacing: Spacing) -> Result<Vec<Self>> {
-        let (from, to) = (f64::from(from.0.get()), f64::from(to.0.get()));
+        let from = f64::from(from.0.get());
+        let to = f64::from(to.0.get());
         let all = (to - from).max(0.0) as usize + 1;
         let steps = if all <= most {
             Spacing::Linear.steps(from, to, all)?
@@ -41,10 +47,10 @@ impl Setting for MemberCount {
     }
 
     fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
-        let end =
-            |flag: &str, text: &str| Self::read(text).map_err(|why| contradiction(format!("{flag}: {why}")));
         if let Some((from, to)) = request.ends {
-            return Self::range(end("--from", from)?, end("--to", to)?, request.steps, request.spacing);
+            let from = Self::end("--from", from)?;
+            let to = Self::end("--to", to)?;
+            return Self::range(from, to, request.steps, request.spacing);
         }
         if !request.points.is_empty() {
             return request.listed(Self::read);

@@ -50,8 +50,11 @@ pub struct Request<'r> {
 impl Request<'_> {
     /// The points of the list.
     fn listed<T>(&self, read: impl Fn(&str) -> std::result::Result<T, String>) -> Result<Vec<T>> {
-        let read = |text: &String| read(text).map_err(|why| contradiction(format!("--points: {why}")));
-        self.points.iter().map(read).collect()
+        let mut points = Vec::new();
+        for text in self.points {
+            points.push(read(text).map_err(|why| contradiction(format!("--points: {why}")))?);
+        }
+        Ok(points)
     }
 
     /// Refuses a range, and a list if a flag of their own names the points.
@@ -85,14 +88,15 @@ impl Spacing {
         }
         // A ratio needs a start above 0.
         let low = if self == Self::Geometric { from.max(1.0) } else { from };
-        let step = |nth: usize| {
+        let mut steps = Vec::new();
+        for nth in 0..count {
             let part = nth as f64 / (count - 1) as f64;
-            match self {
+            let step = match self {
                 Self::Linear => low + (to - low) * part,
                 Self::Geometric => low * (to / low).powf(part),
-            }
-        };
-        let mut steps: Vec<f64> = (0..count).map(|nth| step(nth).round()).collect();
+            };
+            steps.push(step.round());
+        }
         steps[0] = from.round();
         steps.dedup();
         Ok(steps)
@@ -127,9 +131,10 @@ trait Setting: Sized {
 
     /// The point half-way to another one. Absent if they are neighbours, or names.
     fn between(&self, other: &Self) -> Option<Self> {
-        let ((one, unit), (other, other_unit)) = (self.coordinate()?, other.coordinate()?);
-        let middle = f64::midpoint(one, other).floor();
-        let is_new = unit == other_unit && middle != one && middle != other;
+        let (from, unit) = self.coordinate()?;
+        let (to, other_unit) = other.coordinate()?;
+        let middle = f64::midpoint(from, to).floor();
+        let is_new = unit == other_unit && middle != from && middle != to;
         if is_new { self.at(middle) } else { None }
     }
 }
@@ -208,6 +213,18 @@ axes! {
     Members(MemberCount),
 }
 
+impl Point {
+    /// The unit of its coordinate; absent if it is a name.
+    fn unit(&self) -> Option<&'static str> {
+        self.coordinate().map(|(_, unit)| unit)
+    }
+
+    /// Its coordinate; 0 of names, which all have the same position.
+    fn position(&self) -> f64 {
+        self.coordinate().map_or(0.0, |(at, _)| at)
+    }
+}
+
 /// Points of one kind, each once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -219,7 +236,8 @@ impl Axis {
     /// An axis of these points, in ascending order unless they are names. Fails for none, repeated ones, and different kinds.
     pub fn new(mut points: Vec<Point>) -> Result<Self> {
         let Some(first) = points.first() else { return Err(contradiction("no point was given; name one")) };
-        let (kind, unit) = (first.kind(), first.coordinate().map(|(_, unit)| unit));
+        let kind = first.kind();
+        let unit = first.unit();
         for (position, point) in points.iter().enumerate() {
             if point.kind() != kind {
                 return Err(contradiction(format!("{point} is of another axis than {first}; name one axis")));
@@ -228,9 +246,8 @@ impl Axis {
                 return Err(contradiction(format!("{point} was named twice; name it once")));
             }
         }
-        if points.iter().all(|point| point.coordinate().map(|(_, other)| other) == unit) {
-            let at = |point: &Point| point.coordinate().map_or(0.0, |(at, _)| at);
-            points.sort_by(|a, b| at(a).total_cmp(&at(b)));
+        if points.iter().all(|point| point.unit() == unit) {
+            points.sort_by(|a, b| a.position().total_cmp(&b.position()));
         }
         Ok(Self { kind, points })
     }

@@ -43,14 +43,24 @@ impl RingSize {
 
     /// Reads a number of frames, or RING or RING/BLOCK sizes.
     fn read(text: &str, slot: ByteCount) -> std::result::Result<Self, String> {
-        let size = |text: &str| text.parse::<ByteCount>().map_err(|error| error.to_string());
         let ring = match (text.parse(), text.split_once('/')) {
             (Ok(frames), _) => Self::of_frames(frames, slot),
-            (_, Some((ring, block))) => Self::new(size(ring)?, size(block)?),
-            _ => Self::new(size(text)?, ByteCount(size(text)?.0.min(BLOCK))),
+            (_, Some((ring, block))) => Self::new(octets(ring)?, octets(block)?),
+            _ => {
+                let ring = octets(text)?;
+                Self::new(ring, ByteCount(ring.0.min(BLOCK)))
+            }
         };
         ring.map_err(|error| error.to_string())
     }
+}
+
+fn octets(text: &str) -> std::result::Result<ByteCount, String> {
+    text.parse::<ByteCount>().map_err(|error| error.to_string())
+}
+
+fn frames(text: &str) -> Result<u32> {
+    text.parse().map_err(|_| contradiction(format!("\"{text}\" is no number of frames")))
 }
 
 impl Axis {
@@ -60,13 +70,17 @@ impl Axis {
     }
 }
 
+/// Rings for `from` to `to` frames, doubling.
 fn range(from: u32, to: u32, slot: ByteCount) -> Result<Vec<RingSize>> {
     if from == 0 || from > to {
         return Err(contradiction(format!("rings for {from} to {to} frames are none; 8 to 32768 are some")));
     }
-    let next = |frames: &u32| frames.checked_mul(2).filter(|&next| next <= to);
-    let rings = std::iter::successors(Some(from), next).map(|frames| RingSize::of_frames(frames, slot));
-    let mut rings: Vec<_> = rings.collect::<Result<_>>()?;
+    let mut rings = Vec::new();
+    let mut next = Some(from);
+    while let Some(frames) = next.filter(|frames| *frames <= to) {
+        rings.push(RingSize::of_frames(frames, slot)?);
+        next = frames.checked_mul(2);
+    }
     rings.dedup();
     Ok(rings)
 }
@@ -87,9 +101,6 @@ impl Setting for RingSize {
         if request.ends.is_none() && !request.points.is_empty() {
             return request.listed(|text| Self::read(text, slot));
         }
-        let frames = |text: &str| -> Result<u32> {
-            text.parse().map_err(|_| contradiction(format!("\"{text}\" is no number of frames")))
-        };
         let (from, to) = match request.ends {
             Some((from, to)) => (frames(from)?, frames(to)?),
             None => (8, 32_768),

@@ -16,17 +16,25 @@ impl Axis {
 }
 
 fn range(from: WorkModel, to: WorkModel, points: usize, spacing: Spacing) -> Result<Vec<WorkModel>> {
-    let (from, to, make): (u32, u32, fn(u32) -> WorkModel) = match (from, to) {
-        (WorkModel::Loop(from), WorkModel::Loop(to)) => (from, to, WorkModel::Loop),
-        (WorkModel::Nanoseconds(from), WorkModel::Nanoseconds(to)) => (from, to, WorkModel::Nanoseconds),
+    let mut range = Vec::new();
+    match (from, to) {
+        (WorkModel::Loop(from), WorkModel::Loop(to)) => {
+            for iterations in spacing.steps(from.into(), to.into(), points)? {
+                range.push(WorkModel::Loop(iterations as u32));
+            }
+        }
+        (WorkModel::Nanoseconds(from), WorkModel::Nanoseconds(to)) => {
+            for ns in spacing.steps(from.into(), to.into(), points)? {
+                range.push(WorkModel::Nanoseconds(ns as u32));
+            }
+        }
         _ => {
             return Err(contradiction(format!(
                 "there are no steps from work {from} to work {to}; give loop:N and loop:M, or ns:N and ns:M"
             )));
         }
-    };
-    let steps = spacing.steps(from.into(), to.into(), points)?;
-    Ok(steps.into_iter().map(|step| make(step as u32)).collect())
+    }
+    Ok(range)
 }
 
 impl Setting for WorkModel {
@@ -40,13 +48,15 @@ impl Setting for WorkModel {
                 "--work: work is what is varied; name it by --points or --from and --to",
             ));
         }
-        let end = |text: &str| text.parse::<Self>().map_err(contradiction);
-        let (from, to) = match request.ends {
-            Some((from, to)) => (end(from)?, end(to)?),
-            None if request.points.is_empty() => (Self::Nanoseconds(0), Self::Nanoseconds(10_000)),
-            None => return request.listed(str::parse),
-        };
-        range(from, to, request.steps, request.spacing)
+        if let Some((from, to)) = request.ends {
+            let from = from.parse().map_err(contradiction)?;
+            let to = to.parse().map_err(contradiction)?;
+            return range(from, to, request.steps, request.spacing);
+        }
+        if !request.points.is_empty() {
+            return request.listed(str::parse);
+        }
+        range(Self::Nanoseconds(0), Self::Nanoseconds(10_000), request.steps, request.spacing)
     }
 
     fn apply(&self, setup: &mut Setup, _: &mut Load) {

@@ -80,5 +80,5 @@ fn on_a_path_that_does_not_recover_no_trial_after_the_overload_is_read() {
 fn contradictions_that_stay_are_not_read() {
     let (run, guarding) = sweep(&works_plan(), &mut guarded(path(), contradicts_itself(|_| true)));
     assert!(run.trials.iter().all(|trial| trial.verdict == Verdict::Invalid));
-    assert_eq!(guarding.set_aside, 2 * run.trials.len());
+    assert_eq!(guarding.discarded, 2 * run.trials.len());
 }

@@ -10,8 +10,8 @@ const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=aler
 fn table(id: &str, name: &str) -> Table {
     let columns = vec![
         Column::words("method", "method"),
-        Column::named("delivered_pps", "delivered"),
-        Column::named("loss_ratio", "loss"),
+        Column::figure("delivered_pps", "delivered"),
+        Column::figure("loss_ratio", "loss"),
     ];
     let rows = vec![
         Row::new(vec![name.into(), 1_234_567.75.into(), 0.000_000_2.into()], vec![1, 2, 3, 99]),

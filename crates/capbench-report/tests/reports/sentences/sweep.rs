@@ -120,7 +120,7 @@ fn two_regimes_are_found_with_what_changes_between_them() {
     assert!((asleep.cost_ns - 17_300.0).abs() < 100.0 && (busy.cost_ns - 4600.0).abs() < 100.0, "{cost:?}");
     let [change] = &cost.changes[..] else { panic!("{cost:?}") };
     assert_eq!(coordinates(&[&change.from, &change.to]), [9000.0, 18_000.0]);
-    assert!(change.evidence.is_told(), "{change:?}");
+    assert!(change.evidence.excludes_chance(), "{change:?}");
     let (wakeups, batch) = (change.wakeups_per_packet.unwrap(), change.frames_per_batch.unwrap());
     assert_eq!((wakeups.before, wakeups.after), (1.0, 0.0));
     assert!(batch.before < 1.1 && batch.after > 19.0, "{batch:?}");
@@ -142,7 +142,7 @@ fn a_ring_that_hurts_once_it_drops_is_seen_to_cross() {
     let crossing: Crossing = only!(&facts, Crossing);
     assert_eq!((crossing.series.method, crossing.other), ("packet-v2".into(), "recv".into()));
     assert_eq!(coordinates(&[&crossing.ahead_up_to, &crossing.behind_from]), [4000.0, 6000.0]);
-    assert!(crossing.ahead_evidence.is_told() && crossing.behind_evidence.is_told());
+    assert!(crossing.ahead_evidence.excludes_chance() && crossing.behind_evidence.excludes_chance());
     assert!((crossing.loss_ratio - 0.42).abs() < 0.01, "{}", crossing.loss_ratio);
     let costs = crossing.costs.unwrap();
     assert!(costs.kernel_pays_for_lost, "{costs:?}");
@@ -354,7 +354,10 @@ fn a_load_sweep_shows_where_livelock_is() {
     );
     let fact = only!(&facts(&repeated(6)), Livelock);
     assert_eq!((fact.peak.at, fact.lowest.at), (Some(100_000.0), Some(200_000.0)));
-    assert!((fact.lowest_pps / fact.peak_pps - 0.5).abs() < 0.001 && fact.evidence.is_told(), "{fact:?}");
+    assert!(
+        (fact.lowest_pps / fact.peak_pps - 0.5).abs() < 0.001 && fact.evidence.excludes_chance(),
+        "{fact:?}"
+    );
 }
 
 #[test]

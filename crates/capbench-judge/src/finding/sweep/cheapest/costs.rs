@@ -1,4 +1,4 @@
-//! The costs of methods that keep up, and which of them are proven to be lower.
+//! The costs of methods that keep up at points of a sweep, and which of them are lower by more than chance explains.
 
 use crate::thresholds::EQUAL_SWEEP_COSTS;
 use std::ptr;
@@ -64,7 +64,7 @@ impl<'r> Costs<'_, 'r> {
         dearer: &Candidate<'r>,
     ) -> Option<Evidence> {
         self.cheaper_by(cheaper, dearer, |lead| {
-            lead.points.iter().any(|(one, _)| one.point == cheaper.reading.point)
+            lead.points.iter().any(|at| at.ahead.point == cheaper.reading.point)
         })
     }
 

@@ -58,8 +58,8 @@ fn cheapest_at<'r>(
     }
     let mut methods = Vec::new();
     for &series in costs.scene {
-        let mut own = candidates.iter().filter(|candidate| ptr::eq(candidate.series, series));
-        if own.any(|candidate| costs.cheaper_at_point(first, candidate).is_none()) {
+        let mut of_series = candidates.iter().filter(|candidate| ptr::eq(candidate.series, series));
+        if of_series.any(|candidate| costs.cheaper_at_point(first, candidate).is_none()) {
             methods.push(&series.method);
         }
     }
@@ -97,9 +97,9 @@ fn weakest_evidence(
     cheapest: &SavedMethod,
 ) -> Option<Evidence> {
     let mut weakest: Option<Evidence> = None;
-    for one in candidates.iter().filter(|candidate| candidate.series.method == *cheapest) {
-        for other in candidates.iter().filter(|other| other.reading.point == one.reading.point) {
-            let Some(evidence) = costs.cheaper_at_point(one, other) else { continue };
+    for best in candidates.iter().filter(|candidate| candidate.series.method == *cheapest) {
+        for compared in candidates.iter().filter(|compared| compared.reading.point == best.reading.point) {
+            let Some(evidence) = costs.cheaper_at_point(best, compared) else { continue };
             weakest = Some(weakest.map_or(evidence, |known| known.weaker(evidence)));
         }
     }

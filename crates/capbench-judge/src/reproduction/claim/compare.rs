@@ -1,0 +1,227 @@
+//! The rule that figures of the claim's first entry are above, below or like those of its other entries.
+
+use serde::Deserialize;
+
+use super::{Cases, Claim, Group, all_visits};
+use crate::reproduction::judging::{Chance, RuleAnswer};
+use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::text::TextValues;
+use crate::reproduction::measured::visits::{Limit, Order, Visits};
+use crate::reproduction::{Answer, ClaimEvidence};
+
+/// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Compare {
+    /// The figures, which must all compare in the same way: a difference in only one of them is no evidence.
+    by: Vec<Figure>,
+    /// Smaller differences count as none: an amount, a share of the larger value, or a share of the first.
+    margin: f64,
+    part: f64,
+    part_of_first: f64,
+    /// How the first entry compares if the claim holds.
+    holds: Vec<Order>,
+    /// Number of exceptions with which the claim still holds.
+    exceptions: usize,
+    /// Number of failures that refute the claim; absent if it equals the number of cases that confirm it.
+    refuted_by: Option<usize>,
+    /// An additional condition of the claim.
+    provided: Option<Provided>,
+    /// Compares only places where the first entry meets this limit.
+    only_where: Option<Limit>,
+    /// Compares only places where the generator reached the load.
+    only_reached: bool,
+    /// Compares the first and the last place at which this limit is met.
+    ends_where: Option<Limit>,
+    chance: ChanceOf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Provided {
+    by: Figure,
+    order: Order,
+}
+
+/// The answers for which the probability of chance is that all visits of one method are on one side.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ChanceOf {
+    /// All, unless some were equal.
+    #[default]
+    Apart,
+    /// All.
+    Every,
+    /// Only that the claim does not hold.
+    Changed,
+}
+
+/// How the first entry of a group compares with another one.
+struct Compared<'g> {
+    at: &'g str,
+    order: Order,
+    /// Whether the generator did not reach the load.
+    is_short: bool,
+}
+
+impl Compare {
+    pub(super) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
+        match self.ends_where {
+            None => self.judge_groups(claim, groups),
+            Some(limit) => match first_and_last(claim, groups, limit) {
+                Ok(ends) => self.judge_groups(claim, &[ends]),
+                Err(inconclusive) => inconclusive,
+            },
+        }
+    }
+
+    fn judge_groups<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
+        let visits = all_visits(groups);
+        let mut compared = Vec::new();
+        let mut texts = Vec::new();
+        let mut missing = None;
+        for group in groups {
+            let [first, others @ ..] = &group.visits[..] else { continue };
+            if self.only_where.is_some_and(|limit| !first.meets(limit, Figure::Captured)) {
+                continue;
+            }
+            let is_short = self.only_reached && group.visits.iter().any(Visits::fell_short);
+            for other in others {
+                let order = if is_short { Order::Unknown } else { self.order(first, other) };
+                compared.push(Compared { at: &group.label, order, is_short });
+            }
+            let mut values = TextValues::from_operands(&group.visits).with("at", group.label.as_str());
+            texts.push(values.fill(claim.says("each")));
+            missing = missing.or(values.missing);
+        }
+        if compared.is_empty() {
+            let text = claim.says("none").to_string();
+            return RuleAnswer {
+                answer: Answer::Inconclusive,
+                evidence: ClaimEvidence::Figures { text },
+                visits,
+                chance: Chance::Unknown,
+            };
+        }
+        let answer = self.answer(&compared, &visits);
+        let names: Vec<String> = groups.iter().flat_map(|group| &group.names).cloned().collect();
+        let joined_by = if claim.says("joined_by").is_empty() { ", " } else { claim.says("joined_by") };
+        let mut values = TextValues::from_operands(&visits)
+            .with("each", texts.join(joined_by))
+            .with("first", names[0].as_str())
+            .with("last", names[names.len() - 1].as_str());
+        values.missing = missing;
+        let text = claim.text("all", with_orders(claim, &compared, values), &names);
+        RuleAnswer {
+            answer,
+            evidence: ClaimEvidence::Figures { text },
+            chance: self.chance(answer, &compared),
+            visits,
+        }
+    }
+
+    /// The order that all figures have; unknown if they differ.
+    fn order(&self, first: &Visits<'_>, other: &Visits<'_>) -> Order {
+        let mut common = None;
+        for &figure in &self.by {
+            let first_median = first.median(figure).unwrap_or_default();
+            let other_median = other.median(figure).unwrap_or_default();
+            let margin =
+                self.margin + self.part * first_median.max(other_median) + self.part_of_first * first_median;
+            let order = first.against(other, figure, margin);
+            if *common.get_or_insert(order) != order {
+                return Order::Unknown;
+            }
+        }
+        common.unwrap_or(Order::Unknown)
+    }
+
+    fn answer(&self, compared: &[Compared<'_>], visits: &[Visits<'_>]) -> Answer {
+        let mut cases = Cases { confirming: 0, contrary: 0, all: compared.len() };
+        let mut undecided = 0;
+        for place in compared {
+            cases.confirming += usize::from(self.holds.contains(&place.order));
+            undecided += usize::from(place.order == Order::Unknown);
+        }
+        cases.contrary = compared.len() - cases.confirming - undecided;
+        let answer = cases.answer(self.exceptions, self.refuted_by);
+        match &self.provided {
+            Some(Provided { by, order })
+                if answer == Answer::Holds && visits[0].against(&visits[1], *by, 0.0) != *order =>
+            {
+                Answer::Inconclusive
+            }
+            _ => answer,
+        }
+    }
+
+    fn chance(&self, answer: Answer, compared: &[Compared<'_>]) -> Chance {
+        match self.chance {
+            ChanceOf::Apart if compared.iter().any(|place| place.order == Order::Alike) => Chance::Unknown,
+            ChanceOf::Changed if answer != Answer::Changed => Chance::Unknown,
+            ChanceOf::Apart | ChanceOf::Every | ChanceOf::Changed => Chance::Apart,
+        }
+    }
+}
+
+/// Adds lists of the places by their order, and the claim's text for each order.
+fn with_orders<'v, 'm>(
+    claim: &Claim,
+    compared: &[Compared<'_>],
+    mut values: TextValues<'v, 'm>,
+) -> TextValues<'v, 'm> {
+    for (name, order) in [("above", Order::Above), ("below", Order::Below), ("alike", Order::Alike)] {
+        values = values.with(name, places(compared, |place| place.order == order));
+    }
+    values = values.with("short_at", places(compared, |place| place.is_short));
+    let is_short = compared.iter().any(|place| place.is_short);
+    let is_undecided = compared.iter().any(|place| place.order == Order::Unknown && !place.is_short);
+    let are_alike = compared.iter().any(|place| place.order == Order::Alike);
+    let short = if is_short { values.fill(claim.says("short")) } else { String::new() };
+    values
+        .with("short", short)
+        .with("if_undecided", if is_undecided { claim.says("if_undecided") } else { "" })
+        .with("if_alike", if are_alike { claim.says("if_alike") } else { "" })
+}
+
+/// The selected places.
+fn places(compared: &[Compared<'_>], is_selected: impl Fn(&Compared<'_>) -> bool) -> String {
+    let selected: Vec<&str> =
+        compared.iter().filter(|place| is_selected(place)).map(|place| place.at).collect();
+    if selected.is_empty() { "none".into() } else { selected.join(", ") }
+}
+
+/// The first and the last place at which the limit is met, as one group; the answer if there are fewer than two.
+fn first_and_last<'m>(
+    claim: &Claim,
+    groups: &[Group<'m>],
+    limit: Limit,
+) -> Result<Group<'m>, RuleAnswer<'m>> {
+    let mut meeting: Vec<&Group<'m>> = Vec::new();
+    for group in groups {
+        if group.visits.iter().all(|visits| visits.meets(limit, Figure::Captured)) {
+            meeting.push(group);
+        }
+    }
+    let text = match meeting[..] {
+        [] => claim.says("none").into(),
+        [only] => {
+            let mut values = TextValues::from_operands(&only.visits).with("at", only.label.as_str());
+            values.fill(claim.says("one"))
+        }
+        [first, .., last] => {
+            return Ok(Group {
+                label: String::new(),
+                names: vec![first.label.clone(), last.label.clone()],
+                visits: first.visits.iter().chain(&last.visits).cloned().collect(),
+            });
+        }
+    };
+    let visits = all_visits(groups);
+    Err(RuleAnswer {
+        answer: Answer::Inconclusive,
+        evidence: ClaimEvidence::Figures { text },
+        visits,
+        chance: Chance::Unknown,
+    })
+}

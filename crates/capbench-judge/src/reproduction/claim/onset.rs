@@ -1,0 +1,115 @@
+//! The rule that packet loss begins at a certain point.
+
+use serde::Deserialize;
+
+use super::{Claim, Group, all_visits};
+use crate::reproduction::judging::{Chance, RuleAnswer};
+use crate::reproduction::measured::StepFacts;
+use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::text::TextValues;
+use crate::reproduction::measured::visits::{Limit, Visits};
+use crate::reproduction::{Answer, ClaimEvidence, Quantity};
+
+/// Packet loss begins at one of the points that the claim is `over`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Onset {
+    /// The first point at which the publication lost packets.
+    then: u32,
+    /// Captured shares below this are a loss.
+    limit: f64,
+    /// Whether only the first point decides that captured less, or did not reach the load; otherwise later points count, too.
+    #[serde(default)]
+    next_only: bool,
+}
+
+/// Where loss begins, by the indices of the points. Points between both are undecided.
+#[derive(Clone, Copy)]
+struct Begins {
+    /// All points before this one lose no packets.
+    clean_before: usize,
+    /// The first point that loses packets.
+    lossy_from: Option<usize>,
+}
+
+impl Onset {
+    pub(super) fn judge<'m>(
+        &self,
+        claim: &Claim,
+        groups: &[Group<'m>],
+        step: Option<&StepFacts>,
+    ) -> RuleAnswer<'m> {
+        let mut visits = all_visits(groups);
+        let begins = self.begins(&visits);
+        let Begins { clean_before, lossy_from } = begins;
+        let (answer, case) = self.answer(groups, begins, visits.len());
+        let point = if case == "open" { clean_before } else { lossy_from.unwrap_or(clean_before) };
+        let visits_there = visits.get(point).cloned().unwrap_or_default();
+        visits.truncate(match lossy_from {
+            _ if self.next_only => clean_before + 1,
+            Some(lossy) => lossy + 1,
+            None => visits.len(),
+        });
+        let last_clean = clean_before.checked_sub(1).map_or("", |last| label(groups, last));
+        let mut values = TextValues::from_operands(&visits).with("clean", last_clean);
+        let from = values.fill(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
+        let is_short = self.next_only && visits_there.fell_short();
+        let captured = visits_there.median(Figure::Captured).unwrap_or_default();
+        let loops: f64 = label(groups, point).parse().unwrap_or_default();
+        let loops_us = loops * step.map_or(0.0, |step| step.loop_ns) / 1e3;
+        let values = values
+            .with("from", from)
+            .with("at", label(groups, point))
+            .with("us", format!("{loops_us:.2}"))
+            .with("captured", Quantity::Captured.text(captured))
+            .with("why", self.why_undecided(&visits_there))
+            .with("short", if is_short { claim.says("short") } else { "" });
+        let text = claim.text(case, values, &[]);
+        RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Limit }
+    }
+
+    fn begins(&self, visits: &[Visits<'_>]) -> Begins {
+        let is_clean = |point: &&Visits<'_>| self.is_whole(point) && !(self.next_only && point.fell_short());
+        Begins {
+            clean_before: visits.iter().take_while(is_clean).count(),
+            lossy_from: visits
+                .iter()
+                .position(|point| point.meets(Limit::Below(self.limit), Figure::Captured)),
+        }
+    }
+
+    /// Whether no packet is lost at a point.
+    fn is_whole(&self, visits: &Visits<'_>) -> bool {
+        visits.meets(Limit::AtLeast(self.limit), Figure::Captured)
+    }
+
+    /// The answer, and the case of the claim's text.
+    fn answer(&self, groups: &[Group<'_>], begins: Begins, points: usize) -> (Answer, &'static str) {
+        let published = self.then.to_string();
+        let published = groups.iter().position(|group| group.label == published).unwrap_or(groups.len());
+        let Begins { clean_before, lossy_from } = begins;
+        match lossy_from {
+            _ if clean_before == points => (Answer::Changed, "never"),
+            Some(lossy) if lossy == clean_before && clean_before == published => (Answer::Holds, "holds"),
+            Some(lossy) if lossy == clean_before => (Answer::Changed, "changed"),
+            Some(lossy) if !self.next_only && (lossy < published || clean_before > published) => {
+                (Answer::Changed, "changed")
+            }
+            _ if self.next_only && clean_before > published => (Answer::Changed, "open"),
+            _ => (Answer::Inconclusive, "open"),
+        }
+    }
+
+    /// Why a point does not show whether packets are lost.
+    fn why_undecided(&self, visits: &Visits<'_>) -> &'static str {
+        if self.next_only && visits.fell_short() && self.is_whole(visits) {
+            return "the generator does not reach the wire's rate";
+        }
+        visits.why_inconclusive()
+    }
+}
+
+/// The label of a point.
+fn label<'g>(groups: &'g [Group<'_>], point: usize) -> &'g str {
+    groups.get(point).map_or("", |group| group.label.as_str())
+}

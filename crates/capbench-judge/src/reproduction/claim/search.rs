@@ -1,0 +1,72 @@
+//! The rule that the throughput which searches find is below what best effort captures.
+
+use serde::Deserialize;
+
+use super::{Cases, Claim};
+use crate::reproduction::judging::{Chance, RuleAnswer};
+use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::text::TextValues;
+use crate::reproduction::measured::visits::Visits;
+use crate::reproduction::measured::{MeasuredSteps, Select};
+use crate::reproduction::{ClaimEvidence, Judgement};
+
+/// A claim that throughput by searches is below what best effort captures.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Search {
+    of: Select,
+    /// Differences below this share count as none.
+    part: f64,
+}
+
+impl Search {
+    /// The claim holds if it is true at all points but one.
+    pub(super) fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> Judgement {
+        let points = measured.plan(&self.of).map_or(&[][..], |step| &step.points_here[..]);
+        let searched: Vec<&Select> =
+            claim.over.iter().filter(|over| over.at.is_some_and(|at| points.contains(&at))).collect();
+        let mut cases = Cases { confirming: 0, contrary: 0, all: searched.len() };
+        let mut visits = Vec::new();
+        let mut trials_of_searches: Vec<u32> = Vec::new();
+        for over in &searched {
+            let best_effort = measured.visits(&claim.of[0].or(over));
+            let Some(found) = measured.found(&self.of.or(&claim.of[0]).or(over)) else { continue };
+            let Some(found_pps) = found.value else { continue };
+            trials_of_searches.extend(found.trials);
+            match self.is_below(found_pps, &best_effort) {
+                // An "at least" result may be as high as the best effort.
+                Some(true) if found.at_least => {}
+                Some(true) => cases.confirming += 1,
+                Some(false) => cases.contrary += 1,
+                None => {}
+            }
+            visits.push(best_effort);
+        }
+        let values = TextValues::from_operands(&visits)
+            .with("below", cases.confirming.to_string())
+            .with("decided", (cases.confirming + cases.contrary).to_string())
+            .with("searched", cases.all.to_string());
+        let text = claim.text("all", values, &[]);
+        let answer = cases.answer(1, None);
+        let mut judgement = claim.judgement(RuleAnswer {
+            answer,
+            evidence: ClaimEvidence::Figures { text },
+            visits,
+            chance: Chance::Unknown,
+        });
+        judgement.trials.extend(trials_of_searches);
+        judgement.visits = (!judgement.trials.is_empty()).then_some(1);
+        judgement
+    }
+
+    /// Whether a found rate is below best effort. `None` if the trials do not show it: buffers, and loads below the wire rate, are
+    /// not best effort.
+    fn is_below(&self, found_pps: f64, best_effort: &Visits<'_>) -> Option<bool> {
+        if best_effort.fell_short() {
+            return None;
+        }
+        let is_below_captured = found_pps < (1.0 - self.part) * best_effort.median(Figure::CapturedPps)?;
+        let is_below_read = found_pps < (1.0 - self.part) * best_effort.median(Figure::ReadPps)?;
+        (is_below_captured == is_below_read).then_some(is_below_captured)
+    }
+}

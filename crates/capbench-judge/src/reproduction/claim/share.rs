@@ -1,0 +1,99 @@
+//! The rule that shares, as that of the captured frames, meet limits.
+
+use serde::Deserialize;
+
+use super::{Claim, Group};
+use crate::reproduction::judging::{Chance, RuleAnswer};
+use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::text::TextValues;
+use crate::reproduction::measured::visits::{Limit, Visits};
+use crate::reproduction::{Answer, ClaimEvidence, Quantity};
+
+/// A claim that shares meet limits.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Share {
+    #[serde(default = "captured")]
+    share: Figure,
+    /// One per entry of the claim's `of`; further entries use the last one.
+    limits: Vec<Limits>,
+    /// If this is met, the text includes that of `most`.
+    most: Option<Limit>,
+}
+
+/// The limits that confirm or refute the claim.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Limits {
+    holds: Limit,
+    changed: Limit,
+    /// The text if the claim does not hold.
+    #[serde(default)]
+    because: String,
+}
+
+fn captured() -> Figure {
+    Figure::Captured
+}
+
+/// Visits with the limits that their share must meet.
+struct LimitedVisits<'g, 'm> {
+    name: &'g str,
+    visits: &'g Visits<'m>,
+    limits: &'g Limits,
+}
+
+impl Share {
+    /// Holds if every share meets its limit; changed if one meets the contrary. Names the last such share, or the first
+    /// undecided.
+    pub(super) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
+        let limited = self.limited_visits(groups);
+        let changed = limited.iter().rfind(|entry| entry.visits.meets(entry.limits.changed, self.share));
+        let undecided = limited.iter().find(|entry| !entry.visits.meets(entry.limits.holds, self.share));
+        let (answer, case) = match (changed, undecided) {
+            (Some(_), _) => (Answer::Changed, "changed"),
+            (None, None) if !limited.is_empty() => (Answer::Holds, "holds"),
+            _ => (Answer::Inconclusive, "inconclusive"),
+        };
+        let visits: Vec<Visits<'_>> = limited.iter().map(|entry| entry.visits.clone()).collect();
+        let names: Vec<String> = limited.iter().map(|entry| entry.name.to_string()).collect();
+        let least = visits.iter().flat_map(|visits| visits.values(Figure::Captured)).reduce(f64::min);
+        let mut values = TextValues::from_operands(&visits);
+        values.missing = least.is_none().then_some(0);
+        if let Some(named) = changed.or(undecided) {
+            let captured = named.visits.text(Figure::Captured);
+            values = values
+                .with("which", named.name)
+                .with("captured", captured.unwrap_or_else(|| Quantity::Captured.text(0.0)))
+                .with("why", named.visits.why_inconclusive())
+                .with("because", &named.limits.because);
+        }
+        let are_most =
+            self.most.is_some_and(|limit| visits.iter().all(|entry| entry.meets(limit, self.share)));
+        let labels: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
+        values = values
+            .with("least", least.map_or_else(String::new, at_least))
+            .with("most", if are_most { claim.says("most") } else { "" })
+            .with("over", labels.join(", "));
+        let text = claim.text(case, values, &names);
+        RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Limit }
+    }
+
+    fn limited_visits<'g, 'm>(&'g self, groups: &'g [Group<'m>]) -> Vec<LimitedVisits<'g, 'm>> {
+        let mut limited = Vec::new();
+        for group in groups {
+            for (nth, (name, visits)) in group.names.iter().zip(&group.visits).enumerate() {
+                if let Some(limits) = self.limits.get(nth).or(self.limits.last()) {
+                    limited.push(LimitedVisits { name, visits, limits });
+                }
+            }
+        }
+        limited
+    }
+}
+
+/// The smallest share; without "at least" if nothing was lost.
+fn at_least(share: f64) -> String {
+    let at_least = if share < 1.0 { "at least " } else { "" };
+    format!("{at_least}{}", Quantity::Captured.text(share))
+}

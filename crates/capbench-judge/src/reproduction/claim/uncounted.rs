@@ -1,0 +1,104 @@
+//! The rule that frames are lost which no counter shows.
+
+use super::{Claim, Group, all_visits};
+use crate::reproduction::judging::{Chance, RuleAnswer};
+use crate::reproduction::measured::text::{TextValues, buffered_note};
+use crate::reproduction::measured::visits::Visits;
+use crate::reproduction::{Answer, ClaimEvidence, Quantity};
+use crate::thresholds::UNCOUNTED_LOSS_SHARE;
+use capbench_model::ledger::LostAt;
+
+/// What trials lost, and how much of it counters show.
+struct Losses {
+    lost: u64,
+    uncounted: u64,
+    /// Whether counters of a trial show more than was lost: they are wrong.
+    is_overcounted: bool,
+    places: Vec<LostAt>,
+}
+
+impl Losses {
+    fn from_visits(visits: &[Visits<'_>]) -> Self {
+        let mut losses = Self { lost: 0, uncounted: 0, is_overcounted: false, places: Vec::new() };
+        let mut places = Vec::new();
+        for trial in visits.iter().flat_map(|visits| &visits.trials) {
+            losses.lost += trial.lost();
+            // If counters show more than was lost, that is not an uncounted loss.
+            losses.uncounted += trial.unexplained.max(0).unsigned_abs();
+            losses.is_overcounted |= trial.unexplained < 0;
+            places.extend(trial.losses());
+        }
+        losses.places = LostAt::sum(places);
+        losses
+    }
+
+    /// The places with their frames, in words.
+    fn places_in_words(&self) -> String {
+        let mut places = Vec::new();
+        for lost in &self.places {
+            places.push(format!("{} in {}", count(lost.frames), lost.place.key()));
+        }
+        places.join(", ")
+    }
+}
+
+/// Holds if more than a few of the lost frames are counted nowhere.
+pub(super) fn judge<'m>(claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
+    let visits = all_visits(groups);
+    let losses = Losses::from_visits(&visits);
+    let (answer, case) = answer(&losses, &visits);
+    let values = TextValues::from_operands(&visits)
+        .with("lost", count(losses.lost))
+        .with("uncounted", count(losses.uncounted))
+        .with("places", losses.places_in_words());
+    let text = claim.text(case, values, &[]);
+    RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Unknown }
+}
+
+/// The answer, and the case of the claim's text.
+fn answer(losses: &Losses, visits: &[Visits<'_>]) -> (Answer, &'static str) {
+    if visits.iter().any(|visits| visits.trials.is_empty()) {
+        return (Answer::Inconclusive, "unmeasured");
+    }
+    if losses.is_overcounted {
+        return (Answer::Inconclusive, "overcounted");
+    }
+    if losses.uncounted > 0 {
+        let is_few = (losses.uncounted as f64) < UNCOUNTED_LOSS_SHARE * losses.lost as f64;
+        return (if is_few { Answer::Inconclusive } else { Answer::Holds }, "uncounted");
+    }
+    if losses.lost == 0 {
+        let is_buffered = !buffered_note(visits).is_empty();
+        return (if is_buffered { Answer::Inconclusive } else { Answer::Changed }, "lossless");
+    }
+    (Answer::Changed, "counted")
+}
+
+fn count(frames: u64) -> String {
+    Quantity::Count.text(frames as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, TrialResult};
+
+    use super::*;
+
+    #[test]
+    fn losses_are_uncounted_from_a_hundredth_of_them_on() {
+        let claim: Claim =
+            serde_json::from_value(serde_json::json!({"claim": "some", "rule": "uncounted"})).unwrap();
+        for (unexplained, answer) in [(95, Answer::Inconclusive), (105, Answer::Holds)] {
+            let trial = measured(100_000, 100_000, 90_000, 10_000);
+            let second = Duration::from_secs(1);
+            let trial = trial.result(1, Phase::Sweep, &profile("recv"), Load::Maximum, second);
+            let trial = TrialResult { unexplained, ..trial };
+            let visits = vec![Visits::from_trials([&trial])];
+            let group = Group { label: String::new(), names: Vec::new(), visits };
+            assert_eq!(judge(&claim, &[group]).answer, answer, "{unexplained} of 10,000");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A table as values of the template: formatted fields with their classes, and the exact numbers that scripts sort by.
+
+use minijinja::{Value, context};
+
+use super::code::{BRIEF, all_with_code};
+use crate::figures;
+use crate::model::{Cell, Column, Row, Table, Unit};
+
+/// Most characters of a text in a wide column.
+const WORDY: usize = 160;
+/// The CSS class of numbers: one letter, because a page has tens of thousands of them.
+const NUMBER: &str = "n";
+
+/// How a column of a table is shown.
+pub(super) struct ShownColumn {
+    unit: Unit,
+    /// It has numbers among words.
+    is_mixed: bool,
+    is_number: bool,
+}
+
+impl ShownColumn {
+    /// The columns of a table.
+    pub(super) fn of_table(table: &Table) -> Vec<Self> {
+        let mut columns = Vec::new();
+        for (index, column) in table.columns.iter().enumerate() {
+            let cells: Vec<&Cell> = table.rows.iter().filter_map(|row| row.cells.get(index)).collect();
+            let has_words = cells.iter().any(|cell| matches!(cell, Cell::Text(_)));
+            let is_mixed = column.unit == Unit::None && has_words;
+            let mut shown = Self { unit: column.unit, is_mixed, is_number: false };
+            shown.is_number = cells.iter().any(|cell| shown.class(cell).starts_with(NUMBER));
+            columns.push(shown);
+        }
+        columns
+    }
+}
+
+/// A table with these rows. `cites` says whether they have a cell for their trials.
+pub(super) fn table_value(table: &Table, columns: &[ShownColumn], rows: Vec<Value>, cites: bool) -> Value {
+    let mut heads = Vec::new();
+    for (Column { key, heading, unit, .. }, shown) in table.columns.iter().zip(columns) {
+        let exact_unit = if *unit == Unit::Ratio { "as a share of 1" } else { unit.symbol() };
+        heads
+            .push(context! { key, heading, unit => unit.symbol(), exact_unit, is_number => shown.is_number });
+    }
+    context! {
+        id => &table.id,
+        caption => &table.caption,
+        heads,
+        rows,
+        notes => all_with_code(&table.notes),
+        cites,
+    }
+}
+
+/// The fields of a row.
+pub(super) fn cells(columns: &[ShownColumn], row: &Row) -> Value {
+    row.cells.iter().zip(columns).map(|(cell, column)| column.field(cell)).collect()
+}
+
+impl ShownColumn {
+    /// The CSS class of a cell.
+    fn class(&self, cell: &Cell) -> &'static str {
+        match cell {
+            Cell::Unknown if self.unit == Unit::None => "unknown",
+            Cell::Unknown => "n unknown",
+            Cell::Empty => "",
+            Cell::Text(text) if text.chars().count() <= BRIEF => "brief",
+            Cell::Text(text) if text.chars().count() <= WORDY => "wordy",
+            Cell::Text(_) => "lengthy",
+            _ if self.is_mixed => "brief",
+            _ => NUMBER,
+        }
+    }
+
+    /// A field of a row. Its `value` is the sort key; none if the cell has no number or its text is exact.
+    fn field(&self, cell: &Cell) -> Value {
+        let class = self.class(cell);
+        let text = figures::cell(cell, self.unit);
+        // The script reads such a number from its text: otherwise these values would be most of a large page.
+        let value = exact(cell).filter(|value| class != NUMBER || text.replace(',', "") != *value);
+        context! { text, value, class }
+    }
+}
+
+/// The number of a cell with all digits, so that parsing gives the same number; of a range its lower end.
+fn exact(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Unknown | Cell::Empty | Cell::Text(_) => None,
+        Cell::Count(value) => Some(value.to_string()),
+        Cell::Signed(value) => Some(value.to_string()),
+        Cell::Number(value)
+        | Cell::AtLeast(value)
+        | Cell::AtMost(value)
+        | Cell::Range { low: value, .. }
+        | Cell::Interval { middle: value, .. } => {
+            if value.is_finite() {
+                Some(value.to_string())
+            } else {
+                None
+            }
+        }
+    }
+}

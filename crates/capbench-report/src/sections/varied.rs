@@ -1,0 +1,95 @@
+//! The varied setting of a sweep as the axis of a chart.
+
+use capbench_judge::sweep::axis::Facts;
+use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
+
+use super::ledger_layers::PlacedTrials;
+use super::parts::{linear, logarithmic, names, point};
+use crate::model::{Axis, Kind, Point, Scale, Unit};
+use crate::naming::Numbered;
+
+/// The varied setting of a sweep as an axis, with the positions of its points.
+pub(super) struct Varied {
+    pub(super) axis: Axis,
+    /// The setting in a sentence.
+    pub(super) words: &'static str,
+    pub(super) places: Vec<f64>,
+}
+
+impl Varied {
+    pub(super) fn from_outcome(outcome: &SweepOutcome) -> Self {
+        let Facts { heading: label, words, .. } = *outcome.axis.facts();
+        let numbers: Option<Vec<f64>> = outcome.points.iter().map(|point| point.at).collect();
+        let unit = outcome.unit.as_deref().and_then(unit_and_factor);
+        let (Some(numbers), Some((unit, factor))) = (numbers, unit) else {
+            let labels = outcome.points.iter().map(|point| point.label.clone()).collect();
+            return Self::named(label, words, labels);
+        };
+        let axis = match outcome.axis.shows(Analysis::Buffers) {
+            true => logarithmic(label, unit),
+            false => linear(label, unit),
+        };
+        Self { axis, words, places: numbers.into_iter().map(|number| number * factor).collect() }
+    }
+
+    /// An axis whose places are names.
+    pub(super) fn named(label: &str, words: &'static str, places: Vec<String>) -> Self {
+        let positions = (0..places.len()).map(|index| index as f64).collect();
+        Self { axis: names(label, places), words, places: positions }
+    }
+
+    /// Whether its points are names, with nothing between them.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self.axis.scale, Scale::Names(_))
+    }
+
+    /// The position of a reading.
+    pub(super) fn at(&self, reading: &Reading) -> Option<f64> {
+        self.places.get(reading.point).copied()
+    }
+
+    /// The kind of its charts: `of_names` if its points are names, which cannot be joined by lines.
+    pub(super) fn kind(&self, of_names: Kind) -> Kind {
+        match (self.is_named(), of_names) {
+            (false, Kind::StackedBars) => Kind::Stacked,
+            (false, _) => Kind::Lines,
+            (true, of_names) => of_names,
+        }
+    }
+
+    /// The trials of a line at each place, without burst searches.
+    pub(super) fn placed<'r>(&self, line: &SweptSeries, trials: &Numbered<'r>) -> Vec<PlacedTrials<'r>> {
+        let mut placed = Vec::new();
+        for reading in &line.readings {
+            if let (None, Some(x)) = (&reading.back_to_back, self.at(reading)) {
+                placed.push(PlacedTrials { x, trials: trials.sound(&reading.trials) });
+            }
+        }
+        placed
+    }
+
+    /// A point for every place of the axis, as `make` makes it of a reading and its position; unknown where nothing was measured.
+    pub(super) fn points(&self, line: &SweptSeries, make: impl Fn(&Reading, f64) -> Point) -> Vec<Point> {
+        let mut points = Vec::new();
+        for (index, &x) in self.places.iter().enumerate() {
+            points.push(match line.readings.iter().find(|reading| reading.point == index) {
+                Some(reading) => make(reading, x),
+                None => point(x, None, Vec::new()),
+            });
+        }
+        points
+    }
+}
+
+/// The unit of a saved sweep's numbers, and the factor that converts them to it; `None` if they have no unit.
+fn unit_and_factor(saved: &str) -> Option<(Unit, f64)> {
+    match saved {
+        "ns" => Some((Unit::Nanoseconds, 1.0)),
+        "us" => Some((Unit::Nanoseconds, 1000.0)),
+        "iterations" => Some((Unit::Iterations, 1.0)),
+        "octets" | "bytes" => Some((Unit::Bytes, 1.0)),
+        "packets/s" => Some((Unit::PacketsPerSecond, 1.0)),
+        "members" => Some((Unit::Count, 1.0)),
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! The bounds of each goal of a search: the trials that decide them, and what those lost.
+
+use capbench_judge::search::ranking::goals;
+use capbench_judge::search::{Bound, GoalResult, Losses, Moments, SearchOutcome};
+
+use super::set_up_and_number;
+use crate::figures::count;
+use crate::model::{Cell, Column, Table, Unit};
+use crate::naming::time;
+use crate::tables::rows::{Fields, Rows};
+
+pub(super) fn table(searches: &[SearchOutcome]) -> Option<Table> {
+    let mut rows = Rows::new();
+    for (search, goal) in goals(searches) {
+        for (name, bound) in named_bounds(goal) {
+            let fields = set_up_and_number(search)
+                .words("goal", "goal", goal.goal.name.as_str())
+                .words("bound", "bound", name)
+                .and(bound_fields(bound));
+            rows.add(fields, bound.trials.clone());
+        }
+    }
+    let table = rows.table("searches-bounds", "Bounds: the trials that decide them, and what those lost")?;
+    Some(table.without_empty_columns())
+}
+
+/// The known bounds of a goal, by its target and by a coarser one.
+fn named_bounds(goal: &GoalResult) -> Vec<(&'static str, &Bound)> {
+    let mut bounds = Vec::new();
+    if let Some(lower) = &goal.lower {
+        bounds.push(("lower", lower));
+    }
+    if let Some(upper) = &goal.upper {
+        bounds.push(("upper", upper));
+    }
+    if let Some(so_far) = &goal.so_far {
+        bounds.push(("lower, coarser target", &so_far.lower));
+        bounds.push(("upper, coarser target", &so_far.upper));
+    }
+    bounds
+}
+
+/// The trials of a bound, and their losses.
+fn bound_fields(bound: &Bound) -> Fields {
+    let losses = bound.losses.as_ref();
+    let moments = losses.and_then(|losses| losses.moments);
+    let high_loss = match bound.high_loss {
+        Some(high) => Cell::Interval {
+            middle: f64::from(high.trials) / f64::from(high.of.max(1)),
+            low: high.low,
+            high: high.high,
+        },
+        None => Cell::Unknown,
+    };
+    Fields::new()
+        .figure("intended_pps", "intended", bound.intended_pps.floor())
+        .figure("achieved_pps", "offered at least", bound.achieved_pps.floor())
+        .figure("seconds_s", "seconds of trials", bound.seconds)
+        .count("trials", "trials", bound.trials.len())
+        .count(
+            "high_loss_trials",
+            "of these high-loss",
+            Cell::count(bound.high_loss.map(|high| high.trials.into())),
+        )
+        .with(Column::new("high_loss_ratio", "share that this fits (95 %)", Unit::Ratio), high_loss)
+        .words("lost", "lost, by place", losses.map(lost_words))
+        .figure(
+            "most_of_a_trial_ratio",
+            "most of a trial",
+            Cell::where_known(losses.map(|losses| losses.most_of_a_trial)),
+        )
+        .words("moments", "100 ms with loss, longest burst", moments.map(moments_words))
+        .count("disturbed", "disturbed trials", bound.disturbed.len())
+}
+
+/// Lost frames by place.
+fn lost_words(losses: &Losses) -> String {
+    let mut places = Vec::new();
+    for lost in &losses.lost {
+        places.push(format!("{} {}", lost.place.key(), count(lost.frames)));
+    }
+    places.join(", ")
+}
+
+/// In how many windows of 100 ms frames were lost, and how many in a row.
+fn moments_words(moments: Moments) -> String {
+    format!(
+        "{} of {}; {} frames or {}",
+        count(moments.lossy_windows),
+        count(moments.windows),
+        count(moments.longest_frames),
+        time(moments.longest_ns as f64 / 1e9)
+    )
+}

@@ -1,0 +1,66 @@
+//! The table of a search: for each goal the highest load that was sustained, and the lowest that was not.
+
+use capbench_judge::recommendation::LimitedBy;
+use capbench_judge::search::ranking::{goals, ranked_goals};
+use capbench_judge::search::{Bound, GoalResult};
+use capbench_results::Results;
+
+use super::limit_word;
+use crate::model::{Cell, Table};
+use crate::sentences::sorted;
+use crate::tables::rows::{Fields, Rows};
+use crate::tables::searches::{lower_bound, quality, set_up_and_number, upper_bound};
+
+pub(super) fn table(results: &Results) -> Option<Table> {
+    if !goals(&results.searches).any(|(_, goal)| has_bound(goal)) {
+        return None;
+    }
+    let mut rows = Rows::new();
+    let mut has_so_far = false;
+    for (search, goal) in ranked_goals(&results.searches) {
+        has_so_far |= goal.so_far.is_some();
+        rows.add(set_up_and_number(search).and(goal_fields(goal)), sorted(goal.trials()));
+    }
+    let caption = "The highest load that was sustained, and the lowest that was not";
+    let mut table = rows.table("summary", caption)?.without_empty_columns();
+    if has_so_far {
+        table.notes.push("* by fewer trials than the goal asks for: the search ended before.".into());
+    }
+    Some(table)
+}
+
+fn goal_fields(goal: &GoalResult) -> Fields {
+    let (width, result) = match &goal.so_far {
+        Some(so_far) => (Some(so_far.relative_width), "so far *"),
+        None => (goal.relative_width, quality(goal.status)),
+    };
+    let losses = goal.upper.as_ref().and_then(|upper| upper.losses.as_ref());
+    let lost_at = losses.and_then(|losses| losses.lost.first()).map(|lost| lost.place);
+    Fields::new()
+        .words("goal", "goal", goal.goal.name.as_str())
+        .figure("lower_pps", "sustained", lower_bound(goal.status, best_lower(goal)))
+        .figure("upper_pps", "not sustained", upper_bound(best_upper(goal)))
+        .figure("relative_width_ratio", "width", Cell::where_known(width))
+        .words("status", "result", result)
+        .words("limit", "limited by", LimitedBy::of_limit(lost_at, goal.limit).map(limit_word))
+}
+
+fn has_bound(goal: &GoalResult) -> bool {
+    best_lower(goal).is_some() || best_upper(goal).is_some()
+}
+
+/// The lower bound of a goal. If the search ended early, the bound by a coarser target is the best available.
+fn best_lower(goal: &GoalResult) -> Option<&Bound> {
+    match &goal.so_far {
+        Some(so_far) => Some(&so_far.lower),
+        None => goal.lower.as_ref(),
+    }
+}
+
+/// The upper bound of a goal. If the search ended early, the bound by a coarser target is the best available.
+fn best_upper(goal: &GoalResult) -> Option<&Bound> {
+    match &goal.so_far {
+        Some(so_far) => Some(&so_far.upper),
+        None => goal.upper.as_ref(),
+    }
+}
