@@ -221,8 +221,8 @@ mod tests {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
             let judged = judgement("So.", holds(&short));
             assert_eq!(judged.answer, answer, "{judged:?}");
-            let short = ClaimEvidence::LoadNotReached { trials: 1, all_trials: 1, withdraws: true };
-            assert_eq!(judged.evidence.contains(&short), sent < 990);
+            let not_reached = ClaimEvidence::LoadNotReached { trials: 1, all_trials: 1, withdraws: true };
+            assert_eq!(judged.evidence.contains(&not_reached), sent < 990);
             assert_eq!(judgement_at_any_load("So.", holds(&short)).answer, Answer::Holds);
         }
     }

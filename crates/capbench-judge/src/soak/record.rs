@@ -12,6 +12,7 @@ use super::noise::{self, NoisySegments};
 use super::segment::Segment;
 use capbench_model::ledger::Entry;
 use capbench_model::loss_pattern::Burst;
+use capbench_model::noise::Noise;
 use capbench_model::places::Place;
 use capbench_model::trial::{TrialResult, Verdict};
 
