@@ -28,7 +28,7 @@ capbench_model::thresholds! {
     LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "repeats on a busy virtual machine";
 
     // Whether a load is sustained.
-    /// The generator sent a load if it left no more than this share of it unsent.
+    /// The generator sent a load if it left no more than this share of it unsent. examples/sql/regressions.sql has the same share.
     UNSENT_SHARE: f64 = 0.05, "of the load", "chosen";
     /// Up to this share of the frames of a trial may wait when sending ends because of a stall, although the application keeps up
     /// on average. It is as fine as the resolution of usual goals.

@@ -111,7 +111,8 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Runs one search, the `nth` of its set-up if there are several. Returns `None` if it could not begin, which the observer is informed of.
+    /// Runs one search, the `nth` of its set-up if there are several. Returns `None` if it could not begin, which the observer is
+    /// informed of.
     pub fn search(
         &mut self,
         setup: &Setup,

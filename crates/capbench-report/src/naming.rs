@@ -115,17 +115,17 @@ impl Scene {
 
     /// Frames, placement and work in words; no work is not mentioned.
     pub fn words(&self) -> String {
-        format!("{}, {}", frames(&self.frame_size), self.place())
+        format!("{}, {}", frames(&self.frame_size), self.placement_and_work())
     }
 
     /// Placement and work in words.
-    pub fn place(&self) -> String {
-        place(&self.placement, &self.work)
+    pub fn placement_and_work(&self) -> String {
+        placement_and_work(&self.placement, &self.work)
     }
 }
 
 /// Placement and work in words; no work is not mentioned.
-pub fn place(placement: &SavedPlacement, work: &SavedWork) -> String {
+pub fn placement_and_work(placement: &SavedPlacement, work: &SavedWork) -> String {
     let work = if *work == Work::NONE { String::new() } else { format!(", work {work}") };
     format!("placement {placement}{work}")
 }
@@ -263,7 +263,7 @@ impl<'r> Numbered<'r> {
 }
 
 /// Losses by place, largest first: `ring 1,234, backlog 5`. Unexplained frames are added at the end.
-pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
+pub fn losses_by_place(losses: &[(Place, u64)], unexplained: i64) -> String {
     let mut words = Vec::new();
     for (place, frames) in losses {
         words.push(format!("{} {}", place.key(), count(*frames)));

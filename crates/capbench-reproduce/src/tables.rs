@@ -128,7 +128,7 @@ impl TablePlan {
 
     fn rows(&self, measured: &MeasuredSteps<'_>) -> Vec<RowPlan> {
         let select = Select { step: self.rows_of.clone(), ..Select::default() };
-        let points = measured.plan(&select).filter(|_| self.rows_of.is_some()).map(|plan| &plan.points);
+        let points = measured.step_facts(&select).filter(|_| self.rows_of.is_some()).map(|step| &step.points);
         let of_points = points.into_iter().flatten().map(|at| RowPlan {
             label: at.to_string(),
             published: at.to_string(),
@@ -203,7 +203,7 @@ impl TableBuilder<'_, '_> {
         match given {
             Given::Wire => self.wire(row),
             Given::WholeWire => self.wire(row).map(f64::floor),
-            Given::LoopTime => Some(f64::from(row.of.at?) * self.measured.plan(&row.of)?.loop_ns),
+            Given::LoopTime => Some(f64::from(row.of.at?) * self.measured.step_facts(&row.of)?.loop_ns),
             Given::Share(part, whole) => {
                 let of = |column: &str| self.data?.scaled(&row.published, column, 0);
                 Some(of(part)? / of(whole)?)
@@ -213,7 +213,7 @@ impl TableBuilder<'_, '_> {
 
     /// The measured value; for searches, the found rate.
     fn here(&self, of: &Select, figure: Figure) -> Cell {
-        if self.measured.plan(of).is_none_or(|plan| !plan.is_search) {
+        if self.measured.step_facts(of).is_none_or(|step| !step.is_search) {
             return self.measured.visits(of).cell(figure);
         }
         let found = self.measured.found(of).unwrap_or_default();
@@ -234,7 +234,7 @@ impl TableBuilder<'_, '_> {
             .map(|(method, reason)| format!("{method} cannot run here: {reason}"))
             .collect();
         let select = Select { step: self.plan.rows_of.clone(), ..Select::default() };
-        let is_coarse = self.measured.plan(&select).is_some_and(|plan| plan.points_here != plan.points);
+        let is_coarse = self.measured.step_facts(&select).is_some_and(|step| step.points_here != step.points);
         notes.extend(self.plan.coarse_note.clone().filter(|_| is_coarse && reasons.is_empty()));
         notes.extend(reasons);
         for mark in marks() {

@@ -145,10 +145,6 @@ class Cache(TypedDict):
     """Associativity: lines in which an address can be cached."""
 
 
-Cause: TypeAlias = Literal['load', 'generator', 'kernel', 'sharing', 'shared_cpus', 'contention', 'coherence', 'members', 'unknown']
-"""What stops more members from bringing more."""
-
-
 class Cell(TypedDict):
     """A cell."""
 
@@ -1406,8 +1402,14 @@ class Leg(TypedDict):
     """Worst latency: over the trials' 99.9th percentiles."""
 
 
+class LimitLoad(TypedDict):
+    """Nothing: the whole load was read."""
+
+    what: Literal['load']
+
+
 class LimitGenerator(TypedDict):
-    """The generator."""
+    """The generator: all that it sent was read."""
 
     what: Literal['generator']
 
@@ -1440,6 +1442,46 @@ class LimitApplication(TypedDict):
     """The application's speed."""
 
     what: Literal['application']
+
+
+class LimitSharing(TypedDict):
+    """The sharing of the frames: one member gets too large a part, while others have time left."""
+
+    what: Literal['sharing']
+
+
+class LimitSharedCpus(TypedDict):
+    """All members, several of which share a CPU."""
+
+    what: Literal['shared_cpus']
+
+
+class LimitMembers(TypedDict):
+    """All members, each on a CPU, or something that busy members share."""
+
+    what: Literal['members']
+
+
+class LimitContention(TypedDict):
+    """A part of the work that one member does at a time: a lock, the memory's bandwidth."""
+
+    what: Literal['contention']
+
+
+class LimitCoherence(TypedDict):
+    """Work that members cause each other: more of them read less."""
+
+    what: Literal['coherence']
+
+
+class LimitUnknown(TypedDict):
+    """The figures of the trials do not decide it."""
+
+    what: Literal['unknown']
+
+
+LimitName: TypeAlias = Literal['load', 'generator', 'kernel', 'sharing', 'shared_cpus', 'contention', 'coherence', 'members', 'unknown']
+"""The name of a limit."""
 
 
 class Livelock(TypedDict):
@@ -1657,10 +1699,6 @@ class MembersBusy(TypedDict):
     """The busiest."""
     idlest_ratio: float | None
     """The idlest of them."""
-
-
-MembersLimit: TypeAlias = Literal['load', 'kernel', 'sharing', 'members', 'shared_cpus', 'unknown']
-"""What limited the members of a method."""
 
 
 class MethodCost(TypedDict):
@@ -2536,7 +2574,7 @@ class Stop(TypedDict):
 
     after: int
     """Up to this number of members the rate grows."""
-    cause: Cause
+    cause: LimitName
     """The cause."""
     next: int
     """The next number, whose trials show the cause."""
@@ -3245,7 +3283,7 @@ class FactSweepMembersNeeded(TypedDict):
     """The load, in packets per second."""
     needed: Needed
     """The number."""
-    other_limit: NotRequired[Cause]
+    other_limit: NotRequired[LimitName]
     """A limit besides the members, which the law does not know; absent if there is none."""
     series: SweepSeries
     """The method."""
@@ -3758,7 +3796,7 @@ class LimitElsewhere(TypedDict):
     what: Literal['elsewhere']
 
 
-Limit: TypeAlias = LimitGenerator | LimitNic | LimitBacklog | LimitRing | LimitRingOrApplication | LimitApplication | LimitElsewhere
+Limit: TypeAlias = LimitLoad | LimitGenerator | LimitNic | LimitBacklog | LimitRing | LimitRingOrApplication | LimitApplication | LimitSharing | LimitSharedCpus | LimitMembers | LimitContention | LimitCoherence | LimitElsewhere | LimitUnknown
 """The limiting component."""
 
 
@@ -4117,7 +4155,7 @@ class Scaling(TypedDict):
 
     law: NotRequired[ScalabilityFit]
     """The Universal Scalability Law through the readings that the members limited, each on a CPU; absent if they have none."""
-    limits: list[MembersLimit]
+    limits: list[LimitName]
     """What limited the members at each reading, in the order of the readings."""
     load_pps: float
     """The load for which members are counted, in frames per second: the rate, or the highest offered load."""
@@ -5200,7 +5238,7 @@ class SoakRecord(TypedDict):
 
 
 class TrialResult(TypedDict):
-    """One trial as stored: counts first, then ratios computed from them."""
+    """One trial as stored: counts first, then ratios computed from them. The default is one of which nothing is known yet."""
 
     capture: NotRequired[CaptureFacts]
     """What captured the frames; absent on a simulated path."""

@@ -1,5 +1,5 @@
-//! One figure on both sides of a comparison: its change, the probability that chance explains it, and the judgement. Single set-ups
-//! are tested, and several together; the probabilities are corrected for all tests.
+//! One figure on both sides of a comparison: its change, the probability that chance explains it, and the judgement. Single
+//! set-ups are tested, and several together; the probabilities are corrected for all tests.
 
 use serde::{Deserialize, Serialize};
 
@@ -209,8 +209,8 @@ fn add_group<'m>(groups: &mut Vec<Vec<&'m Matched>>, group: Vec<&'m Matched>) {
     groups.push(group);
 }
 
-/// The contrasts that count as comparisons (Tarone, 1990): as many share the level as could be significant then. A contrast with too
-/// few trials for the level, or with equal values, is never significant. The assignment to sides does not matter for that.
+/// The contrasts that count as comparisons (Tarone, 1990): as many share the level as could be significant then. A contrast with
+/// too few trials for the level, or with equal values, is never significant. The assignment to sides does not matter for that.
 fn testable(tested: &[Tested]) -> Vec<bool> {
     for sharing in 1..=tested.len() {
         let level = FALSE_ALARMS / sharing as f64;

@@ -6,7 +6,7 @@ use super::contrast::{self, Matched};
 use super::left_out::{LeftOut, NotCompared};
 use super::sampled::SampledTrial;
 use super::samples::{self, Fastest, Sample};
-use super::setup::Field;
+use super::setup::{Field, Setup};
 use super::{Comparison, Thresholds};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
@@ -23,12 +23,22 @@ pub struct Pair {
 
 /// Compares each method with its reference method: one comparison each.
 pub fn of_pairs(trials: &[TrialResult], pairs: &[Pair], thresholds: Thresholds) -> Vec<Comparison> {
-    let find = |number: u32| trials.iter().find(|trial| trial.number == number);
-    let found = pairs.iter().filter_map(|pair| Some([find(pair.then)?, find(pair.now)?]));
-    let methods = by_key(found, |pair| pair.map(|trial| &trial.profile.method));
-    methods.into_iter().map(|(names, own)| of_methods(names, &own, thresholds)).collect()
+    let mut known: Vec<[&TrialResult; 2]> = Vec::new();
+    for pair in pairs {
+        let then = trials.iter().find(|trial| trial.number == pair.then);
+        let now = trials.iter().find(|trial| trial.number == pair.now);
+        if let (Some(then), Some(now)) = (then, now) {
+            known.push([then, now]);
+        }
+    }
+    let mut comparisons = Vec::new();
+    for (methods, pairs) in by_key(known, |pair| pair.map(|trial| &trial.profile.method)) {
+        comparisons.push(of_methods(methods, &pairs, thresholds));
+    }
+    comparisons
 }
 
+/// Compares two methods by the pairs of their trials.
 fn of_methods(
     [then, now]: [&SavedMethod; 2],
     pairs: &[[&TrialResult; 2]],
@@ -38,38 +48,13 @@ fn of_methods(
     let fastest = Fastest::from_trials(pairs.iter().flatten().copied());
     let mut unusable = 0;
     for pair in pairs {
-        let paces = pair.map(|trial| fastest.pace(trial));
-        let sampled = pair.map(|trial| SampledTrial::from_result(trial, None));
-        if sampled.iter().any(|trial| trial.unusable().is_some()) || paces[0] != paces[1] {
-            unusable += 2;
-            continue;
-        }
-        let before = samples::of_trial(&sampled[0], pair[0].number, paces[0]);
-        let after = samples::of_trial(&sampled[1], pair[1].number, paces[1]);
-        for sample in &after {
-            let Some(other) = before.iter().find(|other| other.measure == sample.measure) else { continue };
-            let rest = |sample: &Sample| sample.setup.across(&[Field::Method]).without_capture();
-            if rest(other) != rest(sample) {
-                continue;
-            }
-            let stratum = [vec![(other.value, other.trial)], vec![(sample.value, sample.trial)]];
-            // One command has one set of sizes for each method.
-            let setup = sample.setup.without_capture();
-            let is_known = |known: &&mut Matched| known.setup == setup && known.measure == sample.measure;
-            match matched.iter_mut().find(is_known) {
-                Some(known) => {
-                    known.strata.push(stratum);
-                    for (nth, one) in [other, sample].into_iter().enumerate() {
-                        known.at_least[nth] += usize::from(one.is_at_least);
-                    }
+        match paired_samples(pair, &fastest) {
+            Some(figures) => {
+                for figure in figures {
+                    add_stratum(&mut matched, figure);
                 }
-                None => matched.push(Matched {
-                    setup,
-                    measure: sample.measure,
-                    strata: vec![stratum],
-                    at_least: [other, sample].map(|one| usize::from(one.is_at_least)),
-                }),
             }
+            None => unusable += 2,
         }
     }
     let both = format!("{then} and {now}");
@@ -81,4 +66,49 @@ fn of_methods(
         trials: unusable,
     }));
     Comparison::from_matched([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)
+}
+
+/// One figure of both trials of a pair.
+struct PairedSamples {
+    before: Sample,
+    after: Sample,
+}
+
+/// The figures that both trials of a pair have in the same set-up; `None` if one of the trials is unusable, or if their CPUs
+/// ran at different paces.
+fn paired_samples(pair: &[&TrialResult; 2], fastest: &Fastest) -> Option<Vec<PairedSamples>> {
+    let [pace_before, pace_after] = pair.map(|trial| fastest.pace(trial));
+    let [before, after] = pair.map(|trial| SampledTrial::from_result(trial, None));
+    if before.unusable().is_some() || after.unusable().is_some() || pace_before != pace_after {
+        return None;
+    }
+    let samples_before = samples::of_trial(&before, pair[0].number, pace_before);
+    let mut paired = Vec::new();
+    for after in samples::of_trial(&after, pair[1].number, pace_after) {
+        let before = samples_before.iter().find(|before| before.measure == after.measure);
+        let Some(before) = before.cloned() else { continue };
+        if without_method(&before.setup) == without_method(&after.setup) {
+            paired.push(PairedSamples { before, after });
+        }
+    }
+    Some(paired)
+}
+
+/// What both set-ups must have in common.
+fn without_method(setup: &Setup) -> Setup {
+    setup.across(&[Field::Method]).without_capture()
+}
+
+/// Adds a pair to the figures of its set-up. One command has one set of sizes for each method.
+fn add_stratum(matched: &mut Vec<Matched>, PairedSamples { before, after }: PairedSamples) {
+    let setup = after.setup.without_capture();
+    let place = matched.iter().position(|known| known.setup == setup && known.measure == after.measure);
+    let place = place.unwrap_or_else(|| {
+        matched.push(Matched { setup, measure: after.measure, strata: Vec::new(), at_least: [0; 2] });
+        matched.len() - 1
+    });
+    matched[place].strata.push([vec![(before.value, before.trial)], vec![(after.value, after.trial)]]);
+    for (at_least, sample) in matched[place].at_least.iter_mut().zip([before, after]) {
+        *at_least += usize::from(sample.is_at_least);
+    }
 }

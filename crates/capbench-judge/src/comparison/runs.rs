@@ -141,13 +141,12 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     for setup in setups(samples) {
         let twin = *known.entry(setup.across(across)).or_insert(setup);
         if let Some(field) = across.iter().find(|field| !twin.is_equal_in(setup, **field)) {
-            let name = |setup: &Setup| setup.value(*field).unwrap_or_else(|| "none".into());
             return Err(JudgeError::Runs {
                 reason: format!(
                     "--across {}: {side} has {} and {} in otherwise equal set-ups; each run may have one only",
                     field.name(),
-                    name(twin),
-                    name(setup)
+                    twin.value(*field).unwrap_or_else(|| "none".into()),
+                    setup.value(*field).unwrap_or_else(|| "none".into())
                 ),
             });
         }

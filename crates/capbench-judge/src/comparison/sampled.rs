@@ -2,7 +2,7 @@
 //!
 //! A trial of a results file and a row of a dataset both become a [`SampledTrial`], so that one place decides about both.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use capbench_model::trial::{LoadShape, Phase, TrialResult, Verdict, shortfall};
 
@@ -174,12 +174,12 @@ impl SampledTrial {
 /// The common loads of a run, by the set-up without method: the lowest that was tried. Higher ones were lowered, because a method
 /// lost frames there.
 #[derive(Clone, Debug, Default)]
-pub struct CommonLoads(HashMap<Setup, f64>);
+pub struct CommonLoads(BTreeMap<Setup, f64>);
 
 impl CommonLoads {
     /// Those of the trials of a run.
     pub fn of_trials<'t>(trials: impl IntoIterator<Item = &'t SampledTrial>) -> Self {
-        let mut loads = HashMap::new();
+        let mut loads = BTreeMap::new();
         for trial in trials {
             if let (Phase::CommonLoad, Some(pps)) = (trial.phase, trial.intended_pps) {
                 let lowest = loads.entry(trial.setup.common_scene()).or_insert(pps);

@@ -1,5 +1,5 @@
-//! What limits the value of a run: noisy trials, clocks of two hosts that do not agree, set-ups that could not be measured, and what
-//! a bench left out to end in time.
+//! What limits the value of a run: noisy trials, clocks of two hosts that do not agree, set-ups that could not be measured, and
+//! what a bench left out to end in time.
 
 use capbench_model::clocks::ClockClass;
 use capbench_model::latency::Skew;

@@ -1,5 +1,5 @@
-//! What a comparison of two runs, or of methods that took turns, shows: how many figures are worse or better, by the judgements of
-//! its contrasts, or why nothing follows from it.
+//! What a comparison of two runs, or of methods that took turns, shows: how many figures are worse or better, by the judgements
+//! of its contrasts, or why nothing follows from it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! Which settings of queues speak against capture, for each interface that captured: the judgement of `capbench tune check`, by the
-//! saved environment.
+//! Which settings of queues speak against capture, for each interface that captured: the judgement of `capbench tune check`, by
+//! the saved environment.
 
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::Role;

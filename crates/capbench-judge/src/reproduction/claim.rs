@@ -1,5 +1,5 @@
-//! Claims of publications, as their files define them: each has a rule, the trials that the rule compares, and texts for each case
-//! that the rule can find. This file selects the measurements and asks the rule.
+//! Claims of publications, as their files define them: each has a rule, the trials that the rule compares, and texts for each
+//! case that the rule can find. This file selects the measurements and asks the rule.
 //!
 //! | file | the rule |
 //! |---|---|
@@ -91,7 +91,7 @@ impl Claim {
         let answer = match &self.rule {
             Rule::Share(rule) => rule.judge(self, &groups),
             Rule::Compare(rule) => rule.judge(self, &groups),
-            Rule::Onset(rule) => rule.judge(self, &groups, measured.plan(&self.of[0])),
+            Rule::Onset(rule) => rule.judge(self, &groups, measured.step_facts(&self.of[0])),
             Rule::Search(rule) => return vec![rule.judge(self, measured)],
             Rule::Uncounted => uncounted::judge(self, &groups),
             Rule::Regimes(rule) => return rule.judge(&self.claim, &self.of[0], measured),
@@ -124,7 +124,7 @@ impl Claim {
     fn groups<'m>(&self, measured: &MeasuredSteps<'m>) -> Vec<Group<'m>> {
         let mut groups = Vec::new();
         if self.over_points {
-            let points = measured.plan(&self.of[0]).map_or(&[][..], |step| &step.points);
+            let points = measured.step_facts(&self.of[0]).map_or(&[][..], |step| &step.points);
             for at in points {
                 groups.push(self.group(measured, &Select { at: Some(*at), ..Select::default() }));
             }

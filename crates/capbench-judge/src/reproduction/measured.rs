@@ -124,7 +124,7 @@ impl Select {
 
 impl<'m> MeasuredSteps<'m> {
     /// What the selected step varies.
-    pub fn plan(&self, select: &Select) -> Option<&'m StepFacts> {
+    pub fn step_facts(&self, select: &Select) -> Option<&'m StepFacts> {
         match &select.step {
             Some(name) => self.steps.iter().find(|step| step.name == *name),
             None => self.steps.first(),
@@ -133,13 +133,13 @@ impl<'m> MeasuredSteps<'m> {
 
     /// What is completed of the selected step; `None` if it was not begun.
     pub(crate) fn done(&self, select: &Select) -> Option<&'m Done> {
-        let step = self.plan(select)?;
+        let step = self.step_facts(select)?;
         self.done.iter().find(|done| done.name == step.name)
     }
 
     /// The selected trials.
     pub fn visits(&self, select: &Select) -> Visits<'m> {
-        let Some(step) = self.plan(select) else { return Visits::default() };
+        let Some(step) = self.step_facts(select) else { return Visits::default() };
         let Some(done) = self.done(select) else { return Visits::default() };
         let Some(sweep) = &done.sweep else {
             return Visits::from_trials(done.trials.iter().filter(|trial| select.includes(trial)));

@@ -1,5 +1,5 @@
-//! The laboratory that guards the trials of another one: it lets the path recover after an overload, repeats disturbed and invalid
-//! attempts within the policy, accepts the first good one, and stores the others with it.
+//! The laboratory that guards the trials of another one: it lets the path recover after an overload, repeats disturbed and
+//! invalid attempts within the policy, accepts the first good one, and stores the others with it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

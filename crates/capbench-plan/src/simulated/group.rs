@@ -20,8 +20,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The members of a set-up's method, one of which has this ability; `None` if it has one thread. By hash, flows go to members in
-    /// turn; else frames do.
+    /// The members of a set-up's method, one of which has this ability; `None` if it has one thread. By hash, flows go to members
+    /// in turn; else frames do.
     pub(super) fn from_setup(
         method: &SimulatedMethod,
         of_one: Ability,

@@ -165,7 +165,7 @@ fn sized_searches(results: &Results) -> Vec<Sized<'_, &SearchOutcome>> {
         let Some(size) = &search.frame_size else { continue };
         let method = search.method.as_ref().map(ToString::to_string).unwrap_or_default();
         let place = match (&search.placement, &search.work) {
-            (Some(placement), Some(work)) => naming::place(placement, work),
+            (Some(placement), Some(work)) => naming::placement_and_work(placement, work),
             _ => String::new(),
         };
         sized.push(Sized { size, method, place, value: search });
@@ -181,7 +181,7 @@ fn maximum_load_chart(results: &Results) -> Option<Chart> {
             trials.push(Sized {
                 size: &trial.profile.frame_size,
                 method: trial.profile.method.to_string(),
-                place: Scene::from_trial(trial).place(),
+                place: Scene::from_trial(trial).placement_and_work(),
                 value: trial,
             });
         }

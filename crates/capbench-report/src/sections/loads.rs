@@ -60,7 +60,7 @@ fn intended_load(trial: &TrialResult) -> (Option<u64>, Option<LoadShape>) {
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let trials = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
     let set_ups = grouped(trials, |trial| {
-        (&trial.profile.method, Scene::from_trial(trial).place(), trial.intended_pps.is_none())
+        (&trial.profile.method, Scene::from_trial(trial).placement_and_work(), trial.intended_pps.is_none())
     });
     let mut charts = Vec::new();
     for ((method, place, _), trials) in set_ups {

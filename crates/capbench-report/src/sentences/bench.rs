@@ -173,7 +173,7 @@ fn range_in_ns(range: NsRange) -> String {
 
 fn set_up_words(set_up: &SetUp) -> String {
     let SetUp { frame_size, placement, work } = set_up;
-    format!("{}, {}", naming::frames(frame_size), naming::place(placement, work))
+    format!("{}, {}", naming::frames(frame_size), naming::placement_and_work(placement, work))
 }
 
 /// The verb for one method, or for several.

@@ -46,7 +46,7 @@ fn attempt_fields(trial: &TrialResult, attempt: &TrialResult, kind: &str, reason
         .words("load", "load", naming::load(attempt))
         .count("sent", "sent", attempt.sent)
         .count("delivered", "delivered", attempt.delivered)
-        .words("lost_where", "lost", naming::places(&attempt.losses(), attempt.unexplained))
+        .words("lost_where", "lost", naming::losses_by_place(&attempt.losses(), attempt.unexplained))
         .words("verdict", "verdict", key(attempt.verdict))
 }
 

@@ -1,4 +1,5 @@
-//! The compared figures of the runs of many hosts, those of [`Measure`]. A run has one figure in each set-up, the median of its trials.
+//! The compared figures of the runs of many hosts, those of [`Measure`]. A run has one figure in each set-up, the median of its
+//! trials.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The methods with the least and the most CPU time at the load that all sustain, by the costs of a ranking. Costs within the error
-//! of the least are equal to it.
+//! The methods with the least and the most CPU time at the load that all sustain, by the costs of a ranking. Costs within the
+//! error of the least are equal to it.
 
 use capbench_model::saved::SavedMethod;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Losses at loads that a method is said to sustain. The ranking does not count them: they are of single moments, in which the host
-//! stopped the capture thread, or no second trial repeats them.
+//! Losses at loads that a method is said to sustain. The ranking does not count them: they are of single moments, in which the
+//! host stopped the capture thread, or no second trial repeats them.
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;

@@ -1,4 +1,5 @@
-//! Why no method can be named: all trials are invalid, the host disturbed those with losses, or one thread has no time for the load.
+//! Why no method can be named: all trials are invalid, the host disturbed those with losses, or one thread has no time for the
+//! load.
 
 use crate::thresholds::CLEARLY_BUSY_FACTOR;
 use capbench_model::ledger::LostAt;

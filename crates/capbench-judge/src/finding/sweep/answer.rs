@@ -1,5 +1,5 @@
-//! What a report of a sweep says first, by the readings of its series: up to which point methods keep up, the highest rate that one
-//! reads, and the longest bursts.
+//! What a report of a sweep says first, by the readings of its series: up to which point methods keep up, the highest rate that
+//! one reads, and the longest bursts.
 
 use crate::sustained::is_load_sent;
 use capbench_model::saved::SavedMethod;

@@ -1,5 +1,5 @@
-//! What a packet costs besides the work, in a sweep of work: points at which the kernel is the limit, ranges of points with the same
-//! cost, and what changes between them, by the cost regimes of a series.
+//! What a packet costs besides the work, in a sweep of work: points at which the kernel is the limit, ranges of points with the
+//! same cost, and what changes between them, by the cost regimes of a series.
 
 use crate::thresholds::CHANGED_QUANTITY_FACTOR;
 use crate::thresholds::MOVED_LOSS_SHARE;

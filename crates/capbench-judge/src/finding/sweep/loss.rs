@@ -1,4 +1,5 @@
-//! What is lost at a point of a sweep, and where; what buffers hide; and what limits a method from which point on, by its readings.
+//! What is lost at a point of a sweep, and where; what buffers hide; and what limits a method from which point on, by its
+//! readings.
 
 use capbench_model::places::Place;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! At which point of a sweep a method starts to lose frames, or would start in longer trials, and where loss ends, by its readings in
-//! the order of the axis.
+//! At which point of a sweep a method starts to lose frames, or would start in longer trials, and where loss ends, by its
+//! readings in the order of the axis.
 
 use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};

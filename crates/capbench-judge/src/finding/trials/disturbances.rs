@@ -1,5 +1,5 @@
-//! What disturbed trials: stalled CPUs and what was lost meanwhile, noise by its reason, attempts that guards discarded, and the CPU
-//! time of the tracer.
+//! What disturbed trials: stalled CPUs and what was lost meanwhile, noise by its reason, attempts that guards discarded, and
+//! the CPU time of the tracer.
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ pub(super) struct Search {
 impl Search {
     /// The claim holds if it is true at all points but one.
     pub(super) fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> Judgement {
-        let points = measured.plan(&self.of).map_or(&[][..], |step| &step.points_here[..]);
+        let points = measured.step_facts(&self.of).map_or(&[][..], |step| &step.points_here[..]);
         let searched: Vec<&Select> =
             claim.over.iter().filter(|over| over.at.is_some_and(|at| points.contains(&at))).collect();
         let mut cases = Cases { confirming: 0, contrary: 0, all: searched.len() };

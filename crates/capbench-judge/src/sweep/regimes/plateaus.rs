@@ -1,5 +1,5 @@
-//! Points in a row at which a packet costs the same: the points are cut into pieces of constant level, and those are plateaus that
-//! are long and level enough.
+//! Points in a row at which a packet costs the same: the points are cut into pieces of constant level, and those are plateaus
+//! that are long and level enough.
 
 use super::unit_time::slope;
 use super::{Plateau, Saturated};
