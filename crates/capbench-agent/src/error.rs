@@ -1,11 +1,12 @@
 //! The error of this crate. Every message is one line that begins with the location.
 
 use std::io;
+use std::time::Duration;
 
 use capbench_lab::LabError;
 use capbench_model::TrialError;
 
-use crate::message::Refusal;
+use crate::message::{PROTOCOL, Refusal};
 
 /// Why an agent did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +85,83 @@ fn is_loss(error: &LabError) -> bool {
         LabError::Remote(error) => matches!(error.downcast_ref(), Some(AgentError::Lost { .. })),
         _ => false,
     }
+}
+
+/// Why a text is no location of an interface.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{text}\" is no location of an interface: {why}; write IF, ssh:[USER@]HOST/IF, netns:NAME/IF, exec:COMMAND,IF or \
+     otg:https://HOST:PORT,PORT"
+)]
+pub(crate) struct NoLocation<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) why: &'t str,
+}
+
+/// What an agent refuses of a call.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RefusedCall<'c> {
+    #[error("arm: a trial of over {} hours", longest.as_secs() / 3600)]
+    TooLong { longest: Duration },
+    #[error("prepare: {streams} streams; there are 1 to {most}")]
+    Streams { streams: u16, most: u16 },
+    #[error("prepare: waiting {quiet:?} for missing frames; {longest:?} is the longest")]
+    Quiet { quiet: Duration, longest: Duration },
+    #[error("prepare: waiting {batch:?} for a batch; {longest:?} is the longest")]
+    Batch { batch: Duration, longest: Duration },
+    #[error("finish: {sent} streams of a trial with {streams}")]
+    MoreStreams { sent: usize, streams: u16 },
+    #[error("finish: stream {stream} of {streams}")]
+    NoStream { stream: u8, streams: u16 },
+    #[error("finish: stream {stream} sent {frames} frames, more than its plan")]
+    MoreFrames { stream: u8, frames: u64 },
+    #[error("finish: stream {stream} ended after {end_ns} ns, later than its plan")]
+    Late { stream: u8, end_ns: u64 },
+    #[error("{call}: trial {trial} is not armed")]
+    NotArmed { call: &'c str, trial: u16 },
+    #[error("\"{method}\" is no call of this version")]
+    NoCall { method: &'c str },
+    #[error(
+        "capbench {version} speaks version {PROTOCOL} of the agents' protocol, the controller version {controller}; install the \
+         same capbench on both hosts"
+    )]
+    OtherProtocol { version: &'c str, controller: u32 },
+}
+
+impl From<RefusedCall<'_>> for String {
+    fn from(refused: RefusedCall<'_>) -> Self {
+        refused.to_string()
+    }
+}
+
+/// Why a link cannot be measured on.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LinkFault {
+    #[error("of {sent} frames that were sent none arrived; are the two connected?")]
+    NothingArrived { sent: u64 },
+    #[error(
+        "of {sent} frames that were sent {delivered} arrived intact, {duplicates} of them repeatedly, and {damaged} damaged; look for \
+         a bad cable, a loop or a switch that alters frames"
+    )]
+    Bad { sent: u64, delivered: u64, duplicates: u64, damaged: u64 },
+}
+
+/// Why a server of the Open Traffic Generator API did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("{path} is refused with status {status}: {errors}")]
+pub(crate) struct RefusedPath {
+    pub(crate) path: &'static str,
+    pub(crate) status: u16,
+    pub(crate) errors: String,
+}
+
+/// Why no answer of an agent came.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoAnswer {
+    #[error("no answer to {call} within {patience:?} after the user wanted to stop")]
+    AfterStop { call: &'static str, patience: Duration },
+    #[error("no answer to {call} within {patience:?}")]
+    InTime { call: &'static str, patience: Duration },
 }
 
 /// The result of this crate's calls.

@@ -22,7 +22,7 @@ pub(crate) fn reported(trial: u16) -> Reported {
         sending: Duration::from_secs(1),
         lateness: None,
         departed: None,
-        generator: "batches of 64".into(),
+        generator: Vec::new(),
         outruns: true,
         needs_far_napi: false,
         cpus: vec![GeneratorCpu { cpu, own_ns: 1, window_ns: 2, times: None, stalls: None }],

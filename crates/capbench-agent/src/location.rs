@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::NoLocation;
+
 /// The location of an interface. [`fmt::Display`] writes the text that [`FromStr`] parses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
@@ -65,9 +67,6 @@ const SSH: [&str; 15] = [
     "--",
 ];
 
-const WANTED: &str =
-    "write IF, ssh:[USER@]HOST/IF, netns:NAME/IF, exec:COMMAND,IF or otg:https://HOST:PORT,PORT";
-
 impl Location {
     /// The interface's name where it is.
     pub fn interface(&self) -> &str {
@@ -113,7 +112,7 @@ impl FromStr for Location {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let refuse = |why: &str| format!("\"{text}\" is no location of an interface: {why}; {WANTED}");
+        let refuse = |why: &str| NoLocation { text, why }.to_string();
         let named = |name: &str, what: &str| match name {
             "" => Err(refuse(&format!("the {what} is missing"))),
             name if name.starts_with('-') => Err(refuse(&format!("the {what} begins with a dash"))),
@@ -267,7 +266,10 @@ mod tests {
             ("otg:https://ctl:8443,", "the port is missing"),
         ] {
             let error = text.parse::<Location>().unwrap_err();
-            assert!(error.contains(why) && error.ends_with(WANTED), "{text}: {error}");
+            assert!(
+                error.contains(why) && error.ends_with("or otg:https://HOST:PORT,PORT"),
+                "{text}: {error}"
+            );
         }
     }
 

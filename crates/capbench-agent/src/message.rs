@@ -24,6 +24,7 @@ use capbench_lab::live::messages::{FinishReceiving, FinishSending, PrepareReceiv
 use capbench_model::bounded_json;
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{PathInterface, Role};
+use capbench_model::statement::Statement;
 use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -339,7 +340,7 @@ pub struct Prepared {
     pub closes_because: Option<String>,
     /// Facts about the host that the results state: whether there is a tracer, and what else may run on CPUs that are measured.
     #[serde(default)]
-    pub notes: Vec<String>,
+    pub notes: Vec<Statement>,
 }
 
 /// Ends a trial.

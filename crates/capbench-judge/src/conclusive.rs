@@ -97,6 +97,7 @@ mod tests {
             buffered: None,
             ended: End::Complete,
             warnings: Vec::new(),
+            warning_facts: Vec::new(),
             trials: Vec::new(),
             sending_s: 0.0,
             spent_s: 0.0,

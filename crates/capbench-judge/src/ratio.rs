@@ -41,9 +41,9 @@ impl FromStr for Ratio {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let refuse = || format!("\"{text}\" is no ratio; 0.005 and 0.5% are");
         let (digits, whole) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
-        let value: f64 = digits.trim().parse().map_err(|_| refuse())?;
+        let value: f64 =
+            digits.trim().parse().map_err(|_| format!("\"{text}\" is no ratio; 0.005 and 0.5% are"))?;
         Self::new(value / whole)
     }
 }

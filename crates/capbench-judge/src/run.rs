@@ -1,6 +1,7 @@
 //! The kind of a run, and the facts of a saved run that judgement needs.
 
 use capbench_model::environment::Environment;
+use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +57,7 @@ pub struct RunFacts<'r> {
     /// The host.
     pub environment: &'r Environment,
     /// Statements of the run about itself.
-    pub statements: &'r [String],
+    pub statements: &'r [Statement],
     /// The trials, in the order in which they ran.
     pub trials: &'r [TrialResult],
     /// Outcomes of searches.

@@ -5,6 +5,26 @@ use std::path::PathBuf;
 use capbench_host::HostError;
 use capbench_model::TrialError;
 
+/// What a program did not do, or when it ended.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum ProgramFault {
+    #[error("it has no packet socket on {0}")]
+    NoSocket(String),
+    #[error("it did not say \"{0}\"")]
+    DidNotSay(String),
+    #[error("before it could receive")]
+    BeforeReady,
+    #[error("while frames were sent")]
+    WhileSending,
+    #[error("before it was stopped")]
+    BeforeStop,
+}
+
+/// Why there is no tracer.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("it was not asked for")]
+pub(crate) struct TracerNotAsked;
+
 /// An error while a trial is prepared or run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {

@@ -19,6 +19,7 @@ use capbench_frames::classify::Classifier;
 use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::mark::Tally;
 use capbench_model::members::{FlowSharing, Member};
+use capbench_model::noise::Noise;
 use capbench_sys::host::{CpuId, clock, thread};
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::evidence::{QueueAccount, UnreadFrames};
 use capbench_model::latency::{Latency, Recording};
 use capbench_model::loss_pattern::LossRecord;
+use capbench_model::reasons::{NoDelays, Unverified};
 use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Emptying, ProgramReport, TICK};
 pub use members::{Accounted, together};
@@ -173,7 +175,7 @@ pub struct Received {
     /// Whether a socket filter could drop frames.
     pub filtered: bool,
     /// Notes on the trial's numbers, for example a size smaller than requested.
-    pub notes: Vec<String>,
+    pub notes: Vec<Noise>,
     /// Cost of verifying a frame in nanoseconds; 0 if none was verified during the trial.
     pub verify_ns: f64,
     /// Time of one iteration of the wait loop on the application's CPU in nanoseconds; absent for other work.
@@ -314,13 +316,11 @@ impl Application<'_> {
             Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,
         };
         let unknown = match (&outcome.received.unverified_because, queue) {
-            (Some(reason), _) => Some(reason.as_str()),
-            (None, Some(_)) => {
-                Some("frames go through a work queue, and when its other end gets them is not recorded")
-            }
+            (Some(reason), _) => Some(reason.clone()),
+            (None, Some(_)) => Some(NoDelays::WorkQueue.to_string()),
             (None, None) => None,
         };
-        match unknown.map(|reason| Latency::unknown(recording, reason)) {
+        match unknown.map(|reason| Latency::unknown(recording, &reason)) {
             None => outcome.times = Some(recorder.times()),
             unknown => outcome.received.latency = unknown,
         }
@@ -398,12 +398,11 @@ impl Reception<'_> {
             }),
             cut_short,
             unread: None,
-            unverified_because: tallied
-                .then(|| "its frames were counted in the kernel, their contents not verified".into()),
+            unverified_because: tallied.then(|| Unverified::CountedInKernel.to_string()),
             latency: None,
             report: None,
             filtered: running.filtered,
-            notes: running.shortfalls.clone(),
+            notes: shortfalls(&running.shortfalls),
             capture: running.into(),
             verify_ns: 0.0,
             iteration_ns: None,
@@ -411,6 +410,11 @@ impl Reception<'_> {
         let record = verifier.into_record().filter(|_| !tallied);
         Ok(Outcome { received, kernel, record, times: None })
     }
+}
+
+/// What of a capture is not as the user asked.
+fn shortfalls(words: &[String]) -> Vec<Noise> {
+    words.iter().map(|words| Noise::Shortfall { words: words.clone() }).collect()
 }
 
 /// Destination of a trial's frames behind the thread that reads them.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::noise::Noise;
 use crate::thresholds::{
     CLOCK_READING_NS, CLOCK_SLEW_PPM, CLOCK_STEP_NS, SHARED_CORE, SPOILING_FOREIGN_TICKS,
     SPOILING_FOREIGN_WORK, SPOILING_STEAL, SPOILING_STEAL_TICKS, START_SPREAD,
@@ -102,46 +103,55 @@ impl Stall {
 }
 
 impl Disturbance {
-    /// The reasons that spoil the trial, without numbers. Reports print the numbers next to them.
-    pub fn reasons(&self) -> Vec<&'static str> {
+    /// The reasons that spoil the trial.
+    pub fn reasons(&self) -> Vec<Noise> {
         let mut reasons = self.reasons_for_rates();
         if self.cpus.iter().any(|cpu| self.is_stalled(cpu)) {
-            reasons.push("one of its CPUs stalled for longer than the backlog lasts");
+            reasons.push(Noise::Stall);
         }
         reasons
     }
 
     /// The reasons that change how many frames a trial delivers.
-    pub fn reasons_for_rates(&self) -> Vec<&'static str> {
-        let ticks = |count: u64| count * self.tick_ns;
-        let exceeds = |ns: u64, share: f64| ns as f64 > self.sending_ns as f64 * share;
-        let is_stolen = |cpu: &CpuDisturbance| {
-            cpu.steal_ns >= ticks(SPOILING_STEAL_TICKS).max(1) && exceeds(cpu.steal_ns, SPOILING_STEAL)
-        };
-        let is_foreign = |cpu: &CpuDisturbance| {
-            cpu.foreign_ns >= ticks(SPOILING_FOREIGN_TICKS).max(1)
-                && exceeds(cpu.foreign_ns, SPOILING_FOREIGN_WORK)
-        };
-        let ClockDrift { realtime_step_ns, slew_ppm, suspended_ns } = self.clocks;
-        let all = [
-            (self.cpus.iter().any(is_stolen), "the hypervisor took CPU time away while it ran (steal)"),
-            (self.cpus.iter().any(is_foreign), "other work ran on its CPUs (foreign load)"),
-            (realtime_step_ns.unsigned_abs() > CLOCK_STEP_NS, "the host's clock was set while it ran"),
-            (
-                slew_ppm.abs() > CLOCK_SLEW_PPM + CLOCK_READING_NS / self.sending_ns.max(1) as f64 * 1e6,
-                "the host's clock ran at another speed than its hardware",
-            ),
-            (suspended_ns > CLOCK_STEP_NS, "the host was suspended while it ran"),
-            (
-                self.is_slow(),
-                "one of its CPUs ran slower than its best: it shares its core, or its clock was lowered",
-            ),
-            (
-                self.start_spread_ns.is_some_and(|ns| exceeds(ns, START_SPREAD)),
-                "its generators began more than 1 % of its time apart",
-            ),
-        ];
-        all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
+    pub fn reasons_for_rates(&self) -> Vec<Noise> {
+        let mut reasons = Vec::new();
+        if self.cpus.iter().any(|cpu| self.spoils(cpu.steal_ns, SPOILING_STEAL, SPOILING_STEAL_TICKS)) {
+            reasons.push(Noise::Steal);
+        }
+        if self
+            .cpus
+            .iter()
+            .any(|cpu| self.spoils(cpu.foreign_ns, SPOILING_FOREIGN_WORK, SPOILING_FOREIGN_TICKS))
+        {
+            reasons.push(Noise::ForeignLoad);
+        }
+        if self.clocks.realtime_step_ns.unsigned_abs() > CLOCK_STEP_NS {
+            reasons.push(Noise::ClockSet);
+        }
+        let reading_ppm = CLOCK_READING_NS / self.sending_ns.max(1) as f64 * 1e6;
+        if self.clocks.slew_ppm.abs() > CLOCK_SLEW_PPM + reading_ppm {
+            reasons.push(Noise::ClockSpeed);
+        }
+        if self.clocks.suspended_ns > CLOCK_STEP_NS {
+            reasons.push(Noise::Suspend);
+        }
+        if self.is_slow() {
+            reasons.push(Noise::SlowCpu);
+        }
+        if self.start_spread_ns.is_some_and(|ns| self.exceeds(ns, START_SPREAD)) {
+            reasons.push(Noise::UnevenStart);
+        }
+        reasons
+    }
+
+    /// Whether this time of a CPU is more than a share of sending, and than the error of counting it in ticks.
+    fn spoils(&self, ns: u64, share: f64, ticks: u64) -> bool {
+        ns >= (ticks * self.tick_ns).max(1) && self.exceeds(ns, share)
+    }
+
+    /// Whether a time is more than a share of sending.
+    fn exceeds(&self, ns: u64, share: f64) -> bool {
+        ns as f64 > self.sending_ns as f64 * share
     }
 
     /// The largest share of a CPU's time that others took from the trial: steal, other work, stalls, and a slow core.

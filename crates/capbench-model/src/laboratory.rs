@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
+use crate::statement::Statement;
 use capbench_frames::TransmitSpec;
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
@@ -68,5 +69,5 @@ pub trait Laboratory {
     fn number_after(&mut self, last: u32);
 
     /// Statements about the path for its results.
-    fn statements(&self) -> Vec<String>;
+    fn statements(&self) -> Vec<Statement>;
 }

@@ -3,13 +3,14 @@
 //! | module | what |
 //! |---|---|
 //! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`], [`members`] | how to capture, as a user asks for it |
-//! | [`running`], [`counters`] | how an open capture runs, and its counters |
+//! | [`running`], [`counters`], [`generator`] | how an open capture runs, and its counters; how a generator ran |
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
-//! | [`disturbance`] | disturbances of a trial by the host |
+//! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
 //! | [`thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
-//! | [`not_measured`] | set-ups that could not be measured |
+//! | [`reasons`] | why a trial shows less than it should |
+//! | [`not_measured`], [`statement`] | set-ups that could not be measured; what a run states about itself |
 //! | [`work`], [`traffic`] | the application's work per frame, and the frames |
 //! | [`saved`] | the parts of a set-up as files have them |
 //! | [`evidence`] | books the ledger from counters |
@@ -22,9 +23,11 @@
 //!
 //! # To add
 //!
-//! - a place of the ledger: its row in `places.rs` and its entry in `ALL` there (and so in docs/ledger.md), its field in
-//!   `Evidence`, filled by `capbench-lab/src/live/join.rs`, its entry in `book`, its colour in
+//! - a place of the ledger: its variant, its key and its entry in `ALL` in `places.rs`, its words and counters in
+//!   `capbench-report/src/sentences/places.rs` (and so in docs/ledger.md), its field in `Evidence`, filled by `capbench-lab/src/live/join.rs`, its entry in `book`, its colour in
 //!   `capbench-chart/src/palette.rs`, its cases in `capbench-lab/tests/all/places.rs`.
+//! - a reason for care with a trial: its variant in `noise.rs`, its words in `capbench-report/src/sentences/noise.rs`, its cause
+//!   in `capbench-judge/src/finding/noise.rs`.
 //! - a fact about the host: a member of `capbench-model/src/environment/`, its reader in `capbench-host/src/environment/`,
 //!   its words in docs/results.md; in `differences.rs` of capbench-model only where two runs on one host may differ by it.
 
@@ -45,6 +48,7 @@ pub mod figures;
 pub mod filter;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
+pub mod generator;
 pub mod laboratory;
 pub mod latency;
 pub mod ledger;
@@ -53,13 +57,16 @@ pub mod mark;
 pub mod members;
 pub mod method_spec;
 pub mod moderation;
+pub mod noise;
 pub mod not_measured;
 pub mod options;
 pub mod placement;
 pub mod places;
+pub mod reasons;
 pub mod requirement;
 pub mod running;
 pub mod saved;
+pub mod statement;
 pub mod statistics;
 pub mod thresholds;
 pub mod traced_losses;
@@ -68,4 +75,4 @@ pub mod trial;
 pub mod units;
 pub mod work;
 
-pub use error::{Result, TrialError};
+pub use error::{ParseError, Result, TrialError};

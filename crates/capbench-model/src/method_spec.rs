@@ -12,6 +12,8 @@ use capbench_sys::packet::FanoutMode;
 use capbench_sys::packet::fanout::MOST_MEMBERS;
 use serde::{Deserialize, Serialize};
 
+use crate::error::ParseError;
+
 /// A method with its argument and settings. Two are equal if these are: the order of `members` and `fanout` does not matter.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -227,9 +229,9 @@ impl MethodSpec {
 /// # Errors
 /// It is no number, or no number of members that a group can have.
 pub fn members(text: &str) -> Result<NonZeroU16, String> {
-    let refuse = || format!("\"{text}\" members: a fanout group has 1 to {MOST_MEMBERS}");
-    let count: NonZeroU16 = text.parse().map_err(|_| refuse())?;
-    if usize::from(count.get()) <= MOST_MEMBERS { Ok(count) } else { Err(refuse()) }
+    let count: Option<NonZeroU16> = text.parse().ok();
+    let possible = count.filter(|count| usize::from(count.get()) <= MOST_MEMBERS);
+    possible.ok_or_else(|| ParseError::Members { text: text.into(), most: MOST_MEMBERS }.to_string())
 }
 
 impl PartialEq for MethodSpec {

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use capbench_frames::Pps;
 
+use crate::error::ParseError;
 use crate::method_spec::MethodSpec;
 
 /// A load that a method must sustain.
@@ -20,9 +21,7 @@ impl<R: FromStr> FromStr for Requirement<R> {
 
     fn from_str(text: &str) -> Result<Self, String> {
         // A method's argument can contain colons; a rate contains none.
-        let refuse = || {
-            format!("\"{text}\" is not METHOD:RATE; write for example packet-v3:500k or packet-v3:500Mbit/s")
-        };
+        let refuse = || ParseError::Requirement(text.into()).to_string();
         let (method, rate) = text.rsplit_once(':').ok_or_else(refuse)?;
         Ok(Self { method: method.parse()?, rate: rate.parse().map_err(|_| refuse())? })
     }

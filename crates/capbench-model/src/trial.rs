@@ -17,6 +17,7 @@ use crate::arrivals::Arrivals;
 use crate::error::{Result, TrialError};
 use crate::evidence::Evidence;
 use crate::ledger::Ledger;
+use crate::reasons::Invalid;
 use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 use crate::thresholds::UNSENT_ROUNDING;
 pub use emptying::Emptying;
@@ -234,13 +235,13 @@ impl Measured {
         let ledger = evidence.book();
         let sending_s = self.sending.as_secs_f64();
         let offered_pps = self.offered_pps.unwrap_or(evidence.sent as f64 / sending_s.max(1e-9));
-        let invalid_because = contradiction(&evidence, &ledger);
+        let invalid_because = contradiction(&evidence, &ledger).map(|because| because.to_string());
         let verdict = match invalid_because {
             Some(_) => Verdict::Invalid,
             None => judge(intended, &evidence, load),
         };
         let mut noise = trial.noise;
-        noise.extend(trial.disturbance.reasons().into_iter().map(String::from));
+        noise.reasons.extend(trial.disturbance.reasons());
         TrialResult {
             number,
             phase,
@@ -303,17 +304,14 @@ fn ns_per_packet(ns: Option<u64>, packets: u64) -> Option<f64> {
 }
 
 /// Negative loss means that a frame was counted twice or came from elsewhere; such a trial is invalid.
-fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<String> {
+fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<Invalid> {
     let Evidence { sent, delivered, .. } = evidence;
     if *sent == 0 {
-        Some("nothing was sent".into())
+        Some(Invalid::NothingSent)
     } else if delivered > sent {
-        Some(format!("{delivered} frames were delivered of {sent} sent (negative loss)"))
+        Some(Invalid::MoreDelivered { delivered: *delivered, sent: *sent })
     } else if ledger.unexplained < 0 {
-        let excess = ledger.unexplained.unsigned_abs();
-        Some(format!(
-            "{excess} frames more were delivered and booked as lost than the {sent} sent (negative loss)"
-        ))
+        Some(Invalid::MoreBooked { excess: ledger.unexplained.unsigned_abs(), sent: *sent })
     } else {
         None
     }

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ParseError;
+
 /// A number of bytes. Written with binary suffixes: `64MiB`, `256KiB`, `4096B`; also read as `64M` and, in powers of 1000, `64MB`.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
@@ -15,8 +17,6 @@ impl FromStr for ByteCount {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let refuse =
-            || format!("\"{text}\" is not a size; write for example 4096, 64K, 256KiB, 64MiB or 4MB");
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, suffix) = text.split_at(digits);
         // As in dd(1): K and KiB are 1024 bytes, kB is 1000.
@@ -28,9 +28,9 @@ impl FromStr for ByteCount {
             "kB" | "KB" => 1000,
             "MB" => 1_000_000,
             "GB" => 1_000_000_000,
-            _ => return Err(refuse()),
+            _ => return Err(ParseError::Size(text.into()).to_string()),
         };
-        let number: u64 = number.parse().map_err(|_| refuse())?;
+        let number: u64 = number.parse().map_err(|_| ParseError::Size(text.into()).to_string())?;
         number
             .checked_mul(unit)
             .filter(|&bytes| bytes > 0)

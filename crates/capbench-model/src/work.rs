@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ParseError;
+
 /// Work per frame, as the user requests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkModel {
@@ -165,21 +167,16 @@ impl FromStr for WorkModel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let refuse = || {
-            format!(
-                "\"{text}\" is no work model; none, loop:N, ns:N, touch, parse and copy are (N: a whole number)"
-            )
+        let model = match text.split_once(':') {
+            Some(("loop", digits)) => digits.parse().ok().map(Self::Loop),
+            Some(("ns", digits)) => digits.parse().ok().map(Self::Nanoseconds),
+            None if text == "none" => Some(Self::None),
+            None if text == "touch" => Some(Self::Touch),
+            None if text == "parse" => Some(Self::Parse),
+            None if text == "copy" => Some(Self::Copy),
+            _ => None,
         };
-        let number = |digits: &str| digits.parse::<u32>().map_err(|_| refuse());
-        match text.split_once(':') {
-            Some(("loop", digits)) => number(digits).map(Self::Loop),
-            Some(("ns", digits)) => number(digits).map(Self::Nanoseconds),
-            None if text == "none" => Ok(Self::None),
-            None if text == "touch" => Ok(Self::Touch),
-            None if text == "parse" => Ok(Self::Parse),
-            None if text == "copy" => Ok(Self::Copy),
-            _ => Err(refuse()),
-        }
+        model.ok_or_else(|| ParseError::WorkModel(text.into()).to_string())
     }
 }
 

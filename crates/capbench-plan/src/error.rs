@@ -3,9 +3,11 @@
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use capbench_frames::FrameError;
 use capbench_judge::JudgeError;
+use capbench_judge::search::warning::{Allowance, SearchNeed};
 use capbench_model::TrialError;
 
 /// An error while a plan is made or run.
@@ -41,6 +43,27 @@ pub enum PlanError {
     Search {
         /// What contradicts what, and what to change.
         reason: String,
+    },
+    /// The goals of a search need more than the user allows.
+    #[error(
+        "search: {}{} is too short: the goals need at least {} trials, {:.0} s of traffic and about {:.0} s in all; allow more time, \
+         or give goals with shorter trials, smaller sums or larger widths",
+        humantime::format_duration(*allowed),
+        match of {
+            Allowance::Time => "",
+            Allowance::Traffic => " of traffic",
+        },
+        need.trials,
+        need.traffic_s,
+        need.time_s
+    )]
+    TooShort {
+        /// What the user allows.
+        allowed: Duration,
+        /// Of what.
+        of: Allowance,
+        /// What the goals need at least.
+        need: SearchNeed,
     },
     /// A sweep that contradicts itself.
     #[error("{reason}")]

@@ -8,6 +8,7 @@ use crate::cost::{Cost, Meter};
 use crate::simulated::SimulatedLaboratory;
 use capbench_model::Result;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::statement::Statement;
 use capbench_model::trial::{Load, Trial, TrialResult};
 
 /// A path that counts the cost of its trials.
@@ -49,7 +50,7 @@ impl Laboratory for Rehearsal {
         self.path.number_after(last);
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         self.path.statements()
     }
 }

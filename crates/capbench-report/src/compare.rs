@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use capbench_judge::comparison::{Comparison, Conclusion};
 use capbench_results::Results;
 
+use crate::sentences::saved::add_words_to_comparison;
+
 /// Version of the document. It rises when a reader of older documents would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -48,7 +50,8 @@ impl NamedRun {
 
 impl Document {
     /// The printed document of a comparison.
-    pub fn new([then, now]: [NamedRun; 2], comparison: Comparison) -> Self {
+    pub fn new([then, now]: [NamedRun; 2], mut comparison: Comparison) -> Self {
+        add_words_to_comparison(&mut comparison);
         Self { schema_version: SCHEMA_VERSION, then, now, verdict: comparison.conclusion(), comparison }
     }
 }

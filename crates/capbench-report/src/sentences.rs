@@ -6,11 +6,17 @@
 //! | `bench` | which method to use, up to which rate, and what the other methods lack |
 //! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
+//! | `generator` | how a generator ran |
+//! | `limits` | what limits a method |
+//! | `noise` | reasons for care with a trial |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
 //! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
 //! | `rfc2544` | throughput, and the results of the tests relative to it |
 //! | `soak` | whether the load was sustained, and when frames were lost |
+//! | `places` | names of places, and the counters that report them |
 //! | `queues` | what stands against capture in the queues of an interface |
+//! | `saved` | the words next to facts in results files |
+//! | `statements` | what a run states about itself |
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
@@ -20,12 +26,18 @@
 
 mod bench;
 pub(crate) mod caveats;
-mod comparison;
+pub(crate) mod comparison;
+pub mod generator;
+pub mod limits;
+pub mod noise;
+pub mod places;
 mod queues;
 pub(crate) mod reproduction;
 pub(crate) mod rfc2544;
+pub mod saved;
 pub(crate) mod search;
 mod soak;
+pub mod statements;
 pub(crate) mod sweep;
 mod trials;
 mod unfinished;
@@ -36,7 +48,10 @@ use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
+pub use reproduction::claim_words;
 pub use rfc2544::{not_measured, not_tested_words};
+pub use search::goal_help;
+pub use search::warnings::words as search_warning_words;
 
 /// What a run shows besides its answers, as it is saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {

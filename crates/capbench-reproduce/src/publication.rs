@@ -12,7 +12,7 @@ use crate::step::Step;
 use crate::tables::TablePlan;
 use capbench_judge::reproduction::claim::Claim;
 use capbench_judge::reproduction::measured::text::fill;
-use capbench_judge::reproduction::{Answer, Judgement};
+use capbench_judge::reproduction::{Answer, ClaimEvidence, Judgement};
 use capbench_model::placement::PlacementChoice;
 use capbench_plan::Result;
 use capbench_plan::cost::Spread;
@@ -127,7 +127,8 @@ impl Publication {
         self.beyond.iter().map(|beyond| Judgement {
             claim: beyond.claim.clone(),
             answer: Answer::NotTestable,
-            text: beyond.why.clone(),
+            text: String::new(),
+            evidence: vec![ClaimEvidence::Figures { text: beyond.why.clone() }],
             trials: Vec::new(),
             visits: None,
             chance: None,

@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::results::{Results, SCHEMA_VERSION, within_memory};
+use crate::results::{Results, SCHEMA_VERSION, results_of};
 use crate::segments;
 
 use crate::error::{Result, ResultsError};
@@ -125,7 +125,7 @@ pub fn parse(text: &[u8], file: &Path) -> Result<Run> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ResultsError::Empty(file.into()));
     }
-    let (results, mut warnings) = match within_memory::<Results>(text) {
+    let (results, mut warnings) = match results_of(text) {
         Ok(results) if results.schema_version == SCHEMA_VERSION => (results, Vec::new()),
         // A second pass finds out which of many reasons it is.
         _ => salvage::read(text, file)?,

@@ -16,6 +16,7 @@ use capbench_judge::sweep::SweepOutcome;
 use capbench_model::bounded_json::{self, Budget};
 use capbench_model::environment::Environment;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 
 /// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
@@ -48,8 +49,11 @@ pub struct Results {
     /// The host.
     pub environment: Environment,
     /// Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards
-    /// require.
+    /// require. In words, for readers of the file: the report makes them when the run is saved.
     pub statements: Vec<String>,
+    /// The same as facts. Absent in files of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statement_facts: Vec<Statement>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<TrialResult>,
     /// The record of a soak, instead of trials.
@@ -106,6 +110,16 @@ impl Results {
         }
     }
 
+    /// Adds the facts that a file of an earlier version states as texts.
+    fn add_facts_of_texts(&mut self) {
+        if self.statement_facts.is_empty() {
+            self.statement_facts = self.statements.iter().map(|text| Statement::from_earlier(text)).collect();
+        }
+        if let Some(record) = &mut self.soak {
+            record.add_facts_of_texts();
+        }
+    }
+
     /// The facts that judgement needs.
     pub fn facts(&self) -> RunFacts<'_> {
         RunFacts {
@@ -113,7 +127,7 @@ impl Results {
             started_unix_s: self.started_unix_s,
             complete: self.complete,
             environment: &self.environment,
-            statements: &self.statements,
+            statements: &self.statement_facts,
             trials: &self.trials,
             searches: &self.searches,
             sweeps: &self.sweeps,
@@ -152,6 +166,13 @@ const MEMORY: usize = 12;
 /// What reading this text may take.
 pub(crate) fn memory(text: &[u8]) -> Budget {
     Budget::times(MEMORY, text)
+}
+
+/// Reads results.
+pub(crate) fn results_of(text: &[u8]) -> serde_json::Result<Results> {
+    let mut results: Results = within_memory(text)?;
+    results.add_facts_of_texts();
+    Ok(results)
 }
 
 /// Reads a text, unless it takes more memory than results of its length do.

@@ -12,7 +12,7 @@ use capbench_sys::host::folder::{FILE_MODE, Folder};
 use capbench_sys::host::trust::Trust;
 
 use crate::error::{Result, ResultsError};
-use crate::results::{Results, SCHEMA_VERSION, within_memory};
+use crate::results::{Results, SCHEMA_VERSION, results_of};
 use crate::segments;
 use crate::trial_columns::trials_csv;
 
@@ -74,7 +74,7 @@ impl RunDirectory {
         let folder = Folder::open(path, &trust)?;
         let mut text = Vec::new();
         folder.open_file(OsStr::new(RESULTS), &trust)?.read_to_end(&mut text)?;
-        let results: Results = within_memory(&text)?;
+        let results = results_of(&text)?;
         if results.schema_version != SCHEMA_VERSION {
             let reason = format!(
                 "its schema_version is {}, and this version of capbench writes {SCHEMA_VERSION}",

@@ -40,8 +40,8 @@ pub(crate) fn of(item: ItemName) -> Option<Figure> {
 /// `None` if they did not measure it.
 pub(crate) fn in_run(item: ItemName, trials: &[&TrialResult]) -> Option<Figure> {
     match item {
-        ItemName::Rings => lost_at(Place::Link, trials),
-        ItemName::Backlog => lost_at(Place::Backlog, trials),
+        ItemName::Rings => lost_at(Place::Link, "on the link or in the NIC", trials),
+        ItemName::Backlog => lost_at(Place::Backlog, "in the softirq backlog", trials),
         ItemName::Governor => {
             let measured = |trial: &TrialResult| {
                 let mut cpus = trial.disturbance.cpus.iter();
@@ -61,7 +61,7 @@ pub(crate) fn in_run(item: ItemName, trials: &[&TrialResult]) -> Option<Figure> 
     }
 }
 
-fn lost_at(place: Place, trials: &[&TrialResult]) -> Option<Figure> {
+fn lost_at(place: Place, words: &str, trials: &[&TrialResult]) -> Option<Figure> {
     let counted = trials.iter().filter_map(|trial| {
         let entry = trial.ledger.iter().find(|entry| entry.place == place)?;
         Some((trial.sent, entry.count?))
@@ -71,7 +71,7 @@ fn lost_at(place: Place, trials: &[&TrialResult]) -> Option<Figure> {
     let trials = (trials > 0).then(|| many(trials, "trial", "trials"))?;
     let (sent, lost) = (count(sent), count(lost));
     Some(Figure {
-        figure: format!("{lost} of {sent} sent frames were lost {} in {trials}", place.words()).into(),
+        figure: format!("{lost} of {sent} sent frames were lost {words} in {trials}").into(),
         source: "the ledger of the run",
     })
 }

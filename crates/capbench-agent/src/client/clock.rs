@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use capbench_model::clocks::{Bounds, ClockReading, ClockState, FourStamps, TimeService};
+use capbench_model::reasons::NoDelays;
 
 use super::connection::Connection;
 use crate::Result;
@@ -59,7 +60,7 @@ pub(super) fn reading(state: ClockState, Exchanged { at_ns, ahead }: Exchanged) 
         Some(ahead) => ClockReading { at_ns, state, ahead },
         None => ClockReading {
             at_ns,
-            state: ClockState::Unsynchronised { reason: "it was set while it was compared".into() },
+            state: ClockState::Unsynchronised { reason: NoDelays::SetWhileCompared.to_string() },
             ahead: Bounds { low_ns: i64::MIN, high_ns: i64::MAX },
         },
     }

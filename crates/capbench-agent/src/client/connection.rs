@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::channel::Channel;
 use super::interrupt::{Event, Interrupt};
+use crate::error::NoAnswer;
 use crate::location::Location;
 use crate::message::{Answer, Build, Greeting, Hello, PROTOCOL, Report, Reported, Request, read};
 use crate::process::Ended;
@@ -266,11 +267,8 @@ impl Connection {
         let (mut deadline, mut is_last) = (Instant::now() + patience, false);
         let between = self.start.waits.between_signs_of_life();
         let too_late = |is_last| match is_last {
-            true => format!(
-                "no answer to {call} within {:?} after the user wanted to stop",
-                patience.min(LAST_ANSWER)
-            ),
-            false => format!("no answer to {call} within {patience:?}"),
+            true => NoAnswer::AfterStop { call, patience: patience.min(LAST_ANSWER) }.to_string(),
+            false => NoAnswer::InTime { call, patience }.to_string(),
         };
         loop {
             // Neither a new agent nor one that waits for the lost one has anything to end early.

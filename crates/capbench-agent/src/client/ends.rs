@@ -12,6 +12,7 @@ use capbench_lab::live::messages::{
 };
 use capbench_lab::receiver::SharedStart;
 use capbench_model::clocks::{ClockReading, HostClock};
+use capbench_model::statement::Statement;
 use capbench_sys::host::CpuId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -176,9 +177,15 @@ impl<'c> Held<'c> {
         }
     }
 
-    fn notes(&self) -> Vec<String> {
-        let location = self.agent.location();
-        self.prepared.notes.iter().map(|note| format!("{location}: {note}")).collect()
+    fn statements(&self) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        for statement in &self.prepared.notes {
+            statements.push(Statement::OfAgent {
+                location: self.agent.location().to_string(),
+                statement: Box::new(statement.clone()),
+            });
+        }
+        statements
     }
 
     fn is_lost(&self) -> bool {
@@ -187,8 +194,11 @@ impl<'c> Held<'c> {
     }
 
     fn of_other_side(&self) -> AgentError {
-        let reason = "it is of the other side".into();
-        AgentError::Protocol { location: self.agent.location().to_string(), call: "finish", reason }
+        AgentError::Protocol {
+            location: self.agent.location().to_string(),
+            call: "finish",
+            reason: "it is of the other side".into(),
+        }
     }
 
     /// Reads the agent's clock: what it says, and a comparison, which is last or first. `meanwhile` happens between the two.
@@ -257,8 +267,8 @@ impl<'c> RemoteSender<'c> {
     }
 
     /// What the agent said of its host when it prepared the side, for the results.
-    pub fn notes(&self) -> Vec<String> {
-        self.held.notes()
+    pub fn statements(&self) -> Vec<Statement> {
+        self.held.statements()
     }
 }
 
@@ -284,8 +294,8 @@ impl<'c> RemoteReceiver<'c> {
     }
 
     /// What the agent said of its host when it prepared the side, for the results.
-    pub fn notes(&self) -> Vec<String> {
-        self.held.notes()
+    pub fn statements(&self) -> Vec<Statement> {
+        self.held.statements()
     }
 }
 

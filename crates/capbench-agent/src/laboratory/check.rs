@@ -19,12 +19,14 @@ use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
+use capbench_model::statement::{CableCheck, Statement};
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::CpuId;
 
 use super::AgentLaboratory;
 use super::generator::Generator;
+use crate::error::LinkFault;
 use crate::{AgentError, Result};
 
 /// Frames of the check: enough to exceed the other traffic of a quiet host, and of one generator among many.
@@ -97,15 +99,23 @@ impl AgentLaboratory {
         }
         let missing = transmit.iter().map(|half| Outcome::of(half, &receive).missing()).sum();
         for half in &transmit {
-            let Some(reason) = Outcome::of(half, &receive).objection(missing) else { continue };
+            let Some(fault) = Outcome::of(half, &receive).objection(missing) else { continue };
             let sender = self.generators.iter().find(|generator| generator.stream == half.stream);
             let transmit = sender.map_or(String::new(), |sender| sender.host.facts().location.to_string());
-            return Err(AgentError::Link { transmit, receive: self.route.receive.to_string(), reason });
+            let receive = self.route.receive.to_string();
+            return Err(AgentError::Link { transmit, receive, reason: fault.to_string() });
         }
         let interfaces = transmit.iter().map(|half| &half.interface).chain([&receive.interface]);
         let pauses = interfaces.filter_map(InterfaceCounts::pause_frames).sum();
         let sent = transmit.iter().map(|half| half.frames.sent).sum();
-        self.statements.push(statement(transmit.len(), sent, &receive.received.arrivals, pauses));
+        let arrivals = &receive.received.arrivals;
+        self.statements.push(Statement::CableCheck(CableCheck {
+            generators: transmit.len() as u32,
+            sent,
+            lost: u64::saturating_sub(sent, arrivals.delivered),
+            foreign: arrivals.foreign,
+            pauses,
+        }));
         let busiest = receive.softnet.iter().max_by_key(|cpu| cpu.processed);
         let kernel = busiest.map_or(placement.kernel, |cpu| cpu.cpu);
         let checked = Checked { generator: placement.generator, kernel };
@@ -121,31 +131,6 @@ impl AgentLaboratory {
         let rate = self.generators.iter().filter_map(most).fold(RATE, f64::min);
         Ok(Pps::new(rate).map_err(LabError::from)?)
     }
-}
-
-/// The check in the results, if the link is good.
-fn statement(generators: usize, sent: u64, arrivals: &Arrivals, pauses: u64) -> String {
-    let by = match generators {
-        1 => String::new(),
-        _ => format!(" by {generators} generators"),
-    };
-    let arrived = match sent.saturating_sub(arrivals.delivered) {
-        0 => "each arrived once and intact".into(),
-        lost => format!(
-            "{lost} were lost in the receiving interface, as its counters say, the others arrived once and intact"
-        ),
-    };
-    let foreign = match arrivals.foreign {
-        0 => "no foreign frame".into(),
-        1 => "1 foreign frame".into(),
-        some => format!("{some} foreign frames"),
-    };
-    let pauses = match pauses {
-        0 => String::new(),
-        1 => " and 1 pause frame".into(),
-        some => format!(" and {some} pause frames"),
-    };
-    format!("cable check: {sent} frames were sent{by}, {arrived}, with {foreign}{pauses}")
 }
 
 /// The frames of the check from one generator.
@@ -177,48 +162,29 @@ impl Outcome {
 
     /// Why the link from the generator cannot be measured on. `all_missing` are the missing frames of all generators: they share
     /// the receiving interface and its losses.
-    fn objection(self, all_missing: u64) -> Option<String> {
+    fn objection(self, all_missing: u64) -> Option<LinkFault> {
         let Self { sent, delivered, duplicates, damaged, lost_in_nic } = self;
         let is_known = self.missing() == 0 || (damaged == 0 && all_missing <= lost_in_nic);
         if delivered > 0 && duplicates == 0 && is_known {
             return None;
         }
         if (delivered, duplicates, damaged) == (0, 0, 0) {
-            return Some(format!("of {sent} frames that were sent none arrived; are the two connected?"));
+            return Some(LinkFault::NothingArrived { sent });
         }
-        Some(format!(
-            "of {sent} frames that were sent {delivered} arrived intact, {duplicates} of them repeatedly, and {damaged} \
-             damaged; look for a bad cable, a loop or a switch that alters frames"
-        ))
+        Some(LinkFault::Bad { sent, delivered, duplicates, damaged })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use capbench_model::arrivals::Arrivals;
-
-    use super::{Outcome, statement};
+    use super::Outcome;
 
     const FINE: Outcome = Outcome { sent: 2000, delivered: 2000, duplicates: 0, damaged: 0, lost_in_nic: 0 };
 
     impl Outcome {
         /// As the only generator.
         fn judged(self) -> Option<String> {
-            self.objection(self.missing())
-        }
-    }
-
-    #[test]
-    fn foreign_frames_and_pause_frames_are_in_the_results() {
-        let arrived = |delivered, foreign| Arrivals { delivered, foreign, ..Arrivals::default() };
-        let good = "cable check: 2000 frames were sent, each arrived once and intact, with no foreign frame";
-        assert_eq!(statement(1, 2000, &arrived(2000, 0), 0), good);
-        let other = statement(2, 2000, &arrived(1999, 1), 6);
-        for part in [
-            " by 2 generators, 1 were lost in the receiving interface",
-            "with 1 foreign frame and 6 pause frames",
-        ] {
-            assert!(other.contains(part), "{other}");
+            self.objection(self.missing()).map(|fault| fault.to_string())
         }
     }
 

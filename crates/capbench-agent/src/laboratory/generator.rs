@@ -11,6 +11,7 @@ use capbench_lab::live::ends::TransmitEnd;
 use capbench_lab::live::messages::PrepareSending;
 use capbench_model::environment::interface::Role;
 use capbench_model::laboratory::Setup;
+use capbench_model::statement::Statement;
 use capbench_sys::host::CpuId;
 
 use super::EndFacts;
@@ -128,7 +129,7 @@ impl Generator {
         setup: &Setup,
         mtu: Mtu,
         on: Conditions,
-    ) -> Result<(Sender<'_>, Vec<String>)> {
+    ) -> Result<(Sender<'_>, Vec<Statement>)> {
         let Conditions { stream, cpus, measured, is_virtual, is_on_its_host, head_start, comparison } = on;
         let sending = PrepareSending {
             stream,
@@ -141,17 +142,17 @@ impl Generator {
         };
         let streams = NonZeroU16::new(sending.cpus.len() as u16).unwrap_or(NonZeroU16::MIN);
         let location = self.host.facts().location.to_string();
-        let (end, notes): (Box<dyn TransmitEnd>, _) = match &mut self.host {
+        let (end, statements): (Box<dyn TransmitEnd>, _) = match &mut self.host {
             Host::Agent(agent) => {
                 let end = RemoteSender::prepare(agent, sending, measured)?;
-                let notes = end.notes();
-                (Box::new(end.comparing(comparison).after(head_start)), notes)
+                let statements = end.statements();
+                (Box::new(end.comparing(comparison).after(head_start)), statements)
             }
             Host::Otg(generator) => {
-                let note = format!("{location}: what it sent is its own count, which nobody verified");
-                (Box::new(OtgSender::prepare(generator, sending)?), vec![note])
+                let statement = Statement::SentUnverified { location: location.clone() };
+                (Box::new(OtgSender::prepare(generator, sending)?), vec![statement])
             }
         };
-        Ok((Sender::new(end, stream, streams, self.weight, Some(location), is_on_its_host), notes))
+        Ok((Sender::new(end, stream, streams, self.weight, Some(location), is_on_its_host), statements))
     }
 }

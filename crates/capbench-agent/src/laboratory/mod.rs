@@ -5,9 +5,11 @@
 //! |---|---|
 //! | `generator` | an agent that sends, and its share of the load |
 //! | `check` | sends a few frames before the first trial: whether the cable is right, and which CPU receives |
+//! | `description` | what a plan says of the agents |
 //! | `placement` | the CPUs of both hosts |
 
 mod check;
+mod description;
 mod generator;
 mod placement;
 
@@ -18,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use capbench_frames::plan::FramePlan;
+use capbench_frames::rates::Pps;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::Mtu;
 use capbench_host::bed::Placement;
@@ -32,8 +35,13 @@ use capbench_model::environment::interface::Role;
 use capbench_model::environment::program::Program;
 use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::statement::Statement;
 use capbench_model::trial::Trial;
 use capbench_sys::host::CpuId;
+
+pub use description::{
+    DescribedEnd, DescribedInterface, Description, EndProgram, OneWayTimes, UnknownLosses,
+};
 
 use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver, Start};
 use crate::location::Location;
@@ -88,7 +96,7 @@ pub struct AgentLaboratory {
     base: u16,
     numbering: Numbering,
     checked: Option<Checked>,
-    statements: Vec<String>,
+    statements: Vec<Statement>,
     /// When the laboratory was opened: the agents' clocks are compared with the time since then.
     opened: Instant,
 }
@@ -184,78 +192,63 @@ impl AgentLaboratory {
         all / f64::from(generator.weight.get())
     }
 
-    /// What each agent says of itself and its interface, a line each with the location first.
-    pub fn describe(&self) -> Vec<(String, String)> {
-        let line = |(role, facts): (Role, EndFacts<'_>)| {
-            let Hello { environment, max_rate, max_duration, programs, isolated, no_report_because, .. } =
-                facts.hello;
-            let interface = match facts.port(role) {
-                Ok(port) => {
-                    let driver = port.facts.facts.driver.as_deref().unwrap_or("unknown driver");
-                    let speed = port
-                        .bits_per_second
-                        .map_or("no speed".into(), |bits| format!("{} Mbit/s", bits / 1e6));
-                    format!("{driver}, {speed}, MTU {}", port.mtu)
-                }
-                Err(error) => error.to_string(),
-            };
-            let kernel = environment.kernel_release.as_deref().unwrap_or("unknown kernel");
-            let mut text = match self.other(facts.location) {
-                Some(other) => other.describe(),
-                None => format!("capbench {}, {kernel}, {interface}", environment.capbench_version),
-            };
-            if !environment.missing_capabilities.is_empty() {
-                text += &format!(", without {}", environment.missing_capabilities.join(", "));
-            }
-            if let Some(limit) = max_rate {
-                text += &format!(", allows up to {} frames/s", limit.get());
-            }
-            if let Some(limit) = max_duration {
-                text += &format!(", allows trials up to {limit:?}");
-            }
-            if !programs.is_empty() {
-                text += &format!(", allows programs {}", programs.join(", "));
-            }
-            if !isolated.is_empty() {
-                text += &format!(", calls {} isolated", isolated.join(", "));
-            }
-            if let Some(reason) = no_report_because {
-                text += &format!(", leaves no report if its connection is lost: {reason}");
-            }
-            (facts.location.to_string(), text)
+    /// What each agent says of itself and its interface, and what the ledger of a trial will leave unknown.
+    pub fn describe(&self) -> Description {
+        let ends = self.ends().map(|(role, facts)| self.described(role, &facts)).collect();
+        Description { ends, absent: self.absent.clone(), unknown: self.unknown() }
+    }
+
+    fn described(&self, role: Role, facts: &EndFacts<'_>) -> DescribedEnd {
+        let hello = facts.hello;
+        let program = match self.other(facts.location) {
+            Some(other) => EndProgram::Generator(other.facts()),
+            None => EndProgram::Agent {
+                version: hello.environment.capbench_version.clone(),
+                kernel: hello.environment.kernel_release.clone(),
+                interface: match facts.port(role) {
+                    Ok(port) => Ok(DescribedInterface {
+                        driver: port.facts.facts.driver.clone(),
+                        bits_per_second: port.bits_per_second,
+                        mtu: port.mtu,
+                    }),
+                    Err(error) => Err(error.to_string()),
+                },
+            },
         };
-        let lines = self.ends().map(line);
-        let absent = self.absent.iter().map(|why| ("absent".to_string(), why.clone()));
-        let unknown = self.unknown().map(|unknown| ("unknown".to_string(), unknown));
-        lines.chain(absent).chain(unknown).collect()
+        DescribedEnd {
+            location: facts.location.to_string(),
+            program,
+            missing_capabilities: hello.environment.missing_capabilities.clone(),
+            max_pps: hello.max_rate.map(Pps::get),
+            max_duration: hello.max_duration,
+            programs: hello.programs.clone(),
+            isolated: hello.isolated.clone(),
+            no_report_because: hello.no_report_because.clone(),
+        }
     }
 
     /// What the ledger of a trial will leave unknown, as far as the agents know beforehand.
-    fn unknown(&self) -> Option<String> {
+    fn unknown(&self) -> Vec<UnknownLosses> {
         let mut unknown = Vec::new();
-        let ends: Vec<_> = self.ends().collect();
-        for (role, facts) in &ends {
-            let driver = facts.port(*role).ok().and_then(|port| port.facts.facts.driver.as_deref());
-            let counts = driver.and_then(drivers::known).map(|driver| driver.frame_counts);
+        for (role, facts) in self.ends() {
+            let location = facts.location.to_string();
+            let driver = facts.port(role).ok().and_then(|port| port.facts.facts.driver.clone());
+            let counts = driver.as_deref().and_then(drivers::known).map(|driver| driver.frame_counts);
             if self.other(facts.location).is_some() {
-                unknown.push(format!("losses on the path: nobody counts what leaves {}", facts.location));
+                unknown.push(UnknownLosses::UncountedSender { location });
             } else if matches!(counts, None | Some(FrameCounts::Unverified))
                 && !matches!(self.is_pair(), Ok(true))
             {
-                let driver = driver.unwrap_or("its driver");
-                unknown.push(format!(
-                    "losses on the path: {driver} of {} is not known to count each frame",
-                    facts.location
-                ));
+                unknown.push(UnknownLosses::UnverifiedDriver { driver, location });
             }
         }
-        for (_, EndFacts { location, hello }) in &ends {
+        for (_, EndFacts { location, hello }) in self.ends() {
             let missing = &hello.environment.missing_capabilities;
             if missing.iter().any(|missing| missing.to_ascii_uppercase().contains("BPF")) {
-                unknown.push(format!("drop reasons of the kernel of {location}: it needs CAP_BPF"));
+                unknown.push(UnknownLosses::DropReasons { location: location.to_string() });
             }
         }
-        (!unknown.is_empty()).then(|| unknown.join("; "))
+        unknown
     }
 
     /// Notes the agents that are of another build than the controller.
@@ -265,23 +258,25 @@ impl AgentLaboratory {
             other.is_some() && own.source_hash.is_some() && *other != own.source_hash
         };
         let others = self.ends().filter(|(_, facts)| is_other(facts.hello));
-        let text = |location| format!("{location} runs another build of capbench than the controller");
-        let statements: Vec<_> = others.map(|(_, facts)| text(facts.location)).collect();
+        let mut statements = Vec::new();
+        for (_, facts) in others {
+            statements.push(Statement::OtherBuild { location: facts.location.to_string() });
+        }
         self.statements.extend(statements);
     }
 
-    /// What the clocks of both hosts allow to be known of one-way times, in words. The exchanges around a trial decide in the end.
+    /// What the clocks of both hosts allow to be known of one-way times, as far as they do before a trial: the exchanges around it decide.
     ///
     /// # Errors
     /// An agent is gone.
-    pub fn describe_clocks(&mut self) -> Result<String> {
+    pub fn describe_clocks(&mut self) -> Result<OneWayTimes> {
         if self.comparison().is_one_clock {
-            return Ok("absolute: all ends read one kernel's clock".into());
+            return Ok(OneWayTimes::OneClock);
         }
         let (mut of_sender, mut of_receiver) = (0, 0);
         if let Some(generator) = self.generators.iter().find(|generator| generator.host.is_untimed()) {
-            let location = generator.host.facts().location;
-            return Ok(format!("none: the frames of {location} have no send times"));
+            let location = generator.host.facts().location.to_string();
+            return Ok(OneWayTimes::NoSendTimes { location });
         }
         let senders =
             self.generators.iter_mut().filter_map(|generator| Some((generator.host.agent()?, true)));
@@ -290,13 +285,12 @@ impl AgentLaboratory {
             match agent.clock_state()? {
                 ClockState::Synchronised { error_ns, .. } => *largest = error_ns.max(*largest),
                 ClockState::Unsynchronised { reason } => {
-                    let location = agent.location();
-                    return Ok(format!("relative: the clock of {location} is not synchronised: {reason}"));
+                    let location = agent.location().to_string();
+                    return Ok(OneWayTimes::Unsynchronised { location, reason });
                 }
             }
         }
-        let error = Duration::from_nanos(of_sender.saturating_add(of_receiver));
-        Ok(format!("absolute ±{error:?}, if exchanges around a trial agree"))
+        Ok(OneWayTimes::WithinError(Duration::from_nanos(of_sender.saturating_add(of_receiver))))
     }
 
     /// All ends, senders first.
@@ -373,7 +367,12 @@ impl AgentLaboratory {
             checked => checked?,
         };
         let placement = self.placement(setup.placement, checked)?;
-        let statement = format!("placement {}: {}", setup.placement, placement.statement);
+        let statement = Statement::Placement {
+            placement: setup.placement.to_string().into(),
+            is_decided_elsewhere: false,
+            cpus: placement.statement.clone(),
+            set_by: None,
+        };
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
@@ -440,7 +439,7 @@ impl AgentLaboratory {
             polls_by_thread: false,
         };
         let receive = RemoteReceiver::prepare(receive, receiving, measured_there)?.comparing(comparison);
-        let mut notes = receive.notes();
+        let mut further = receive.statements();
         let failures = generators.iter().filter_map(|generator| generator.failure.clone());
         let mut absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
         let mut senders = Vec::new();
@@ -458,14 +457,14 @@ impl AgentLaboratory {
                     prepared => {
                         let (sender, of_sender) = prepared?;
                         senders.push(sender);
-                        notes.extend(of_sender);
+                        further.extend(of_sender);
                     }
                 }
             }
         }
-        for note in notes {
-            if !statements.contains(&note) {
-                statements.push(note);
+        for statement in further {
+            if !statements.contains(&statement) {
+                statements.push(statement);
             }
         }
         let tolerated = route.tolerated - absent.len();
@@ -524,22 +523,21 @@ impl Laboratory for AgentLaboratory {
         self.numbering.last = last;
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         let mut statements = self.statements.clone();
-        statements.push(format!(
-            "{} sent and {} received, each counted by an agent there",
-            self.route.senders(),
-            self.route.receive
-        ));
+        statements.push(Statement::CountedByAgents {
+            senders: self.route.senders().to_string(),
+            receiver: self.route.receive.to_string(),
+        });
         if matches!(self.is_pair(), Ok(true)) {
-            statements.push("the link is virtual (veth): its rates are not those of a network card".into());
+            statements.push(Statement::VirtualLink);
         }
         statements
     }
 }
 
-fn without_a_generator(error: &AgentError) -> String {
-    format!("the run went on without a generator: {error}")
+fn without_a_generator(error: &AgentError) -> Statement {
+    Statement::GeneratorAbsent { error: error.to_string() }
 }
 
 /// Starts the agent of one end, and checks that it may use its interface.
@@ -589,9 +587,10 @@ impl<'e> EndFacts<'e> {
             Some(Port { state: PortStatus::Refused(refusal), .. }) => Err(refused(refusal.clone())),
             None => {
                 let wanted = Allowed::Port(role, location.interface().into());
-                let message =
-                    format!("the agent does not allow {wanted}; its command line needs --allow {wanted}");
-                Err(refused(Refusal::new(Kind::Privilege, message)))
+                Err(refused(Refusal::new(
+                    Kind::Privilege,
+                    format!("the agent does not allow {wanted}; its command line needs --allow {wanted}"),
+                )))
             }
         }
     }

@@ -197,8 +197,11 @@ fn usable(cpu: CpuId, cpus: &[CpuId]) -> Result<()> {
         return Ok(());
     }
     let list = cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",");
-    let reason = format!("is not among those that the agent may use ({list})");
-    Err(LabError::from(HostError::Cpu { cpu: cpu.number(), reason }).into())
+    Err(LabError::from(HostError::Cpu {
+        cpu: cpu.number(),
+        reason: format!("is not among those that the agent may use ({list})"),
+    })
+    .into())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! In the place of `otg` in a build without the feature `otg`: no such generator can be opened.
 
+use capbench_model::generator::GeneratorFacts;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -37,9 +38,13 @@ impl OtgServers {
     /// # Errors
     /// Always.
     pub fn open(&mut self, location: &Location) -> Result<OtgGenerator> {
-        let why = "this build of capbench drives no OTG generator; build it with the feature otg";
-        let refusal = Refusal::new(Kind::Unsupported, why);
-        Err(AgentError::Refused { location: location.to_string(), refusal })
+        Err(AgentError::Refused {
+            location: location.to_string(),
+            refusal: Refusal::new(
+                Kind::Unsupported,
+                "this build of capbench drives no OTG generator; build it with the feature otg",
+            ),
+        })
     }
 }
 
@@ -52,7 +57,7 @@ impl OtgGenerator {
         match *self {}
     }
 
-    pub(crate) fn describe(&self) -> String {
+    pub(crate) fn facts(&self) -> GeneratorFacts {
         match *self {}
     }
 

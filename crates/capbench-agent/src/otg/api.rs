@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
+use crate::error::RefusedPath;
 use crate::message::{Kind, Refusal, read};
 use crate::{AgentError, Result};
 
@@ -166,7 +167,7 @@ impl Api {
         let Reply { status, body } = reply.map_err(|error| self.lost(error.to_string()))?;
         if !(200..300).contains(&status) {
             let errors = read::<Failure>(&body).unwrap_or_default().errors;
-            let why = format!("{path} is refused with status {status}: {}", errors.join("; "));
+            let why = RefusedPath { path, status, errors: errors.join("; ") }.to_string();
             let mut refusal = Refusal::new(Kind::Failed, why.trim_end_matches([':', ' ']));
             if matches!(status, 401 | 403) {
                 refusal.kind = Kind::Privilege;

@@ -16,6 +16,9 @@ use capbench_lab::live::halves::TransmitHalf;
 use capbench_lab::live::messages::{Arm, FinishSending, Go, PrepareSending, Sent};
 use capbench_lab::receiver::SharedStart;
 use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role};
+use capbench_model::generator::GeneratorFacts;
+use capbench_model::noise::Noise;
+use capbench_model::reasons::Unverified;
 use capbench_model::trial::Load;
 use serde_json::{Value, json};
 
@@ -139,10 +142,10 @@ impl OtgGenerator {
     }
 
     /// What it says of itself.
-    pub fn describe(&self) -> String {
+    pub fn facts(&self) -> GeneratorFacts {
         let Version { api_spec_version, app_version } = self.server.version();
-        let known = |text: &str| if text.is_empty() { "unknown".to_string() } else { text.to_string() };
-        format!("an OTG generator, version {}, API {}", known(app_version), known(api_spec_version))
+        let known = |text: &str| Some(text.to_string()).filter(|text| !text.is_empty());
+        GeneratorFacts::Otg { version: known(app_version), api: known(api_spec_version) }
     }
 
     /// Asks up to three times whether it is there again, if it could not be reached.
@@ -210,6 +213,8 @@ struct Armed {
     /// From the answer to the start until it was seen that nothing is sent any more.
     elapsed: Duration,
     sent: u64,
+    /// Frames that the port sent besides those of the trial.
+    foreign: u64,
     warnings: Vec<String>,
 }
 
@@ -221,9 +226,10 @@ impl<'g> OtgSender<'g> {
     pub fn prepare(generator: &'g OtgGenerator, asked: PrepareSending) -> Result<Self> {
         let plan = FramePlan::new(asked.layout, asked.sizes.clone(), asked.mtu).map_err(LabError::from)?;
         if asked.layout.flows.get() > 1 && plan.sizes().sizes().len() > 1 {
-            let reason = "the order of sizes is the generator's, so the flow of a lost frame would be unknown; name one size or \
-                          one flow";
-            return Err(generator.unsupported("several flows with several sizes", reason));
+            return Err(generator.unsupported(
+                "several flows with several sizes",
+                "the order of sizes is the generator's, so the flow of a lost frame would be unknown; name one size or one flow",
+            ));
         }
         Ok(Self { generator, asked, plan, armed: None })
     }
@@ -316,7 +322,15 @@ impl TransmitEnd for OtgSender<'_> {
         let flow = self.flow(&arm, intended)?;
         self.generator.server.revive()?;
         let warnings = self.generator.server.set_flow(self.generator.port, arm.trial, flow)?;
-        self.armed = Some(Armed { arm, intended, start: None, elapsed: Duration::ZERO, sent: 0, warnings });
+        self.armed = Some(Armed {
+            arm,
+            intended,
+            start: None,
+            elapsed: Duration::ZERO,
+            sent: 0,
+            foreign: 0,
+            warnings,
+        });
         Ok(())
     }
 
@@ -341,9 +355,7 @@ impl TransmitEnd for OtgSender<'_> {
         let others = intended.map_or(0, |intended| counted.saturating_sub(intended));
         let stream = self.asked.stream;
         let armed = self.armed()?;
-        if others > 0 {
-            armed.warnings.push(format!("the port sent {others} frames more than the trial has"));
-        }
+        armed.foreign = others;
         armed.sent = counted - others;
         // What it had sent at the first look, it had sent in time.
         let is_in_time = elapsed < arm.duration + first_look(arm.duration) + POLL;
@@ -354,12 +366,19 @@ impl TransmitEnd for OtgSender<'_> {
 
     fn finish(&mut self, _: FinishSending) -> capbench_lab::Result<TransmitHalf> {
         self.armed()?;
-        let Some(Armed { arm, intended, elapsed, sent, warnings, .. }) = self.armed.take() else {
+        let Some(Armed { arm, intended, elapsed, sent, foreign, warnings, .. }) = self.armed.take() else {
             unreachable!("it was armed a line before");
         };
 
         let intended = intended.unwrap_or(sent);
         let location = &self.generator.location;
+        let mut notes = Vec::new();
+        for warning in warnings {
+            notes.push(Noise::GeneratorWarning { location: location.to_string(), warning });
+        }
+        if foreign > 0 {
+            notes.push(Noise::ForeignFramesSent { location: location.to_string(), frames: foreign });
+        }
         Ok(TransmitHalf {
             stream: self.asked.stream,
             frames: SentFrames {
@@ -369,19 +388,19 @@ impl TransmitEnd for OtgSender<'_> {
                 accepted: sent,
                 ..SentFrames::default()
             },
-            unverified_because: Some(format!("frames_tx of {location} is the generator's own count")),
+            unverified_because: Some(Unverified::GeneratorCounts(location.to_string()).to_string()),
             elapsed,
             sending: elapsed.max(arm.duration),
             lateness: None,
             departed: None,
-            generator: self.generator.describe(),
+            generator: vec![self.generator.facts()],
             outruns: true,
             needs_far_napi: false,
             cpus: Vec::new(),
             interface: InterfaceCounts::default(),
             counts_each_frame: false,
             driver_counters: std::collections::BTreeMap::new(),
-            notes: warnings.into_iter().map(|warning| format!("{location}: {warning}")).collect(),
+            notes,
             interruption: None,
             clock: None,
         })

@@ -10,6 +10,7 @@ use capbench_model::thresholds::START_SPREAD;
 use capbench_model::trial::Load;
 
 use super::Called;
+use crate::error::RefusedCall;
 use crate::message::{Kind, Refusal};
 
 /// The longest waits for frames that a set-up may ask for. RFC 2544 waits 2 s.
@@ -42,48 +43,40 @@ pub(super) fn planned(arm: &Arm) -> Duration {
 /// Whether the stamp of a frame can express the plan.
 pub(super) fn check_plan(arm: &Arm) -> Called<()> {
     let longest = Duration::from_nanos(Stamp::LAST_PLANNED_NS);
-    check(planned(arm) <= longest, || format!("arm: a trial of over {} hours", longest.as_secs() / 3600))
+    check(planned(arm) <= longest, RefusedCall::TooLong { longest })
 }
 
 /// Whether the receive side ends within a known time and memory.
 pub(super) fn check_receiving(asked: &PrepareReceiving) -> Called<()> {
     let (streams, setup) = (asked.streams, &asked.setup);
-    check((1..=StreamId::COUNT).contains(&streams), || {
-        format!("prepare: {streams} streams; there are 1 to {}", StreamId::COUNT)
-    })?;
-    check(setup.quiet <= LONGEST_QUIET, || {
-        format!("prepare: waiting {:?} for missing frames; {LONGEST_QUIET:?} is the longest", setup.quiet)
-    })?;
+    let is_possible = (1..=StreamId::COUNT).contains(&streams);
+    check(is_possible, RefusedCall::Streams { streams, most: StreamId::COUNT })?;
+    let quiet = setup.quiet;
+    check(quiet <= LONGEST_QUIET, RefusedCall::Quiet { quiet, longest: LONGEST_QUIET })?;
     let batch = setup.capture.retire_timeout.max(setup.capture.spin);
-    check(batch <= LONGEST_BATCH, || {
-        format!("prepare: waiting {batch:?} for a batch; {LONGEST_BATCH:?} is the longest")
-    })
+    check(batch <= LONGEST_BATCH, RefusedCall::Batch { batch, longest: LONGEST_BATCH })
 }
 
 /// Whether the armed trial can have sent this.
 pub(super) fn check_sent(finish: &FinishReceiving, arm: &Arm, streams: u16) -> Called<()> {
     let all = &finish.sent;
-    check(all.len() <= usize::from(streams), || {
-        format!("finish: {} streams of a trial with {streams}", all.len())
-    })?;
+    check(all.len() <= usize::from(streams), RefusedCall::MoreStreams { sent: all.len(), streams })?;
     // Each generator rounds its part of the load.
     let intended =
         arm.load.intended(arm.duration).map_or(u64::MAX, |frames| frames.saturating_add(streams.into()));
     let latest = planned(arm).saturating_add(LATENESS);
     for sent in all {
-        check(u16::from(sent.stream.0) < streams, || {
-            format!("finish: stream {} of {streams}", sent.stream.0)
-        })?;
-        check(sent.frames <= intended.min(Stamp::LAST_SEQUENCE + 1), || {
-            format!("finish: stream {} sent {} frames, more than its plan", sent.stream.0, sent.frames)
-        })?;
-        check(u128::from(sent.end_ns) <= latest.as_nanos(), || {
-            format!("finish: stream {} ended after {} ns, later than its plan", sent.stream.0, sent.end_ns)
-        })?;
+        let stream = sent.stream.0;
+        let frames = sent.frames;
+        let end_ns = sent.end_ns;
+        check(u16::from(stream) < streams, RefusedCall::NoStream { stream, streams })?;
+        let most = intended.min(Stamp::LAST_SEQUENCE + 1);
+        check(frames <= most, RefusedCall::MoreFrames { stream, frames })?;
+        check(u128::from(end_ns) <= latest.as_nanos(), RefusedCall::Late { stream, end_ns })?;
     }
     Ok(())
 }
 
-fn check(is_right: bool, what: impl FnOnce() -> String) -> Called<()> {
-    if is_right { Ok(()) } else { Err(Refusal::new(Kind::Usage, what())) }
+fn check(is_right: bool, refused: RefusedCall<'_>) -> Called<()> {
+    if is_right { Ok(()) } else { Err(Refusal::new(Kind::Usage, refused)) }
 }

@@ -44,6 +44,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::error::RefusedCall;
 use crate::framing;
 use crate::message::{
     Answer, ErrorObject, Greeting, HostTimes, INVALID_PARAMS, Kind, METHOD_NOT_FOUND, PROTOCOL, Prepare,
@@ -254,7 +255,7 @@ impl Agent {
                 answer(())
             }
             _ => {
-                let why = format!("\"{method}\" is no call of this version");
+                let why = RefusedCall::NoCall { method };
                 Err(ErrorObject::new(METHOD_NOT_FOUND, Refusal::new(Kind::Unsupported, why)))
             }
         }
@@ -262,12 +263,9 @@ impl Agent {
 
     fn hello(&mut self, greeting: &Greeting) -> Called<crate::message::Hello> {
         if greeting.protocol != PROTOCOL {
-            let message = format!(
-                "capbench {} speaks version {PROTOCOL} of the agents' protocol, the controller version {}; install \
-                 the same capbench on both hosts",
-                self.environment.capbench_version, greeting.protocol
-            );
-            return Err(Refusal::new(Kind::Unsupported, message));
+            let version = &self.environment.capbench_version;
+            let refused = RefusedCall::OtherProtocol { version, controller: greeting.protocol };
+            return Err(Refusal::new(Kind::Unsupported, refused));
         }
         if self.session.is_none() {
             self.cpus =

@@ -7,34 +7,36 @@ use capbench_host::bed::Side;
 use capbench_host::environment::interface;
 use capbench_host::links::Links;
 use capbench_model::environment::interface::{Interrupt, Role};
+use capbench_model::statement::Statement;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{self, parse_cpu_list};
 
 /// Moves the threads of this process off the CPUs that are `measured`, of those that it may use. The threads of a trial choose
 /// their CPUs themselves. Returns what may run on a measured CPU all the same.
-pub(super) fn keep_off(measured: &BTreeSet<CpuId>, allowed: &[CpuId]) -> Vec<String> {
+pub(super) fn keep_off(measured: &BTreeSet<CpuId>, allowed: &[CpuId]) -> Vec<Statement> {
     let free: Vec<_> = allowed.iter().copied().filter(|cpu| !measured.contains(cpu)).collect();
-    let shared = match affinity::restrict_process(if free.is_empty() { allowed } else { &free }) {
-        Err(error) => Some(format!("the agent's own threads may run on CPUs that are measured: {error}")),
-        Ok(()) if free.is_empty() => Some(
-            "the trials measure every CPU that the agent may use, so its own threads share them".to_string(),
-        ),
-        Ok(()) => None,
-    };
-    shared.into_iter().chain(interrupted(measured)).collect()
+    let mut statements = Vec::new();
+    match affinity::restrict_process(if free.is_empty() { allowed } else { &free }) {
+        Err(error) => statements.push(Statement::AgentThreadsNotMoved { error: error.to_string() }),
+        Ok(()) if free.is_empty() => statements.push(Statement::AgentThreadsOnMeasuredCpus),
+        Ok(()) => {}
+    }
+    statements.extend(interrupted(measured));
+    statements
 }
 
 /// What is known of the interrupts of the connection's network card: the measured CPUs where they go, or why nobody knows.
-fn interrupted(measured: &BTreeSet<CpuId>) -> Option<String> {
+fn interrupted(measured: &BTreeSet<CpuId>) -> Option<Statement> {
     // sshd(8): the client's address and port, and those of this host.
     let connection = std::env::var("SSH_CONNECTION").ok().filter(|_| !measured.is_empty())?;
     let address = connection.split(' ').nth(2).unwrap_or_default();
-    hit(address, measured).unwrap_or_else(|why| {
-        Some(format!("interrupts of the controller's connection may go to CPUs that are measured: {why}"))
-    })
+    match hit(address, measured) {
+        Ok(statement) => statement,
+        Err(because) => Some(Statement::ConnectionInterruptsUnknown { because }),
+    }
 }
 
-fn hit(address: &str, measured: &BTreeSet<CpuId>) -> Result<Option<String>, String> {
+fn hit(address: &str, measured: &BTreeSet<CpuId>) -> Result<Option<Statement>, String> {
     let name = interface_of(address).ok_or_else(|| format!("no interface here has the address {address}"))?;
     let side = Side::named(&name).map_err(|error| error.to_string())?;
     let interrupts = interface::of_side(Role::Receive, &side).facts.interrupts.unwrap_or_default();
@@ -43,11 +45,11 @@ fn hit(address: &str, measured: &BTreeSet<CpuId>) -> Result<Option<String>, Stri
         // The interfaces below it have them.
         return Err(format!("{name} has no interrupts of its own, as a bond, a bridge or a VLAN has none"));
     }
-    let hit: Vec<_> = measured.intersection(&received).map(CpuId::to_string).collect();
-    Ok((!hit.is_empty()).then(|| {
-        let hit = hit.join(",");
-        format!("interrupts of {name}, the interface of the controller's connection, go to CPU {hit}, which is measured")
-    }))
+    let cpus: Vec<u32> = measured.intersection(&received).map(|cpu| cpu.number()).collect();
+    if cpus.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Statement::ConnectionInterruptsOnMeasuredCpus { interface: name, cpus }))
 }
 
 /// The interface with this address of this host. Those of IPv6 links name it: `fe80::1%eth0`.

@@ -15,6 +15,7 @@ use capbench_lab::subject;
 use capbench_model::environment::interface::Role;
 
 use super::{Rules, limits};
+use crate::error::RefusedCall;
 use crate::message::{Finish, Half, Kind, Prepare, PrepareSide, Prepared, Refusal, Reported};
 
 /// Why a call was refused.
@@ -295,5 +296,5 @@ impl OpenPort {
 }
 
 fn not_armed(call: &str, trial: TrialId) -> Refusal {
-    Refusal::new(Kind::Usage, format!("{call}: trial {} is not armed", trial.0))
+    Refusal::new(Kind::Usage, RefusedCall::NotArmed { call, trial: trial.0 })
 }

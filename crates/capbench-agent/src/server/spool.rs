@@ -55,8 +55,10 @@ impl Spool {
             .symlink_metadata()
             .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
         if found.uid() != uid || found.mode() & 0o7777 != FOLDER_MODE || !found.is_dir() {
-            let why = format!("{name} is no folder of user {uid} with mode 0700");
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                format!("{name} is no folder of user {uid} with mode 0700"),
+            ));
         }
         Ok(path)
     }

@@ -3,6 +3,7 @@
 use capbench_judge::comparison::sampled::{CommonLoads, SampledTrial};
 use capbench_model::latency::{Delays, Latency};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_report::sentences::noise;
 use capbench_results::column::{Column, Values};
 use capbench_results::tidy::{RESULT, SavedTrial, saved};
 use capbench_results::trial_columns::column;
@@ -143,7 +144,7 @@ pub fn columns<'r>() -> Vec<Trials<'r>> {
         }),
         Column {
             name: "noise",
-            values: Values::List(Box::new(|row| row.saved.trial.noise.clone())),
+            values: Values::List(Box::new(|row| row.saved.trial.noise.reasons.iter().map(noise::words).collect())),
             origin: "`trials[].noise`",
         },
         Trials::text("transmit", "`trials[].transmit`", |row| word(&row.saved.trial.profile.transmit)),

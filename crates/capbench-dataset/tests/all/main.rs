@@ -18,6 +18,7 @@ use capbench_judge::comparison::{Conclusion, Thresholds};
 use capbench_judge::thresholds::EQUAL_LOADS;
 use capbench_model::environment::Environment;
 use capbench_model::ledger::Ledger;
+use capbench_model::noise::Noise;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 use capbench_report::model::{Place as At, Point};
 use capbench_results::Results;
@@ -114,7 +115,7 @@ fn unknown_is_null_and_labels_are_a_map() {
     results.trials[1].cpu.app_ns_per_packet = Some(200.0);
     results.trials[1].cpu.app_ns_per_packet_at_most = Some(200.0);
     results.trials[1].cpu.split_is_sampled = false;
-    results.trials[1].noise = vec!["a".into(), "b".into()];
+    results.trials[1].noise.reasons = ["a", "b"].map(Noise::from_earlier).to_vec();
     save(&results, &scratch.file("run"));
     let dataset = scratch.file("dataset");
     export(&scratch.file("run"), &dataset, &["site=a", "campaign=w47"]).unwrap();
@@ -134,7 +135,7 @@ fn unknown_is_null_and_labels_are_a_map() {
     assert_eq!((first.entry("labels", "site"), first.entry("labels", "campaign")), (Some("a"), None));
     assert_eq!(
         (first.length("noise"), trials[1].length("noise")),
-        (Some(results.trials[0].noise.len()), Some(2))
+        (Some(results.trials[0].noise.reasons.len()), Some(2))
     );
     assert_eq!(trials[1].number("app_ns_per_packet"), Some(200.0));
     let range =

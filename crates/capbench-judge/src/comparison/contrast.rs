@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::left_out::{LeftOut, NotCompared};
 use super::measure::{Better, Measure, Scale};
-use super::samples::{IS_OF_GENERATOR, LeftOut};
 use super::setup::Setup;
 use super::{LEVEL, Thresholds};
 use capbench_model::statistics::holm::corrected;
@@ -113,7 +113,7 @@ impl Matched {
 pub fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
     let trials = matched.iter().filter(|matched| matched.is_of_generator()).map(Matched::trials).sum();
     matched.retain(|matched| !matched.is_of_generator());
-    (trials > 0).then(|| LeftOut { of: of.into(), because: IS_OF_GENERATOR.into(), trials })
+    (trials > 0).then(|| LeftOut { of: of.into(), because: NotCompared::RateOfGenerator, trials })
 }
 
 /// A contrast, and the lowest probability possible with its number of trials.

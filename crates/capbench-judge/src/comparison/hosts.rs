@@ -10,10 +10,10 @@ mod worse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::contrast::{Matched, without_those_of_generator};
+use crate::comparison::note::ComparisonNote;
 use crate::comparison::setup::COMMON_LOAD;
-use crate::comparison::{Better, Comparison, LeftOut, Measure, Setup, Thresholds};
+use crate::comparison::{Better, Comparison, LeftOut, Measure, NotCompared, Setup, Thresholds};
 use crate::thresholds::EQUAL_LOADS;
-use capbench_model::figures::percent;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
@@ -90,20 +90,22 @@ pub fn of_figures(
         )));
     }
     let mut left_out: Vec<LeftOut> = without_those_of_generator(&mut matched, "both").into_iter().collect();
-    let out = |because: &str, trials: usize| {
+    for (because, trials) in [
+        (NotCompared::UnlikeCommonLoadsOfHost, unlike),
+        (NotCompared::UnknownHost, sides.without_host),
+        (NotCompared::WithoutFigure, figures.left_out as usize),
+    ] {
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
-        (trials > 0).then(|| LeftOut { of: "both".into(), because: because.into(), trials })
-    };
-    let differ = format!("the common loads of the host differ by more than {}", percent(EQUAL_LOADS));
-    left_out.extend(out(&differ, unlike));
-    left_out.extend(out("no host_id: nobody knows which runs are of one host", sides.without_host));
-    left_out.extend(out("invalid, of a search or a sweep, or below their load", figures.left_out as usize));
+        if trials > 0 {
+            left_out.push(LeftOut { of: "both".into(), because, trials });
+        }
+    }
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();
     let own: BTreeSet<usize> = strata.iter().flat_map(|stratum| stratum.runs()).collect();
-    let notes = notes(figures, &own);
+    let note_facts = notes(figures, &own);
     let mut comparison = Comparison {
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
-        notes,
+        note_facts,
         visits_needed: None,
         ..Comparison::from_matched(names.map(String::from), false, &matched, thresholds, left_out)
     };
@@ -328,17 +330,17 @@ fn matched(strata: &[Stratum<'_>]) -> Vec<Matched> {
 }
 
 /// What to know before the figures.
-fn notes(figures: &Figures, runs: &BTreeSet<usize>) -> Vec<String> {
-    let own = || runs.iter().map(|run| &figures.runs[*run]);
-    let (noisy, trials): (u64, u64) =
-        own().fold((0, 0), |(noisy, all), run| (noisy + run.noisy, all + run.trials));
-    let is_noisy = noisy > 0;
-    is_noisy
-        .then(|| {
-            format!("{noisy} of {trials} trials of the compared runs are noisy; the column `noise` says why")
-        })
-        .into_iter()
-        .collect()
+fn notes(figures: &Figures, runs: &BTreeSet<usize>) -> Vec<ComparisonNote> {
+    let mut noisy_trials = 0;
+    let mut all_trials = 0;
+    for run in runs {
+        noisy_trials += figures.runs[*run].noisy;
+        all_trials += figures.runs[*run].trials;
+    }
+    if noisy_trials == 0 {
+        return Vec::new();
+    }
+    vec![ComparisonNote::NoisyRuns { noisy_trials, all_trials }]
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`measure`] | the compared figures, their units, and the better direction |
 //! | [`setup`] | what trials must have in common |
+//! | [`note`] | what to know before the figures, and in what the runs differ |
+//! | `left_out` | trials that are not compared, and why |
 //! | [`sampled`] | which trials are compared, and by which figures |
 //! | `samples` | these figures with the pace of the CPUs |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
@@ -19,7 +21,9 @@
 pub mod contrast;
 pub mod days;
 pub mod hosts;
+mod left_out;
 pub mod measure;
+pub mod note;
 mod pairs;
 pub mod runs;
 pub mod sampled;
@@ -30,12 +34,13 @@ use crate::thresholds::{REPORTED_CHANGE, REPORTED_CHANGE_OF_HOSTS, REPORTED_LOSS
 
 use serde::{Deserialize, Serialize};
 
+use self::note::{ComparisonNote, RunsDifference};
 use capbench_model::statistics::FALSE_ALARMS;
 pub use capbench_model::statistics::LEVEL;
 pub use contrast::{Change, Contrast, Judgement, Side};
+pub use left_out::{LeftOut, NotCompared};
 pub use measure::{Better, Measure, Scale};
 pub use pairs::{Pair, of_pairs};
-pub use samples::LeftOut;
 pub use setup::{Field, Setup};
 
 /// Minimum changes to report.
@@ -90,10 +95,16 @@ pub struct Comparison {
     pub thresholds: Thresholds,
     /// The probability of a false statement in the whole comparison.
     pub false_alarms: f64,
-    /// Differences of the two other than the measured figures.
+    /// Differences of the two other than the measured figures, in words, which the report makes.
     pub differences: Vec<String>,
-    /// Notes to read before the figures.
+    /// The same as facts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub difference_facts: Vec<RunsDifference>,
+    /// Notes to read before the figures, in words, which the report makes.
     pub notes: Vec<String>,
+    /// The same as facts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub note_facts: Vec<ComparisonNote>,
     /// Whether the host disturbed most trials of a run, unless they took turns. It may then cause differences that no test
     /// detects.
     #[serde(default)]
@@ -134,7 +145,9 @@ impl Comparison {
             thresholds,
             false_alarms: FALSE_ALARMS,
             differences: Vec::new(),
+            difference_facts: Vec::new(),
             notes: Vec::new(),
+            note_facts: Vec::new(),
             disturbed: false,
             damaged: false,
             visits_needed: contrast::visits_needed(&contrasts, paired),

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::contrast::{self, Matched};
+use super::left_out::{LeftOut, NotCompared};
 use super::sampled::SampledTrial;
-use super::samples::{self, Fastest, LeftOut, Sample};
+use super::samples::{self, Fastest, Sample};
 use super::setup::{Field, Setup};
 use super::{Comparison, Thresholds};
 use capbench_model::saved::SavedMethod;
@@ -61,7 +62,7 @@ fn of_methods(
         contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
     left_out.extend((unusable > 0).then(|| LeftOut {
         of: both,
-        because: "one trial of the pair is invalid, its generator did not reach its load, or its CPUs ran slower than those of the other".into(),
+        because: NotCompared::UnequalPair,
         trials: unusable,
     }));
     Comparison::from_matched([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)

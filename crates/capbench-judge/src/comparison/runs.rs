@@ -10,17 +10,15 @@ mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::samples::{IS_SLOW, Samples, settle};
+use self::samples::{Samples, settle};
 use crate::comparison::contrast::{self, Matched};
 use crate::comparison::measure::Measure;
-use crate::comparison::samples::{Fastest, LeftOut, PACES, Sample};
+use crate::comparison::samples::{Fastest, PACES, Sample};
 use crate::comparison::setup::{Field, Setup};
-use crate::comparison::{Comparison, Thresholds};
+use crate::comparison::{Comparison, LeftOut, NotCompared, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
 use crate::thresholds::EQUAL_LOADS;
-
-pub use self::circumstances::NOISY;
 
 /// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -35,10 +33,9 @@ pub fn of_runs(
     across: &[Field],
     thresholds: Thresholds,
 ) -> Result<Comparison> {
-    let refuse = |reason: String| Err(JudgeError::Runs { reason });
     let is_one = then.started_unix_s == now.started_unix_s && then.trials == now.trials;
     if is_one && !then.trials.is_empty() {
-        return refuse("the two are one run, or copies of it; name two runs".into());
+        return Err(JudgeError::OneRun);
     }
     let runs = [then, now];
     let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
@@ -62,7 +59,7 @@ pub fn of_runs(
         samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
         let trials = before - trials(&samples.all);
         if trials > 0 {
-            let because = format!("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0);
+            let because = NotCompared::UnlikeCommonLoads;
             left_out.push(LeftOut { of: (*side).into(), because, trials });
         }
     }
@@ -70,36 +67,19 @@ pub fn of_runs(
     let mut matched = matched(&then_samples, &now_samples);
     if matched.is_empty() {
         let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
-        let why = match commands[0] == commands[1] {
-            true => "no set-up was measured in both".into(),
-            false => format!(
-                "A is of `capbench {}` and B of `capbench {}`, and no set-up was measured in both",
-                commands[0], commands[1]
-            ),
-        };
-        return refuse(format!(
-            "{why}: method, placement, frame size, traffic, transmit method, work and load have to be the same, and ring and \
-             buffers where a run has several; --across names what may differ{}",
-            listed(&left_out)
-        ));
+        return Err(JudgeError::NothingInCommon { commands, left_out });
     }
     left_out.extend(without_lone_paces(&mut matched));
     left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
     Ok(Comparison {
         disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
         damaged: is_changed,
-        differences: circumstances::differences(then, now, across),
-        notes,
+        difference_facts: circumstances::differences(then, now, across),
+        note_facts: notes,
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
         ..Comparison::from_matched(SIDES.map(String::from), false, &matched, thresholds, left_out)
     })
-}
-
-/// The trials left out, for the end of a sentence.
-fn listed(left_out: &[LeftOut]) -> String {
-    let one = |out: &LeftOut| format!("; of {} {} left out: {}", out.of, out.trials, out.because);
-    left_out.iter().map(one).collect()
 }
 
 /// Figures of the same set-ups, in the order of the first run. Trials of one pace form a stratum.
@@ -143,7 +123,7 @@ fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
     let of = SIDES.iter().zip(lone).filter(|(_, trials)| !trials.is_empty());
     of.map(|(side, trials)| LeftOut {
         of: (*side).into(),
-        because: IS_SLOW.into(),
+        because: NotCompared::LonePace,
         trials: trials.len() as u32,
     })
     .collect()

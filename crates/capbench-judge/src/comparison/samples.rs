@@ -5,23 +5,10 @@ use capbench_model::thresholds::SHARED_CORE;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::measure::Measure;
-use super::sampled::{MeasuredFigure, SampledTrial, Unusable};
+use super::sampled::{MeasuredFigure, SampledTrial};
 use super::setup::Setup;
 use capbench_model::trial::TrialResult;
-
-/// Trials that were not compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct LeftOut {
-    /// The set-up or method of these trials.
-    pub of: String,
-    /// Why.
-    pub because: String,
-    /// Number of trials.
-    pub trials: u32,
-}
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,25 +27,6 @@ pub struct Sample {
     pub pace: Pace,
 }
 
-impl Unusable {
-    /// The reason in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Invalid => "they are invalid",
-            Self::Step => {
-                "steps of searches, confirmations and probes: the results of searches are compared instead"
-            }
-            Self::UnknownPoint => "points of sweeps",
-            Self::LoadNotSent => "the generator did not reach their load",
-            Self::LoweredLoad => {
-                "at a common load that was lowered afterwards, because a method lost frames there"
-            }
-        }
-    }
-}
-
-/// The delivered rate is then the rate of the generator.
-pub const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 /// The figures of a trial.
 pub fn of_trial(trial: &SampledTrial, number: u32, pace: Pace) -> Vec<Sample> {
     let mut samples = Vec::new();

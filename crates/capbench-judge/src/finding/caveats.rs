@@ -4,6 +4,7 @@
 use capbench_model::clocks::ClockClass;
 use capbench_model::latency::Skew;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::statement::{LeftOutOfBench, PartOfBench, Statement};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
@@ -11,11 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::noise::NoiseCause;
 use super::{Finding, Found};
 use crate::run::RunFacts;
-
-/// How statements of what a bench left out begin.
-const LEFT_OUT: &str = "not measured: ";
-/// How the statement ends that includes all others of its set-up.
-const INCLUDES_ALL: &str = "trials, to end";
 
 /// A caveat of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -69,8 +65,8 @@ pub enum Caveat {
     },
     /// What a bench left out to end in time.
     LeftOut {
-        /// As the run states it, one for a set-up.
-        parts: Vec<String>,
+        /// One part of each set-up: the one that includes the others.
+        parts: Vec<LeftOutOfBench>,
     },
 }
 
@@ -121,17 +117,17 @@ fn found(caveat: Caveat, trials: impl IntoIterator<Item = u32>) -> Found {
 /// How many trials are noisy, and the most frequent cause; `None` if none is.
 pub fn noise(run: &RunFacts<'_>) -> Option<Found> {
     if let Some(record) = run.soak {
-        let (reason, segments) = record.noise.iter().max_by_key(|(_, segments)| **segments)?;
+        let most = record.noise.iter().max_by_key(|noisy| noisy.segments)?;
         let caveat = Caveat::NoisySegments {
-            cause: NoiseCause::read(reason),
-            noisy_segments: *segments,
+            cause: NoiseCause::from(&most.noise),
+            noisy_segments: most.segments,
             all_segments: record.whole.as_ref().map_or(0, |whole| whole.segments),
         };
         return Some(found(caveat, []));
     }
     let noisy: Vec<&TrialResult> = run.trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
-    let reasons = noisy.iter().flat_map(|trial| &trial.noise);
-    let by_cause = by_key(reasons, |reason| NoiseCause::read(reason));
+    let reasons = noisy.iter().flat_map(|trial| &trial.noise.reasons);
+    let by_cause = by_key(reasons, |reason| NoiseCause::from(*reason));
     let (cause, _) = by_cause.into_iter().max_by_key(|(_, reasons)| reasons.len())?;
     let caveat = Caveat::NoisyTrials {
         lowers_rates: cause.slows(),
@@ -187,12 +183,18 @@ fn not_measured(missing: &[NotMeasured]) -> Option<Found> {
 }
 
 /// What a bench left out to end in time. One statement is enough for a set-up: that which includes the others.
-fn left_out(statements: &[String]) -> Option<Found> {
-    let stated = statements.iter().filter_map(|statement| statement.strip_prefix(LEFT_OUT));
-    let mut parts = Vec::new();
-    for (_, of_set_up) in by_key(stated, |part| set_up_of(part)) {
-        let of_all = of_set_up.iter().copied().find(|part| part.contains(INCLUDES_ALL));
-        parts.push(of_all.unwrap_or(of_set_up[0]).to_string());
+fn left_out(statements: &[Statement]) -> Option<Found> {
+    let mut parts: Vec<LeftOutOfBench> = Vec::new();
+    for statement in statements {
+        let Statement::NotMeasured(left_out) = statement else { continue };
+        let is_same = |known: &&mut LeftOutOfBench| {
+            known.frame_size == left_out.frame_size && known.placement == left_out.placement
+        };
+        match parts.iter_mut().find(is_same) {
+            Some(known) if left_out.part == PartOfBench::Trials => known.part = PartOfBench::Trials,
+            Some(_) => {}
+            None => parts.push(left_out.clone()),
+        }
     }
     if parts.is_empty() {
         return None;
@@ -200,25 +202,26 @@ fn left_out(statements: &[String]) -> Option<Found> {
     Some(found(Caveat::LeftOut { parts }, []))
 }
 
-/// The set-up that a statement begins with.
-fn set_up_of(part: &str) -> &str {
-    part.rsplit_once(": ").map_or(part, |(set_up, _)| set_up)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_model::trial::SizeLabel;
 
     #[test]
-    fn of_each_set_up_the_statement_that_includes_the_others_is_told() {
+    fn of_each_set_up_the_part_that_includes_the_others_is_left_out() {
+        let part = |octets, part| LeftOutOfBench {
+            frame_size: SizeLabel::Octets(octets),
+            placement: "same".into(),
+            part,
+        };
         let stated = [
-            "64 B, placement same: some of its searches, to end in time",
-            "64 B, placement same: some of its trials, to end in time",
-            "512 B, placement same: some of its searches, to end in time",
+            part(64, PartOfBench::Searches),
+            part(64, PartOfBench::Trials),
+            part(512, PartOfBench::Searches),
         ];
-        let mut statements = stated.map(|part| format!("not measured: {part}")).to_vec();
-        statements.push("a veth was made".into());
-        let parts = vec![stated[1].to_string(), stated[2].to_string()];
+        let mut statements = stated.clone().map(Statement::NotMeasured).to_vec();
+        statements.push(Statement::VirtualLink);
+        let parts = stated[1..].to_vec();
         assert_eq!(left_out(&statements), Some(found(Caveat::LeftOut { parts }, [])));
         assert_eq!(left_out(&statements[3..]), None);
     }

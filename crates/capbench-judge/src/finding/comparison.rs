@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
-use crate::comparison::runs::NOISY;
+use crate::comparison::note::{ComparisonNote, RunsDifference};
 use crate::comparison::{Comparison, Contrast, Judgement, Scale};
 
 /// What a comparison shows.
@@ -23,13 +23,13 @@ pub enum ComparisonFinding {
     },
     /// The runs differ in something that could be the reason of a change.
     RunsDiffer {
-        /// As the comparison states it.
-        difference: String,
+        /// In what.
+        difference: RunsDifference,
     },
     /// Something to read before the figures.
     Note {
-        /// As the comparison states it.
-        note: String,
+        /// What.
+        note: ComparisonNote,
     },
 }
 
@@ -105,10 +105,10 @@ pub fn of_methods(comparisons: &[Comparison]) -> Option<Found> {
 /// What the two runs differ in, which could be the reason of a change. Noise is a caveat.
 pub fn circumstances(comparison: &Comparison) -> Vec<Found> {
     let mut facts = Vec::new();
-    for difference in &comparison.differences {
+    for difference in &comparison.difference_facts {
         facts.push(ComparisonFinding::RunsDiffer { difference: difference.clone() });
     }
-    for note in comparison.notes.iter().filter(|note| !note.ends_with(NOISY)) {
+    for note in comparison.note_facts.iter().filter(|note| !note.is_of_noise()) {
         facts.push(ComparisonFinding::Note { note: note.clone() });
     }
     facts.into_iter().map(|fact| Found::new(Finding::Comparison(fact), [])).collect()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Subject};
 use crate::durations::time_again;
-use crate::reproduction::{Answer, Judgement, Reproduction};
+use crate::reproduction::{Answer, ClaimEvidence, Judgement, Reproduction};
 
 /// A fact about a publication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -20,8 +20,8 @@ pub enum ReproductionFinding {
         claim: String,
         /// The answer.
         answer: Answer,
-        /// The evidence, in words.
-        evidence: String,
+        /// The evidence.
+        evidence: Vec<ClaimEvidence>,
     },
 }
 
@@ -34,7 +34,7 @@ pub fn find(reproductions: &[Reproduction]) -> Vec<Found> {
                 publication: reproduction.key.clone(),
                 claim: judgement.claim.clone(),
                 answer: judgement.answer,
-                evidence: judgement.text.clone(),
+                evidence: judgement.parts(),
             };
             found.push(Found {
                 subject: Some(Subject::Publication { key: reproduction.key.clone() }),
@@ -190,7 +190,8 @@ mod tests {
 
     fn judgement(answer: Answer, visits: Option<u32>, trial: u32) -> Judgement {
         let claim = format!("claim {trial}");
-        Judgement { claim, answer, text: String::new(), trials: vec![trial], visits, chance: None }
+        let text = String::new();
+        Judgement { claim, answer, text, evidence: Vec::new(), trials: vec![trial], visits, chance: None }
     }
 
     fn answered(findings: Vec<Judgement>) -> Vec<Found> {

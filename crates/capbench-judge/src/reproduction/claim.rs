@@ -30,7 +30,7 @@ use crate::reproduction::judging::{Chance, RuleAnswer, judgement, judgement_at_a
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{Answer, Judgement};
+use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use capbench_model::saved::SavedMethod;
 
 /// A claim of a publication, and the rule that judges it.
@@ -105,7 +105,7 @@ impl Claim {
         let reason = measured.why_left_out(method)?;
         let answer = RuleAnswer {
             answer: Answer::NotTestable,
-            text: format!("{method} cannot run here: {reason}"),
+            evidence: ClaimEvidence::CannotRun { method: method.clone(), because: reason.into() },
             visits: Vec::new(),
             chance: Chance::Unknown,
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::reproduction::measured::Done;
 use crate::reproduction::measured::visits::Visits;
-use crate::reproduction::{Answer, Judgement};
+use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
 
@@ -36,8 +36,7 @@ impl Chance {
 /// What a rule found about a claim.
 pub(crate) struct RuleAnswer<'m> {
     pub(crate) answer: Answer,
-    /// The evidence, in words.
-    pub(crate) text: String,
+    pub(crate) evidence: ClaimEvidence,
     /// The visits that support it.
     pub(crate) visits: Vec<Visits<'m>>,
     /// How it follows from them.
@@ -54,19 +53,16 @@ pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
     }
     let mut judgement = judgement_at_any_load(claim, answer);
     if !short.is_empty() {
-        let all = judgement.trials.len();
-        let short = short.len();
-        withdraw(
-            &mut judgement,
-            &format!("The generator did not reach the load in {short} of the {all} trials"),
-        );
+        let all_trials = judgement.trials.len();
+        let withdraws = withdraw(&mut judgement);
+        judgement.evidence.push(ClaimEvidence::LoadNotReached { trials: short.len(), all_trials, withdraws });
     }
     judgement
 }
 
 /// The same for an answer that is valid at any sent load.
 pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
-    let RuleAnswer { answer, text, visits: operands, chance } = answer;
+    let RuleAnswer { answer, evidence, visits: operands, chance } = answer;
     let mut visits: Option<u32> = None;
     let mut trials: Vec<u32> = Vec::new();
     for operand in operands.iter().filter(|operand| !operand.trials.is_empty()) {
@@ -79,22 +75,22 @@ pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> Judg
         }
     }
     let chance = visits.and_then(|visits| chance.probability(visits));
-    Judgement { claim: claim.into(), answer, text, trials, visits, chance }
+    let evidence = vec![evidence];
+    Judgement { claim: claim.into(), answer, text: String::new(), evidence, trials, visits, chance }
 }
 
-/// Adds a reason for which there is no answer.
-fn withdraw(judgement: &mut Judgement, why: &str) {
-    judgement.text.push_str(&format!(" {why}"));
-    if matches!(judgement.answer, Answer::Holds | Answer::Changed) {
+/// Withdraws an answer. Returns whether there was one.
+fn withdraw(judgement: &mut Judgement) -> bool {
+    let is_answer = matches!(judgement.answer, Answer::Holds | Answer::Changed);
+    if is_answer {
         judgement.answer = Answer::Inconclusive;
-        judgement.text.push_str(", so this run does not answer it");
     }
-    judgement.text.push('.');
+    is_answer
 }
 
-/// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
+/// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the evidence reports that.
 pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
-    let all = judgement.trials.len();
+    let all_trials = judgement.trials.len();
     let mut disturbed = 0;
     let mut slow = 0;
     for trial in done.iter().flat_map(|done| &done.trials) {
@@ -105,17 +101,13 @@ pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
     }
     // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
     if slow > 0 {
-        judgement.text.push_str(&format!(" In {slow} of the {all} trials a CPU ran slower than its best."));
+        judgement.evidence.push(ClaimEvidence::SlowCpus { trials: slow, all_trials });
     }
     if disturbed == 0 {
         return;
     }
-    let why = format!("The host disturbed {disturbed} of the {all} trials");
-    if disturbed * 2 > all {
-        withdraw(judgement, &why);
-    } else {
-        judgement.text.push_str(&format!(" {why}."));
-    }
+    let withdraws = disturbed * 2 > all_trials && withdraw(judgement);
+    judgement.evidence.push(ClaimEvidence::Disturbed { trials: disturbed, all_trials, withdraws });
 }
 
 /// Adds the visits that support an answer, and the probability of chance.
@@ -125,12 +117,7 @@ pub fn note_chance(judgement: &mut Judgement) {
         return;
     }
     let Some(visits) = judgement.visits.filter(|visits| *visits > 1) else { return };
-    judgement.text.push_str(&match judgement.chance {
-        Some(chance) => {
-            format!(" {visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
-        }
-        None => format!(" {visits} visits each."),
-    });
+    judgement.evidence.push(ClaimEvidence::Visits { visits, chance: judgement.chance });
 }
 
 #[cfg(test)]
@@ -158,30 +145,36 @@ mod tests {
         TrialResult { disturbance, ..result }
     }
 
-    /// The answer and the words of a judgement over `trials` trials, of which `disturbed` were disturbed.
-    fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, String) {
+    fn figures() -> ClaimEvidence {
+        ClaimEvidence::Figures { text: "Here.".into() }
+    }
+
+    fn disturbed(trials: usize, withdraws: bool) -> Vec<ClaimEvidence> {
+        vec![ClaimEvidence::Disturbed { trials, all_trials: 4, withdraws }]
+    }
+
+    /// The answer over `trials` trials, of which `disturbed` were disturbed, and what was added to its evidence.
+    fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, Vec<ClaimEvidence>) {
         let of_step = (1..=trials).map(|number| trial(number, number <= disturbed)).collect();
         let mut judgement = Judgement {
             claim: "It is so.".into(),
             answer,
-            text: "Here.".into(),
+            text: String::new(),
+            evidence: Vec::new(),
             trials: (1..=trials).collect(),
             visits: Some(2),
             chance: None,
         };
         note_disturbance(&mut judgement, &[Done { trials: of_step, ..Done::default() }]);
-        (judgement.answer, judgement.text)
+        (judgement.answer, judgement.evidence)
     }
 
     #[test]
     fn disturbance_of_more_than_half_of_the_trials_withdraws_the_answer() {
-        assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, "Here.".into()));
-        let some = "Here. The host disturbed 2 of the 4 trials.";
-        assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
-        let most = "Here. The host disturbed 3 of the 4 trials, so this run does not answer it.";
-        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, most.into()));
-        let withdrawn = "Here. The host disturbed 4 of the 4 trials.";
-        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, withdrawn.into()));
+        assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, Vec::new()));
+        assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, disturbed(2, false)));
+        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, disturbed(3, true)));
+        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, disturbed(4, false)));
     }
 
     #[test]
@@ -206,17 +199,18 @@ mod tests {
     #[test]
     fn only_answers_name_their_visits_and_chance() {
         let trials = [trial(1, false), trial(2, false)];
-        let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
-        for (answer, chance, text, probability) in [
-            (Answer::Holds, Chance::Apart, apart, Some(1.0 / 3.0)),
-            (Answer::Changed, Chance::Unknown, "Here. 2 visits each.", None),
-            (Answer::Inconclusive, Chance::Apart, "Here.", None),
+        for (answer, chance, has_visits, probability) in [
+            (Answer::Holds, Chance::Apart, true, Some(1.0 / 3.0)),
+            (Answer::Changed, Chance::Unknown, true, None),
+            (Answer::Inconclusive, Chance::Apart, false, None),
         ] {
             let visits = vec![Visits::from_trials(&trials), Visits::from_trials(&trials)];
-            let mut judgement = judgement("So.", RuleAnswer { answer, text: "Here.".into(), visits, chance });
+            let mut judgement = judgement("So.", RuleAnswer { answer, evidence: figures(), visits, chance });
             note_chance(&mut judgement);
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
-            assert_eq!((judgement.text.as_str(), judgement.chance), (text, probability));
+            let visits = ClaimEvidence::Visits { visits: 2, chance: probability };
+            let expected = if has_visits { vec![figures(), visits] } else { vec![figures()] };
+            assert_eq!((judgement.evidence, judgement.chance), (expected, probability));
         }
     }
 
@@ -227,13 +221,14 @@ mod tests {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
             let judged = judgement("So.", holds(&short));
             assert_eq!(judged.answer, answer, "{judged:?}");
-            assert_eq!(judged.text.contains("did not reach the load in 1 of the 1 trials, so"), sent < 990);
+            let not_reached = ClaimEvidence::LoadNotReached { trials: 1, all_trials: 1, withdraws: true };
+            assert_eq!(judged.evidence.contains(&not_reached), sent < 990);
             assert_eq!(judgement_at_any_load("So.", holds(&short)).answer, Answer::Holds);
         }
     }
 
     fn holds(trial: &TrialResult) -> RuleAnswer<'_> {
         let visits = vec![Visits::from_trials([trial])];
-        RuleAnswer { answer: Answer::Holds, text: "Here.".into(), visits, chance: Chance::Limit }
+        RuleAnswer { answer: Answer::Holds, evidence: figures(), visits, chance: Chance::Limit }
     }
 }

@@ -15,5 +15,6 @@ mod outcome;
 pub use claim::Claim;
 pub use measured::{Done, LeftOut};
 pub use outcome::{
-    Answer, Cell, Column, Comparison, Judgement, Quantity, Reproduction, Row, RowHeader, Side,
+    Answer, Cell, ClaimEvidence, Column, Comparison, EffectOfMethod, Judgement, Quantity, Reproduction, Row,
+    RowHeader, Side,
 };

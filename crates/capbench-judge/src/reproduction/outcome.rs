@@ -1,6 +1,8 @@
 //! The saved outcome of a reproduction: its tables, with published cells next to measured ones, and the answers to its claims.
 
+use crate::sweep::effects::Effect;
 use capbench_model::figures::{grouped, shortest};
+use capbench_model::saved::SavedMethod;
 
 use serde::{Deserialize, Serialize};
 
@@ -172,8 +174,11 @@ pub struct Judgement {
     pub claim: String,
     /// The answer.
     pub answer: Answer,
-    /// The evidence, in words.
+    /// The evidence in words, for readers of the file. The report makes them when the reproduction is saved.
     pub text: String,
+    /// The evidence. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<ClaimEvidence>,
     /// Trials that support it.
     pub trials: Vec<u32>,
     /// Visits that support it: the minimum over its points; absent if nothing was measured.
@@ -182,6 +187,79 @@ pub struct Judgement {
     /// The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
+}
+
+/// A part of the evidence for an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum ClaimEvidence {
+    /// The figures of the claim.
+    Figures {
+        /// The publication's words, with the measured figures.
+        text: String,
+    },
+    /// The claim needs a method that cannot run here.
+    CannotRun {
+        /// The method.
+        method: SavedMethod,
+        /// Why it cannot.
+        because: String,
+    },
+    /// Whether one of Dain's effects appears.
+    Effect(EffectOfMethod),
+    /// The generator did not reach the load of the publication.
+    LoadNotReached {
+        /// Trials in which it did not.
+        trials: usize,
+        /// All trials.
+        all_trials: usize,
+        /// Whether this withdraws the answer.
+        withdraws: bool,
+    },
+    /// A CPU ran slower than its best.
+    SlowCpus {
+        /// Trials in which one did.
+        trials: usize,
+        /// All trials.
+        all_trials: usize,
+    },
+    /// The host disturbed trials.
+    Disturbed {
+        /// Disturbed trials.
+        trials: usize,
+        /// All trials.
+        all_trials: usize,
+        /// Whether this withdraws the answer.
+        withdraws: bool,
+    },
+    /// Visits of each point.
+    Visits {
+        /// How many.
+        visits: u32,
+        /// The probability that chance alone does this; absent if it is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chance: Option<f64>,
+    },
+}
+
+/// Whether an effect appears with a method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct EffectOfMethod {
+    /// The method.
+    pub method: SavedMethod,
+    /// The effect.
+    #[serde(flatten)]
+    pub effect: Effect,
+}
+
+impl Judgement {
+    /// Its evidence: the facts, or in files of earlier versions the text.
+    pub fn parts(&self) -> Vec<ClaimEvidence> {
+        if self.evidence.is_empty() && !self.text.is_empty() {
+            return vec![ClaimEvidence::Figures { text: self.text.clone() }];
+        }
+        self.evidence.clone()
+    }
 }
 
 impl Cell {

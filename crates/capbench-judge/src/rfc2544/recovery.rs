@@ -69,6 +69,23 @@ pub enum Recovery {
     },
 }
 
+/// Why a trial does not show when its path had recovered.
+#[derive(Debug, thiserror::Error)]
+enum NoRecovery {
+    #[error("the generator sent no frame after the overload")]
+    NothingSent,
+    #[error("the generator was late by up to {late_s:.3} s, so the overload did not end when it was to")]
+    Late { late_s: f64 },
+    #[error("the method does not show which frames were lost")]
+    UnknownLosses,
+}
+
+impl From<NoRecovery> for Recovery {
+    fn from(reason: NoRecovery) -> Self {
+        Self::Unknown { because: reason.to_string() }
+    }
+}
+
 /// The result of a trial with this load.
 pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
     let change_s = step.at.as_secs_f64();
@@ -76,19 +93,16 @@ pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
     let observed_s = step.planned_ns(trial.sent) as f64 / 1e9 - change_s;
     let late_s = trial.lateness.map_or(0.0, |lateness| lateness.max_ns as f64 / 1e9);
     if observed_s <= 0.0 {
-        return Recovery::Unknown { because: "the generator sent no frame after the overload".into() };
+        return NoRecovery::NothingSent.into();
     }
     if late_s > observed_s * RECOVERED_QUIET_SHARE {
-        let because = format!(
-            "the generator was late by up to {late_s:.3} s, so the overload did not end when it was to"
-        );
-        return Recovery::Unknown { because };
+        return NoRecovery::Late { late_s }.into();
     }
     if trial.lost() == 0 {
         return Recovery::NothingLost;
     }
     let Some(last) = trial.loss_pattern.as_ref().and_then(|shape| shape.last_lost) else {
-        return Recovery::Unknown { because: "the method does not show which frames were lost".into() };
+        return NoRecovery::UnknownLosses.into();
     };
     let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);
     if after_s > observed_s * (1.0 - RECOVERED_QUIET_SHARE) {

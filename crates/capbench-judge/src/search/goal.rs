@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::GoalFault;
 use crate::ratio::Ratio;
 use crate::sustained::Criteria;
 use crate::{JudgeError, Result};
@@ -142,60 +143,24 @@ impl Goal {
         let is_mlr = self.strategy == Strategy::Mlr;
         let coarsest = share.get() * 2f64.powi(targets as i32);
         let refusals = [
-            (!is_name, "a name has letters, digits, -, _ and . only".into()),
-            (last.is_zero() || sum.is_zero() || first.is_zero(), "durations are above 0".into()),
-            (
-                last.max(sum).max(first) > Self::LONGEST,
-                "duration, sum and initial are at most 30 days".into(),
-            ),
-            (
-                sum < last,
-                format!("sum={sum:?} is shorter than one trial of duration={last:?}; give at least that"),
-            ),
-            (
-                first > last,
-                format!(
-                    "initial={first:?} is longer than duration={last:?}; first trials are the short ones"
-                ),
-            ),
-            (share == Ratio::ZERO, "width=0 is never reached; 0.5% is usual".into()),
-            (
-                share < Self::LEAST_WIDTH,
-                format!(
-                    "width={width} is finer than rates can be distinguished; give at least {}",
-                    Self::LEAST_WIDTH
-                ),
-            ),
+            (!is_name, GoalFault::Name),
+            (last.is_zero() || sum.is_zero() || first.is_zero(), GoalFault::ZeroDuration),
+            (last.max(sum).max(first) > Self::LONGEST, GoalFault::TooLong),
+            (sum < last, GoalFault::SumBelowTrial { sum, last }),
+            (first > last, GoalFault::LongInitial { first, last }),
+            (share == Ratio::ZERO, GoalFault::ZeroWidth),
+            (share < Self::LEAST_WIDTH, GoalFault::TooNarrow { width, least: Self::LEAST_WIDTH }),
             (
                 sum.as_nanos().div_ceil(last.as_nanos().max(1)) > Self::MOST_TRIALS,
-                format!(
-                    "sum={sum:?} asks for more than {} trials of duration={last:?} at a load; give a smaller sum or longer \
-                     trials",
-                    Self::MOST_TRIALS
-                ),
+                GoalFault::TooManyTrials { sum, last, most: Self::MOST_TRIALS },
             ),
-            (
-                share < self.loss_ratio,
-                format!(
-                    "width={width} is below loss={0}: within the loss that it allows, a narrower interval says nothing \
-                     (RFC 9971); give a width of at least {0}",
-                    self.loss_ratio
-                ),
-            ),
-            (
-                is_mlr && matches!(width, Width::OfMaximum(_)),
-                "a width of the maximum load needs strategy=binary".into(),
-            ),
-            (targets > Self::MOST_TARGETS, format!("targets={targets} is more than {}", Self::MOST_TARGETS)),
-            (
-                is_mlr && coarsest >= 1.0,
-                format!(
-                    "width={width} doubled {targets} times is the whole; give a smaller width or fewer targets"
-                ),
-            ),
+            (share < self.loss_ratio, GoalFault::WidthBelowLoss { width, loss: self.loss_ratio }),
+            (is_mlr && matches!(width, Width::OfMaximum(_)), GoalFault::WidthOfMaximum),
+            (targets > Self::MOST_TARGETS, GoalFault::TooManyTargets { targets, most: Self::MOST_TARGETS }),
+            (is_mlr && coarsest >= 1.0, GoalFault::WholeWidth { width, targets }),
         ];
         match refusals.into_iter().find(|(is_refused, _)| *is_refused) {
-            Some((_, reason)) => Err(JudgeError::Goal { goal: self.name.clone(), reason }),
+            Some((_, fault)) => Err(JudgeError::Goal { goal: self.name.clone(), reason: fault.to_string() }),
             None => Ok(()),
         }
     }
@@ -238,22 +203,6 @@ impl Goal {
             Strategy::Mlr => self.initial_duration,
             Strategy::Binary => self.final_duration,
         }
-    }
-}
-
-impl fmt::Display for Goal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: loss up to {}, trials of {:?}, {:?} per load, exceed ratio {}, width {}, strategy {}",
-            self.name,
-            self.loss_ratio,
-            self.final_duration,
-            self.duration_sum,
-            self.exceed_ratio,
-            self.width,
-            self.strategy
-        )
     }
 }
 

@@ -1,11 +1,11 @@
 //! The highest load of a search, where it is from, and the doubts that the self-test of the generator leaves.
 
+use super::warning::{SearchWarning, SelfTestCause};
 use crate::thresholds::{DISTURBED_TRIES_DIFFERENCE, SLOW_GENERATOR_SHARE};
 
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use capbench_model::figures::grouped;
 use capbench_model::statistics::by_key;
 
 /// The origin of a maximum load.
@@ -101,39 +101,33 @@ pub fn most(values: impl Iterator<Item = f64>) -> f64 {
 
 impl SelfTest {
     /// The doubts that it leaves, with the tries that show them.
-    pub fn doubts(&self) -> Vec<String> {
+    pub fn doubts(&self) -> Vec<SearchWarning> {
         let mut doubts = Vec::new();
-        let percent = |part: f64, whole: f64| format!("{:.1} %", part * 100.0 / whole);
-        let list = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
-        for rate in rates(&self.tries).iter().filter(|rate| !rate.held || rate.offered.len() > 1) {
-            let shares = list(&mut rate.offered.iter().map(|&offered| percent(offered, rate.pps)));
-            let why = if rate.spread() > DISTURBED_TRIES_DIFFERENCE {
-                ": the host, not the generator"
+        for rate in rates(&self.tries) {
+            if rate.held && rate.offered.len() == 1 {
+                continue;
+            }
+            let cause = if rate.spread() > DISTURBED_TRIES_DIFFERENCE {
+                SelfTestCause::Host
             } else if rate.held {
-                ": sustained, but not at the first try"
+                SelfTestCause::NotAtFirst
             } else {
-                ": not sustained"
+                SelfTestCause::NotSustained
             };
-            doubts.push(format!(
-                "self-test: of {} packets/s by plan the generator sent {shares}{why}",
-                grouped(rate.pps)
-            ));
+            let Rate { pps: planned_pps, offered: offered_pps, .. } = rate;
+            doubts.push(SearchWarning::SelfTestRate { planned_pps, offered_pps, cause });
         }
-        let unpaced: Vec<f64> =
-            self.tries.iter().filter(|free| free.asked_pps.is_none()).map(|free| free.offered_pps).collect();
-        let least = unpaced.iter().copied().fold(f64::INFINITY, f64::min);
-        if least < self.unpaced_pps * (1.0 - SLOW_GENERATOR_SHARE) {
-            let rates = list(&mut unpaced.iter().map(|&pps| grouped(pps)));
-            doubts.push(format!(
-                "self-test: without a plan the generator sent {rates} packets/s: the host, not the generator"
-            ));
+        let unpaced = self.tries.iter().filter(|free| free.asked_pps.is_none());
+        let offered_pps: Vec<f64> = unpaced.map(|free| free.offered_pps).collect();
+        let enough_pps = self.unpaced_pps * (1.0 - SLOW_GENERATOR_SHARE);
+        if offered_pps.iter().any(|pps| *pps < enough_pps) {
+            doubts.push(SearchWarning::SelfTestUnpaced { offered_pps });
         }
-        if self.paced_pps < self.unpaced_pps * (1.0 - SLOW_GENERATOR_SHARE) {
-            doubts.push(format!(
-                "self-test: by plan the generator reached {} of what it sent without one; it is disturbed, or keeping to a \
-                 plan costs that much here",
-                percent(self.paced_pps, self.unpaced_pps)
-            ));
+        if self.paced_pps < enough_pps {
+            doubts.push(SearchWarning::SelfTestByPlan {
+                paced_pps: self.paced_pps,
+                unpaced_pps: self.unpaced_pps,
+            });
         }
         doubts
     }
@@ -141,41 +135,41 @@ impl SelfTest {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rate, SelfTest, Try};
+    use super::{Rate, SearchWarning, SelfTest, SelfTestCause, Try};
 
     fn tried(asked_pps: Option<f64>, offered_pps: f64) -> Try {
         Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none_or(|asked| asked <= offered_pps) }
     }
 
     #[test]
-    fn what_is_not_held_is_told_with_every_try() {
-        let test = |tries: Vec<Try>, paced_pps| {
-            SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries }.doubts().join("\n")
+    fn what_is_not_sustained_is_found_with_every_try() {
+        let doubts =
+            |tries, paced_pps| SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries }.doubts();
+        let rate = |offered_pps: &[f64], cause| SearchWarning::SelfTestRate {
+            planned_pps: 1000.0,
+            offered_pps: offered_pps.to_vec(),
+            cause,
         };
+        let at_once = vec![tried(None, 1000.0), tried(None, 990.0), tried(Some(1000.0), 1000.0)];
+        assert_eq!(doubts(at_once, 1000.0), []);
+        let disturbed = vec![
+            tried(None, 700.0),
+            tried(None, 1000.0),
+            tried(Some(1000.0), 985.0),
+            tried(Some(1000.0), 690.0),
+            tried(Some(1000.0), 700.0),
+            tried(Some(700.0), 700.0),
+        ];
         assert_eq!(
-            test(vec![tried(None, 1000.0), tried(None, 990.0), tried(Some(1000.0), 1000.0)], 1000.0),
-            ""
+            doubts(disturbed, 700.0),
+            [
+                rate(&[985.0, 690.0, 700.0], SelfTestCause::Host),
+                SearchWarning::SelfTestUnpaced { offered_pps: vec![700.0, 1000.0] },
+                SearchWarning::SelfTestByPlan { paced_pps: 700.0, unpaced_pps: 1000.0 },
+            ]
         );
-        let told = test(
-            vec![
-                tried(None, 700.0),
-                tried(None, 1000.0),
-                tried(Some(1000.0), 985.0),
-                tried(Some(1000.0), 690.0),
-                tried(Some(1000.0), 700.0),
-                tried(Some(700.0), 700.0),
-            ],
-            700.0,
-        );
-        assert_eq!(
-            told,
-            "self-test: of 1,000 packets/s by plan the generator sent 98.5 %, 69.0 %, 70.0 %: the host, not the generator\n\
-             self-test: without a plan the generator sent 700, 1,000 packets/s: the host, not the generator\n\
-             self-test: by plan the generator reached 70.0 % of what it sent without one; it is disturbed, or keeping to a \
-             plan costs that much here"
-        );
-        let alike = test(vec![tried(Some(1000.0), 900.0), tried(Some(1000.0), 899.0)], 900.0);
-        assert!(alike.ends_with("sent 90.0 %, 89.9 %: not sustained"), "{alike}");
+        let alike = vec![tried(Some(1000.0), 900.0), tried(Some(1000.0), 899.0)];
+        assert_eq!(doubts(alike, 900.0)[0], rate(&[900.0, 899.0], SelfTestCause::NotSustained));
         assert_eq!(Rate { pps: 10.0, offered: vec![8.0, 9.0], held: false }.best(), 9.0);
     }
 }

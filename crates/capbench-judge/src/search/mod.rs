@@ -8,6 +8,7 @@
 //! | [`maximum`] | the highest load and where it is from; the doubts of the self-test |
 //! | `end`, `outcome`, [`bound`] | the saved data: how a search ended; a result per goal; its bounds, their losses, and whether chance explains them |
 //! | `numbers` | strict lossless rate, NDR, PDR and loss events together |
+//! | [`warning`] | doubts about a search |
 //! | [`ranking`] | several searches of the same set-up, and of several methods |
 
 pub mod bound;
@@ -20,6 +21,7 @@ mod numbers;
 mod outcome;
 mod plan;
 pub mod ranking;
+pub mod warning;
 
 pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses, Moments};
 pub use end::End;
@@ -29,5 +31,6 @@ pub use notation::{KEYS, Listed, parse, presets};
 pub use numbers::{Held, Longest, LossEvents, LossNumbers};
 pub use outcome::{GoalResult, Reason, SearchOutcome, SoFar, Status};
 pub use plan::{Overload, SearchPlan};
+pub use warning::SearchWarning;
 
 pub use crate::ratio::Ratio;

@@ -13,6 +13,7 @@ use super::goal::{Goal, seconds};
 use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
+use super::warning::SearchWarning;
 use crate::limit::Limit;
 use crate::sustained::Criteria;
 use crate::thresholds::STALL_WINDOWS;
@@ -46,8 +47,11 @@ pub struct SearchOutcome {
     pub buffered: Option<Buffered>,
     /// How the search ended.
     pub ended: End,
-    /// Warnings about the result.
+    /// Warnings about the result in words, for readers of the file. The report makes them when the search is saved.
     pub warnings: Vec<String>,
+    /// The same as facts. Absent in files of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warning_facts: Vec<SearchWarning>,
     /// Numbers of its trials, in the order in which they were requested.
     pub trials: Vec<u32>,
     /// Seconds of traffic.

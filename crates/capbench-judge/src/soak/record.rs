@@ -8,9 +8,11 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
+use super::noise::{self, NoisySegments};
 use super::segment::Segment;
 use capbench_model::ledger::Entry;
 use capbench_model::loss_pattern::Burst;
+use capbench_model::noise::Noise;
 use capbench_model::places::Place;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -18,8 +20,6 @@ use capbench_model::trial::{TrialResult, Verdict};
 pub const INTERVALS: usize = 4096;
 /// Maximum number of stored bursts; the largest are kept.
 pub const EVENTS: usize = 256;
-/// Maximum number of stored noise reasons.
-const REASONS: usize = 64;
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident: $type:ty,)+) => {
@@ -144,8 +144,13 @@ pub struct SoakRecord {
     pub events: Vec<LossEvent>,
     /// Number of bursts.
     pub bursts: u64,
-    /// Noise reasons, with the number of segments that reported each.
-    pub noise: BTreeMap<String, u64>,
+    /// Noise reasons in words, with the number of segments that reported each, for readers of the file. The report makes the words
+    /// when the record is saved.
+    #[serde(rename = "noise")]
+    pub noise_words: BTreeMap<String, u64>,
+    /// Noise reasons, with the number of segments that reported each. Absent in files of versions that did not write it.
+    #[serde(rename = "noise_facts", default, skip_serializing_if = "Vec::is_empty")]
+    pub noise: Vec<NoisySegments>,
     /// Number of reports of other reasons, after the maximum number was stored.
     #[serde(default)]
     pub further_noise: u64,
@@ -165,6 +170,13 @@ impl SoakRecord {
         }
     }
 
+    /// Adds the facts that a file of an earlier version states as texts.
+    pub fn add_facts_of_texts(&mut self) {
+        if self.noise.is_empty() {
+            self.noise = noise::from_earlier(&self.noise_words);
+        }
+    }
+
     /// Adds a segment, and returns it as an interval.
     pub fn add(&mut self, segment: Segment) -> Interval {
         let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
@@ -174,7 +186,7 @@ impl SoakRecord {
         if let Some(pattern) = &trial.loss_pattern {
             self.note_bursts(&pattern.longest, pattern.bursts.count, &interval);
         }
-        self.note_noise(&trial.noise);
+        self.note_noise(&trial.noise.reasons);
         add_up(&mut self.ledger, &trial.ledger);
         match &mut self.whole {
             Some(whole) => whole.append(&interval),
@@ -231,11 +243,9 @@ impl SoakRecord {
     }
 
     /// Counts reasons of noise. New reasons after the maximum number are only counted together.
-    fn note_noise(&mut self, reasons: &[String]) {
+    fn note_noise(&mut self, reasons: &[Noise]) {
         for reason in reasons {
-            if self.noise.len() < REASONS || self.noise.contains_key(reason) {
-                *self.noise.entry(reason.clone()).or_default() += 1;
-            } else {
+            if !noise::count(&mut self.noise, reason) {
                 self.further_noise += 1;
             }
         }

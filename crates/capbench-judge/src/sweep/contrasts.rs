@@ -49,18 +49,6 @@ impl Evidence {
     }
 }
 
-impl std::fmt::Display for Evidence {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { by_chance, comparisons } = self;
-        match by_chance {
-            small if *small < 1e-4 => f.write_str("p < 0.0001")?,
-            small if *small < 0.1 => write!(f, "p = {small:.4}")?,
-            large => write!(f, "p = {large:.2}")?,
-        }
-        write!(f, " by ranks, corrected after Holm for {comparisons} comparisons at level {FALSE_ALARMS}")
-    }
-}
-
 /// A rise of a value along the axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Rise<'r> {

@@ -4,6 +4,8 @@
 //! as lower ([`capbench_model::statistics::shift`]). Many groups are compared, so all comparisons share the level. Blocks of
 //! neighbouring points are as short as the number of repeats allows. Their length does not depend on the values.
 
+use serde::{Deserialize, Serialize};
+
 use crate::thresholds::CONTRASTED_POINTS;
 
 use capbench_model::statistics::FALSE_ALARMS;
@@ -40,11 +42,27 @@ impl Limits {
         let asked = self.factors.iter().filter(|(first, _)| is_asked(*first)).map(|(_, factor)| *factor);
         asked.reduce(f64::max).map(|factor| (factor - 1.0).max(0.0)).filter(|increase| increase.is_finite())
     }
+
+    /// The basis of the figure.
+    pub(super) fn basis(&self) -> LimitBasis {
+        LimitBasis { points: self.width, comparisons: self.comparisons, level: 1.0 - FALSE_ALARMS }
+    }
+}
+
+/// What a limit is based on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LimitBasis {
+    /// Neighbouring points that are compared together.
+    pub points: usize,
+    /// Comparisons.
+    pub comparisons: usize,
+    /// The confidence level for all comparisons together.
+    pub level: f64,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Limits;
+    use super::{LimitBasis, Limits};
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -61,6 +79,7 @@ mod tests {
         let limits = limits_with(8).unwrap();
         assert_eq!((limits.width, limits.comparisons, limits.increase(|_| true)), (1, 10, Some(0.0)));
         assert_eq!(limits.increase(|first| first > 10), None);
+        assert_eq!(limits.basis(), LimitBasis { points: 1, comparisons: 10, level: 0.95 });
         assert_eq!(Limits::from_comparisons(|_| Vec::new()), None);
     }
 

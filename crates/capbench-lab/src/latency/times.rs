@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use capbench_model::latency::{Began, DelayRecorder, Latency, Legs, OneWay, Samples};
 use capbench_model::loss_pattern::Clock;
+use capbench_model::reasons::NoDelays;
 use capbench_model::running::TimeSource;
 
 /// The times of a trial's frames, after it.
@@ -61,26 +62,23 @@ impl Times {
         let mut reasons = Vec::new();
         let has_stamps = matches!(self.source, TimeSource::Kernel(_));
         if !has_stamps {
-            reasons.push(format!("the method gives no time stamps of the kernel (time: {})", self.source));
+            reasons.push(NoDelays::NoKernelStamps(self.source.to_string()));
         }
         let set_by = set_by.filter(|_| has_stamps);
         if let Some(by) = set_by {
-            reasons.push(format!(
-                "the host's clock, which time stamps are taken from, was set during the trial, by {by:?} in the end; \
-                 keep what sets it (NTP, chrony) from stepping it"
-            ));
+            reasons.push(NoDelays::StampClockSet(by));
         }
         if has_stamps && self.unstamped > 0 {
-            reasons.push(format!("{} frames came without a time stamp", self.unstamped));
+            reasons.push(NoDelays::Unstamped(self.unstamped));
         }
         if self.early > 0 {
-            reasons.push(format!("{} frames came before the trial's start was known", self.early));
+            reasons.push(NoDelays::BeforeStart(self.early));
         }
         let has_legs = has_stamps && set_by.is_none();
         let leg = |delaying: DelayRecorder| delaying.delays().filter(|_| has_legs);
         let total = self.total.delays();
         if self.has_common_clock && total.is_none() {
-            reasons.push("no frame was recorded".into());
+            reasons.push(NoDelays::NothingRecorded);
         }
         let latency = Latency {
             clock: Clock::PlannedSendTime,
@@ -89,11 +87,20 @@ impl Times {
             to_application: leg(self.to_application),
             total,
             relative: None,
-            absent_because: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            absent_because: joined(&reasons),
             clock_error_ns: has_legs.then_some(before_ns.max(after_ns)),
         };
         (latency, one_way)
     }
+}
+
+/// The messages of all reasons; `None` without one.
+fn joined(reasons: &[NoDelays]) -> Option<String> {
+    if reasons.is_empty() {
+        return None;
+    }
+    let messages: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    Some(messages.join("; "))
 }
 
 /// One-way times of a trial by two clocks, of which the other one is not known here.
@@ -115,8 +122,7 @@ impl OneWayTimes {
         found.reading_error_ns += self.error_ns;
         if let Some(by) = self.set_by {
             found.absolute = Legs::default();
-            found.unusable_because =
-                Some(format!("the receiver's clock was set during the trial, by {by:?}"));
+            found.unusable_because = Some(NoDelays::ReceiverClockSet(by).to_string());
             // The kernel's timestamps belong to two clocks; deliveries are read from one that nobody sets.
             if let Some(relative) = &mut found.relative {
                 relative.to_kernel = None;

@@ -14,8 +14,10 @@ use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::tracer::cost::TracerCost;
 use capbench_model::clocks::HostClock;
 use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::generator::GeneratorFacts;
 use capbench_model::latency::OneWay;
 use capbench_model::loss_pattern::LossPattern;
+use capbench_model::noise::Noise;
 use capbench_model::trial::Departed;
 use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};
@@ -44,7 +46,7 @@ pub struct TransmitHalf {
     /// When the frames had left for the link.
     pub departed: Option<Departed>,
     /// The generator as it ran.
-    pub generator: String,
+    pub generator: Vec<GeneratorFacts>,
     /// Whether the generator was independent of a slow receiver.
     pub outruns: bool,
     /// Whether its frames reach a veth through the queue of the NAPI context.
@@ -57,8 +59,8 @@ pub struct TransmitHalf {
     pub counts_each_frame: bool,
     /// Counters of its driver that changed and are known.
     pub driver_counters: BTreeMap<String, u64>,
-    /// Notes on these counters.
-    pub notes: Vec<String>,
+    /// What these counters mean for the trial, and what the generator reports.
+    pub notes: Vec<Noise>,
     /// When the connection to this side was lost, if it was lost after the begin of sending.
     #[serde(default)]
     pub interruption: Option<Interruption>,

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use capbench_host::accounts::irqtime::IrqAccounting;
 use capbench_host::bed::Side;
+use capbench_model::statement::Statement;
 
 use super::calibration::Calibration;
 use super::pace::Paces;
 use super::tracing::{End, Tracing};
 use crate::Result;
+use crate::error::TracerNotAsked;
 
 /// One host.
 #[derive(Clone, Debug)]
@@ -34,7 +36,7 @@ impl Host {
     pub fn new(irq: IrqAccounting, stop: Arc<AtomicBool>) -> Self {
         Self {
             irq,
-            tracing: Tracing::none("it was not asked for"),
+            tracing: Tracing::none(&TracerNotAsked.to_string()),
             traces_always: false,
             calibration: Calibration::default(),
             paces: Paces::default(),
@@ -48,7 +50,7 @@ impl Host {
     }
 
     /// Whether there is a tracer, as text for the results.
-    pub fn statement(&self) -> Option<String> {
+    pub fn statement(&self) -> Option<Statement> {
         self.tracing.statement()
     }
 

@@ -18,6 +18,7 @@ use capbench_host::links::{LinkStats, PauseCounts, XdpAttachment};
 use capbench_host::tracer::losses;
 use capbench_model::arrivals::StreamArrivals;
 use capbench_model::evidence::{Evidence, PeerQueue};
+use capbench_model::noise::{Noise, NoiseOfTrial};
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::{Measured, TrialResult};
 
@@ -144,7 +145,7 @@ impl Halves<'_> {
                 capture: Some(received.capture.clone()),
                 unverified_because: received.unverified_because.clone(),
                 report: received.report,
-                generator: transmit.generator.clone(),
+                generator_facts: transmit.generator.clone(),
                 kernel_work_share: share,
                 loss_pattern: match &receive.loss_patterns[..] {
                     [only] => Some(only.clone()),
@@ -153,7 +154,7 @@ impl Halves<'_> {
                 latency: clocks.latency,
                 clock_class: clocks.class,
                 clock_error_ns: clocks.error_ns,
-                noise,
+                noise: NoiseOfTrial::new(noise),
                 disturbance: self.disturbance(),
                 line_rate_pps: self.link.line_rate_pps,
                 departed: transmit.departed.filter(|_| self.link.line_rate_pps.is_some()),
@@ -225,16 +226,14 @@ impl Halves<'_> {
         }
     }
 
-    fn noise(&self, share: Option<f64>) -> Vec<String> {
+    fn noise(&self, share: Option<f64>) -> Vec<Noise> {
         let mut noise = Vec::new();
         if share.is_some_and(|share| share < PLACED) {
-            noise.push(
-                "another CPU than the placement's received packets, of this trial or of the host".to_string(),
-            );
+            noise.push(Noise::KernelElsewhere);
         }
         noise.extend(self.receive.received.notes.iter().cloned());
         if self.transmit.frames.in_flight > 0 {
-            noise.push("frames were left in the transmit ring at its end".to_string());
+            noise.push(Noise::LeftInTransmitRing);
         }
         noise.extend(self.receive.nic.notes.iter().chain(&self.transmit.notes).cloned());
         noise

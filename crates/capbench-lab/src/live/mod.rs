@@ -34,8 +34,9 @@ use capbench_frames::units::Mtu;
 
 use capbench_host::HostError;
 use capbench_host::accounts::irqtime::IrqAccounting;
-use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement, cpus_from};
+use capbench_host::bed::{Bed, BedOptions, KernelWork, KernelWorkReport, Placement, cpus_from};
 use capbench_model::environment::interface::{self, PathInterface};
+use capbench_model::statement::{KernelWorkSetting, Statement};
 
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit;
@@ -115,7 +116,7 @@ pub struct LiveLaboratory {
     base: u16,
     numbering: Numbering,
     bed: Option<(BedKey, Arc<Bed>, Placement)>,
-    statements: Vec<String>,
+    statements: Vec<Statement>,
     interfaces: Vec<PathInterface>,
     programs: Programs,
     line_rate: Option<Pps>,
@@ -239,21 +240,12 @@ impl LiveLaboratory {
             }
         };
         let bed = Arc::new(bed);
-        let placed = bed.kernel_work().map_or(String::new(), |work| {
-            let read_back: Vec<_> = work.read_back.iter().flatten().map(ToString::to_string).collect();
-            let read_back = if read_back.is_empty() {
-                String::new()
-            } else {
-                format!(", read back: {}", read_back.join(","))
-            };
-            format!(" (set by {}{read_back})", work.set_by)
+        self.state(Statement::Placement {
+            placement: choice.to_string().into(),
+            is_decided_elsewhere: wanted.is_some(),
+            cpus: placement.statement.clone(),
+            set_by: bed.kernel_work().map(kernel_work_setting),
         });
-        let place = match wanted {
-            Some(_) => format!("placement {choice}, where the driver or a method's name decides"),
-            None => format!("placement {choice}"),
-        };
-        let statement = format!("{place}: {}{placed}", placement.statement);
-        self.state(statement);
         interface::note(
             &mut self.interfaces,
             capbench_host::environment::interface::of_bed(&bed, choice.name()),
@@ -263,7 +255,7 @@ impl LiveLaboratory {
     }
 
     /// Adds a statement, once.
-    fn state(&mut self, statement: String) {
+    fn state(&mut self, statement: Statement) {
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
@@ -284,17 +276,13 @@ impl LiveLaboratory {
         let generators = placement.generators(threads)?;
         let placement = placement.with_generators(&generators);
         if threads.get() > 1 {
-            self.state(placement.statement.clone());
+            self.state(Statement::GeneratorThreads { cpus: placement.statement.clone() });
         }
         if let Some(members) = named.subject.members() {
             let cpus = cpus_from(placement.application, &affinity::allowed_cpus()?, &generators);
             if usize::from(members.count.get()) > cpus.len() {
-                let statement = format!(
-                    "{}: its members share {} CPUs: no more of them run at once",
-                    setup.method,
-                    cpus.len()
-                );
-                self.state(statement);
+                let method = Saved::Known(setup.method.clone());
+                self.state(Statement::MembersShareCpus { method, cpus: cpus.len() as u32 });
             }
         }
         let is_method = matches!(named.subject, Subject::Capture { .. });
@@ -378,14 +366,23 @@ impl Laboratory for LiveLaboratory {
         self.numbering.last = last;
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         let mut statements = self.statements.clone();
         if self.bed.as_ref().is_some_and(|(_, bed, _)| bed.is_virtual()) {
-            statements.push("the link is virtual (veth): its rates are not those of a network card".into());
+            statements.push(Statement::VirtualLink);
         }
         statements.extend(self.host.tracing.statement());
         statements
     }
+}
+
+/// What moves the kernel's receive work to its CPU.
+fn kernel_work_setting(work: &KernelWorkReport) -> KernelWorkSetting {
+    let mut read_back = Vec::new();
+    for cpu in work.read_back.iter().flatten() {
+        read_back.push(cpu.number());
+    }
+    KernelWorkSetting { by: work.set_by.clone(), read_back }
 }
 
 /// How many threads a generator of the set-up has.

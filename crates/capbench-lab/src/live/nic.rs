@@ -15,6 +15,7 @@ use capbench_host::drivers::{
 };
 use capbench_host::links::{LinkDeltas, LinkStats, PauseCounts};
 use capbench_model::evidence::{Counted, NicEvidence};
+use capbench_model::noise::Noise;
 use capbench_model::places::Place;
 
 /// Reads the driver's counters of a side. Call this before reading its link statistics, which many drivers update by this read.
@@ -47,7 +48,7 @@ pub struct NicAccount {
     /// Frames that did not belong to the trial.
     foreign: u64,
     /// Notes for readers of the trial.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Noise>,
     /// The counters that changed, by name.
     pub(super) counters: BTreeMap<String, u64>,
 }
@@ -267,31 +268,43 @@ fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
 
 /// What readers of the trial must know of a card's counters: packets that a cloud's limits held back, and pause frames. A driver
 /// that does not report those to all drivers' standard may have counters of them.
-fn notes(driver: Option<&table::Driver>, deltas: &[CounterDelta], pause: Option<PauseCounts>) -> Vec<String> {
-    let with = |meaning: Meaning| {
-        deltas.iter().filter(move |delta| {
-            let row = driver.and_then(|driver| driver.row_of(&delta.name));
-            delta.count > 0 && row.is_some_and(|row| row.meaning == meaning)
-        })
-    };
-    let allowance = |delta: &CounterDelta| {
-        format!(
-            "the hypervisor kept back or dropped {} packets, of this trial or of the host ({})",
-            delta.count, delta.name
-        )
-    };
-    let paused: Vec<&str> = match pause {
+fn notes(driver: Option<&table::Driver>, deltas: &[CounterDelta], pause: Option<PauseCounts>) -> Vec<Noise> {
+    let mut notes = Vec::new();
+    for delta in moved(driver, deltas, Meaning::Allowance) {
+        notes.push(Noise::KeptBack { packets: delta.count, counter: delta.name.clone() });
+    }
+    let mut counters = Vec::new();
+    match pause {
         Some(PauseCounts { sent, received }) => {
-            let counts = [("pause_sent", sent), ("pause_received", received)];
-            counts.into_iter().filter(|(_, frames)| *frames > 0).map(|(name, _)| name).collect()
+            for (name, frames) in [("pause_sent", sent), ("pause_received", received)] {
+                if frames > 0 {
+                    counters.push(name.to_string());
+                }
+            }
         }
-        None => with(Meaning::Pause).map(|delta| delta.name.trim()).collect(),
-    };
-    // Without numbers, so that equal texts of several trials can be grouped: the counters have the numbers.
-    let pause = (!paused.is_empty()).then(|| {
-        format!("pause frames made a sender wait where frames would have been lost ({})", paused.join(", "))
+        None => {
+            for delta in moved(driver, deltas, Meaning::Pause) {
+                counters.push(delta.name.trim().to_string());
+            }
+        }
+    }
+    if !counters.is_empty() {
+        notes.push(Noise::Paused { counters });
+    }
+    notes
+}
+
+/// The counters with this meaning that counted something.
+fn moved<'d>(
+    driver: Option<&table::Driver>,
+    deltas: &'d [CounterDelta],
+    meaning: Meaning,
+) -> Vec<&'d CounterDelta> {
+    let Some(driver) = driver else { return Vec::new() };
+    let has_meaning = deltas.iter().filter(|delta| {
+        delta.count > 0 && driver.row_of(&delta.name).is_some_and(|row| row.meaning == meaning)
     });
-    with(Meaning::Allowance).map(allowance).chain(pause).collect()
+    has_meaning.collect()
 }
 
 /// What the transmit side's driver counted.
@@ -299,7 +312,7 @@ pub(super) struct TransmitCounts {
     /// Changed counters that the table knows.
     pub(super) counters: BTreeMap<String, u64>,
     /// Their meaning for the trial.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Noise>,
     /// Whether the driver is known to count each frame once.
     pub(super) counts_each: bool,
 }
@@ -451,14 +464,12 @@ mod tests {
         let delta = |name: &str, count| CounterDelta { name: name.into(), count, by_register: false };
         let counted =
             [delta("rx_flow_control_xoff", 3), delta("tx_flow_control_xon", 0), delta("rx_crc_errors", 1)];
-        let [note] = &notes(driver, &counted, None)[..] else { panic!("one note") };
-        assert!(note.starts_with("pause frames") && note.ends_with("(rx_flow_control_xoff)"), "{note}");
-        assert_eq!(notes(driver, &counted[1..], None), Vec::<String>::new());
+        let by = |counter: &str| [Noise::Paused { counters: vec![counter.into()] }];
+        assert_eq!(notes(driver, &counted, None), by("rx_flow_control_xoff"));
+        assert_eq!(notes(driver, &counted[1..], None), []);
         let standard = |sent| notes(driver, &counted, Some(PauseCounts { sent, received: 0 }));
-        assert!(
-            standard(1)[0].ends_with("(pause_sent)") && standard(0).is_empty(),
-            "the standard's count decides"
-        );
+        assert_eq!(standard(1), by("pause_sent"), "the standard's count decides");
+        assert_eq!(standard(0), []);
     }
 
     #[test]

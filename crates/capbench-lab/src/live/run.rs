@@ -17,6 +17,8 @@ use capbench_frames::rates::Pps;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_host::bed::Sink;
 use capbench_host::tracer::Tracer;
+use capbench_model::noise::Noise;
+use capbench_model::reasons::{Invalid, LoadDepends};
 use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
@@ -126,7 +128,7 @@ impl LiveTrial<'_> {
         let result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);
         let mut result =
             TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
-        result.noise.extend(self.senders.absence());
+        result.noise.reasons.extend(self.senders.absence());
         let traced = receive.cpus.kernel.as_ref().and_then(|kernel| kernel.traced);
         if let (Some(tracer), Some(traced), Some(total_ns)) = (&self.tracer, traced, result.cpu.total_ns)
             && !self.traces_always
@@ -138,7 +140,7 @@ impl LiveTrial<'_> {
         }
         let ended = result.generators.iter().find_map(|generator| generator.failure.clone());
         if let Some(failure) = ended {
-            result.invalidate(format!("a generator ended while it sent: {failure}"));
+            result.invalidate(&Invalid::GeneratorEnded(failure));
             self.release();
         }
         Ok(result)
@@ -151,11 +153,11 @@ impl LiveTrial<'_> {
             self.senders.each().iter().find(of_half).and_then(Sender::location).unwrap_or_default();
         match half.interruption {
             Some(Interruption::WhileSending) => {
-                result.invalidate(format!("{location}: the connection was lost while frames were sent"));
+                result.invalidate(&Invalid::ConnectionLost(location.into()));
             }
-            Some(Interruption::AfterSending) => result.noise.push(format!(
-                "{location}: the connection was lost after sending; CPU times include the wait for its report"
-            )),
+            Some(Interruption::AfterSending) => {
+                result.noise.reasons.push(Noise::ConnectionLost { location: location.into() });
+            }
             None => {}
         }
     }
@@ -202,7 +204,7 @@ impl LiveTrial<'_> {
         let nothing = Measured::default();
         let mut result = nothing.result(number, Phase::FixedLoad, &self.profile, load, duration);
         result.invalid_because = None;
-        result.invalidate(format!("the account was lost, and so nothing is counted: {error}"));
+        result.invalidate(&Invalid::AccountLost(error.to_string()));
         result
     }
 
@@ -243,12 +245,7 @@ impl LiveTrial<'_> {
         let mut profile = self.profile.clone();
         if self.is_virtual && profile.load_independent && !they_outrun {
             profile.load_independent = false;
-            profile.load_depends_because = Some(
-                "the generator's send buffer and ring hold fewer frames than the receiver's backlog, or its size \
-                 (net.core.netdev_max_backlog) is unknown, so a slow receiver may slow it; a larger net.core.wmem_max \
-                 or root may help"
-                    .into(),
-            );
+            profile.load_depends_because = Some(LoadDepends::SmallBuffers.to_string());
         }
         profile
     }

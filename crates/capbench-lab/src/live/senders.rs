@@ -7,6 +7,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use capbench_frames::stamp::{StreamId, TrialId};
+use capbench_model::noise::Noise;
 use capbench_model::trial::Share;
 
 use super::ends::TransmitEnd;
@@ -161,14 +162,18 @@ impl<'l> Senders<'l> {
     }
 
     /// Which generators do not take part in the current trial, and why; `None` if all do.
-    pub(super) fn absence(&self) -> Option<String> {
-        let left = self.each.iter().filter(|sender| sender.part.is_none());
-        let reasons = left.filter_map(|sender| sender.failure.as_deref());
-        let reasons: Vec<&str> = self.absent.iter().map(String::as_str).chain(reasons).collect();
-        let (absent, all) = (reasons.len(), self.each.len() + self.absent.len());
-        (absent > 0).then(|| {
-            format!("{absent} of {all} generators took no part, as --tolerate allows: {}", reasons.join("; "))
-        })
+    pub(super) fn absence(&self) -> Option<Noise> {
+        let mut reasons = self.absent.clone();
+        for sender in &self.each {
+            if sender.part.is_none() {
+                reasons.extend(sender.failure.clone());
+            }
+        }
+        if reasons.is_empty() {
+            return None;
+        }
+        let all = self.each.len() + self.absent.len();
+        Some(Noise::GeneratorsAbsent { absent: reasons.len() as u32, all: all as u32, reasons })
     }
 
     /// Makes them ready, each for its part of the load. If one ends meanwhile that may, the others get its part.

@@ -8,6 +8,7 @@ use crate::Result;
 use capbench_host::bed::{Bed, Side, Sink};
 use capbench_host::tracer::{InterfaceTrace, Scope, Stall, Tracer};
 use capbench_model::disturbance;
+use capbench_model::statement::{FrameEnds, Statement, Traced, TracedCost, TracedDrops};
 use capbench_sys::host::{CpuId, clock};
 
 /// An end of the link.
@@ -128,46 +129,24 @@ impl Tracing {
     }
 
     /// The tracer's statement for results.
-    pub(super) fn statement(&self) -> Option<String> {
-        match self {
-            Self::NotYet(_) => None,
-            Self::Running(Attached { tracer, sink, .. }) => {
-                let drops = match (tracer.no_drops_because(), tracer.gives_reasons()) {
-                    (Some(because), _) => {
-                        format!("not drops: {because}; so losses in the network stack are unknown")
-                    }
-                    (None, true) => "drops with the kernel's reasons (skb:kfree_skb)".into(),
-                    (None, false) => {
-                        "drops by the kernel's functions, as it gives no reasons before Linux 5.17".into()
-                    }
-                };
-                let ends = match sink {
-                    Some(Ok(_)) => {
-                        "; tc consumes frames behind the packet sockets of capbench's methods: they are no drops"
-                    }
-                    Some(Err(_)) | None => "; every frame that the stack does not need is a drop",
-                };
-                let no_sink = match sink {
-                    Some(Err(reason)) => format!(", as tc cannot consume it ({reason})"),
-                    Some(Ok(_)) | None => String::new(),
-                };
-                let softirqs = match tracer.no_softirqs_because() {
-                    None => "time in the receive softirq, one run in eight at its beginning and end".into(),
-                    Some(because) => {
-                        format!("not the receive softirq: {because}; so the kernel's CPU time comes in ticks")
-                    }
-                };
-                Some(format!(
-                    "traced: {drops}, XDP exceptions and failed redirects on the trial's two interfaces{ends}{no_sink}; \
-                     {softirqs}; {}",
-                    cost(tracer)
-                ))
-            }
-            Self::None(reason) => Some(format!(
-                "not traced: {reason}; so losses in the network stack are unknown, and the kernel's CPU time comes in \
-                 ticks"
-            )),
-        }
+    pub(super) fn statement(&self) -> Option<Statement> {
+        let Attached { tracer, sink, .. } = match self {
+            Self::NotYet(_) => return None,
+            Self::None(reason) => return Some(Statement::NotTraced { because: reason.to_string() }),
+            Self::Running(running) => running,
+        };
+        let drops = match tracer.no_drops_because() {
+            Some(because) => TracedDrops::None { because },
+            None if tracer.gives_reasons() => TracedDrops::ByReason,
+            None => TracedDrops::ByFunction,
+        };
+        let frame_ends = match sink {
+            Some(Ok(_)) => FrameEnds::Consumed,
+            Some(Err(reason)) => FrameEnds::NotConsumed { because: reason.clone() },
+            None => FrameEnds::Dropped,
+        };
+        let no_softirqs_because = tracer.no_softirqs_because();
+        Some(Statement::Traced(Traced { drops, frame_ends, no_softirqs_because, cost: cost(tracer) }))
     }
 }
 
@@ -178,14 +157,11 @@ fn monotonic_ns_at(moment: Instant) -> u64 {
     now_ns + ahead.as_nanos() as u64 - behind.as_nanos() as u64
 }
 
-/// The tracer's cost as text.
-fn cost(tracer: &Tracer) -> String {
+/// What the tracer itself costs.
+fn cost(tracer: &Tracer) -> TracedCost {
     match (tracer.cost(), tracer.no_cost_because()) {
-        (Some(cost), _) => format!(
-            "the tracer itself takes {cost}, by the kernel's run-time statistics of BPF programs before the first \
-             trial"
-        ),
-        (None, Some(reason)) => format!("what the tracer itself costs is unknown: {reason}"),
-        (None, None) => "what the tracer itself costs has not been measured".into(),
+        (Some(cost), _) => TracedCost::Measured { times: cost.to_string() },
+        (None, Some(because)) => TracedCost::Unknown { because: because.to_string() },
+        (None, None) => TracedCost::NotMeasured,
     }
 }

@@ -12,10 +12,11 @@ use capbench_frames::schedule::Turn;
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::cpu::{CpuSnapshot, CpuTimes};
 use capbench_host::bed::Side;
+use capbench_model::generator::GeneratorFacts;
 use capbench_model::latency::Began;
 use capbench_model::trial::Departed;
 use capbench_sys::host::{CpuId, affinity, clock};
-use capbench_traffic::transmit::{self, Chosen, Opener, Refusal, TransmitConfig};
+use capbench_traffic::transmit::{self, Chosen, Opener, Refusal, TransmitConfig, TransmitFacts};
 use capbench_traffic::{Limits, SendJob, SendReport};
 
 use super::ends::TransmitEnd;
@@ -80,7 +81,7 @@ struct SendOrder {
 struct Sending {
     cpu: CpuId,
     report: SendReport,
-    generator: String,
+    generator: GeneratorFacts,
     outruns: bool,
     departed: Option<Departed>,
     /// CPU time of the thread while it sent.
@@ -157,7 +158,7 @@ impl TransmitSide {
         let cpus = cpus.collect();
         let departed = departed.reduce(departed_together).flatten();
         let outruns = sendings.iter().all(|sending| sending.outruns);
-        let generator = sendings.first().map(|sending| sending.generator.clone()).unwrap_or_default();
+        let generator = sendings.first().map(|sending| sending.generator.clone()).into_iter().collect();
         let reports = sendings.into_iter().map(|sending| sending.report);
         let report = reports.reduce(SendReport::plus).expect("a generator has one thread or more");
         // A phase with a plan lasts as long as its plan, even if its last frame leaves one period before the end.
@@ -214,7 +215,8 @@ impl TransmitSide {
             drop(open);
             // The other end lives until this thread is joined; otherwise the trial has ended, too.
             let _ = ready.send(());
-            let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
+            let generator = generator_facts(&opened.facts);
+            let outruns = opened.facts.outruns(&config);
             while let Ok(SendOrder { arm, start, sent }) = orders.recv() {
                 let schedule = arm.schedule();
                 let (duration, frames) = arm.load.limits(arm.duration);
@@ -340,4 +342,15 @@ fn sent_frames(part: Part, arm: &Arm, report: &SendReport) -> Sent {
     let planned_ns = arm.schedule().planned_ns(part.turn.number(report.frames.sent));
     let end_ns = planned_ns.unwrap_or(report.elapsed.as_nanos() as u64);
     Sent { stream: part.stream, frames: report.frames.sent, end_ns, began: None }
+}
+
+/// How a transmit method runs.
+fn generator_facts(facts: &TransmitFacts) -> GeneratorFacts {
+    GeneratorFacts::Method {
+        batch: facts.batch as u32,
+        send_buffer_bytes: facts.send_buffer_bytes,
+        ring_slots: facts.ring_slots,
+        in_flight: Some(facts.in_flight).filter(|frames| *frames != u32::MAX),
+        qdisc_bypass: facts.qdisc_bypass,
+    }
 }

@@ -64,7 +64,7 @@ pub(crate) fn fuzz_report(program: &Program, text: &str) {
     let said = report.said(Some(1));
     let counters = report.counters(program);
     assert!(said.received.is_none() || counters.accepted == said.received);
-    report.contradictions(&program.name, report.captured(), said.received);
+    report.contradictions(report.captured(), said.received);
 }
 
 #[cfg(any(test, fuzzing))]

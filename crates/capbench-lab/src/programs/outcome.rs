@@ -5,6 +5,8 @@ use std::path::Path;
 use capbench_capture::Interface;
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::evidence::UnreadFrames;
+use capbench_model::noise::{Noise, ProgramNote};
+use capbench_model::reasons::{NoDelays, Unverified};
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
 
 use super::arguments::Values;
@@ -63,17 +65,13 @@ impl Outcome<'_> {
         };
         let lacks = report.lacks(self.program);
         if !lacks.is_empty() {
-            notes.push(format!(
-                "{} did not report \"{}\"; {}",
-                self.program.name,
-                lacks.join("\", \""),
-                self.output.last_words()
-            ));
+            let counts = lacks.into_iter().map(String::from).collect();
+            notes.push(ProgramNote::NotReported { counts, output: self.output.last_words() });
         }
         let (counters, unread) = self.counters(&report, &window.sockets, arrivals.read);
         let known = lost_or_unread(&report, &counters, &unread);
         notes.extend(self.missing_tail(&report, verified.as_ref(), &window.sockets, known));
-        notes.extend(self.program.unheeded(self.job.capture));
+        notes.extend(self.program.ignored(self.job.capture));
         let record = verified.as_mut().and_then(|verified| verified.record.take());
         let summary = verified.as_ref().map(|verified| &verified.summary);
         let received = Received {
@@ -99,18 +97,14 @@ impl Outcome<'_> {
                 moderation: None,
                 shortfalls: Vec::new(),
             },
-            unverified_because: summary.is_none().then(|| {
-                "it only counts frames: they are as it says, and what they contained is unknown".into()
-            }),
-            latency: self.job.latency.map(|recording| {
-                Latency::unknown(
-                    recording,
-                    "when a program got a frame is not known: it is seen in its file only",
-                )
-            }),
+            unverified_because: summary.is_none().then(|| Unverified::ProgramCounts.to_string()),
+            latency: self
+                .job
+                .latency
+                .map(|recording| Latency::unknown(recording, &NoDelays::Program.to_string())),
             report: Some(report.said(summary.map(|summary| summary.frames))),
             filtered: false,
-            notes,
+            notes: notes.into_iter().map(|note| self.noise(note)).collect(),
             // It verified none during the trial.
             verify_ns: 0.0,
             iteration_ns: None,
@@ -132,8 +126,7 @@ impl Outcome<'_> {
     }
 
     /// Notes on how it ended.
-    fn ending(&self, ended: &Ended) -> Result<Vec<String>> {
-        let name = &self.program.name;
+    fn ending(&self, ended: &Ended) -> Result<Vec<ProgramNote>> {
         let mut notes = Vec::new();
         if ended.unheeded.len() > 1 {
             return Err(self.failed(format!(
@@ -144,16 +137,14 @@ impl Outcome<'_> {
             )));
         }
         if let Some(signal) = ended.unheeded.first() {
-            notes.push(format!(
-                "{name} did not stop at {signal} within {:?}, only at SIGTERM",
-                self.program.patience
-            ));
+            let waited_ns = self.program.patience.as_nanos() as u64;
+            notes.push(ProgramNote::StoppedLate { signal: signal.to_string(), waited_ns });
         }
         if !ended.is_usual() {
-            notes.push(format!("{name} ended with {} when it was stopped", describe(ended.status)));
+            notes.push(ProgramNote::UnusualEnd { status: describe(ended.status) });
         }
         if ended.left > 0 {
-            notes.push(format!("{name} left processes behind ({}), which were killed", ended.left));
+            notes.push(ProgramNote::LeftProcesses { processes: ended.left as u64 });
         }
         Ok(notes)
     }
@@ -187,17 +178,15 @@ impl Outcome<'_> {
     }
 
     /// Compares its report with its file, and with the frames that it could capture.
-    fn set_against(&self, report: &Report, verified: Option<&Verified>) -> Vec<String> {
-        let name = &self.program.name;
+    fn set_against(&self, report: &Report, verified: Option<&Verified>) -> Vec<ProgramNote> {
         let Some(Verified { arrivals, summary, .. }) = verified else {
-            return report.contradictions(name, None, None);
+            return report.contradictions(None, None);
         };
         // Its file also contains frames of others, except those that it dropped.
         let others = summary.frames.saturating_sub(arrivals.delivered) + report.all_dropped().unwrap_or(0);
-        let mut notes =
-            report.contradictions(name, Some(summary.frames), self.sent().map(|sent| sent + others));
+        let mut notes = report.contradictions(Some(summary.frames), self.sent().map(|sent| sent + others));
         if summary.ends_early {
-            notes.push(format!("the last record of {name}'s file is not whole"));
+            notes.push(ProgramNote::LastRecordCut);
         }
         notes
     }
@@ -210,7 +199,10 @@ impl Outcome<'_> {
         verified: Option<&Verified>,
         sockets: &OpenSockets,
         known: u64,
-    ) -> Option<String> {
+    ) -> Option<ProgramNote> {
+        if self.program.source.is_some() {
+            return None;
+        }
         let reached = match verified {
             // The truncated file explains more.
             Some(verified) if verified.summary.ends_early => return None,
@@ -218,18 +210,12 @@ impl Outcome<'_> {
             None => report.captured()?,
         };
         let missing = self.sent()?.checked_sub(reached + known).filter(|missing| *missing > 0)?;
-        let what = match verified {
-            Some(_) => format!("the last {missing} or more frames sent are not in its file"),
-            None => format!("it does not account for {missing} of the frames sent"),
-        };
-        let still = stillness(self.program, self.job, sockets);
-        self.program.source.is_none().then(|| {
-            format!(
-                "{}: {what}; a program that holds frames back for longer than the {still:?} that were waited needs \
-                 \"holds\" in its definition",
-                self.program.name
-            )
-        })
+        let waited_ns = stillness(self.program, self.job, sockets).as_nanos() as u64;
+        Some(ProgramNote::MissingAtEnd { frames: missing, in_file: verified.is_some(), waited_ns })
+    }
+
+    fn noise(&self, note: ProgramNote) -> Noise {
+        Noise::Program { program: self.program.name.clone(), note }
     }
 
     /// The command as it ran, without names that only this trial used.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use capbench_model::noise::ProgramNote;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_sys::host::process::{Signal, may_execute};
@@ -120,20 +121,22 @@ impl Program {
         options
     }
 
-    /// Requested settings that it does not offer, as text.
-    pub(super) fn unheeded(&self, options: &CaptureOptions) -> Vec<String> {
+    /// Requested settings that it does not offer.
+    pub(super) fn ignored(&self, options: &CaptureOptions) -> Vec<ProgramNote> {
         let default = CaptureOptions::default();
-        let heeded = self.options();
+        let supported = self.options();
         let asked = [
             ("--ring", options.ring != default.ring),
             ("--snaplen", options.snap_length != default.snap_length),
             ("--no-promiscuous", options.promiscuous != default.promiscuous),
         ];
-        asked
-            .into_iter()
-            .filter(|(flag, asked)| *asked && !heeded.contains(flag))
-            .map(|(flag, _)| format!("{flag} does not reach {}", self.name))
-            .collect()
+        let mut ignored = Vec::new();
+        for (flag, is_asked) in asked {
+            if is_asked && !supported.contains(&flag) {
+                ignored.push(ProgramNote::IgnoresOption { flag: flag.into() });
+            }
+        }
+        ignored
     }
 
     /// Whether it can capture in the calling thread's namespaces.

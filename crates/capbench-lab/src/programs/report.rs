@@ -1,6 +1,7 @@
 //! Reads counts from a program's output.
 
 use capbench_model::counters::{Counters, Loss};
+use capbench_model::noise::{CountOfProgram, ProgramNote};
 use capbench_model::places::Place;
 
 use super::program::{Meaning, Program};
@@ -65,27 +66,30 @@ impl Report {
         }
     }
 
-    /// Its contradictions with itself or with its file, as text about the program called `name`. `most` is the upper bound of
-    /// frames that reached it.
-    pub(super) fn contradictions(&self, name: &str, in_file: Option<u64>, most: Option<u64>) -> Vec<String> {
+    /// Its contradictions with itself or with its file. `most` is the upper bound of frames that reached it.
+    pub(super) fn contradictions(&self, in_file: Option<u64>, most: Option<u64>) -> Vec<ProgramNote> {
         let mut found = Vec::new();
         let captured = self.of(Meaning::Captured);
-        if let Some((captured, frames)) = captured.zip(in_file).filter(|(said, frames)| said != frames) {
-            found.push(format!("{name} says {captured} captured, its file has {frames} frames"));
+        if let (Some(captured), Some(in_file)) = (captured, in_file)
+            && captured != in_file
+        {
+            found.push(ProgramNote::CapturedUnlikeFile { captured, in_file });
         }
         if let (Some(received), Some(dropped)) = (self.of(Meaning::Received), self.all_dropped()) {
-            let said = format!("{name} says {received} received and {dropped} dropped");
-            match (received.checked_sub(dropped), captured.or(in_file)) {
-                (None, _) => found.push(said),
-                (Some(left), Some(frames)) if left != frames => found.push(match captured {
-                    Some(captured) => format!("{said}, but {captured} captured"),
-                    None => format!("{said}, its file has {frames} frames"),
-                }),
-                _ => {}
+            let counted = match captured {
+                Some(captured) => Some(CountOfProgram::Captured(captured)),
+                None => in_file.map(CountOfProgram::InFile),
+            };
+            let left = received.checked_sub(dropped);
+            let against = counted.filter(|_| left.is_some());
+            if left.is_none() || against.is_some() && left != captured.or(in_file) {
+                found.push(ProgramNote::DroppedUnlikeReceived { received, dropped, against });
             }
         }
-        if let Some((received, most)) = self.received().zip(most).filter(|(received, most)| received > most) {
-            found.push(format!("{name} says that {received} frames reached it, of {most} that there were"));
+        if let (Some(received), Some(at_most)) = (self.received(), most)
+            && received > at_most
+        {
+            found.push(ProgramNote::MoreThanThereWere { received, at_most });
         }
         found
     }
@@ -133,7 +137,7 @@ impl Report {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Report;
+    use super::{CountOfProgram, ProgramNote, Report};
     use crate::programs::{Meaning, Program, Programs};
     use capbench_model::evidence::Evidence;
     use capbench_model::places::Place;
@@ -230,25 +234,28 @@ mod tests {
         let contradictions = |numbers: [u64; 3], in_file, most| {
             let [captured, received, dropped] = numbers;
             let text = format!(
-                "{captured} packets captured\n{received} packets received by filter\n{dropped} packets dropped by kernel"
+                "{captured} packets captured\n{received} packets received by filter\n{dropped} packets dropped by kernel\n"
             );
-            Report::read(&tcpdump, &text).contradictions("x", in_file, most).join("; ")
+            Report::read(&tcpdump, &text).contradictions(in_file, most)
         };
-        assert_eq!(contradictions([9, 10, 1], Some(9), Some(10)), "");
-        assert_eq!(contradictions([9, 10, 1], Some(8), None), "x says 9 captured, its file has 8 frames");
+        assert_eq!(contradictions([9, 10, 1], Some(9), Some(10)), []);
+        let unlike_file = ProgramNote::CapturedUnlikeFile { captured: 9, in_file: 8 };
+        assert_eq!(contradictions([9, 10, 1], Some(8), None), [unlike_file]);
+        let against = Some(CountOfProgram::Captured(9));
         for (numbers, expected) in [
-            ([9, 10, 2], "x says 10 received and 2 dropped, but 9 captured"),
-            ([9, 10, 11], "x says 10 received and 11 dropped"),
-            ([9, 10, 1], "x says that 10 frames reached it, of 9 that there were"),
+            ([9, 10, 2], ProgramNote::DroppedUnlikeReceived { received: 10, dropped: 2, against }),
+            ([9, 10, 11], ProgramNote::DroppedUnlikeReceived { received: 10, dropped: 11, against: None }),
+            ([9, 10, 1], ProgramNote::MoreThanThereWere { received: 10, at_most: 9 }),
         ] {
-            assert_eq!(contradictions(numbers, Some(9), Some(9 + u64::from(numbers[2] > 1))), expected);
+            assert_eq!(contradictions(numbers, Some(9), Some(9 + u64::from(numbers[2] > 1))), [expected]);
         }
         let netsniff = program("netsniff-ng");
         let report = Report::read(&netsniff, PRINTED[4].1);
-        assert!(report.contradictions("x", Some(9990), Some(10000)).is_empty());
+        assert_eq!(report.contradictions(Some(9990), Some(10000)), []);
+        let against = Some(CountOfProgram::InFile(9000));
         assert_eq!(
-            report.contradictions("x", Some(9000), None),
-            ["x says 10000 received and 10 dropped, its file has 9000 frames"]
+            report.contradictions(Some(9000), None),
+            [ProgramNote::DroppedUnlikeReceived { received: 10000, dropped: 10, against }]
         );
         assert_eq!((report.said(None).captured, report.said(None).received), (None, Some(10000)));
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::Interface;
 use capbench_frames::classify::Classifier;
+use capbench_model::noise::ProgramNote;
 use capbench_model::options::CaptureOptions;
 
 use super::arguments::Values;
@@ -21,6 +22,7 @@ use super::sockets::Sockets;
 use super::tree::{Member, Usage};
 use super::unread::OpenSockets;
 use super::version;
+use crate::error::ProgramFault;
 use crate::receiver::{self, Progress, Streams};
 use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
@@ -128,7 +130,7 @@ pub(super) struct Window {
     pub(super) cut_short: bool,
     /// Its sockets, open although it has ended.
     pub(super) sockets: OpenSockets,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<ProgramNote>,
 }
 
 /// How long it must be inactive before it counts as having read everything: it, or the ring of its sockets, may hold frames back.
@@ -181,13 +183,13 @@ impl<'a> Running<'a> {
             let (is_ready, missing) = match &self.program.ready {
                 Ready::Socket => (
                     Sockets::on(self.job.interface.index)?.has_more_than(&self.others),
-                    format!("it has no packet socket on {}", self.job.interface.name),
+                    ProgramFault::NoSocket(self.job.interface.name.clone()),
                 ),
                 Ready::Says(pattern) => {
-                    (pattern.is_match(&self.output.text()), format!("it did not say \"{pattern}\""))
+                    (pattern.is_match(&self.output.text()), ProgramFault::DidNotSay(pattern.to_string()))
                 }
             };
-            self.check_alive("before it could receive")?;
+            self.check_alive(&ProgramFault::BeforeReady)?;
             if is_ready {
                 return Ok(());
             }
@@ -211,7 +213,7 @@ impl<'a> Running<'a> {
         let mut stillness = Stillness::new(0.0, since);
         loop {
             thread::sleep(TICK);
-            self.check_alive("before it could receive")?;
+            self.check_alive(&ProgramFault::BeforeReady)?;
             let look = self.look(&members)?;
             if stillness.has_lasted(SETTLED, look) {
                 return Ok((self.process.members(), 0.0));
@@ -235,7 +237,7 @@ impl<'a> Running<'a> {
         let _ = self.job.ready.send(());
         while self.job.progress.sent().is_none() && !self.is_stopped() {
             thread::sleep(TICK);
-            self.check_alive("while frames were sent")?;
+            self.check_alive(&ProgramFault::WhileSending)?;
             self.check_room()?;
         }
         let finished = Instant::now();
@@ -246,7 +248,7 @@ impl<'a> Running<'a> {
         let mut cut_short = true;
         while !self.is_stopped() {
             thread::sleep(TICK);
-            self.check_alive("before it was stopped")?;
+            self.check_alive(&ProgramFault::BeforeStop)?;
             self.check_room()?;
             let look = self.look(&members)?;
             if stillness.has_lasted(quiet, look) {
@@ -255,10 +257,7 @@ impl<'a> Running<'a> {
                 break;
             }
             if finished.elapsed() >= LONGEST_DRAIN {
-                notes.push(format!(
-                    "{} was still busy after {LONGEST_DRAIN:?}, and was stopped",
-                    self.program.name
-                ));
+                notes.push(ProgramNote::StillBusy { drain_ns: LONGEST_DRAIN.as_nanos() as u64 });
                 break;
             }
         }
@@ -286,13 +285,13 @@ impl<'a> Running<'a> {
         self.output.octets() + self.file.metadata().map_or(0, |data| data.len())
     }
 
-    fn check_alive(&mut self, when: &str) -> Result<()> {
+    fn check_alive(&mut self, when: &ProgramFault) -> Result<()> {
         let status = self.process.status().map_err(|error| self.failed(error.to_string()))?;
         let Some(status) = status else { return Ok(()) };
-        let background = if status.success() { " (a program must stay in the foreground)" } else { "" };
         Err(self.failed(format!(
-            "it ended {when}, with {}{background}; {}",
+            "it ended {when}, with {}{}; {}",
             describe(status),
+            if status.success() { " (a program must stay in the foreground)" } else { "" },
             self.output.last_words()
         )))
     }

@@ -11,7 +11,7 @@ const UNACCOUNTED: f64 = 0.1;
 pub fn excuse(trial: &TrialResult, load: HostLoad) -> Option<String> {
     let others = load.others().map(|others| others.to_string());
     let reasons = trial.disturbance.reasons();
-    let seen = (!reasons.is_empty()).then(|| reasons.join("; "));
+    let seen = (!reasons.is_empty()).then(|| format!("{reasons:?}"));
     let is_short = |cpu: &CpuDisturbance| cpu.unaccounted_ns as f64 > UNACCOUNTED * cpu.window_ns as f64;
     let short = trial.disturbance.cpus.iter().find(|cpu| is_short(cpu));
     others.or(seen).or_else(|| short.map(|cpu| format!("CPU {} lacks {} ns", cpu.cpu, cpu.unaccounted_ns)))

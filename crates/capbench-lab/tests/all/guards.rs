@@ -11,6 +11,7 @@ use capbench_judge::livelock;
 use capbench_lab::for_tests::{live, live_setup, live_stopped_by, virtual_link};
 use capbench_lab::live::Path;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::noise::Noise;
 use capbench_model::trial::{Load, Phase, Retried, TrialResult, Verdict};
 use capbench_model::work::WorkModel;
 use capbench_plan::guards::{Guarded, Policy};
@@ -53,14 +54,13 @@ fn root_alone_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
     let mut guarded = Guarded::new(live(virtual_link()), Policy::default(), Arc::default());
     let trial =
         beside_a_busy_thread(CpuId::new(cpu), || run(&mut guarded, &setup("packet-v3"), rate, length));
-    let reason = "other work ran on its CPUs (foreign load)";
-    assert!(trial.noise.iter().any(|noise| noise == reason), "{:?}", trial.disturbance);
+    assert!(trial.noise.reasons.contains(&Noise::ForeignLoad), "{:?}", trial.disturbance);
     let foreign = trial.disturbance.cpus.iter().find(|disturbed| disturbed.cpu == cpu).unwrap();
     assert!(foreign.foreign_ns * 4 > foreign.window_ns, "{foreign:?}");
     let guarding = trial.guarding.unwrap();
     // On a host that loses frames besides, the second attempt may show nothing, and the first stands after all.
     assert_eq!(guarding.discarded.len(), 1);
-    assert!(guarding.discarded[0].because.iter().any(|because| because == reason));
+    assert!(guarding.discarded[0].because.reasons.contains(&Noise::ForeignLoad));
     assert_ne!(guarding.discarded[0].trial.number, trial.number, "every attempt has its number");
 }
 
@@ -146,7 +146,8 @@ fn root_alone_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative(
     assert!(repeated.foreign > 0 && repeated.delivered <= repeated.sent, "{repeated:#?}");
     let guarding = repeated.guarding.unwrap();
     assert_eq!((guarding.attempt, guarding.discarded.len()), (2, 1));
-    assert!(guarding.discarded[0].because.iter().any(is_negative), "{:?}", guarding.discarded[0].because);
+    let because = &guarding.discarded[0].because.reasons;
+    assert!(because.iter().any(invalid_because(is_negative)), "{because:?}");
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn root_alone_more_than_the_link_carries_shows_nothing() {
     assert_eq!((guarding.attempt, guarding.discarded.len()), (3, 2), "it is tried again first");
     let is_told =
         |because: &String| because.contains("are more than the link carries (10,000 packets/s of this");
-    let is_aside = |aside: &Retried| aside.because.iter().any(is_told);
+    let is_aside = |aside: &Retried| aside.because.reasons.iter().any(invalid_because(is_told));
     // A generator that got no CPU sends nothing, or less than the link carries.
     if !(above.invalid_because.iter().any(is_told) && guarding.discarded.iter().all(is_aside)) {
         let excuse = excuse(&above, load).unwrap_or_else(|| panic!("{above:#?}"));
@@ -234,11 +235,10 @@ fn root_alone_a_clock_that_is_set_during_a_trial_spoils_it() {
     });
     let guarding = trial.guarding.as_ref().unwrap();
     let aside = &guarding.discarded[0];
-    let reason = "the host's clock was set while it ran";
-    assert!(aside.because.iter().any(|because| because == reason), "{:?}", aside.because);
+    assert!(aside.because.reasons.contains(&Noise::ClockSet), "{:?}", aside.because);
     let step_ns = aside.trial.disturbance.clocks.realtime_step_ns;
     assert!(step_ns.abs_diff(5_000_000_000) < 1_000_000_000, "{step_ns}");
-    assert!(trial.noise.iter().all(|noise| noise != reason), "{:?}", trial.disturbance);
+    assert!(!trial.noise.reasons.contains(&Noise::ClockSet), "{:?}", trial.disturbance);
 }
 
 /// Whether this host livelocks nobody knows. A mark names a trial that was offered less and delivered more, by that trial's own
@@ -265,4 +265,9 @@ fn root_alone_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less() {
             "{trial:#?}"
         );
     }
+}
+
+/// Whether an attempt was discarded as invalid, for such a reason.
+fn invalid_because(is_such: impl Fn(&String) -> bool) -> impl Fn(&Noise) -> bool {
+    move |noise| matches!(noise, Noise::Invalid { because } if is_such(because))
 }

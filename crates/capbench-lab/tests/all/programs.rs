@@ -12,6 +12,7 @@ use capbench_lab::live::LiveLaboratory;
 use capbench_lab::programs::Programs;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::noise::{Noise, ProgramNote};
 use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_testing::Scratch;
@@ -133,7 +134,8 @@ fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
             "{name}"
         );
         assert_eq!(trial.report.unwrap().in_file, Some(trial.sent), "{name}");
-        assert!(!trial.noise.iter().any(|note| note.contains(name)), "{:?}", trial.noise);
+        let of_program = |noise: &Noise| matches!(noise, Noise::Program { .. });
+        assert!(!trial.noise.reasons.iter().any(of_program), "{:?}", trial.noise);
         assert!(trial.unverified_because.is_none() && trial.engine().contains(name), "{}", trial.engine());
         assert!(
             trial.capture.as_ref().unwrap().running().contains("every frame verified"),
@@ -176,8 +178,10 @@ fn root_cut_frames_are_verified_as_cut() {
         let rate = Load::Rate(Pps::new(20_000.0).unwrap());
         let trial = laboratory.prepare(&setup).unwrap().run(rate, Duration::from_millis(40)).unwrap();
         assert_eq!((trial.delivered, trial.truncated), (trial.sent, 0), "{trial:#?}");
-        let told = trial.noise.iter().any(|note| note.contains("--snaplen does not reach netsniff-ng"));
-        assert_eq!(told, method == "cmd:netsniff-ng", "{:?}", trial.noise);
+        let note = ProgramNote::IgnoresOption { flag: "--snaplen".into() };
+        let is_ignored =
+            trial.noise.reasons.contains(&Noise::Program { program: "netsniff-ng".into(), note });
+        assert_eq!(is_ignored, method == "cmd:netsniff-ng", "{:?}", trial.noise);
     }
 }
 
@@ -324,30 +328,26 @@ fn root_what_a_program_says_is_set_against_what_its_file_has() {
         ("late", &late, &late_definition),
     ]);
     let cases = [
-        Doubtful { name: "boasts", missing: 0, note: "boasts says 99000 captured, its file has " },
-        Doubtful { name: "cuts", missing: 1, note: "the last record of cuts's file is not whole" },
-        Doubtful { name: "fails", missing: 0, note: "fails ended with exit status 7 when it was stopped" },
-        Doubtful {
-            name: "orphans",
-            missing: 0,
-            note: "orphans left processes behind (1), which were killed",
-        },
+        Doubtful { name: "boasts", missing: 0, note: "CapturedUnlikeFile { captured: 99000, in_file: " },
+        Doubtful { name: "cuts", missing: 1, note: "LastRecordCut" },
+        Doubtful { name: "fails", missing: 0, note: "UnusualEnd { status: \"exit status 7\" }" },
+        Doubtful { name: "orphans", missing: 0, note: "LeftProcesses { processes: 1 }" },
         Doubtful {
             name: "quiet",
             missing: 0,
-            note: "quiet did not report \"captured\"; it said last: \"tcpdump: listening",
+            note: "NotReported { counts: [\"captured\"], output: \"it said last: \\\"tcpdump: listening",
         },
-        Doubtful { name: "late", missing: 0, note: "late did not stop at SIGINT within 2s, only at SIGTERM" },
+        Doubtful {
+            name: "late",
+            missing: 0,
+            note: "StoppedLate { signal: \"SIGINT\", waited_ns: 2000000000 }",
+        },
     ];
     check_at_once(&programs, &cases, |laboratory, case| {
         let trial = run_with_few(laboratory, &format!("cmd:{}", case.name)).unwrap();
         assert_eq!(trial.delivered + case.missing, trial.sent, "{} {trial:#?}", case.name);
-        assert!(
-            trial.noise.iter().any(|known| known.contains(case.note)),
-            "{}: {:?}",
-            case.name,
-            trial.noise
-        );
+        let expected = format!("Program {{ program: {:?}, note: {}", case.name, case.note);
+        assert!(format!("{:?}", trial.noise).contains(&expected), "{}: {:?}", case.name, trial.noise);
     });
 }
 
@@ -364,9 +364,9 @@ fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
     // Fewer where the host is busy.
     assert!((1..=100).contains(&trial.delivered), "{trial:#?}");
     // How many depends on whether the host lost some of those before.
-    let told = trial.noise.iter().any(|note| {
-        note.starts_with("forgets: the last ") && note.contains("needs \"holds\" in its definition")
-    });
-    assert!(told, "{:?}", trial.noise);
+    let is_missing = |noise: &Noise| {
+        matches!(noise, Noise::Program { note: ProgramNote::MissingAtEnd { in_file: true, .. }, .. })
+    };
+    assert!(trial.noise.reasons.iter().any(is_missing), "{:?}", trial.noise);
     assert_nothing_left();
 }

@@ -11,9 +11,11 @@ use capbench_lab::for_tests::{live, virtual_link};
 use capbench_lab::live::{self, LiveLaboratory};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::ledger::Entry;
+use capbench_model::noise::Noise;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place as Lost;
+use capbench_model::statement::{FrameEnds, Statement, Traced, TracedCost};
 use capbench_model::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
@@ -149,7 +151,7 @@ fn root_alone_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     let busy = |laboratory| run(laboratory, Load::Maximum, Duration::from_millis(100));
     let trial = busy(laboratory(path()));
     // Then softirqs may have interrupted that, and the application's time is a range.
-    let is_alone = !trial.noise.iter().any(|reason| reason.starts_with("other work than the trial's"));
+    let is_alone = !trial.noise.reasons.contains(&Noise::ForeignLoadOnSharedCpu);
     let traced = trial.cpu;
     let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
     assert!(traced.kernel_source.contains("irq:softirq_entry"), "{traced:?}");
@@ -183,19 +185,17 @@ fn root_alone_traced_kernel_time_agrees_with_what_the_tick_samples() {
 fn root_alone_the_tracer_says_what_it_costs() {
     let Some(()) = privileges() else { return };
     let mut laboratory = laboratory(virtual_link());
-    let statement = |laboratory: &LiveLaboratory| {
-        laboratory.statements().into_iter().find(|text| text.starts_with("traced: ")).unwrap()
-    };
     let setup = setup();
     let mut trial = laboratory.prepare(&setup).unwrap();
     let result = trial.run(small_load(), Duration::from_millis(100)).unwrap();
     drop(trial);
     assert_eq!((result.number, result.foreign, result.unexplained), (1, 0, 0), "{:?}", result.ledger);
-    assert!(
-        statement(&laboratory).contains("ns for each frame that the kernel drops"),
-        "{}",
-        statement(&laboratory)
-    );
+    let statements = laboratory.statements();
+    let Some(Statement::Traced(Traced { cost: TracedCost::Measured { times }, .. })) = statements.last()
+    else {
+        panic!("{statements:?}")
+    };
+    assert!(times.contains("ns for each frame that the kernel drops"), "{times}");
 }
 
 #[test]
@@ -212,7 +212,8 @@ fn root_alone_tc_consumes_frames_behind_a_method_and_no_drop_is_traced_for_them(
     assert_eq!(count("trace.receive.drop.OTHERHOST"), 0);
     assert_eq!((entry(&trial, Lost::Stack).count, trial.unexplained), (Some(0), 0), "{trial:#?}");
     let statements = laboratory.statements();
-    assert!(statements.iter().any(|text| text.contains("tc consumes frames")), "{statements:?}");
+    let Some(Statement::Traced(traced)) = statements.last() else { panic!("{statements:?}") };
+    assert_eq!(traced.frame_ends, FrameEnds::Consumed);
 }
 
 /// Whether that is so on this host, its own measurement says.

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::{Bounds, ClockReading, ClockState, HostClock};
+use crate::reasons::NoDelays;
 use crate::thresholds::{CLOCK_RATES_DIFFERENCE_PPM, MEDIAN_OVER_CLOCK_ERROR};
 
 /// The largest error of times between two hosts: the sum of what both state. Stated errors can be wrong; exchanges before and
@@ -44,15 +45,15 @@ fn stated(does: &str, reading: &ClockReading) -> Result<u64, String> {
     }
 }
 
-fn contradiction(when: &str, ahead: Bounds, error_ns: u64) -> String {
-    format!(
-        "the hosts state that their clocks differ by up to {:?}, and an exchange {when} the trial shows {}{:?} ± {:?}: a \
-         stated error is wrong",
-        Duration::from_nanos(error_ns),
-        if ahead.offset_ns() < 0 { "-" } else { "" },
-        Duration::from_nanos(ahead.offset_ns().unsigned_abs()),
-        Duration::from_nanos(ahead.error_ns()),
-    )
+fn contradiction(when: &'static str, ahead: Bounds, error_ns: u64) -> String {
+    let wrong = NoDelays::StatedErrorWrong {
+        stated: Duration::from_nanos(error_ns),
+        when,
+        offset: Duration::from_nanos(ahead.offset_ns().unsigned_abs()),
+        is_behind: ahead.offset_ns() < 0,
+        error: Duration::from_nanos(ahead.error_ns()),
+    };
+    wrong.to_string()
 }
 
 /// Whether a distribution of delays may be stated with this error. Without a limit of the user it may be a tenth of the median.

@@ -8,6 +8,27 @@ use super::operation::{Ancillary, Arithmetic, Operand, Operation};
 /// Words of scratch memory (`BPF_MEMWORDS`).
 pub const MEMORY: usize = 16;
 
+/// Why the kernel refuses an instruction.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error("the kernel knows no code {0}")]
+    UnknownCode(u16),
+    #[error("it jumps backward, as a loop of protochain does, which the kernel does not take")]
+    JumpsBackward,
+    #[error("it jumps behind the end")]
+    JumpsBehindTheEnd,
+    #[error("there is no word {0} of memory, {last} is the last", last = MEMORY - 1)]
+    NoWord(u32),
+    #[error("it reads word {0} of memory, which may not be written before")]
+    UnwrittenWord(u32),
+    #[error("it divides by 0")]
+    DividesByZero,
+    #[error("it shifts by {0} bits")]
+    Shifts(u32),
+    #[error("the kernel knows no such ancillary data")]
+    UnknownAncillary,
+}
+
 /// Checks a program. The error has the number of the instruction, from 0, and the reason.
 pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
     let returns =
@@ -21,9 +42,9 @@ pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
     let mut written = vec![u16::MAX; program.len()];
     let mut here = 0u16;
     for (number, instruction) in program.iter().enumerate() {
-        let refuse = |what: &str| Err(format!("instruction {number}: {what}"));
+        let refuse = |fault: Fault| Err(format!("instruction {number}: {fault}"));
         let Some(operation) = Operation::of(instruction.code) else {
-            return refuse(&format!("the kernel knows no code {}", instruction.code));
+            return refuse(Fault::UnknownCode(instruction.code));
         };
         here &= written[number];
         let k = instruction.k;
@@ -33,11 +54,9 @@ pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
                 Some(target) => *target &= here,
                 // libpcap compiles `protochain` to a loop, with a distance below 0.
                 None if distance > i32::MAX as u32 => {
-                    return refuse(
-                        "it jumps backward, as a loop of protochain does, which the kernel does not take",
-                    );
+                    return refuse(Fault::JumpsBackward);
                 }
-                None => return refuse("it jumps behind the end"),
+                None => return refuse(Fault::JumpsBehindTheEnd),
             }
             Ok(())
         };
@@ -45,22 +64,22 @@ pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
             Operation::Store | Operation::StoreIndex | Operation::LoadMemory | Operation::IndexMemory
                 if k as usize >= MEMORY =>
             {
-                return refuse(&format!("there is no word {k} of memory, {} is the last", MEMORY - 1));
+                return refuse(Fault::NoWord(k));
             }
             Operation::Store | Operation::StoreIndex => here |= 1 << k,
             Operation::LoadMemory | Operation::IndexMemory if here & (1 << k) == 0 => {
-                return refuse(&format!("it reads word {k} of memory, which may not be written before"));
+                return refuse(Fault::UnwrittenWord(k));
             }
             Operation::Compute(Arithmetic::Divide | Arithmetic::Modulo, Operand::Constant) if k == 0 => {
-                return refuse("it divides by 0");
+                return refuse(Fault::DividesByZero);
             }
             Operation::Compute(Arithmetic::ShiftLeft | Arithmetic::ShiftRight, Operand::Constant)
                 if k >= u32::BITS =>
             {
-                return refuse(&format!("it shifts by {k} bits"));
+                return refuse(Fault::Shifts(k));
             }
             Operation::LoadAbsolute(_) if Ancillary::of(k) == Some(None) => {
-                return refuse("the kernel knows no such ancillary data");
+                return refuse(Fault::UnknownAncillary);
             }
             Operation::Jump => {
                 jump(k, here)?;

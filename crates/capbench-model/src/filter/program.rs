@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::check::check;
 
+use crate::error::ParseError;
+
 const RETURN_ACCUMULATOR: u16 = 0x16;
 
 /// Maximum number of instructions (`BPF_MAXINSNS`), minus those that capbench adds at the start.
@@ -113,7 +115,7 @@ impl FromStr for Filter {
 }
 
 fn no_program(what: &str) -> String {
-    format!("it is no program as tcpdump -ddd prints it: {what}")
+    ParseError::FilterProgram(what.into()).to_string()
 }
 
 fn parsed(text: &str) -> Result<Vec<FilterInstruction>, String> {

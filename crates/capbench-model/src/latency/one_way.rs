@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Delays, Relative, Sample, Samples};
 use crate::clocks::{Point, Slope, slope};
+use crate::reasons::NoDelays;
 use crate::thresholds::CLOCK_RATES_DIFFERENCE_PPM;
 
 /// When a generator began, by the clock that its host shares with the world: CLOCK_REALTIME.
@@ -88,10 +89,9 @@ impl OneWay {
             skews.extend(skew);
             let began = began.iter().find(|(of, _)| *of == stream).map(|(_, began)| began);
             match began {
-                None => unusable_because = Some("when the generator began is unknown".to_string()),
+                None => unusable_because = Some(NoDelays::StartUnknown.to_string()),
                 Some(Began { set_by: Some(by), .. }) => {
-                    unusable_because =
-                        Some(format!("the sender's clock was set during the trial, by {by:?}"));
+                    unusable_because = Some(NoDelays::SenderClockSet(*by).to_string());
                 }
                 Some(_) => {}
             }

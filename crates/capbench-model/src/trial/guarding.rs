@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::TrialResult;
+use crate::noise::NoiseOfAttempt;
+use crate::reasons::Invalid;
 
 /// Actions of guards before a trial was accepted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -21,7 +23,8 @@ pub struct Guarding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Retried {
     /// Its disturbances.
-    pub because: Vec<String>,
+    #[serde(flatten)]
+    pub because: NoiseOfAttempt,
     /// The attempt.
     pub trial: TrialResult,
 }
@@ -50,13 +53,10 @@ pub struct Livelock {
 
 impl Recovery {
     /// Why a trial is invalid because of the path; absent if the path was clean.
-    pub fn failure(&self) -> Option<String> {
-        (!self.recovered).then(|| {
-            format!(
-                "the path had not recovered from the overload of trial {}: {} probes at low load were not clean",
-                self.after,
-                self.probes.len()
-            )
-        })
+    pub fn failure(&self) -> Option<Invalid> {
+        if self.recovered {
+            return None;
+        }
+        Some(Invalid::NotRecovered { after: self.after, probes: self.probes.len() })
     }
 }

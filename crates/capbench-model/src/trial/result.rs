@@ -9,11 +9,14 @@ use super::{Emptying, LoadShape, Phase, Profile, Verdict, shortfall};
 use super::{Guarding, Livelock};
 use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
+use crate::generator::GeneratorFacts;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
 use crate::loss_pattern::LossPattern;
 use crate::members::{FlowSharing, Member};
+use crate::noise::NoiseOfTrial;
 use crate::places::Place;
+use crate::reasons::Invalid;
 use crate::running::CaptureFacts;
 use crate::thresholds::CPU_PARTS_EXCESS;
 
@@ -176,6 +179,9 @@ pub struct TrialResult {
     pub report: Option<ProgramReport>,
     /// The generator as it ran.
     pub generator: String,
+    /// The same as facts, each way once. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generator_facts: Vec<GeneratorFacts>,
     /// The account of each generator in another process or on another host; empty if the generator was in capbench's own process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generators: Vec<Generator>,
@@ -250,7 +256,8 @@ pub struct TrialResult {
     /// Share of the kernel's receive work that ran on the CPU chosen for it.
     pub kernel_work_share: Option<f64>,
     /// Reasons for care with the trial's numbers; empty if there are none.
-    pub noise: Vec<String>,
+    #[serde(flatten)]
+    pub noise: NoiseOfTrial,
     /// Disturbances by the host that the trial did not cause.
     #[serde(default)]
     pub disturbance: Disturbance,
@@ -352,9 +359,9 @@ impl TrialResult {
     }
 
     /// Marks the trial as invalid.
-    pub fn invalidate(&mut self, because: String) {
+    pub fn invalidate(&mut self, because: &Invalid) {
         self.verdict = Verdict::Invalid;
-        self.invalid_because.get_or_insert(because);
+        self.invalid_because.get_or_insert(because.to_string());
     }
 
     /// Places that lost sent frames, sorted by number of frames, highest first.
@@ -394,7 +401,7 @@ impl TrialResult {
     /// Why the trial is invalid, if it is.
     pub fn why_invalid(&self) -> String {
         // Results of early versions have no reason.
-        self.invalid_because.clone().unwrap_or_else(|| "its account contradicts itself".into())
+        self.invalid_because.clone().unwrap_or_else(|| Invalid::Contradiction.to_string())
     }
 
     /// Frames sent and not delivered.

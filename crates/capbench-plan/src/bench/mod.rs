@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::statement::{LeftOutOfBench, PartOfBench};
 
 use crate::Observer;
 use crate::Result;
@@ -102,8 +103,8 @@ pub struct BenchOutcome {
     pub trials: Vec<TrialResult>,
     /// The searches. Their trials are in the list of all trials.
     pub searches: Vec<SearchOutcome>,
-    /// What the time did not suffice for, one sentence each.
-    pub left_out: Vec<String>,
+    /// What the time did not suffice for.
+    pub left_out: Vec<LeftOutOfBench>,
     /// Pairs of trials that ran next to each other, for comparison.
     pub pairs: Vec<Pair>,
     /// Whether the user stopped it.
@@ -145,7 +146,7 @@ impl BenchPlan {
                 break;
             }
             if progress.left == 0 {
-                progress.leave_out(&Setup { placement, ..size.clone() }, "no time was left");
+                progress.leave_out(&Setup { placement, ..size.clone() }, PartOfBench::Everything);
                 continue;
             }
             stretches.extend(self.group(placement, size, &mut progress, &mut session)?);

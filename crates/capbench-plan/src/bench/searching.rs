@@ -18,6 +18,7 @@ use capbench_judge::thresholds::{
     NEXT_CONFIRMATION_LOAD, UNDERSENT_SHARE,
 };
 use capbench_model::laboratory::Setup;
+use capbench_model::statement::{LeftOutOfBench, PartOfBench};
 use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
 
 /// How a bench searches for sustained rates.
@@ -101,7 +102,7 @@ pub(super) struct Progress {
     /// The time of the bench and the length of its trials; `None` if they are not limited.
     searching: Option<Searching>,
     /// What the time did not suffice for.
-    pub(super) left_out: Vec<String>,
+    pub(super) left_out: Vec<LeftOutOfBench>,
 }
 
 impl Progress {
@@ -123,15 +124,16 @@ impl Progress {
     pub(super) fn fits(&mut self, setup: &Setup, duration: Duration, session: &Session<'_>) -> bool {
         let fits = self.clock(session).is_none_or(|clock| clock.fits(duration));
         if !fits {
-            self.leave_out(setup, "some of its trials, to end in time");
+            self.leave_out(setup, PartOfBench::Trials);
         }
         fits
     }
 
-    pub(super) fn leave_out(&mut self, setup: &Setup, why: &str) {
-        let sentence = format!("{} B, placement {}: {why}", setup.label(), setup.placement);
-        if !self.left_out.contains(&sentence) {
-            self.left_out.push(sentence);
+    pub(super) fn leave_out(&mut self, setup: &Setup, part: PartOfBench) {
+        let placement = setup.placement.to_string().into();
+        let left_out = LeftOutOfBench { frame_size: setup.label(), placement, part };
+        if !self.left_out.contains(&left_out) {
+            self.left_out.push(left_out);
         }
     }
 
@@ -234,7 +236,7 @@ impl BenchPlan {
                 let time = clock.for_trials(share.time, searching.trial);
                 let (Some(plan), Some(time)) = (searching.plan(&one.overload, share.coarser), time) else {
                     if round.is_none() {
-                        progress.leave_out(&one.setup, "some of its searches, to end in time");
+                        progress.leave_out(&one.setup, PartOfBench::Searches);
                     }
                     continue;
                 };

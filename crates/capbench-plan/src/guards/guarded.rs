@@ -11,6 +11,8 @@ use capbench_frames::rates::Pps;
 use super::{Guarding, Policy, Recovery, Retried, line_rate, saturation};
 use capbench_model::Result;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::noise::{Noise, NoiseOfAttempt};
+use capbench_model::statement::{GuardCounts, Statement};
 use capbench_model::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
 /// Interval at which a pause checks whether the user wants to stop.
@@ -75,16 +77,15 @@ impl<L: Laboratory> Laboratory for Guarded<L> {
         self.inner.number_after(last);
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         let mut statements = self.inner.statements();
-        let Memory { probes, repeats, .. } = self.memory;
-        statements.push(format!(
-            "guards: {repeats} attempts were discarded and repeated because the host disturbed them (up to {} times each, within {:.0} % more time), \
-             and {probes} probes were sent after overloads (up to {} each)",
-            self.policy.repeats,
-            self.policy.repeat_share * 100.0,
-            self.policy.probes
-        ));
+        statements.push(Statement::Guards(GuardCounts {
+            repeats: self.memory.repeats,
+            most_repeats: self.policy.repeats,
+            repeat_ratio: self.policy.repeat_share,
+            probes: self.memory.probes,
+            most_probes: self.policy.probes,
+        }));
         statements
     }
 }
@@ -115,10 +116,10 @@ impl Trial for GuardedTrial<'_> {
             let because = disturbances(&trial);
             self.memory.count(duration, discarded.is_empty());
             if let Some(failure) = failure {
-                trial.invalidate(failure);
+                trial.invalidate(&failure);
                 break trial;
             }
-            if because.is_empty() || !self.may_repeat(&trial, duration, discarded.len()) {
+            if because.reasons.is_empty() || !self.may_repeat(&trial, duration, discarded.len()) {
                 break trial;
             }
             self.memory.repeats += 1;
@@ -197,7 +198,7 @@ impl Memory {
     /// The trial, invalid if it contradicts the link. Remembers whether it overloaded the path.
     fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
         if let Some(contradiction) = line_rate::contradiction(&trial) {
-            trial.invalidate(contradiction);
+            trial.invalidate(&contradiction);
         }
         if saturation::is_overload(&trial) {
             self.overloaded_by = Some(trial.number);
@@ -216,11 +217,12 @@ impl Memory {
 }
 
 /// Why an attempt is discarded if another is possible. Slow CPUs stay slow for many trials, which are only marked.
-fn disturbances(trial: &TrialResult) -> Vec<String> {
-    let disturbed = trial.disturbance.without_core_speed();
-    let mut because: Vec<_> = disturbed.reasons().into_iter().map(String::from).collect();
-    because.extend(trial.invalid_because.clone());
-    because
+fn disturbances(trial: &TrialResult) -> NoiseOfAttempt {
+    let mut reasons = trial.disturbance.without_core_speed().reasons();
+    if let Some(because) = &trial.invalid_because {
+        reasons.push(Noise::Invalid { because: because.clone() });
+    }
+    NoiseOfAttempt { words: Vec::new(), reasons }
 }
 
 /// The accepted attempt: the last one, unless it is invalid and an earlier one is valid.

@@ -5,12 +5,12 @@ use capbench_judge::thresholds::{CLOCKS_DIFFERENCE, FRAMES_AT_START, ON_CHIP_BUF
 
 use capbench_frames::rates::Pps;
 
-use capbench_model::figures::grouped;
 use capbench_model::places::Place;
+use capbench_model::reasons::Invalid;
 use capbench_model::trial::{Departed, TrialResult};
 
 /// Why the trial cannot be right; absent if it can, if the link has no speed, or if the frames on their way are unknown.
-pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
+pub(crate) fn contradiction(trial: &TrialResult) -> Option<Invalid> {
     let line = trial.line_rate_pps?;
     let Departed { after_s, under_way } = trial.departed?;
     let seconds = after_s.max(trial.sending_s);
@@ -20,13 +20,10 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
     let before_wire: u64 =
         trial.losses().iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum();
     let claimed = trial.delivered.max(trial.sent.saturating_sub(before_wire));
-    (claimed as f64 > carried).then(|| {
-        format!(
-            "{claimed} frames in {seconds:.4} s are more than the link carries ({} packets/s of this size, and \
-             {under_way} that may be on their way)",
-            grouped(line)
-        )
-    })
+    if claimed as f64 <= carried {
+        return None;
+    }
+    Some(Invalid::MoreThanTheLinkCarries { claimed, seconds, line_pps: line, under_way })
 }
 
 /// Whether a rate equals the link's capacity, within the error of two clocks and whole frames.

@@ -66,23 +66,28 @@ impl BackToBackTest {
 
     /// Fails for a test whose bursts fill no buffer, or exceed their limit.
     fn check(&self) -> Result<()> {
-        let throughput_pps = self.throughput.get();
-        let reason = if throughput_pps >= self.maximum.pps.get() * (1.0 - CLOCKS_DIFFERENCE) {
-            format!(
-                "the throughput, {throughput_pps:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
-                self.maximum
-            )
-        } else if self.limit_frames() < self.search.first.get() {
-            format!(
-                "its first burst has {} frames, and {:?} at the maximum rate have {} only",
-                self.search.first,
-                self.search.limit,
-                self.limit_frames()
-            )
-        } else {
-            return Ok(());
-        };
-        Err(PlanError::unsupported("a back-to-back test", reason))
+        let (throughput_pps, maximum_pps) = (self.throughput.get(), self.maximum.pps.get());
+        if throughput_pps >= maximum_pps * (1.0 - CLOCKS_DIFFERENCE) {
+            return Err(PlanError::unsupported(
+                "a back-to-back test",
+                format!(
+                    "the throughput, {throughput_pps:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
+                    self.maximum
+                ),
+            ));
+        }
+        if self.limit_frames() < self.search.first.get() {
+            return Err(PlanError::unsupported(
+                "a back-to-back test",
+                format!(
+                    "its first burst has {} frames, and {:?} at the maximum rate have {} only",
+                    self.search.first,
+                    self.search.limit,
+                    self.limit_frames()
+                ),
+            ));
+        }
+        Ok(())
     }
 
     /// Runs the test. Fails when the test is meaningless, and when a trial cannot be saved.
@@ -115,7 +120,7 @@ impl BackToBackTest {
             verifications: self.search.verifications,
             depletion_s: self.search.depletion.as_secs_f64(),
             benchmark: self.benchmark(&searches),
-            invalid_because: self.why_invalid(&searches),
+            invalid_because: self.why_invalid(&searches).map(|reason| reason.to_string()),
             searches,
             ended,
         };
@@ -142,27 +147,42 @@ impl BackToBackTest {
     }
 
     /// Why the benchmark is invalid; `None` if it is valid.
-    fn why_invalid(&self, searches: &[Searched]) -> Option<String> {
+    fn why_invalid(&self, searches: &[Searched]) -> Option<NoBurst> {
         let slow = searches.iter().filter(|search| search.end == BurstEnd::GeneratorLimited).count();
         if slow > 0 {
-            return Some(format!(
-                "{slow} of {} searches came to a burst that the generator did not send at {} packets/s",
-                searches.len(),
-                grouped(self.maximum.pps.get())
-            ));
+            return Some(NoBurst::GeneratorLimited {
+                slow,
+                searches: searches.len(),
+                pps: self.maximum.pps.get(),
+            });
         }
         let near = self.limit_frames() as f64 * BURST_NEAR_LIMIT;
         let count = searches.iter().filter(|search| search.frames as f64 >= near).count();
-        (count > 0).then(|| {
-            format!(
-                "{count} of {} searches came near the longest burst, {} frames or {:?}: the buffer is larger than that, or \
-                 it never fills",
-                searches.len(),
-                self.limit_frames(),
-                self.search.limit
-            )
+        if count == 0 {
+            return None;
+        }
+        Some(NoBurst::NearLimit {
+            count,
+            searches: searches.len(),
+            frames: self.limit_frames(),
+            limit: self.search.limit,
         })
     }
+}
+
+/// Why searches of bursts show no buffer.
+#[derive(Debug, thiserror::Error)]
+enum NoBurst {
+    #[error(
+        "{slow} of {searches} searches came to a burst that the generator did not send at {} packets/s",
+        grouped(*pps)
+    )]
+    GeneratorLimited { slow: usize, searches: usize, pps: f64 },
+    #[error(
+        "{count} of {searches} searches came near the longest burst, {frames} frames or {limit:?}: the buffer is larger than that, \
+         or it never fills"
+    )]
+    NearLimit { count: usize, searches: usize, frames: u64, limit: Duration },
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A search from its first trial to its outcome.
 
+use capbench_judge::search::SearchWarning;
 use std::time::Duration;
 
 use super::maximum;
@@ -77,7 +78,7 @@ fn search(
     runner: &mut Runner<'_>,
     seen: &mut Database,
     found: &mut Option<MaximumLoad>,
-    warnings: &[String],
+    warnings: &[SearchWarning],
 ) -> std::result::Result<(), Halt> {
     let maximum = match (plan.maximum_pps, plan.overload) {
         (Some(load_pps), _) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
@@ -105,7 +106,7 @@ fn outcome(
     seen: &Database,
     maximum: Option<&MaximumLoad>,
     ended: End,
-    warnings: &[String],
+    warnings: &[SearchWarning],
 ) -> SearchOutcome {
     let trials = &runner.trials;
     let by_number = Trials::new(trials, plan.burst_frames);
@@ -129,7 +130,8 @@ fn outcome(
         plan: plan.clone(),
         maximum: maximum.cloned(),
         ended,
-        warnings,
+        warnings: Vec::new(),
+        warning_facts: warnings,
         trials: trials.iter().map(|trial| trial.number).collect(),
         sending_s: trials.iter().fold(0.0, |sum, trial| sum + trial.traffic_s()),
         spent_s: runner.spent.as_secs_f64(),
@@ -137,32 +139,23 @@ fn outcome(
 }
 
 /// Doubts that the trials themselves raise.
-fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
+fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<SearchWarning> {
     let mut doubts = Vec::new();
     if not_used > 0 {
-        doubts
-            .push(format!("{not_used} stored trials are of no use to this search: it asked for other ones"));
+        doubts.push(SearchWarning::UnusedTrials { trials: not_used as u64 });
     }
-    let dependence = trials.iter().find_map(|trial| trial.profile.load_depends_because.as_ref());
-    doubts.extend(dependence.map(|why| {
-        format!("the offered load depends on the receiver, so loss is not that of a wire: {why}")
-    }));
-    let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
-    let short: Vec<_> =
-        of_search.clone().filter(|trial| trial.shortfall() > 0).map(|trial| trial.number).collect();
+    if let Some(because) = trials.iter().find_map(|trial| trial.profile.load_depends_because.clone()) {
+        doubts.push(SearchWarning::LoadDepends { because });
+    }
+    let of_search: Vec<&TrialResult> = trials.iter().filter(|trial| trial.phase == Phase::Search).collect();
+    let short: Vec<u32> =
+        of_search.iter().filter(|trial| trial.shortfall() > 0).map(|trial| trial.number).collect();
     if !short.is_empty() {
-        doubts.push(format!(
-            "the generator left frames unsent, which count as lost, in {} of {} trials: {short:?}",
-            short.len(),
-            trials.len()
-        ));
+        doubts.push(SearchWarning::UnsentFrames { trials: short, all_trials: trials.len() as u64 });
     }
-    let unseen = of_search.clone().filter(|trial| trial.emptying.is_none()).count();
+    let unseen = of_search.iter().filter(|trial| trial.emptying.is_none()).count() as u64;
     if unseen > 0 {
-        doubts.push(format!(
-            "{unseen} of {} trials do not show when the last frame was read: a load that they sustained may be sustained only while buffers have room",
-            of_search.count()
-        ));
+        doubts.push(SearchWarning::LastReadUnknown { trials: unseen, all_trials: of_search.len() as u64 });
     }
     doubts
 }

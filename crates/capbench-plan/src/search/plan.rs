@@ -1,6 +1,7 @@
 //! Checks the plan of a search and estimates its cost. The estimate runs the search itself, on paths of known capacity that lose nothing below
 //! it.
 
+use capbench_judge::search::warning::{Allowance, ChanceToSuffice, SearchNeed, SearchWarning};
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -35,60 +36,68 @@ pub struct Estimate {
 
 /// Checks the plan, with warnings for doubtful settings. Fails with a contradiction, and if the allowed time cannot
 /// suffice.
-pub fn validate(plan: &SearchPlan) -> Result<Vec<String>> {
-    let refuse = |reason: String| Err(PlanError::Search { reason });
+pub fn validate(plan: &SearchPlan) -> Result<Vec<SearchWarning>> {
     if plan.goals.is_empty() {
-        return refuse("there is no goal; give one, for example ndr".into());
+        return Err(PlanError::Search { reason: "there is no goal; give one, for example ndr".into() });
     }
     for (position, goal) in plan.goals.iter().enumerate() {
         goal.validate()?;
         if plan.goals[..position].iter().any(|other| other.name == goal.name) {
-            return refuse(format!("two goals are called {}; give one of them another name", goal.name));
+            return Err(PlanError::Search {
+                reason: format!("two goals are called {}; give one of them another name", goal.name),
+            });
         }
         let frames = plan.least_pps.get() * goal.shortest_trial().as_secs_f64();
         if frames < f64::from(plan.burst_frames.max(1)) {
-            let (short, change) = match plan.burst_frames {
-                0 | 1 => ("less than a frame".into(), ""),
-                burst => (
-                    format!("{frames:.0} frames, which is shorter than a burst of {burst}"),
-                    " or smaller bursts",
-                ),
-            };
             return Err(JudgeError::Goal {
                 goal: goal.name.clone(),
                 reason: format!(
-                    "a trial of {:?} at the least load, {} packets/s, is {short}; give a longer duration, a higher least \
-                     load{change}",
+                    "a trial of {:?} at the least load, {} packets/s, is {}; give a longer duration, a higher least load{}",
                     goal.shortest_trial(),
                     grouped(plan.least_pps.get()),
+                    match plan.burst_frames {
+                        0 | 1 => "less than a frame".into(),
+                        burst => {
+                            format!("{frames:.0} frames, which is shorter than a burst of {burst}")
+                        }
+                    },
+                    if plan.burst_frames > 1 { " or smaller bursts" } else { "" },
                 ),
             }
             .into());
         }
     }
     if plan.self_test.is_zero() {
-        return refuse("the self-test of the generator needs a duration above 0".into());
+        return Err(PlanError::Search {
+            reason: "the self-test of the generator needs a duration above 0".into(),
+        });
     }
     let least = grouped(plan.least_pps.get());
     if let Some(line) = plan.line_rate_pps.filter(|line| plan.least_pps >= *line) {
-        return refuse(format!(
-            "the least load, {least} packets/s, is not below the line rate, {} packets/s of this size",
-            grouped(line.get().floor())
-        ));
+        return Err(PlanError::Search {
+            reason: format!(
+                "the least load, {least} packets/s, is not below the line rate, {} packets/s of this size",
+                grouped(line.get().floor())
+            ),
+        });
     }
     if let Some(maximum) = plan.maximum_pps {
         let given = grouped(maximum.get());
         if maximum <= plan.least_pps {
-            return refuse(format!(
-                "the maximum load, {given} packets/s, is not above the least, {least} packets/s"
-            ));
+            return Err(PlanError::Search {
+                reason: format!(
+                    "the maximum load, {given} packets/s, is not above the least, {least} packets/s"
+                ),
+            });
         }
         if let Some(line) = plan.line_rate_pps.filter(|line| maximum > *line) {
-            return refuse(format!(
-                "the maximum load, {given} packets/s, is above the line rate, {} packets/s of this size; give \
+            return Err(PlanError::Search {
+                reason: format!(
+                    "the maximum load, {given} packets/s, is above the line rate, {} packets/s of this size; give \
                  at most that, or no maximum load",
-                grouped(line.get().floor())
-            ));
+                    grouped(line.get().floor())
+                ),
+            });
         }
     }
     let mut warnings = doubts(plan);
@@ -96,30 +105,22 @@ pub fn validate(plan: &SearchPlan) -> Result<Vec<String>> {
     Ok(warnings)
 }
 
-fn doubts(plan: &SearchPlan) -> Vec<String> {
+fn doubts(plan: &SearchPlan) -> Vec<SearchWarning> {
     let mut warnings = Vec::new();
     let mlr: Vec<&Goal> = plan.goals.iter().filter(|goal| goal.strategy == Strategy::Mlr).collect();
     let most_loss = mlr.iter().map(|goal| goal.loss_ratio).reduce(|a, b| if b > a { b } else { a });
     for goal in &mlr {
-        if let Some(loss) = most_loss.filter(|loss| goal.width.ratio() < *loss) {
-            warnings.push(format!(
-                "goal {}: its width {} is below the loss ratio {loss} of another goal, which RFC 9971 advises against",
-                goal.name, goal.width
-            ));
+        if let Some(loss_ratio) = most_loss.filter(|loss| goal.width.ratio() < *loss) {
+            let goal_name = goal.name.clone();
+            warnings.push(SearchWarning::WidthBelowLoss { goal: goal_name, width: goal.width, loss_ratio });
         }
     }
     if mlr.iter().any(|goal| goal.final_duration != mlr[0].final_duration) {
-        warnings.push(
-            "goals have different trial durations: they share fewer trials than they could (RFC 9971)".into(),
-        );
+        warnings.push(SearchWarning::UnequalDurations);
     }
     for goal in plan.goals.iter().filter(|goal| goal.final_duration < SHORT_FINAL_TRIAL) {
-        warnings.push(format!(
-            "goal {}: trials of {:?}; RFC 2544 section 24 asks for {} s at least",
-            goal.name,
-            goal.final_duration,
-            SHORT_FINAL_TRIAL.as_secs()
-        ));
+        let duration_ns = goal.final_duration.as_nanos() as u64;
+        warnings.push(SearchWarning::ShortTrials { goal: goal.name.clone(), duration_ns });
     }
     warnings
 }
@@ -204,49 +205,42 @@ fn loss_ratio(capacity: Pps, load: Pps) -> f64 {
 }
 
 /// Checks whether the allowed time and traffic suffice, by the certain minimum of traffic; the overhead is a guess.
-pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
-    type Uses = fn(Cost, Duration) -> Duration;
-    let limits: [(_, _, Uses); 2] = [
-        (plan.time_allowed, "", |cost, quiet| cost.time(quiet)),
-        (plan.traffic_allowed, " of traffic", |cost, _| cost.traffic),
-    ];
+pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<SearchWarning>> {
+    let limits = [(plan.time_allowed, Allowance::Time), (plan.traffic_allowed, Allowance::Traffic)];
     // After an overload trial the search is part of a plan that shares out its time: what it has shown by then is its result.
-    if plan.overload.is_some() || limits.iter().all(|(allowed, ..)| allowed.is_none()) {
+    if plan.overload.is_some() || limits.iter().all(|(allowed, _)| allowed.is_none()) {
         return Ok(Vec::new());
     }
     let Estimate { at_maximum, below: Spread { least, most, .. }, least_traffic } = estimate(plan)?;
-    let words = |cost: Cost| {
-        let (traffic, time) = (cost.traffic.as_secs_f64(), cost.time(plan.quiet).as_secs_f64());
-        format!("{} trials, {traffic:.0} s of traffic and about {time:.0} s in all", cost.trials)
-    };
     let mut warnings = Vec::new();
-    for (allowed, of, uses) in limits {
+    for (allowed, of) in limits {
         let Some(allowed) = allowed else { continue };
-        let given = format!("{}{of}", humantime::format_duration(allowed));
         if least_traffic.traffic > allowed {
-            return Err(PlanError::Search {
-                reason: format!(
-                    "{given} is too short: the goals need at least {}; allow more time, or give goals with shorter \
-                     trials, smaller sums or larger widths",
-                    words(least_traffic)
-                ),
-            });
+            return Err(PlanError::TooShort { allowed, of, need: need(least_traffic, plan.quiet) });
         }
-        let takes_longer = |cost: Cost| uses(cost, plan.quiet) > allowed;
-        let words = words(most);
-        warnings.extend(match (takes_longer(least), takes_longer(most)) {
-            (true, _) if takes_longer(at_maximum) => {
-                Some(format!("{given} will hardly suffice: the goals need {words}, or more"))
-            }
-            (true, _) => Some(format!(
-                "{given} will hardly suffice unless the maximum load is sustained: the goals can need {words}, or more on a noisy \
-                 host"
-            )),
-            (false, true) => {
-                Some(format!("{given} may not suffice: the goals can need {words}, or more on a noisy host"))
-            }
-            (false, false) => None,
-        });
+        let takes_longer = |cost: Cost| match of {
+            Allowance::Time => cost.time(plan.quiet) > allowed,
+            Allowance::Traffic => cost.traffic > allowed,
+        };
+        let chance = if takes_longer(least) && takes_longer(at_maximum) {
+            ChanceToSuffice::Hardly
+        } else if takes_longer(least) {
+            ChanceToSuffice::HardlyBelowMaximum
+        } else if takes_longer(most) {
+            ChanceToSuffice::Perhaps
+        } else {
+            continue;
+        };
+        let need = need(most, plan.quiet);
+        warnings.push(SearchWarning::MayNotSuffice { allowed_s: allowed.as_secs_f64(), of, chance, need });
     }
     Ok(warnings)
+}
+
+fn need(cost: Cost, quiet: Duration) -> SearchNeed {
+    SearchNeed {
+        trials: cost.trials,
+        traffic_s: cost.traffic.as_secs_f64(),
+        time_s: cost.time(quiet).as_secs_f64(),
+    }
 }

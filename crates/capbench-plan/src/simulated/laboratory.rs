@@ -7,6 +7,8 @@ use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
+use capbench_model::reasons::NoDelays;
+use capbench_model::statement::Statement;
 
 use super::group::Group;
 use super::interrupts::{Interrupts, InterruptsAtRate};
@@ -118,18 +120,22 @@ impl Laboratory for SimulatedLaboratory {
         let mut methods = self.methods.iter();
         let known = methods.find(|method| method.name == setup.method || method.name == without_members);
         let Some(method) = known.cloned() else {
-            let reason = "it is not on the simulated path".into();
-            return Err(TrialError::Unsupported { what: name, reason });
+            return Err(TrialError::Unsupported {
+                what: name,
+                reason: "it is not on the simulated path".into(),
+            });
         };
         if let (Some(asked), None) = (setup.moderation, self.interrupts) {
-            let what = format!("interrupt moderation {asked}");
-            let reason = "this simulated path has no interrupts".into();
-            return Err(TrialError::Unsupported { what, reason });
+            return Err(TrialError::Unsupported {
+                what: format!("interrupt moderation {asked}"),
+                reason: "this simulated path has no interrupts".into(),
+            });
         }
         if let Some(frames) = setup.burst {
-            let what = format!("traffic in bursts of {frames} frames");
-            let reason = "a simulated path takes evenly spaced ones only".into();
-            return Err(TrialError::Unsupported { what, reason });
+            return Err(TrialError::Unsupported {
+                what: format!("traffic in bursts of {frames} frames"),
+                reason: "a simulated path takes evenly spaced ones only".into(),
+            });
         }
         let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
         let profile = Profile {
@@ -165,8 +171,8 @@ impl Laboratory for SimulatedLaboratory {
         self.trials = last;
     }
 
-    fn statements(&self) -> Vec<String> {
-        vec!["a simulated path: no network was used".into()]
+    fn statements(&self) -> Vec<Statement> {
+        vec![Statement::SimulatedPath]
     }
 }
 
@@ -206,7 +212,7 @@ impl Trial for SimulatedTrial<'_> {
         let passage = through(&self.method, undisturbed, self.room, &received, &conditions, &mut chance);
         let latency = self.setup.latency.map(|recording| Latency {
             total: interrupts.and_then(|at_rate| Delays::of(&at_rate.delays(passage.delivered, highest_pps))),
-            ..Latency::unknown(recording, "a simulated path stamps no frames")
+            ..Latency::unknown(recording, &NoDelays::Simulated.to_string())
         });
         let members = match &self.group {
             Some(group) => group.members(&passage, arriving_pps),

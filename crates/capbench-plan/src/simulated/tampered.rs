@@ -12,6 +12,9 @@ use capbench_model::Result;
 use capbench_model::disturbance::ClockDrift;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::noise::Noise;
+use capbench_model::reasons::Invalid;
+use capbench_model::statement::Statement;
 use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 
 /// Changes the results of another path, depending on the number of earlier trials, and records its rests.
@@ -42,7 +45,7 @@ impl<L: Laboratory, F: FnMut(u32, &mut TrialResult)> Laboratory for Tampered<L, 
         self.path.number_after(last);
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         self.path.statements()
     }
 }
@@ -143,7 +146,7 @@ pub(crate) fn recovers_after(trials: u32) -> impl FnMut(u32, &mut TrialResult) {
 pub(crate) fn contradicts_itself(at: impl Fn(u32) -> bool) -> impl FnMut(u32, &mut TrialResult) {
     move |trial, result| {
         if at(trial) && !is_probe(result) {
-            result.invalidate("5 frames more were delivered than were sent (negative loss)".into());
+            result.invalidate(&Invalid::MoreBooked { excess: 5, sent: 100 });
         }
     }
 }
@@ -169,7 +172,7 @@ pub(crate) struct Guarding {
     pub(crate) recoveries: usize,
     pub(crate) probes: usize,
     pub(crate) marked: usize,
-    pub(crate) because: BTreeSet<String>,
+    pub(crate) because: BTreeSet<Noise>,
 }
 
 /// The counts, after a check that every attempt of the path is exactly one of: result, discarded attempt, probe.
@@ -189,7 +192,7 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
             assert_eq!(attempt.trial.phase, Phase::Retried);
             assert!(attempt.trial.guarding.is_none());
             numbers.push(attempt.trial.number);
-            guarding.because.extend(attempt.because.iter().cloned());
+            guarding.because.extend(attempt.because.reasons.iter().cloned());
         }
         if let Some(recovery) = &did.recovery {
             guarding.recoveries += 1;
@@ -200,10 +203,9 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=path.inner().trials).collect::<Vec<_>>(), "every attempt is recorded once");
-    let said = path.statements().pop().unwrap();
-    let (repeats, probes) = (guarding.discarded, guarding.probes);
-    assert!(said.contains(&format!("guards: {repeats} attempts were discarded")), "{said} {guarding:?}");
-    assert!(said.contains(&format!("and {probes} probes were sent")), "{said} {guarding:?}");
+    let statement = path.statements().pop().unwrap();
+    let Statement::Guards(counts) = statement else { panic!("{statement:?}") };
+    assert_eq!((counts.repeats as usize, counts.probes as usize), (guarding.discarded, guarding.probes));
     guarding
 }
 
@@ -250,8 +252,7 @@ pub(crate) fn assert_guards_change_nothing(
     // Attempts are discarded until as many remain as were asked for.
     let attempts = disturbed.accepted + disturbed.discarded;
     assert_eq!((disturbed.marked, disturbed.discarded), (0, attempts / nth as usize));
-    let all: BTreeSet<String> =
-        (0..5).flat_map(|which| disturbance(which).reasons()).map(String::from).collect();
+    let all: BTreeSet<Noise> = (0..5).flat_map(|which| disturbance(which).reasons()).collect();
     assert_eq!((disturbed.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
     let contradictions: [(Change, &str); 2] = [
         (Box::new(contradicts_itself(|trial| trial % 9 == 2)), "negative loss"),
@@ -260,6 +261,7 @@ pub(crate) fn assert_guards_change_nothing(
     for (change, because) in contradictions {
         let repeated = guarded_run(path(), &plan, change, bare.len(), &found);
         assert!(repeated.discarded > 2, "{repeated:?}");
-        assert!(repeated.because.iter().all(|why| why.contains(because)), "{repeated:?}");
+        let names = |noise: &Noise| matches!(noise, Noise::Invalid { because: why } if why.contains(because));
+        assert!(repeated.because.iter().all(names), "{repeated:?}");
     }
 }

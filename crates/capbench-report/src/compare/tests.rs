@@ -6,10 +6,12 @@ mod loss;
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
+use capbench_judge::comparison::note::{ComparisonNote, RunSide};
 use capbench_judge::comparison::*;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
 use capbench_model::running::CaptureFacts;
+use capbench_model::statement::Statement;
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
@@ -17,6 +19,8 @@ use capbench_plan::for_tests::{Collected, bench_plan};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
 use capbench_results::Results;
 use capbench_results::for_tests::results;
+
+use crate::sentences::comparison::difference_words;
 
 const METHODS: [&str; 2] = ["recv", "packet-v3"];
 
@@ -212,7 +216,7 @@ fn what_is_left_out_is_counted_and_what_is_in_one_run_only_is_listed() {
     let then = bench(2, 2000, 1);
     let mut now = bench(2, 2000, 2);
     now.complete = false;
-    now.statements.push("interrupted after 3 trials and gone on with at noon".into());
+    now.statement_facts.push(Statement::Resumed { after_trials: 3, at: "noon".into() });
     now.environment.kernel_release = Some("9.9.9".into());
     now.trials[0].verdict = Verdict::Invalid;
     now.trials.retain(|trial| trial.profile.method != "packet-v3" || trial.intended_pps.is_none());
@@ -225,12 +229,11 @@ fn what_is_left_out_is_counted_and_what_is_in_one_run_only_is_listed() {
     assert_eq!(comparison.only_then.len(), 1, "{:?}", comparison.only_then);
     assert_eq!(comparison.only_then[0].method, Some("packet-v3".into()));
     assert!(comparison.only_now.is_empty());
-    let has = |list: &[String], part: &str| list.iter().any(|one| one.contains(part));
-    assert!(has(&comparison.differences, "9.9.9 now"), "{:?}", comparison.differences);
-    assert!(has(&comparison.differences, "what ran of packet-v3, recv: unknown then, another one now"));
-    assert!(
-        has(&comparison.notes, "B is not complete") && has(&comparison.notes, "B was interrupted after 3")
-    );
+    let has = |part: &str| differences(&comparison).iter().any(|one| one.contains(part));
+    assert!(has("9.9.9 now"), "{:?}", comparison.difference_facts);
+    assert!(has("what ran of packet-v3, recv: unknown then, another one now"));
+    let resumed = ComparisonNote::Resumed { run: RunSide::B, after_trials: 3, at: "noon".into() };
+    assert_eq!(comparison.note_facts, [ComparisonNote::Incomplete { run: RunSide::B }, resumed]);
 }
 
 #[test]
@@ -325,8 +328,8 @@ fn costs_at_common_loads_far_apart_are_not_compared() {
     assert!(
         comparison.contrasts.iter().all(|contrast| contrast.setup.load.as_deref() == Some("maximum load"))
     );
-    let because: Vec<_> = comparison.left_out.iter().map(|out| out.because.as_str()).collect();
-    assert_eq!(because, ["their common load differs by more than 10 %"; 2]);
+    let because: Vec<_> = comparison.left_out.iter().map(|out| &out.because).collect();
+    assert_eq!(because, [&NotCompared::UnlikeCommonLoads; 2]);
 }
 
 #[test]
@@ -339,7 +342,7 @@ fn what_the_generator_sent_is_no_limit_of_a_method() {
     let comparison = of_runs(&run_with(1e6, 1), &run_with(0.95e6, 2), &[], Thresholds::default()).unwrap();
     assert!(comparison.contrasts.iter().all(|one| one.measure != Measure::DeliveredRate), "{comparison:#?}");
     assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
-    assert!(comparison.left_out[0].because.contains("the generator"));
+    assert!(comparison.left_out[0].because == NotCompared::RateOfGenerator);
     // Where the side that delivered less lost frames, it is the method's.
     let slower = run(&plan(6, 2000), &mut path(3), 3);
     let comparison = of_runs(&run_with(1e6, 1), &slower, &[Field::Work], Thresholds::default()).unwrap();
@@ -361,4 +364,9 @@ fn a_load_that_was_given_is_compared_by_its_loss() {
     assert!(loss.iter().all(|one| one.measure == Measure::LossRatio), "{loss:#?}");
     assert_eq!(loss.iter().filter(|one| one.setups == 1).count(), 2);
     assert!((loss[0].change.middle - 0.15).abs() < 0.02, "{:#?}", loss[0]);
+}
+
+/// The differences of two runs in words.
+fn differences(comparison: &Comparison) -> Vec<String> {
+    comparison.difference_facts.iter().map(difference_words).collect()
 }

@@ -1,11 +1,12 @@
 //! The ledger of trials as stacked layers: delivered frames, losses by place, and unexplained frames.
 
-use capbench_model::places::{self, Place};
+use capbench_model::places::{ALL as ALL_PLACES, Place};
 use capbench_model::trial::TrialResult;
 
 use super::parts::{Estimate, chart, linear, point, series};
 use crate::model::{Axis, Chart, Kind, Point, Role, Trials, Unit};
 use crate::naming::numbers;
+use crate::sentences::places;
 
 /// Name of the layer that must be 0 for a complete ledger.
 pub(super) const UNEXPLAINED: &str = "unexplained";
@@ -83,12 +84,12 @@ pub(super) fn ledger_chart(
     let delivered = placed.iter().map(PlacedTrials::delivered).collect();
     let mut layers = vec![series("delivered", Role::Delivered, delivered)];
     let mut unknown = Vec::new();
-    for place in places::ALL {
+    for place in ALL_PLACES {
         if trials.iter().any(|trial| lost_at(trial, place).is_some_and(|count| count > 0)) {
             let rates = placed.iter().map(|placed| placed.lost_at(place)).collect();
-            layers.push(series(place.words(), Role::Place, rates));
+            layers.push(series(places::words(place), Role::Place, rates));
         } else if !trials.is_empty() && trials.iter().all(|trial| lost_at(trial, place).is_none()) {
-            unknown.push(place.words());
+            unknown.push(places::words(place));
         }
     }
     let unexplained = placed.iter().map(PlacedTrials::unexplained).collect();

@@ -12,6 +12,7 @@ use capbench_results::Results;
 
 use super::parts::sentence;
 use crate::model::{Section, Sentence};
+use crate::sentences::claim_words;
 use crate::sentences::reproduction::answer_words;
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
@@ -47,7 +48,7 @@ fn text(reproduction: &Reproduction) -> Vec<Sentence> {
         text.push(sentence("Not complete: what follows is of the trials that were finished.", Vec::new()));
     }
     for finding in &reproduction.findings {
-        let answer = format!("{}: {} {}", answer_words(finding.answer), finding.claim, finding.text);
+        let answer = format!("{}: {} {}", answer_words(finding.answer), finding.claim, claim_words(finding));
         text.push(sentence(answer, finding.trials.clone()));
     }
     text

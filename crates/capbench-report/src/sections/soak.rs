@@ -1,13 +1,14 @@
 //! A soak over time: losses by place, delivered frames, backlog of the application, and memory.
 
 use capbench_judge::soak::record::{Interval, SoakRecord};
-use capbench_model::places::{self, Place as LossPlace};
+use capbench_model::places::{ALL as ALL_PLACES, Place as LossPlace};
 use capbench_results::Results;
 
 use super::ledger_layers::{UNEXPLAINED, note_of_unknown};
 use super::parts::{self, chart, linear, point, series, upright};
 use crate::figures;
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
+use crate::sentences::places;
 
 pub(super) fn section(results: &Results) -> Option<Section> {
     let soak = results.soak.as_ref()?;
@@ -48,13 +49,13 @@ fn per_second(count: f64, interval: &Interval) -> Option<f64> {
 fn lost_chart(soak: &SoakRecord) -> Chart {
     let mut layers: Vec<Series> = Vec::new();
     let mut unknown = Vec::new();
-    for place in places::ALL {
+    for place in ALL_PLACES {
         let is_unknown = soak.ledger.iter().any(|entry| entry.place == place && entry.count.is_none());
         if soak.intervals.iter().any(|interval| interval.lost.contains_key(&place)) {
             let rates = points(soak, |interval| lost_per_second(interval, place, is_unknown));
-            layers.push(series(place.words(), Role::Place, rates));
+            layers.push(series(places::words(place), Role::Place, rates));
         } else if is_unknown {
-            unknown.push(place.words());
+            unknown.push(places::words(place));
         }
     }
     let unexplained = points(soak, |interval| per_second(interval.counts.unexplained as f64, interval));

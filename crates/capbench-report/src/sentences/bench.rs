@@ -9,12 +9,12 @@ use capbench_judge::finding::bench::{
     BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SetUp,
 };
 use capbench_model::figures::percent;
-use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 
 use crate::figures::number;
 use crate::model::Unit;
 use crate::naming::{self, command_line, list, many, rate};
+use crate::sentences::places;
 
 /// Up to this number of methods are named.
 const NAMED_METHODS: usize = 4;
@@ -135,7 +135,7 @@ fn at_maximum_load(
 }
 
 fn loss_clause(loss: &OverloadLoss) -> String {
-    let place = loss.place.map_or("at an unknown place", Place::words);
+    let place = loss.place.map_or("at an unknown place", places::words);
     format!("{} loses {} of {} {place}", loss.method, percent(loss.loss_ratio), rate(loss.offered_pps))
 }
 

@@ -6,7 +6,8 @@ use capbench_judge::finding::whole_run;
 use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
-use super::{in_words, with_trials};
+use super::statements::left_out_words;
+use super::{in_words, noise, with_trials};
 use crate::model::Sentence;
 use crate::naming::{frames, list, many, time};
 
@@ -61,12 +62,15 @@ pub(super) fn words(caveat: &Caveat) -> String {
             let parts: Vec<String> = by_reason.iter().map(not_measured_words).collect();
             format!("Not measured: {}.", parts.join("; "))
         }
-        Caveat::LeftOut { parts } => format!("Not measured: {}.", parts.join("; ")),
+        Caveat::LeftOut { parts } => {
+            let parts: Vec<String> = parts.iter().map(left_out_words).collect();
+            format!("Not measured: {}.", parts.join("; "))
+        }
     }
 }
 
-fn cause_words(cause: &NoiseCause) -> &str {
-    match cause {
+fn cause_words(cause: &NoiseCause) -> String {
+    let words = match cause {
         NoiseCause::SlowCpu => "a CPU ran slower than its best (shared core or lowered clock)",
         NoiseCause::MissedByTracer => {
             "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low"
@@ -77,8 +81,9 @@ fn cause_words(cause: &NoiseCause) -> &str {
         NoiseCause::Clock => "the host's clock was changed",
         NoiseCause::Suspend => "the host was suspended",
         NoiseCause::KernelElsewhere => "the kernel's receive work ran on another CPU than the chosen one",
-        NoiseCause::Other { reason } => reason,
-    }
+        NoiseCause::Other { noise } => return noise::words(noise),
+    };
+    words.into()
 }
 
 /// The difference of the two clocks' rates, and whether the delays are without it.
@@ -123,6 +128,9 @@ fn set_up_words(missing: &NotMeasured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_model::noise::Noise;
+    use capbench_model::statement::{LeftOutOfBench, PartOfBench};
+    use capbench_model::trial::SizeLabel;
 
     fn noisy(cause: NoiseCause, noisy_trials: u32, lowers_rates: bool) -> String {
         words(&Caveat::NoisyTrials { cause, noisy_trials, all_trials: 42, lowers_rates })
@@ -152,7 +160,7 @@ mod tests {
         ] {
             assert_eq!(noisy(cause, 2, false), format!("2 of 42 trials are noisy: {words}."));
         }
-        let other = NoiseCause::Other { reason: "the moon".into() };
+        let other = NoiseCause::Other { noise: Noise::from_earlier("the moon") };
         assert_eq!(
             words(&Caveat::NoisySegments { cause: other, noisy_segments: 2, all_segments: 9 }),
             "2 of 9 segments are noisy: the moon."
@@ -173,10 +181,15 @@ mod tests {
             words(&Caveat::NotMeasured { by_reason }),
             "Not measured: recv test latency 64-byte frames placement same (no driver)."
         );
-        let parts = vec!["64 B: some of its trials".into(), "512 B: some of its searches".into()];
+        let part = |octets, part| LeftOutOfBench {
+            frame_size: SizeLabel::Octets(octets),
+            placement: "same".into(),
+            part,
+        };
+        let parts = vec![part(64, PartOfBench::Trials), part(512, PartOfBench::Everything)];
         assert_eq!(
             words(&Caveat::LeftOut { parts }),
-            "Not measured: 64 B: some of its trials; 512 B: some of its searches."
+            "Not measured: 64 B, placement same: some of its trials, to end in time; 512 B, placement same: no time was left."
         );
     }
 

@@ -4,6 +4,9 @@ use capbench_judge::finding::comparison::{
     ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
 };
 
+use capbench_judge::comparison::note::{ComparisonNote, RunsDifference, TrialFact};
+use capbench_model::figures::grouped;
+
 use super::capitalised;
 use crate::naming::many;
 
@@ -21,9 +24,75 @@ pub(super) fn words(fact: &ComparisonFinding) -> String {
             }
             sentences.join(" ")
         }
-        ComparisonFinding::RunsDiffer { difference } => format!("The runs differ: {difference}."),
-        ComparisonFinding::Note { note } => capitalised(&format!("{}.", note.trim_end_matches('.'))),
+        ComparisonFinding::RunsDiffer { difference } => {
+            format!("The runs differ: {}.", difference_words(difference))
+        }
+        ComparisonFinding::Note { note } => {
+            capitalised(&format!("{}.", note_words(note).trim_end_matches('.')))
+        }
     }
+}
+
+/// Something to know before the figures, without a capital letter and a full stop.
+pub(crate) fn note_words(note: &ComparisonNote) -> String {
+    match note {
+        ComparisonNote::FileWarning { text } => text.clone(),
+        ComparisonNote::OtherWork { work, iterations_then, iterations_now } => format!(
+            "work {work} was {} iterations of the wait loop for each frame in A and {} in B ({:+.0} %), as many as were found to \
+             take that long before the trials: on one CPU that is other work by the same name, and rates and costs follow it",
+            grouped(*iterations_then),
+            grouped(*iterations_now),
+            (iterations_now / iterations_then - 1.0) * 100.0
+        ),
+        ComparisonNote::Incomplete { run } => {
+            format!("{run:?} is not complete: it has the trials that were finished")
+        }
+        ComparisonNote::Resumed { run, after_trials, at } => {
+            format!("{run:?} was interrupted after {after_trials} trials and gone on with at {at}")
+        }
+        ComparisonNote::Noisy { run, noisy_trials, all_trials } => {
+            format!("{run:?}: {noisy_trials} of {all_trials} trials are noisy; its `findings` say why")
+        }
+        ComparisonNote::NoisyRuns { noisy_trials, all_trials } => format!(
+            "{noisy_trials} of {all_trials} trials of the compared runs are noisy; the column `noise` says why"
+        ),
+        ComparisonNote::Soak { run } => {
+            format!("{run:?} is a soak: its segments are no trials of their own and are not compared")
+        }
+        ComparisonNote::HostSpeed { verify_ns_then, verify_ns_now } => format!(
+            "the CPU itself took {verify_ns_then:.1} ns to verify a frame in A and {verify_ns_now:.1} ns in B ({:+.0} %), in a loop \
+             without any method: the host itself is faster or slower",
+            (verify_ns_now / verify_ns_then - 1.0) * 100.0
+        ),
+    }
+}
+
+/// In what two runs differ.
+pub(crate) fn difference_words(difference: &RunsDifference) -> String {
+    match difference {
+        RunsDifference::Host { fact, then, now } => format!("{fact}: {then} then, {now} now"),
+        RunsDifference::Trials { fact, methods, then, now } => {
+            let fact = match fact {
+                TrialFact::Engine => "what ran",
+                TrialFact::Capture => "sizes and times",
+                TrialFact::Generator => "generator",
+                TrialFact::Cpus => "CPUs",
+                TrialFact::Length => "length of trials",
+                TrialFact::LoadIndependent => "load independent of the receiver",
+            };
+            let mut names = Vec::new();
+            for method in methods {
+                names.push(method.as_ref().map_or("what was compared".into(), ToString::to_string));
+            }
+            format!("{fact} of {}: {} then, {} now", names.join(", "), values_words(then), values_words(now))
+        }
+    }
+}
+
+fn values_words(values: &[String]) -> String {
+    let known: Vec<&str> =
+        values.iter().map(|value| if value.is_empty() { "unknown" } else { value.as_str() }).collect();
+    known.join(" or ")
 }
 
 /// What follows from a comparison.
@@ -103,6 +172,7 @@ fn counts_words(counts: &FigureCounts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_judge::comparison::note::RunSide;
 
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {
@@ -169,8 +239,34 @@ mod tests {
             words(&ComparisonFinding::OfMethods { compared: vec![compared] }),
             "packet-v3 against recv: No regression shown."
         );
-        let differ = ComparisonFinding::RunsDiffer { difference: "kernel".into() };
-        assert_eq!(words(&differ), "The runs differ: kernel.");
-        assert_eq!(words(&ComparisonFinding::Note { note: "a is slow.".into() }), "A is slow.");
+    }
+
+    #[test]
+    fn notes_and_differences_name_the_runs() {
+        let host = RunsDifference::Host { fact: "kernel".into(), then: "6.1".into(), now: "6.12".into() };
+        assert_eq!(
+            words(&ComparisonFinding::RunsDiffer { difference: host }),
+            "The runs differ: kernel: 6.1 then, 6.12 now."
+        );
+        let trials = RunsDifference::Trials {
+            fact: TrialFact::Length,
+            methods: vec![Some("recv".into()), None],
+            then: vec!["1 s".into(), "2 s".into()],
+            now: vec![String::new()],
+        };
+        assert_eq!(
+            difference_words(&trials),
+            "length of trials of recv, what was compared: 1 s or 2 s then, unknown now"
+        );
+        let noted = |note| words(&ComparisonFinding::Note { note });
+        assert_eq!(
+            noted(ComparisonNote::Soak { run: RunSide::B }),
+            "B is a soak: its segments are no trials of their own and are not compared."
+        );
+        assert_eq!(
+            noted(ComparisonNote::HostSpeed { verify_ns_then: 20.0, verify_ns_now: 25.0 }),
+            "The CPU itself took 20.0 ns to verify a frame in A and 25.0 ns in B (+25 %), in a loop without any method: the host \
+             itself is faster or slower."
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! The words of `ReproductionAnswer` and `ReproductionFinding`: which claims of publications hold here.
 
 use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
-use capbench_judge::reproduction::Answer;
+use capbench_judge::reproduction::{Answer, ClaimEvidence, EffectOfMethod, Judgement};
 
+use super::sweep::effects;
 use super::{Clause, first_clauses, with_trials};
 use crate::model::{Sentence, Trials};
 use crate::naming::{list, many};
@@ -45,6 +46,41 @@ pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
     }
 }
 
+/// The evidence for an answer.
+pub fn claim_words(judgement: &Judgement) -> String {
+    evidence_words(&judgement.parts())
+}
+
+fn evidence_words(evidence: &[ClaimEvidence]) -> String {
+    evidence.iter().map(part_words).collect::<Vec<_>>().join(" ")
+}
+
+fn part_words(part: &ClaimEvidence) -> String {
+    match part {
+        ClaimEvidence::Figures { text } => text.clone(),
+        ClaimEvidence::CannotRun { method, because } => format!("{method} cannot run here: {because}"),
+        ClaimEvidence::Effect(EffectOfMethod { method, effect }) => effects::words(method, effect),
+        ClaimEvidence::LoadNotReached { trials, all_trials, withdraws } => format!(
+            "The generator did not reach the load in {trials} of the {all_trials} trials{}",
+            withdrawn(*withdraws)
+        ),
+        ClaimEvidence::SlowCpus { trials, all_trials } => {
+            format!("In {trials} of the {all_trials} trials a CPU ran slower than its best.")
+        }
+        ClaimEvidence::Disturbed { trials, all_trials, withdraws } => {
+            format!("The host disturbed {trials} of the {all_trials} trials{}", withdrawn(*withdraws))
+        }
+        ClaimEvidence::Visits { visits, chance: Some(chance) } => {
+            format!("{visits} visits each: chance alone does this in 1 of {:.0}.", 1.0 / chance)
+        }
+        ClaimEvidence::Visits { visits, chance: None } => format!("{visits} visits each."),
+    }
+}
+
+fn withdrawn(withdraws: bool) -> &'static str {
+    if withdraws { ", so this run does not answer it." } else { "." }
+}
+
 /// A time in whole seconds or minutes, rounded up.
 fn whole_time(seconds: f64) -> String {
     match seconds {
@@ -85,7 +121,7 @@ pub(crate) fn answer_words(answer: Answer) -> &'static str {
 /// The text of a fact.
 pub(super) fn words(fact: &ReproductionFinding) -> String {
     let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
-    format!("{}: {claim} {evidence}", answer_words(*answer))
+    format!("{}: {claim} {}", answer_words(*answer), evidence_words(evidence))
 }
 
 #[cfg(test)]
@@ -152,7 +188,7 @@ mod tests {
             publication: "dain-2004".into(),
             claim: "Claim 1.".into(),
             answer: Answer::NotTestable,
-            evidence: "No card.".into(),
+            evidence: vec![ClaimEvidence::Figures { text: "No card.".into() }],
         };
         assert_eq!(words(&claim), "Not testable here: Claim 1. No card.");
     }

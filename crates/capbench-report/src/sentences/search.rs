@@ -8,11 +8,13 @@
 //! | `reasons` | why a result is not regular, and how a search ended |
 
 mod findings;
+pub mod goal_help;
 mod goals;
 mod numbers;
 mod reasons;
 #[cfg(test)]
 mod tests;
+pub(crate) mod warnings;
 
 use capbench_judge::finding::search::{
     FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
@@ -20,7 +22,7 @@ use capbench_judge::finding::search::{
 use capbench_judge::search::ranking::Repeated;
 use capbench_model::saved::SavedMethod;
 
-use super::{Clause, first_clauses, with_trials};
+use super::{Clause, first_clauses, limits, with_trials};
 use crate::model::Sentence;
 use crate::naming::{self, list, many, percent, rate, rate_number};
 
@@ -150,7 +152,7 @@ fn limited_by(limits: &[LimitOfMethods]) -> Sentence {
     let mut trials = Vec::new();
     for LimitOfMethods { limit, methods, trials: upper_bound_trials } in limits {
         let methods: Vec<String> = methods.iter().map(method_or_empty).collect();
-        clauses.push(format!("{} ({})", limit.words(), list(&methods)));
+        clauses.push(format!("{} ({})", limits::words(*limit), list(&methods)));
         trials.extend(upper_bound_trials);
     }
     with_trials(format!("Limited by {}.", clauses.join("; ")), trials)

@@ -4,7 +4,7 @@ use capbench_judge::finding::soak::{SoakAnswer, SoakFinding, SoakSetUp};
 use capbench_judge::soak::record::LossEvent;
 use capbench_model::ledger::LostAt;
 
-use super::{capitalised, odd_frames_words};
+use super::{capitalised, noise, odd_frames_words};
 use crate::figures::count;
 use crate::naming::{self, Scene, list, many, percent, time};
 
@@ -121,8 +121,9 @@ pub(super) fn words(fact: &SoakFinding) -> String {
             "{packets} packets are not explained by any counter; the account of {invalid_segments} segments contradicts itself."
         ),
         SoakFinding::OddFrames { frames } => odd_frames_words(frames),
-        SoakFinding::Noisy { reason, segments } => {
-            format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
+        SoakFinding::Noisy { noise, segments } => {
+            let segments = many(*segments, "segment", "segments");
+            format!("Noisy: {segments}: {}.", noise::words(noise))
         }
         SoakFinding::FurtherNoise { reports, stored_reasons } => format!(
             "Further reasons of noise came up {}; the first {stored_reasons} are stored.",
@@ -135,6 +136,7 @@ pub(super) fn words(fact: &SoakFinding) -> String {
 mod tests {
     use super::*;
     use capbench_judge::finding::OddFrames;
+    use capbench_model::noise::Noise;
     use capbench_model::places::Place;
     use capbench_model::trial::SizeLabel;
 
@@ -244,7 +246,7 @@ mod tests {
                 "3 packets are not explained by any counter; the account of 2 segments contradicts itself.",
             ),
             (
-                SoakFinding::Noisy { reason: "a CPU was slow".into(), segments: 2 },
+                SoakFinding::Noisy { noise: Noise::from_earlier("a CPU was slow"), segments: 2 },
                 "Noisy: 2 segments: a CPU was slow.",
             ),
             (

@@ -13,6 +13,7 @@ mod buffers;
 mod cheapest;
 mod cost;
 mod crossing;
+pub(crate) mod effects;
 mod members;
 mod onset;
 #[cfg(test)]
@@ -24,10 +25,11 @@ use capbench_judge::finding::sweep::answers::{
 use capbench_judge::finding::sweep::livelock::LivelockFound;
 use capbench_judge::finding::sweep::series::{BurstRange, KeepsUp, KeptPoints, MeanBurst};
 use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
-use capbench_judge::sweep::effects::Effect;
+use capbench_judge::sweep::contrasts::Evidence;
 use capbench_judge::sweep::outcome::SweepScene;
 use capbench_model::figures::grouped;
 use capbench_model::saved::SavedMethod;
+use capbench_model::statistics::FALSE_ALARMS;
 
 use super::{Clause, first_clauses, with_trials};
 use crate::figures::number;
@@ -153,6 +155,19 @@ fn mean_burst(burst: &MeanBurst) -> String {
     format!("{} frames{time} at {}", number(burst.frames, Unit::Count), burst.point.label)
 }
 
+/// How likely chance alone causes a difference.
+fn evidence_words(evidence: Evidence) -> String {
+    let Evidence { by_chance, comparisons } = evidence;
+    let probability = match by_chance {
+        small if small < 1e-4 => "p < 0.0001".into(),
+        small if small < 0.1 => format!("p = {small:.4}"),
+        large => format!("p = {large:.2}"),
+    };
+    format!(
+        "{probability} by ranks, corrected after Holm for {comparisons} comparisons at level {FALSE_ALARMS}"
+    )
+}
+
 /// The text of a fact.
 pub(super) fn words(fact: &SweepFinding) -> String {
     match fact {
@@ -167,8 +182,8 @@ pub(super) fn words(fact: &SweepFinding) -> String {
         SweepFinding::MembersGrowth(fact) => members::growth(fact),
         SweepFinding::MembersNeeded(fact) => members::needed(fact),
         SweepFinding::MembersLaw(fact) => members::law(fact),
+        SweepFinding::Effect(fact) => effects::words(&fact.series.method, &fact.effect),
         SweepFinding::Crossing(fact) => crossing::crossing(fact),
-        SweepFinding::Effect(Effect { method, answer, .. }) => format!("{method}: {answer}"),
         SweepFinding::CheapestAtPoints(fact) => cheapest::cheapest_at_points(fact),
         SweepFinding::CheapestRing(fact) => cheapest::cheapest_ring(fact),
     }
@@ -183,7 +198,7 @@ fn livelock(fact: &LivelockFound) -> String {
         fact.peak.label,
         grouped(fact.lowest_pps),
         fact.lowest.label,
-        fact.evidence
+        evidence_words(fact.evidence)
     )
 }
 

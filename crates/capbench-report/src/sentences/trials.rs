@@ -20,8 +20,9 @@ use capbench_model::figures::count;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
 
-use super::{many, odd_frames_words};
+use super::{many, noise, odd_frames_words};
 use crate::naming::rate;
+use crate::sentences::places;
 
 /// The text of a fact.
 pub(super) fn words(fact: &TrialFinding) -> String {
@@ -63,13 +64,14 @@ pub(super) fn words(fact: &TrialFinding) -> String {
             format!("The counts of {method} are unverified: {reason}.")
         }
         TrialFinding::Stalled(cpu) => stalled(cpu),
-        TrialFinding::Retried { reason, attempts } => retried(reason, attempts),
+        TrialFinding::Retried { noise, attempts } => retried(&noise::words(noise), attempts),
         TrialFinding::TracerCost { ns_per_packet, cpu_ratio } => format!(
             "The tracer itself took up to {ns_per_packet:.0} ns per packet, and up to {:.1} % of the time of the CPU that \
              does the kernel's receive work.",
             cpu_ratio * 100.0
         ),
-        TrialFinding::Noisy { reason, noisy_trials, all_trials, methods } => {
+        TrialFinding::Noisy { noise, noisy_trials, all_trials, methods } => {
+            let reason = noise::words(noise);
             if noisy_trials == all_trials {
                 return format!("Noisy: all trials: {reason}.");
             }
@@ -114,15 +116,15 @@ fn lost_frames_words(lost: &[LostAt], buffered_frames: u64) -> String {
             "none was lost yet: {} waited in buffers when sending ended, as many as longer trials lose",
             count(buffered_frames)
         ),
-        [LostAt { place, frames: 1 }] => format!("1 was lost {}", place.words()),
-        [LostAt { place, frames }] => format!("{} were lost {}", count(*frames), place.words()),
+        [LostAt { place, frames: 1 }] => format!("1 was lost {}", places::words(*place)),
+        [LostAt { place, frames }] => format!("{} were lost {}", count(*frames), places::words(*place)),
         [LostAt { place, frames }, other_places @ ..] => {
             let elsewhere: u64 = other_places.iter().map(|lost| lost.frames).sum();
             format!(
                 "{} were lost: {} {}; {} at other known places",
                 count(frames + elsewhere),
                 count(*frames),
-                place.words(),
+                places::words(*place),
                 count(elsewhere)
             )
         }

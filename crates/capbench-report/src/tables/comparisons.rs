@@ -8,6 +8,7 @@ use super::rows::{Fields, Rows};
 use crate::figures::number;
 use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
+use crate::sentences::comparison::{difference_words, note_words};
 
 /// A judgement of contrasts, as the sections of a comparison show it.
 pub(crate) struct JudgementWords {
@@ -34,11 +35,11 @@ pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
         tables.extend(judged_table(id, comparison, words, SetUps::Single));
         tables.extend(judged_table(id, comparison, words, SetUps::Together));
     }
-    let mut text = comparison.notes.clone();
-    for difference in &comparison.differences {
-        text.push(format!("They differ: {difference}."));
+    let mut text: Vec<String> = comparison.note_facts.iter().map(note_words).collect();
+    for difference in &comparison.difference_facts {
+        text.push(format!("They differ: {}.", difference_words(difference)));
     }
-    if comparison.differences.is_empty() && !comparison.paired && comparison.hosts.is_none() {
+    if comparison.difference_facts.is_empty() && !comparison.paired && comparison.hosts.is_none() {
         text.push("Differences between the runs: none that they report.".into());
     }
     let mut closing = not_compared(comparison);

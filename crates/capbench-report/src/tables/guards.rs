@@ -7,6 +7,7 @@ use capbench_results::trial_columns::key;
 use super::rows::{Fields, Rows};
 use crate::model::Table;
 use crate::naming;
+use crate::sentences::noise;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -21,7 +22,7 @@ fn attempts(results: &Results) -> Option<Table> {
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
         for attempt in &guarding.discarded {
-            let reasons = attempt.because.join("; ");
+            let reasons = noise::joined(&attempt.because.reasons);
             rows.add(attempt_fields(trial, &attempt.trial, "discarded", &reasons), vec![trial.number]);
         }
         let Some(recovery) = &guarding.recovery else { continue };
@@ -70,8 +71,8 @@ fn marks(results: &Results) -> Option<Table> {
 
 /// Why a trial needs caution; empty if it does not.
 fn reasons_for_caution(trial: &TrialResult) -> String {
-    let mut reasons = trial.noise.clone();
-    reasons.extend(trial.disturbance.reasons().into_iter().map(String::from));
+    let mut reasons: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
+    reasons.extend(trial.disturbance.reasons().iter().map(noise::words));
     if let Some(reason) = &trial.invalid_because {
         reasons.push(format!("invalid: {reason}"));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capbench_model::ledger::Entry;
-use capbench_model::places::{self, Place};
+use capbench_model::places::{ALL as ALL_PLACES, Place};
 use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -11,6 +11,7 @@ use capbench_results::Results;
 use super::rows::{Fields, Rows, set_up};
 use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
+use crate::sentences::places;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -38,14 +39,14 @@ struct PlacesOfRun {
 impl PlacesOfRun {
     fn from_trials(trials: &[TrialResult]) -> Self {
         let mut found = Self::default();
-        for place in places::ALL {
+        for place in ALL_PLACES {
             let counts: Vec<Option<u64>> = trials.iter().map(|trial| lost_at(trial, place)).collect();
             if counts.iter().flatten().any(|count| *count > 0) {
                 found.lossy.push(place);
             } else if counts.contains(&None) {
-                found.unknown.push(place.words());
+                found.unknown.push(places::words(place));
             } else {
-                found.clean.push(place.words());
+                found.clean.push(places::words(place));
             }
         }
         found
@@ -156,13 +157,13 @@ impl<'r> PlaceEntries<'r> {
 /// Each place that a trial has, with the counters behind its numbers, or why there are none.
 fn sources(results: &Results) -> Option<Table> {
     let mut rows = Rows::new();
-    for place in places::ALL {
+    for place in ALL_PLACES {
         let entries = PlaceEntries::from_trials(&results.trials, place);
         if entries.known.is_empty() && entries.unknown.is_empty() {
             continue;
         }
         let fields = Fields::new()
-            .words("place", "place", places::about(place).key)
+            .words("place", "place", place.key())
             .words("meaning", "frames counted here", places::about(place).meaning)
             .count("lost", "lost", Cell::count(entries.lost()))
             .words("source", "who counted", different_sources(&entries.known))

@@ -6,7 +6,6 @@ mod numbers;
 
 use std::fmt;
 
-use capbench_judge::limit::Limit;
 use capbench_judge::search::ranking::{goals as goals_of, repeated};
 use capbench_judge::search::{
     Apart, Bound, MaximumLoad, MaximumSource, SearchOutcome, SelfTest, SoFar, Status,
@@ -16,7 +15,8 @@ use capbench_model::saved::Saved;
 use super::rows::{Fields, Rows};
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
-use crate::sentences::search::{end_words, reason_words};
+use crate::sentences::limits;
+use crate::sentences::search::{end_words, goal_help, reason_words, warnings};
 use crate::sentences::sorted;
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
@@ -90,11 +90,11 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
                 "conditional throughput",
                 Cell::whole_rate_where_known(goal.conditional_throughput_pps),
             )
-            .words("limit", "what limits", goal.limit.map(Limit::words))
+            .words("limit", "what limits", goal.limit.map(limits::words))
             .words("reason", "why not regular", goal.reason.as_ref().map(reason_words))
             .words("so_far", "known so far, by a coarser target", goal.so_far.as_ref().map(so_far_words))
             .words("apart", "bounds distinguished", goal.apart.map(distinction_words))
-            .words("attributes", "what was asked for", goal.goal.to_string());
+            .words("attributes", "what was asked for", goal_help::words(&goal.goal));
         rows.add(fields, sorted(goal.trials()));
     }
     let caption = "Goals: the highest load that was sustained and the lowest that was not";
@@ -167,7 +167,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
     for search in searches {
         let maximum = search.maximum.as_ref();
         let self_test = maximum.and_then(|maximum| maximum.self_test.as_ref());
-        let warnings = search.warnings.join("; ");
+        let warnings = warnings::all(search).join("; ");
         let fields = set_up_and_number(search)
             .figure(
                 "maximum_pps",

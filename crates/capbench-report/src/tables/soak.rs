@@ -3,19 +3,19 @@
 use std::cmp::Reverse;
 
 use capbench_judge::soak::record::{Interval, LossEvent, SoakRecord};
-use capbench_model::places;
 use capbench_results::Results;
 
 use super::rows::{Fields, Rows};
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
+use crate::sentences::{noise, places};
 
 /// Most rows of a long table.
 const MOST_ROWS: usize = 100;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let Some(record) = &results.soak else { return Vec::new() };
-    [ledger, lossy_stretches, largest_bursts, noise].iter().filter_map(|table| table(record)).collect()
+    [ledger, lossy_stretches, largest_bursts, noise_table].iter().filter_map(|table| table(record)).collect()
 }
 
 /// The trials that a soak keeps.
@@ -58,10 +58,9 @@ fn stretch_fields(stretch: &Interval) -> Fields {
 fn ledger(record: &SoakRecord) -> Option<Table> {
     let mut rows = Rows::new();
     for entry in &record.ledger {
-        let place = places::about(entry.place);
         let fields = Fields::new()
-            .words("place", "place", place.key)
-            .words("meaning", "frames counted here", place.meaning)
+            .words("place", "place", entry.place.key())
+            .words("meaning", "frames counted here", places::about(entry.place).meaning)
             .count("lost", "lost", Cell::count(entry.count))
             .words("source", "who counted", entry.source.as_str());
         rows.add(fields, kept_trials(record));
@@ -108,12 +107,14 @@ fn largest_bursts(record: &SoakRecord) -> Option<Table> {
 }
 
 /// Reasons of noise, by their number of segments.
-fn noise(record: &SoakRecord) -> Option<Table> {
+fn noise_table(record: &SoakRecord) -> Option<Table> {
     let mut rows = Rows::new();
-    for (reason, segments) in &record.noise {
-        let fields = Fields::new()
-            .words("care", "noisy because", reason.as_str())
-            .count("segments", "segments", *segments);
+    for noisy in &record.noise {
+        let fields = Fields::new().words("care", "noisy because", noise::words(&noisy.noise)).count(
+            "segments",
+            "segments",
+            noisy.segments,
+        );
         rows.add(fields, kept_trials(record));
     }
     let mut table = rows.table("soak-care", "Reasons of noise, by their number of segments")?;

@@ -15,6 +15,7 @@ use capbench_results::Results;
 use super::rows::{Fields, Rows};
 use crate::figures::{count, significant};
 use crate::model::{Cell, Column, Table, Unit};
+use crate::sentences::limits;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -154,7 +155,7 @@ fn scaling_fields(swept: &Swept<'_>, series: &Series, index: usize, reading: &Re
 fn limit_of_members(limit: Limit) -> String {
     match limit {
         Limit::Backlog => "kernel's CPU".into(),
-        limit => limit.words(),
+        limit => limits::words(limit),
     }
 }
 

@@ -7,6 +7,7 @@ use capbench_results::trial_columns::{self, lost_by_place, place_names};
 
 use super::columns::{unit_of, words_of};
 use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::sentences::noise;
 
 /// A column of `trials.csv`.
 type TrialColumn = column::Column<'static, TrialResult>;
@@ -42,8 +43,8 @@ fn row(columns: &[TrialColumn], trial: &TrialResult) -> Row {
         });
     }
     cells.extend(lost_by_place(trial).into_iter().map(Cell::count));
-    let mut reasons: Vec<&str> = trial.noise.iter().map(String::as_str).collect();
-    reasons.extend(trial.invalid_because.as_deref());
+    let mut reasons: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
+    reasons.extend(trial.invalid_because.clone());
     cells.push(if reasons.is_empty() { Cell::Empty } else { Cell::text(reasons.join("; ")) });
     Row::new(cells, vec![trial.number])
 }

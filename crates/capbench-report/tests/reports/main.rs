@@ -14,6 +14,7 @@ mod sentences;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use capbench_judge::comparison::note::{ComparisonNote, RunSide};
 use capbench_judge::comparison::{Comparison, Conclusion, Judgement};
 use capbench_judge::finding::caveats::Caveat;
 use capbench_judge::finding::comparison::{ComparisonFinding, ComparisonOutcome};
@@ -28,6 +29,7 @@ use capbench_judge::reproduction::{Answer, Side};
 use capbench_judge::rfc2544::Found;
 use capbench_judge::rfc2544::latency::{Across, Leg};
 use capbench_judge::search::{End, Reason, Status};
+use capbench_model::noise::Noise;
 use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_report::formats::text::Extent;
@@ -187,10 +189,10 @@ fn printed(comparison: &Comparison, extent: Extent) -> String {
 #[test]
 fn a_comparison_has_the_trials_of_both_runs_and_one_line_on_their_noise() {
     let mut runs = [runs::small_bench(), runs::bench()];
-    runs[1].trials[0].noise = vec!["other work ran on its CPUs (foreign load)".into()];
+    runs[1].trials[0].noise.reasons = vec![Noise::ForeignLoad];
     let [then, now] = runs.each_ref();
-    let note = "B: 1 of 6 trials are noisy; its `findings` say why".into();
-    let comparison = Comparison { notes: vec![note], ..runs::compared::example() };
+    let note = ComparisonNote::Noisy { run: RunSide::B, noisy_trials: 1, all_trials: 6 };
+    let comparison = Comparison { note_facts: vec![note], ..runs::compared::example() };
     let report = report::compared([(Path::new("then"), then), (Path::new("now"), now)], &comparison);
     let [noise] = &report.caveats[..] else { panic!("{:?}", report.caveats) };
     assert!(noise.text.starts_with("B: 1 of 6 trials is noisy: "), "{}", noise.text);
@@ -736,11 +738,10 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
 #[test]
 fn noise_is_one_line_about_its_most_frequent_cause() {
     let mut results = runs::bench();
-    let slow = "one of its CPUs ran slower than it can: it shares its core, or its clock was lowered";
     for trial in &mut results.trials[..4] {
-        trial.noise = vec![slow.into()];
+        trial.noise.reasons = vec![Noise::SlowCpu];
     }
-    results.trials[0].noise.push("other work ran on its CPUs (foreign load)".into());
+    results.trials[0].noise.reasons.push(Noise::ForeignLoad);
     let found = finding::caveats::find(&results.facts(), &results.not_measured);
     let [noise, missing] = &found[..] else { panic!("{found:?}") };
     let slow_cpu = Caveat::NoisyTrials {

@@ -70,7 +70,7 @@ fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
     };
     Results {
         environment,
-        statements: laboratory.statements(),
+        statement_facts: laboratory.statements(),
         not_measured: [kept.not_measured, sentences::not_measured(&kept.untested)].concat(),
         searches: kept.searches,
         rfc2544: kept.tested,

@@ -1,5 +1,6 @@
 //! What is planned, and the texts of tables and claims, word by word.
 
+use capbench_report::sentences::claim_words;
 use std::fmt::Write;
 
 use super::super::PUBLICATIONS;
@@ -53,7 +54,7 @@ fn plans_are_those_of_the_publications() {
                             setup.label(),
                             setup.placement,
                             plan.maximum_pps.unwrap().get(),
-                            plan.goals[0]
+                            capbench_report::sentences::goal_help::words(&plan.goals[0])
                         );
                     }
                 }
@@ -97,7 +98,9 @@ fn all_of_them_take_less_than_a_quarter_of_an_hour_unless_more_is_asked_for() {
 }
 
 fn claims(text: &mut String, reproduction: &Reproduction) {
-    for Judgement { claim, answer, text: said, trials, .. } in &reproduction.findings {
+    for judgement in &reproduction.findings {
+        let Judgement { claim, answer, trials, .. } = judgement;
+        let said = claim_words(judgement);
         let answer = match answer {
             Answer::Holds => "Holds here",
             Answer::Changed => "Does not hold here",

@@ -4,6 +4,7 @@ use super::*;
 use capbench_model::units::ByteCount;
 use capbench_plan::for_tests::dain;
 use capbench_plan::simulated::{Noise, Room};
+use capbench_report::sentences::claim_words;
 
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;
@@ -39,7 +40,7 @@ fn lengthy_dains_first_effect_is_found_where_it_is_and_only_there() {
         judgements(reproduction, "more work per packet leads to more")
             .into_iter()
             .filter(|judgement| judgement.claim.contains("work as long"))
-            .filter(|judgement| judgement.text.contains(&format!("{method}: Dain")))
+            .filter(|judgement| claim_words(judgement).contains(&format!("{method}: Dain")))
             .map(|judgement| judgement.answer)
             .collect()
     };
@@ -151,7 +152,7 @@ fn a_ring_with_room_for_the_whole_trial_shows_nothing_about_loss() {
     let (buffered, _) = run("loke-2011", 2, &mut rings);
     let judged = judgements(&buffered, "TPACKET_V1 drops");
     assert_eq!(judged[0].answer, INCONCLUSIVE, "{judged:?}");
-    assert!(judged[0].text.contains("buffers absorbed the excess"), "{judged:?}");
+    assert!(claim_words(judged[0]).contains("buffers absorbed the excess"), "{judged:?}");
     let marked = |reproduction: &Reproduction| {
         let tables = reproduction.tables.iter();
         let cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
@@ -223,8 +224,7 @@ fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
     let judged = judgements(&livelock, "captures next to nothing");
     assert_eq!(judged[0].answer, INCONCLUSIVE);
     assert!(
-        judged[0]
-            .text
+        claim_words(judged[0])
             .contains("did not reach the load in 2 of the 2 trials, so this run does not answer it")
     );
     let (small, _) = run("libtrace-2012", 2, &mut weak());
@@ -248,7 +248,7 @@ fn lengthy_bigger_rings_are_judged_by_read_frames_where_some_are_lost() {
         let ring = SimulatedMethod::new("packet-v2", capacity).room(Room::Slots(ByteCount(2048)));
         let (reproduction, _) = run("dain-2004", 4, &mut path_with(vec![ring], &["packet-v2"]));
         let judged = judgements(&reproduction, "Bigger rings did not help")[0];
-        (judged.answer, judged.text.clone())
+        (judged.answer, claim_words(judged))
     };
     // In addition to 4.44 us of work it has 2 us of overhead, of the 6 us between packets.
     let (answer, text) = of(500_000.0);

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Results, SCHEMA_VERSION, memory, within_memory};
+use crate::results::{Finding, Results, SCHEMA_VERSION, memory, results_of, within_memory};
 use capbench_judge::recommendation::Recommendation;
 use capbench_judge::run::Kind;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_model::bounded_json::Bounded;
 use capbench_model::not_measured::NotMeasured;
+use capbench_model::statement::Statement;
 use capbench_model::trial::Phase;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -32,7 +33,7 @@ struct List {
 }
 
 #[rustfmt::skip]
-const LISTS: [List; 11] = [
+const LISTS: [List; 12] = [
     List { name: "trials", is_optional: false, check: parse_as::<capbench_model::trial::TrialResult> },
     List { name: "sweeps", is_optional: true, check: parse_as::<capbench_judge::sweep::SweepOutcome> },
     List { name: "searches", is_optional: true, check: parse_as::<capbench_judge::search::SearchOutcome> },
@@ -44,6 +45,7 @@ const LISTS: [List; 11] = [
     List { name: "findings", is_optional: false, check: parse_as::<Finding> },
     List { name: "caveats", is_optional: true, check: parse_as::<Finding> },
     List { name: "statements", is_optional: false, check: parse_as::<String> },
+    List { name: "statement_facts", is_optional: true, check: parse_as::<Statement> },
 ];
 
 /// Parses a text as this type, and drops it.
@@ -216,7 +218,7 @@ fn results(mut found: Found, ended: Option<&Error>) -> serde_json::Result<(Resul
         let entries = found.lists.entry(list.name.into()).or_default();
         warnings.extend(list.keep_known(entries));
     }
-    let results = within_memory::<Results>(&found.text()?);
+    let results = results_of(&found.text()?);
     // The place is one of a text that nobody has.
     let mut results = results.map_err(|error| Error::custom(without_place(&error)))?;
     results.complete &= ended.is_none();

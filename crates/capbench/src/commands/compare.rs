@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_dataset::{compare as datasets, page};
+use capbench_judge::comparison::note::ComparisonNote;
 use capbench_judge::comparison::runs::of_runs;
 use capbench_judge::comparison::{Comparison, Field, Thresholds};
 use capbench_report::compare::{Document, NamedRun};
@@ -137,9 +138,9 @@ fn compared(
     let warnings = sides.iter().flat_map(|(name, _, run)| {
         run.warnings.iter().map(move |warning| format!("{name}: {}", warning.trim_end_matches('.')))
     });
-    let warnings: Vec<String> = warnings.collect();
+    let warnings: Vec<ComparisonNote> = warnings.map(|text| ComparisonNote::FileWarning { text }).collect();
     comparison.damaged |= !warnings.is_empty();
-    comparison.notes.splice(0..0, warnings);
+    comparison.note_facts.splice(0..0, warnings);
     Ok(comparison)
 }
 

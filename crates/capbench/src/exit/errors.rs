@@ -51,6 +51,7 @@ fn of_plan(error: &PlanError) -> u8 {
         PlanError::Definition { .. }
         | PlanError::Goal { .. }
         | PlanError::Search { .. }
+        | PlanError::TooShort { .. }
         | PlanError::Sweep { .. } => USAGE,
         PlanError::Observer(_) | PlanError::File { .. } => FAILED,
     }

@@ -12,6 +12,7 @@ use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
+use capbench_model::statement::Statement;
 use capbench_plan::bench::{BenchPlan, Searching};
 use capbench_results::{Kind, Results};
 use capbench_sys::host::affinity;
@@ -295,7 +296,7 @@ impl Plan for Bench {
     fn run(&mut self, laboratory: &mut dyn Laboratory, recorder: &mut Recorder) -> Result<Ended> {
         let outcome = self.plan.run(laboratory, recorder)?;
         let results = &mut recorder.results;
-        results.statements.extend(outcome.left_out.iter().map(|what| format!("not measured: {what}")));
+        results.statement_facts.extend(outcome.left_out.into_iter().map(Statement::NotMeasured));
         results.recommended = recommend(&results.trials, &results.searches);
         results.comparisons = of_pairs(&results.trials, &outcome.pairs, self.thresholds);
         Ok(outcome.stopped.into())

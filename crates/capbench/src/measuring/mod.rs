@@ -1,6 +1,7 @@
 //! Commands that run trials. The flags of each become one plan, which `--dry-run` prints; [`run`] measures it:
 //! flags → plan → trials → saved results → the report's text → exit code. Nothing reads flags after the plan is made.
 
+mod agent_words;
 pub mod bench;
 mod path;
 mod recorder;
@@ -30,6 +31,7 @@ use capbench_model::not_measured::NotMeasured;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
 use capbench_model::saved::Saved;
+use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 use capbench_plan::guards::{Guarded, Policy};
 use capbench_report::formats::text;
@@ -38,7 +40,7 @@ use capbench_results::read;
 use capbench_results::{Kind, Results, RunDirectory, SCHEMA_VERSION};
 
 use self::path::{Path, Site, Trace};
-use self::recorder::Recorder;
+use self::recorder::{Recorder, save_with_words};
 use self::scene::Scene;
 use crate::exit::{self, Exit, Unsupported, Usage};
 use crate::metrics::{Exporter, MetricsOutput, Run as Monitor};
@@ -157,13 +159,13 @@ fn measure<P: Plan>(
     if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
         // What could not be measured, and why, is all that this run says.
         results.exit_code = Some(failure.code());
-        directory.save(&results)?;
+        save_with_words(&mut directory, &mut results)?;
         return Err(failure.clone().into());
     }
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
     results.exit_code = failure.as_ref().map(exit::of_trial);
     conclude(&mut results, laboratory.statements());
-    directory.save(&results)?;
+    save_with_words(&mut directory, &mut results)?;
     *saved = Some(results.clone());
     if scene.path.receives_here() {
         remember(&results);
@@ -191,7 +193,7 @@ fn measure<P: Plan>(
         exit => exit,
     };
     results.exit_code = Some(exit.number());
-    directory.save(&results)?;
+    save_with_words(&mut directory, &mut results)?;
     Ok(exit)
 }
 
@@ -201,10 +203,17 @@ fn describe_agents(scene: &Scene) -> Result<String> {
     if let Path::Agents(_) = scene.path
         && let (Site::Agents(mut laboratory), _) = Site::open(&scene.path, &scene.programs, Trace::Never)?
     {
-        for (location, says) in laboratory.describe() {
-            words::row(&mut text, &location, says);
+        let described = laboratory.describe();
+        for end in &described.ends {
+            words::row(&mut text, &end.location, agent_words::end(end));
         }
-        words::row(&mut text, "one-way", laboratory.describe_clocks()?);
+        for error in &described.absent {
+            words::row(&mut text, "absent", error);
+        }
+        if !described.unknown.is_empty() {
+            words::row(&mut text, "unknown", agent_words::unknown(&described.unknown));
+        }
+        words::row(&mut text, "one-way", agent_words::one_way(&laboratory.describe_clocks()?));
     }
     Ok(text)
 }
@@ -241,7 +250,7 @@ fn begun(
         run_id: Some(run_id::new()),
         complete: false,
         environment,
-        statements,
+        statement_facts: statements.into_iter().map(|text| Statement::Text { text }).collect(),
         not_measured,
         ..Results::default()
     };
@@ -282,8 +291,8 @@ fn resumed(
         ..earlier
     };
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
-    let trials = results.trials.len();
-    results.statements.push(format!("interrupted after {trials} trials and gone on with at {now}"));
+    let after_trials = results.trials.len() as u64;
+    results.statement_facts.push(Statement::Resumed { after_trials, at: now.to_string() });
     for missing in not_measured {
         if !results.not_measured.contains(&missing) {
             results.not_measured.push(missing);
@@ -293,10 +302,10 @@ fn resumed(
 }
 
 /// Adds what all trials together show.
-fn conclude(results: &mut Results, statements: Vec<String>) {
+fn conclude(results: &mut Results, statements: Vec<Statement>) {
     for statement in statements {
-        if !results.statements.contains(&statement) {
-            results.statements.push(statement);
+        if !results.statement_facts.contains(&statement) {
+            results.statement_facts.push(statement);
         }
     }
     if results.soak.is_none() {

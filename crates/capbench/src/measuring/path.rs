@@ -13,6 +13,7 @@ use capbench_lab::live::{self, LiveLaboratory, line_rate};
 use capbench_lab::programs::Programs;
 use capbench_model::environment::Environment;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::statement::Statement;
 use capbench_model::trial::Trial;
 
 use crate::built;
@@ -209,7 +210,7 @@ impl Laboratory for Site {
         }
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         match self {
             Self::Here { laboratory, .. } => laboratory.statements(),
             Self::Agents(laboratory) => laboratory.statements(),

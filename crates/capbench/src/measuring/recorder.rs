@@ -16,8 +16,9 @@ use capbench_model::trial::{Load, TrialResult};
 use capbench_plan::Observer;
 use capbench_plan::{PlanError, Result};
 use capbench_report::ReportError;
+use capbench_report::sentences::saved;
 use capbench_report::{printable, sentences};
-use capbench_results::{Results, RunDirectory};
+use capbench_results::{Results, ResultsError, RunDirectory};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::soak_progress;
@@ -51,16 +52,28 @@ impl Drop for Bar {
     }
 }
 
+/// Saves results, each fact with its words.
+///
+/// # Errors
+/// [`ResultsError`]: the folder cannot be written.
+pub fn save_with_words(
+    directory: &mut RunDirectory,
+    results: &mut Results,
+) -> std::result::Result<(), ResultsError> {
+    saved::add_words(results);
+    directory.save(results)
+}
+
 impl Recorder {
     /// Saves the first results. `trials` is the expected number of trials.
     pub fn new(
         mut directory: RunDirectory,
-        results: Results,
+        mut results: Results,
         trials: usize,
         stop: Stop,
         monitor: Option<Monitor>,
     ) -> Result<Self> {
-        directory.save(&results).map_err(PlanError::observer)?;
+        save_with_words(&mut directory, &mut results).map_err(PlanError::observer)?;
         // Drawn on a terminal only: indicatif hides itself elsewhere and respects NO_COLOR.
         let bar = ProgressBar::new(trials as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
@@ -92,7 +105,7 @@ impl Recorder {
     }
 
     fn save(&mut self) -> Result<()> {
-        self.directory.save(&self.results).map_err(PlanError::observer)
+        save_with_words(&mut self.directory, &mut self.results).map_err(PlanError::observer)
     }
 
     /// Removes the bar.
@@ -152,7 +165,9 @@ impl Observer for Recorder {
 
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()> {
         // Segments are added to a saved record, so the first one saves it.
-        if record.segments == 1 || self.directory.append(segment).map_err(PlanError::observer)? {
+        let mut segment = segment.clone();
+        saved::add_words_to_trial(&mut segment.trial);
+        if record.segments == 1 || self.directory.append(&segment).map_err(PlanError::observer)? {
             self.results.trials.clone_from(&record.kept);
             self.results.soak = Some(record.clone());
             self.save()?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
+use capbench_judge::search::SearchWarning;
 use capbench_judge::search::{End, Goal, Listed, SearchPlan, parse, presets};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -13,6 +14,7 @@ use capbench_model::trial::{Load, Profile};
 use capbench_plan::Observer;
 use capbench_plan::search::{self, Estimate, Stored};
 use capbench_report::formats::text::wrapped;
+use capbench_report::sentences::{goal_help, search_warning_words};
 use capbench_results::{Kind, Results, RunDirectory};
 use clap::{Arg, Args, FromArgMatches, value_parser};
 
@@ -90,7 +92,7 @@ fn with_resume(flag: Arg) -> Arg {
 struct Search {
     plan: SearchPlan,
     /// Doubts about the goals.
-    warnings: Vec<String>,
+    warnings: Vec<SearchWarning>,
     setups: Vec<Setup>,
     /// Searches of each set-up.
     searches: u32,
@@ -112,11 +114,11 @@ pub fn run(flags: &SearchFlags) -> Result<Exit> {
 /// The names of predefined goals.
 fn goals(list: &[Listed]) -> String {
     let mut text = String::new();
-    for Listed { preset, source, goal } in list {
+    for Listed { preset, goal } in list {
         let name =
             if *preset == goal.name { preset.to_string() } else { format!("{preset} ({})", goal.name) };
-        wrapped(&mut text, "", "    ", &format!("{name}: {source}"));
-        wrapped(&mut text, "    ", "    ", &goal.to_string());
+        wrapped(&mut text, "", "    ", &format!("{name}: {}", goal_help::source(&goal.name)));
+        wrapped(&mut text, "    ", "    ", &goal_help::words(goal));
     }
     text
 }
@@ -203,7 +205,7 @@ impl Plan for Search {
         let searches = scene.setups().count() * self.searches as usize;
         let mut text = scene.describe();
         for goal in &plan.goals {
-            words::row(&mut text, "goal", goal);
+            words::row(&mut text, "goal", goal_help::words(goal));
         }
         let maximum = match plan.maximum_pps {
             Some(given) => format!("{} packets/s", grouped(given.get())),
@@ -222,7 +224,7 @@ impl Plan for Search {
         words::row(&mut text, "time", format!("{time}; {at_maximum} if the maximum load is sustained"));
         text.push_str(words::NOISE);
         for warning in &self.warnings {
-            words::row(&mut text, "note", warning);
+            words::row(&mut text, "note", search_warning_words(warning));
         }
         Ok(text)
     }

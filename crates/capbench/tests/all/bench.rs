@@ -9,6 +9,7 @@ use crate::support::{HOST, Place, Running, Scratch, capbench, privileges, result
 use capbench_judge::recommendation::sustains;
 use capbench_judge::sustained::Sustains;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_report::sentences::noise;
 use capbench_results::Results;
 use capbench_testing::busy;
 use capbench_testing::network::user_namespaces_of_nobody;
@@ -291,8 +292,11 @@ fn ends_by_its_trials(
 fn disturbances(trial: &TrialResult) -> Vec<String> {
     let is_late = trial.intended_pps.is_some_and(|pps| trial.offered_pps < 0.999 * pps);
     let is_late = is_late && matches!(trial.verdict, Verdict::Lossless | Verdict::GeneratorLimited);
-    let generator = is_late.then_some("its generator was late");
-    trial.disturbance.reasons().into_iter().chain(generator).map(String::from).collect()
+    let mut all: Vec<String> = trial.disturbance.reasons().iter().map(noise::words).collect();
+    if is_late {
+        all.push("its generator was late".into());
+    }
+    all
 }
 
 #[test]

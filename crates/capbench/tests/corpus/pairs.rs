@@ -8,7 +8,7 @@ use crate::answers::{entry, of_report, results_of, texts_of};
 use crate::archive::Entry;
 use crate::imports::{
     Comparison, Export, Found, Labels, REPORTED_CHANGE_OF_HOSTS, Results, Thresholds, comparison, datasets,
-    exit, of_runs, page, report,
+    exit, of_runs, page, report, sentences,
 };
 use crate::members;
 
@@ -81,7 +81,9 @@ fn of_comparison(compared: &Comparison) -> Vec<String> {
     for (nth, Found { fact, .. }) in facts.iter().enumerate() {
         lines.extend(members::lines(&format!("facts[{nth}]"), fact));
     }
-    lines.extend(members::lines("comparison", compared));
+    let mut saved = compared.clone();
+    sentences::saved::add_words_to_comparison(&mut saved);
+    lines.extend(members::lines("comparison", &saved));
     lines
 }
 

@@ -2,39 +2,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::comparison::note::{ComparisonNote, RunSide, RunsDifference, TrialFact};
 use crate::comparison::setup::{Field, Setup};
 use crate::run::RunFacts;
 use crate::thresholds::EQUAL_HOST_SPEED;
-use capbench_model::figures::grouped;
+use capbench_model::environment::Difference;
 use capbench_model::running::CaptureFacts;
-use capbench_model::saved::SavedWork;
+use capbench_model::saved::{SavedMethod, SavedWork};
+use capbench_model::statement::Statement;
 use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
 
-/// How the note on noisy trials of a run ends.
-pub const NOISY: &str = "trials are noisy; its `findings` say why";
-
 /// A fact that a trial states.
-struct Fact {
-    /// Its name.
-    name: &'static str,
+struct Stated {
+    fact: TrialFact,
     /// Its value in words.
-    of: fn(&TrialResult) -> String,
+    value: fn(&TrialResult) -> String,
     /// Whether trials of one run can differ in it by chance: searches choose lengths by their results. Then two runs differ in
     /// it only if they have no value in common.
     varies: bool,
 }
 
 /// Facts of a trial that are not part of its set-up and must still be equal.
-const FACTS: [Fact; 6] = [
-    Fact { name: "what ran", of: TrialResult::engine, varies: false },
-    Fact { name: "sizes and times", of: running, varies: false },
-    Fact { name: "generator", of: |trial| trial.generator.clone(), varies: true },
-    Fact { name: "CPUs", of: cpus, varies: false },
-    Fact { name: "length of trials", of: |trial| format!("{} s", trial.duration_s), varies: true },
-    Fact {
-        name: "load independent of the receiver",
-        of: |trial| trial.profile.load_independent.to_string(),
+const FACTS: [Stated; 6] = [
+    Stated { fact: TrialFact::Engine, value: TrialResult::engine, varies: false },
+    Stated { fact: TrialFact::Capture, value: running, varies: false },
+    Stated { fact: TrialFact::Generator, value: |trial| trial.generator.clone(), varies: true },
+    Stated { fact: TrialFact::Cpus, value: cpus, varies: false },
+    Stated { fact: TrialFact::Length, value: |trial| format!("{} s", trial.duration_s), varies: true },
+    Stated {
+        fact: TrialFact::LoadIndependent,
+        value: |trial| trial.profile.load_independent.to_string(),
         varies: true,
     },
 ];
@@ -51,76 +49,81 @@ fn cpus(trial: &TrialResult) -> String {
 }
 
 /// Differences of host, kernel and settings. Properties in `across` may differ.
-pub(super) fn differences(then: &RunFacts<'_>, now: &RunFacts<'_>, across: &[Field]) -> Vec<String> {
-    let mut all: Vec<String> =
-        then.environment.differences(now.environment).iter().map(ToString::to_string).collect();
-    for fact in FACTS {
-        let values = [then, now].map(|run| by_setup(run, across, fact.of));
-        let [before, after] = &values;
-        // The same difference of several methods is reported once.
-        let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-        for (setup, before) in before {
-            let Some(after) = after.get(setup) else { continue };
-            let differs = if fact.varies { before.is_disjoint(after) } else { before != after };
-            if differs {
-                let list = |values: &BTreeSet<String>| {
-                    let known =
-                        values.iter().map(|value| if value.is_empty() { "unknown" } else { value.as_str() });
-                    known.collect::<Vec<_>>().join(" or ")
-                };
-                let methods = found.entry((list(before), list(after))).or_default();
-                let method = setup.method.as_ref().map_or("what was compared".into(), ToString::to_string);
-                if !methods.contains(&method) {
-                    methods.push(method);
-                }
-            }
-        }
-        for ((before, after), methods) in found {
-            all.push(format!("{} of {}: {before} then, {after} now", fact.name, methods.join(", ")));
-        }
+pub(super) fn differences(then: &RunFacts<'_>, now: &RunFacts<'_>, across: &[Field]) -> Vec<RunsDifference> {
+    let mut all = Vec::new();
+    for Difference { fact, then, now } in then.environment.differences(now.environment) {
+        all.push(RunsDifference::Host { fact, then, now });
+    }
+    for stated in FACTS {
+        let values = [then, now].map(|run| by_setup(run, across, stated.value));
+        all.extend(of_trials(&stated, &values));
     }
     all
 }
 
+/// The differences in one fact. The same difference of several methods is reported once.
+fn of_trials(stated: &Stated, [then, now]: &[ValuesBySetup; 2]) -> Vec<RunsDifference> {
+    let mut found: BTreeMap<[Vec<String>; 2], Vec<Option<SavedMethod>>> = BTreeMap::new();
+    for (setup, before) in then {
+        let Some(after) = now.get(setup) else { continue };
+        let differs = if stated.varies { before.is_disjoint(after) } else { before != after };
+        if !differs {
+            continue;
+        }
+        let values = [before, after].map(|values| values.iter().cloned().collect());
+        let methods = found.entry(values).or_default();
+        if !methods.contains(&setup.method) {
+            methods.push(setup.method.clone());
+        }
+    }
+    let mut all = Vec::new();
+    for ([then, now], methods) in found {
+        all.push(RunsDifference::Trials { fact: stated.fact, methods, then, now });
+    }
+    all
+}
+
+/// Values of a fact, by set-up.
+type ValuesBySetup = BTreeMap<Setup, BTreeSet<String>>;
+
 /// The values of a fact in the trials of a set-up, at any load.
-fn by_setup(
-    run: &RunFacts<'_>,
-    across: &[Field],
-    of: fn(&TrialResult) -> String,
-) -> BTreeMap<Setup, BTreeSet<String>> {
-    let mut setups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+fn by_setup(run: &RunFacts<'_>, across: &[Field], value: fn(&TrialResult) -> String) -> ValuesBySetup {
+    let mut setups = ValuesBySetup::new();
     for trial in run.trials {
         let setup = Setup { load: None, capture: None, ..Setup::from_trial(trial, None) }.across(across);
-        setups.entry(setup).or_default().insert(of(trial));
+        setups.entry(setup).or_default().insert(value(trial));
     }
     setups
 }
 
 /// Notes about different work, incomplete runs, trials that the host disturbed, and a faster or slower host.
-pub(super) fn notes(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<String> {
+pub(super) fn notes(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<ComparisonNote> {
     let mut notes = work(then, now);
-    for (side, run) in [("A", then), ("B", now)] {
-        if !run.complete {
-            notes.push(format!("{side} is not complete: it has the trials that were finished"));
-        }
-        notes.extend(
-            run.statements
-                .iter()
-                .filter(|statement| statement.starts_with("interrupted after"))
-                .map(|statement| format!("{side} was {statement}")),
-        );
-        let disturbed = run.trials.iter().filter(|trial| !trial.noise.is_empty()).count();
-        if disturbed > 0 {
-            let all = run.trials.len();
-            notes.push(format!("{side}: {disturbed} of {all} {NOISY}"));
-        }
-        if run.soak.is_some() {
-            notes.push(format!(
-                "{side} is a soak: its segments are no trials of their own and are not compared"
-            ));
+    notes.extend(of_run(RunSide::A, then));
+    notes.extend(of_run(RunSide::B, now));
+    notes.extend(speed(then, now));
+    notes
+}
+
+/// Notes about one run.
+fn of_run(side: RunSide, run: &RunFacts<'_>) -> Vec<ComparisonNote> {
+    let mut notes = Vec::new();
+    if !run.complete {
+        notes.push(ComparisonNote::Incomplete { run: side });
+    }
+    for statement in run.statements {
+        if let Statement::Resumed { after_trials, at } = statement {
+            notes.push(ComparisonNote::Resumed { run: side, after_trials: *after_trials, at: at.clone() });
         }
     }
-    notes.extend(speed(then, now));
+    let noisy_trials = run.trials.iter().filter(|trial| !trial.noise.is_empty()).count() as u64;
+    if noisy_trials > 0 {
+        let all_trials = run.trials.len() as u64;
+        notes.push(ComparisonNote::Noisy { run: side, noisy_trials, all_trials });
+    }
+    if run.soak.is_some() {
+        notes.push(ComparisonNote::Soak { run: side });
+    }
     notes
 }
 
@@ -136,39 +139,36 @@ pub(super) fn is_disturbed(run: &RunFacts<'_>) -> bool {
 }
 
 /// The time to verify a frame is measured before trials, and depends only on the CPU.
-fn speed(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Option<String> {
-    let verify_ns = |run: &RunFacts<'_>| {
-        let costs = run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
-        median(costs)
-    };
-    let (before, after) = (verify_ns(then)?, verify_ns(now)?);
-    let change = after / before - 1.0;
-    (change.abs() > EQUAL_HOST_SPEED).then(|| {
-        format!(
-            "the CPU itself took {before:.1} ns to verify a frame in A and {after:.1} ns in B ({:+.0} %), in a loop without any method: the host itself is faster or slower",
-            change * 100.0
-        )
-    })
+fn speed(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Option<ComparisonNote> {
+    let verify_ns_then = verify_ns(then)?;
+    let verify_ns_now = verify_ns(now)?;
+    if !differs(verify_ns_then, verify_ns_now) {
+        return None;
+    }
+    Some(ComparisonNote::HostSpeed { verify_ns_then, verify_ns_now })
+}
+
+fn verify_ns(run: &RunFacts<'_>) -> Option<f64> {
+    median(run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0))
+}
+
+/// Whether the CPU's speed changed by more than that of a CPU does.
+fn differs(then: f64, now: f64) -> bool {
+    (now / then - 1.0).abs() > EQUAL_HOST_SPEED
 }
 
 /// Work in nanoseconds is a number of loop iterations that lasted as long before the trials. If that number differs, the
 /// application did different work under the same name.
-fn work(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<String> {
-    let [before, after] = [then, now].map(iterations);
-    let changed = before.iter().filter_map(|(work, before)| {
-        let after = after.get(work)?;
-        let change = after / before - 1.0;
-        (change.abs() > EQUAL_HOST_SPEED).then(|| {
-            format!(
-                "work {work} was {} iterations of the wait loop for each frame in A and {} in B ({:+.0} %), as many as were found to \
-                 take that long before the trials: on one CPU that is other work by the same name, and rates and costs follow it",
-                grouped(*before),
-                grouped(*after),
-                change * 100.0
-            )
-        })
-    });
-    changed.collect()
+fn work(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<ComparisonNote> {
+    let after = iterations(now);
+    let mut notes = Vec::new();
+    for (work, iterations_then) in iterations(then) {
+        let Some(&iterations_now) = after.get(work) else { continue };
+        if differs(iterations_then, iterations_now) {
+            notes.push(ComparisonNote::OtherWork { work: work.clone(), iterations_then, iterations_now });
+        }
+    }
+    notes
 }
 
 /// Iterations of the wait loop per frame, by work in nanoseconds: the median of the trials.

@@ -4,27 +4,18 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::measure::Measure;
-use crate::comparison::sampled::{CommonLoads, SampledTrial, Unusable};
-use crate::comparison::samples::{Fastest, LeftOut, Pace, Sample, of_trial};
+use crate::comparison::sampled::{CommonLoads, SampledTrial};
+use crate::comparison::samples::{Fastest, Pace, Sample, of_trial};
 use crate::comparison::setup::{Setup, goal_words};
+use crate::comparison::{LeftOut, NotCompared};
 use crate::run::RunFacts;
 use crate::search::{SearchOutcome, Status};
-
-/// CPUs that share a core are slowed for seconds at a time. Which run meets more of that is chance, which no test within the
-/// runs can detect.
-pub(super) const IS_SLOW: &str =
-    "their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up";
-/// Such a change may affect every other figure as well.
-const IS_CHANGED: &str = "their ledger does not sum up: the file was changed after it was written";
-const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum up";
-/// Goals that were sustained up to the search's limit, or that the search did not decide.
-const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
 
 /// The figures of a run to compare.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
-    pub(super) left_out: BTreeMap<&'static str, u32>,
+    pub(super) left_out: BTreeMap<NotCompared, u32>,
     pub(super) common: CommonLoads,
 }
 
@@ -39,8 +30,8 @@ impl Samples {
         }
         let mut samples = Self { common: CommonLoads::of_trials(&sampled), ..Self::default() };
         for (trial, sampled) in run.trials.iter().zip(&sampled) {
-            let is_changed = (!trial.ledger_sums_up()).then_some(IS_CHANGED);
-            match is_changed.or_else(|| sampled.left_out(&samples.common).map(Unusable::words)) {
+            let is_changed = (!trial.ledger_sums_up()).then_some(NotCompared::Changed);
+            match is_changed.or_else(|| sampled.left_out(&samples.common).map(NotCompared::from)) {
                 Some(because) => *samples.left_out.entry(because).or_default() += 1,
                 None => samples.all.extend(of_trial(sampled, trial.number, fastest.pace(trial))),
             }
@@ -58,7 +49,7 @@ impl Samples {
         let is_changed =
             |number: &u32| run.trials.iter().any(|trial| trial.number == *number && !trial.ledger_sums_up());
         if search.trials.iter().any(is_changed) {
-            *self.left_out.entry(IS_CHANGED_SEARCH).or_default() += 1;
+            *self.left_out.entry(NotCompared::ChangedSearch).or_default() += 1;
             return;
         }
         for goal in &search.goals {
@@ -74,7 +65,7 @@ impl Samples {
                         pace: Pace::default(),
                     });
                 }
-                None => *self.left_out.entry(IS_NO_THROUGHPUT).or_default() += 1,
+                None => *self.left_out.entry(NotCompared::NoThroughput).or_default() += 1,
             }
         }
     }
@@ -84,7 +75,7 @@ impl Samples {
         let of = of.to_string();
         self.left_out.iter().map(move |(because, trials)| LeftOut {
             of: of.clone(),
-            because: (*because).into(),
+            because: because.clone(),
             trials: *trials,
         })
     }

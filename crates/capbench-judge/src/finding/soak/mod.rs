@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, OddFrames};
 use crate::soak::doubts::SoakDoubts;
+use crate::soak::noise::NoisySegments;
 use crate::soak::record::{Interval, SoakRecord};
+use capbench_model::noise::Noise;
 
 /// A fact about a soak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -76,8 +78,8 @@ pub enum SoakFinding {
     },
     /// Segments are noisy.
     Noisy {
-        /// Why, as their trials say.
-        reason: String,
+        /// The reason.
+        noise: Noise,
         /// How many segments.
         segments: u64,
     },
@@ -128,8 +130,8 @@ pub fn find(record: &SoakRecord) -> Vec<Found> {
     }
     facts.push(explained(whole));
     facts.extend(odd_frames(whole));
-    for (reason, segments) in &record.noise {
-        facts.push(SoakFinding::Noisy { reason: reason.clone(), segments: *segments });
+    for NoisySegments { noise, segments } in &record.noise {
+        facts.push(SoakFinding::Noisy { noise: noise.clone(), segments: *segments });
     }
     if record.further_noise > 0 {
         let stored_reasons = record.noise.len();

@@ -34,8 +34,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Subject};
 use crate::sweep::Analysis;
-use crate::sweep::effects::{self, Effect, SupportedEffect};
+use crate::sweep::effects::{Effect, ShownEffect, effects};
 use crate::sweep::outcome::{Series, SweepOutcome, SweepScene, Swept};
+use point::SweepSeries;
 
 /// A fact about a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -63,10 +64,10 @@ pub enum SweepFinding {
     MembersNeeded(members::MembersNeeded),
     /// The law of the members' rates.
     MembersLaw(members::MembersLaw),
+    /// Whether one of Dain's two effects appears.
+    Effect(EffectFound),
     /// One method overtakes another.
     Crossing(crossing::Crossing),
-    /// Whether an effect of Dain (2004) appears.
-    Effect(Effect),
     /// The cheapest method at points.
     CheapestAtPoints(cheapest::CheapestAtPoints),
     /// The cheapest pair of method and ring.
@@ -88,8 +89,8 @@ impl SweepFinding {
             Self::MembersGrowth(fact) => &fact.series.scene,
             Self::MembersNeeded(fact) => &fact.series.scene,
             Self::MembersLaw(fact) => &fact.series.scene,
+            Self::Effect(fact) => &fact.series.scene,
             Self::Crossing(fact) => &fact.series.scene,
-            Self::Effect(fact) => &fact.scene,
             Self::CheapestAtPoints(fact) => &fact.scene,
             Self::CheapestRing(fact) => &fact.scene,
         }
@@ -100,17 +101,28 @@ impl SweepFinding {
 pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
     let mut all = of_each_method(outcome, trials);
     if outcome.axis.shows(Analysis::CostRegimes) {
-        all.extend(effects(outcome, trials));
+        all.extend(effects_found(outcome, trials));
     }
     all.extend(between_methods(outcome, trials));
     all
 }
 
-/// Whether the effects of Dain (2004) appear.
-fn effects(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
+/// An effect, with the method that it is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct EffectFound {
+    /// The method.
+    pub series: SweepSeries,
+    /// Whether the effect appears.
+    #[serde(flatten)]
+    pub effect: Effect,
+}
+
+/// Whether Dain's effects appear, for each method of a sweep of work.
+fn effects_found(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
     let mut all = Vec::new();
-    for SupportedEffect { effect, trials } in effects::effects(&Swept::new(outcome, trials)) {
-        all.push(found(SweepFinding::Effect(effect), trials));
+    for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, trials)) {
+        let fact = EffectFound { series: SweepSeries::new(series), effect };
+        all.push(found(SweepFinding::Effect(fact), trials));
     }
     all
 }

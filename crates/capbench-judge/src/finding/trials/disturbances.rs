@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use capbench_model::disturbance::Stall;
+use capbench_model::noise::Noise;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 
@@ -78,20 +79,20 @@ fn lost_while_stalled(trial: &TrialResult, stalls: &[Stall]) -> u64 {
 
 /// Discarded attempts, by what disturbed them.
 pub(super) fn retried(trials: &[TrialResult]) -> Vec<Found> {
-    let mut by_reason: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<&Noise, Vec<&TrialResult>> = BTreeMap::new();
     let guards = trials.iter().filter_map(|trial| trial.guarding.as_ref());
     for attempt in guards.flat_map(|guard| &guard.discarded) {
-        for reason in &attempt.because {
-            by_reason.entry(reason).or_default().push(&attempt.trial);
+        for noise in &attempt.because.reasons {
+            by_reason.entry(noise).or_default().push(&attempt.trial);
         }
     }
     let mut all = Vec::new();
-    for (reason, discarded) in by_reason {
+    for (noise, discarded) in by_reason {
         let mut attempts = Vec::new();
         for trial in &discarded {
             attempts.push(Attempt { trial: trial.number, method: trial.profile.method.clone() });
         }
-        let fact = TrialFinding::Retried { reason: reason.into(), attempts };
+        let fact = TrialFinding::Retried { noise: noise.clone(), attempts };
         all.push(found(fact, numbers(&discarded)));
     }
     all
@@ -117,16 +118,16 @@ pub(super) fn tracer_cost(trials: &[TrialResult]) -> Option<Found> {
 
 /// Noisy trials, by reason.
 pub(super) fn noise(trials: &[TrialResult]) -> Vec<Found> {
-    let mut by_reason: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<&Noise, Vec<&TrialResult>> = BTreeMap::new();
     for trial in trials {
-        for reason in &trial.noise {
-            by_reason.entry(reason).or_default().push(trial);
+        for noise in &trial.noise.reasons {
+            by_reason.entry(noise).or_default().push(trial);
         }
     }
     let mut all = Vec::new();
-    for (reason, noisy) in by_reason {
+    for (noise, noisy) in by_reason {
         let fact = TrialFinding::Noisy {
-            reason: reason.into(),
+            noise: noise.clone(),
             noisy_trials: noisy.len() as u32,
             all_trials: trials.len() as u32,
             methods: methods(&noisy),

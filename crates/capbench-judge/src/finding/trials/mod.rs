@@ -18,6 +18,7 @@ mod reports;
 
 use capbench_model::ledger::LostAt;
 use capbench_model::members::FlowSharing;
+use capbench_model::noise::Noise;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Livelock, SizeLabel, TrialResult};
@@ -112,7 +113,7 @@ pub enum TrialFinding {
     /// Attempts at trials were discarded and repeated.
     Retried {
         /// What disturbed them.
-        reason: String,
+        noise: Noise,
         /// The attempts.
         attempts: Vec<Attempt>,
     },
@@ -126,7 +127,7 @@ pub enum TrialFinding {
     /// Trials are noisy for this reason.
     Noisy {
         /// The reason.
-        reason: String,
+        noise: Noise,
         /// How many are.
         noisy_trials: u32,
         /// Trials of the run.

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::{Cases, Claim, Group, all_visits};
-use crate::reproduction::Answer;
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Limit, Order, Visits};
+use crate::reproduction::{Answer, ClaimEvidence};
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]
@@ -96,7 +96,12 @@ impl Compare {
         }
         if compared.is_empty() {
             let text = claim.says("none").to_string();
-            return RuleAnswer { answer: Answer::Inconclusive, text, visits, chance: Chance::Unknown };
+            return RuleAnswer {
+                answer: Answer::Inconclusive,
+                evidence: ClaimEvidence::Figures { text },
+                visits,
+                chance: Chance::Unknown,
+            };
         }
         let answer = self.answer(&compared, &visits);
         let names: Vec<String> = groups.iter().flat_map(|group| &group.names).cloned().collect();
@@ -107,7 +112,12 @@ impl Compare {
             .with("last", names[names.len() - 1].as_str());
         values.missing = missing;
         let text = claim.text("all", with_orders(claim, &compared, values), &names);
-        RuleAnswer { answer, text, chance: self.chance(answer, &compared), visits }
+        RuleAnswer {
+            answer,
+            evidence: ClaimEvidence::Figures { text },
+            chance: self.chance(answer, &compared),
+            visits,
+        }
     }
 
     /// The order that all figures have; unknown if they differ.
@@ -208,5 +218,10 @@ fn first_and_last<'m>(
         }
     };
     let visits = all_visits(groups);
-    Err(RuleAnswer { answer: Answer::Inconclusive, text, visits, chance: Chance::Unknown })
+    Err(RuleAnswer {
+        answer: Answer::Inconclusive,
+        evidence: ClaimEvidence::Figures { text },
+        visits,
+        chance: Chance::Unknown,
+    })
 }

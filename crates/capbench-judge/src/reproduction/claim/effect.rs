@@ -6,8 +6,8 @@ use serde::Deserialize;
 use crate::reproduction::judging::{Chance, RuleAnswer, judgement};
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{Answer, Judgement};
-use crate::sweep::effects::{Appearance, EffectAnswer, SupportedEffect, effects};
+use crate::reproduction::{Answer, ClaimEvidence, EffectOfMethod, Judgement};
+use crate::sweep::effects::{Appearance, Effect, ShownEffect, effects};
 use crate::sweep::outcome::Swept;
 use crate::thresholds::ABSENT_EFFECT;
 
@@ -27,10 +27,10 @@ enum Kind {
 }
 
 impl Kind {
-    fn is_of(self, answer: &EffectAnswer) -> bool {
+    fn is_that_of(self, effect: &Effect) -> bool {
         match self {
-            Self::MoreWorkMorePackets => matches!(answer, EffectAnswer::MoreWorkMorePackets { .. }),
-            Self::RingBehindSocket => matches!(answer, EffectAnswer::RingBehindSocket { .. }),
+            Self::MoreWorkMorePackets => matches!(effect, Effect::MoreWorkMorePackets { .. }),
+            Self::RingBehindSocket => matches!(effect, Effect::RingBehindSocket { .. }),
         }
     }
 }
@@ -41,22 +41,23 @@ impl EffectRule {
         let Some(done) = measured.done(of) else { return Vec::new() };
         let Some(outcome) = &done.sweep else { return Vec::new() };
         let mut judgements: Vec<Judgement> = Vec::new();
-        for SupportedEffect { effect, trials } in effects(&Swept::new(outcome, &done.trials)) {
-            if !self.effect.is_of(&effect.answer) || !self.methods.contains(&effect.method) {
+        for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &done.trials)) {
+            if !self.effect.is_that_of(&effect) || !self.methods.contains(&series.method) {
                 continue;
             }
-            let trials = done.trials.iter().filter(|trial| trials.contains(&trial.number));
+            let shown_by = done.trials.iter().filter(|trial| trials.contains(&trial.number));
+            let method = series.method.clone();
             let answer = RuleAnswer {
-                answer: answer(effect.answer.appearance()),
-                text: format!("{}: {}", effect.method, effect.answer),
-                visits: vec![Visits::from_trials(trials)],
+                answer: answer(effect.appearance()),
+                evidence: ClaimEvidence::Effect(EffectOfMethod { method, effect }),
+                visits: vec![Visits::from_trials(shown_by)],
                 chance: Chance::Unknown,
             };
             let mut judged = judgement(claim, answer);
             judged.visits = Some(outcome.repeats);
             match judgements.iter_mut().find(|known| known.answer == judged.answer) {
                 Some(known) => {
-                    known.text.push_str(&format!(" {}", judged.text));
+                    known.evidence.extend(judged.evidence);
                     known.trials.extend(judged.trials);
                 }
                 None => judgements.push(judged),

@@ -8,7 +8,7 @@ use crate::reproduction::measured::StepFacts;
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Limit, Visits};
-use crate::reproduction::{Answer, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, Quantity};
 
 /// Packet loss begins at one of the points that the claim is `over`.
 #[derive(Debug, Deserialize)]
@@ -65,7 +65,7 @@ impl Onset {
             .with("why", self.why_undecided(&visits_there))
             .with("short", if is_short { claim.says("short") } else { "" });
         let text = claim.text(case, values, &[]);
-        RuleAnswer { answer, text, visits, chance: Chance::Limit }
+        RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Limit }
     }
 
     fn begins(&self, visits: &[Visits<'_>]) -> Begins {

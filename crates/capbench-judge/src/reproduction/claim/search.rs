@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Cases, Claim};
-use crate::reproduction::Judgement;
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
+use crate::reproduction::{ClaimEvidence, Judgement};
 
 /// A claim that throughput by searches is below what best effort captures.
 #[derive(Debug, Deserialize)]
@@ -48,7 +48,12 @@ impl Search {
             .with("searched", cases.all.to_string());
         let text = claim.text("all", values, &[]);
         let answer = cases.answer(1, None);
-        let mut judgement = claim.judgement(RuleAnswer { answer, text, visits, chance: Chance::Unknown });
+        let mut judgement = claim.judgement(RuleAnswer {
+            answer,
+            evidence: ClaimEvidence::Figures { text },
+            visits,
+            chance: Chance::Unknown,
+        });
         judgement.trials.extend(trials_of_searches);
         judgement.visits = (!judgement.trials.is_empty()).then_some(1);
         judgement

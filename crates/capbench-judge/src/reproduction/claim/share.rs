@@ -7,7 +7,7 @@ use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Limit, Visits};
-use crate::reproduction::{Answer, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, Quantity};
 
 /// A claim that shares meet limits.
 #[derive(Debug, Deserialize)]
@@ -76,7 +76,7 @@ impl Share {
             .with("most", if are_most { claim.says("most") } else { "" })
             .with("over", labels.join(", "));
         let text = claim.text(case, values, &names);
-        RuleAnswer { answer, text, visits, chance: Chance::Limit }
+        RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Limit }
     }
 
     fn limited_visits<'g, 'm>(&'g self, groups: &'g [Group<'m>]) -> Vec<LimitedVisits<'g, 'm>> {

@@ -4,7 +4,7 @@ use super::{Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::text::{TextValues, buffered_note};
 use crate::reproduction::measured::visits::Visits;
-use crate::reproduction::{Answer, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, Quantity};
 use crate::thresholds::UNCOUNTED_LOSS_SHARE;
 use capbench_model::ledger::LostAt;
 
@@ -52,7 +52,7 @@ pub(super) fn judge<'m>(claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
         .with("uncounted", count(losses.uncounted))
         .with("places", losses.places_in_words());
     let text = claim.text(case, values, &[]);
-    RuleAnswer { answer, text, visits, chance: Chance::Unknown }
+    RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Unknown }
 }
 
 /// The answer, and the case of the claim's text.

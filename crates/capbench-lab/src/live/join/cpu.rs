@@ -1,6 +1,7 @@
 //! The CPU account of a trial.
 
 use capbench_host::accounts::kernel_work::{ApplicationTime, KernelReceive, application_time, foreign_ns};
+use capbench_model::noise::Noise;
 use capbench_model::trial::CpuAccount;
 
 use super::Halves;
@@ -10,16 +11,11 @@ use super::disturbance::wakeups;
 const FOREIGN: f64 = 0.05;
 
 impl Halves<'_> {
-    pub(super) fn cpu(&self, noise: &mut Vec<String>) -> CpuAccount {
+    pub(super) fn cpu(&self, noise: &mut Vec<Noise>) -> CpuAccount {
         let (received, cpus) = (&self.receive.received, &self.receive.cpus);
         let kernel = cpus.kernel.as_ref();
         if kernel.and_then(|kernel| kernel.unseen_runs()).is_some() {
-            // Without numbers, so that equal texts of several trials can be grouped: the counters have the numbers.
-            noise.push(
-                "the kernel kept some receive softirqs of its CPU from the tracer (kernel.softirqs_net_rx less \
-                 kernel.net_rx_runs), so that the kernel's time is too low, and drops in them were not seen"
-                    .into(),
-            );
+            noise.push(Noise::MissedByTracer);
         }
         let (kernels, application) = (&cpus.placement.kernels, cpus.placement.application);
         // All of the application and all of the receive work on one CPU: what keeps it busy is both.
@@ -35,17 +31,14 @@ impl Halves<'_> {
         let own = if is_in_step && is_interrupted { own.map(unknown) } else { own };
         let known = kernel.filter(|_| !is_in_step);
         if own.is_none() {
-            noise.push(
-                "its application time includes receive work of the kernel, which cannot be distinguished here"
-                    .into(),
-            );
+            noise.push(Noise::KernelWorkInApplicationTime);
         }
         // The generator's CPU is always busy: if it also does the kernel's work, only the kind of work distinguishes the two.
         let mut is_foreign = false;
         let total_ns = if is_shared && !cpus.placement.generators.contains(&application) {
             is_foreign = self.is_foreign(cpus.kernel_busy_ns.unwrap_or_default());
             if is_foreign {
-                noise.push("other work than the trial's kept its CPU busy, so its cost is unknown".into());
+                noise.push(Noise::ForeignLoadOnSharedCpu);
             }
             cpus.kernel_busy_ns.filter(|_| !is_foreign)
         } else {

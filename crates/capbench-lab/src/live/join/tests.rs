@@ -14,6 +14,7 @@ use capbench_model::arrivals::Arrivals;
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
 use capbench_model::for_tests::profile;
+use capbench_model::generator::GeneratorFacts;
 use capbench_model::members::Member;
 use capbench_model::places::Place;
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
@@ -61,7 +62,7 @@ pub(super) fn transmit() -> TransmitHalf {
         sending: Duration::from_secs(1),
         lateness: Some(LatenessSummary { p50_ns: 1, p99_ns: 2, max_ns: 3 }),
         departed: Some(Departed { after_s: 1.001, under_way: 3 }),
-        generator: "batches of 64".into(),
+        generator: vec![GeneratorFacts::Otg { version: None, api: None }],
         outruns: true,
         needs_far_napi: false,
         cpus: vec![GeneratorCpu {
@@ -78,7 +79,7 @@ pub(super) fn transmit() -> TransmitHalf {
         },
         counts_each_frame: false,
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
-        notes: vec!["a note of the sender".into()],
+        notes: vec![Noise::Steal],
         interruption: None,
         clock: None,
     }
@@ -141,7 +142,7 @@ pub(super) fn receive() -> ReceiveHalf {
             latency: None,
             report: None,
             filtered: false,
-            notes: vec!["a note of the method".into()],
+            notes: vec![Noise::MissedByTracer],
             verify_ns: 100.0,
             iteration_ns: None,
         },
@@ -246,7 +247,7 @@ fn every_frame_of_both_halves_is_booked_once() {
     assert_eq!(measured.trial.counters["method.tp_packets"], 995);
     assert_eq!((measured.sending, measured.drain), (Duration::from_secs(1), Duration::from_secs(2)));
     assert_eq!(measured.trial.departed, None, "a link without speed");
-    assert_eq!(measured.trial.noise, ["a note of the method", "a note of the sender"]);
+    assert_eq!(measured.trial.noise.reasons, [Noise::MissedByTracer, Noise::Steal]);
     let load = Load::Rate(capbench_frames::rates::Pps::new(1000.0).unwrap());
     let result = measured.result(1, Phase::FixedLoad, &profile("packet-v3"), load, Duration::from_secs(1));
     let booked = |place| result.ledger.iter().find(|entry| entry.place == place).unwrap().count;
@@ -405,16 +406,10 @@ fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_i
     assert_eq!((measured.sending, measured.trial.lateness), (Duration::from_secs(2), both[1].lateness));
     assert_eq!(measured.trial.counters["transmit.tx_packets"], 2 * 995);
     assert_eq!(measured.trial.counters["trace.transmit.drop.QDISC_DROP"], 6);
-    assert_eq!(measured.trial.generator, "batches of 64", "once");
+    assert_eq!(measured.trial.generator_facts, transmit().generator, "once");
     // 20 ms of 1002 ms.
     assert_eq!(measured.trial.disturbance.start_spread_ns, Some(20_000_000));
-    assert!(
-        measured
-            .trial
-            .disturbance
-            .reasons()
-            .contains(&"its generators began more than 1 % of its time apart")
-    );
+    assert!(measured.trial.disturbance.reasons().contains(&Noise::UnevenStart));
     let with_a_lost_one = super::join(&Sides { unreported: &third, ..sides });
     assert_eq!((with_a_lost_one.trial.intended, with_a_lost_one.evidence.sent), (2050, 2050), "at least");
     assert_eq!(with_a_lost_one.evidence.transmit_drops, None, "its interface's counters are unknown");

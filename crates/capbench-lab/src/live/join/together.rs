@@ -30,6 +30,12 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
     for (name, count) in other.driver_counters {
         *driver_counters.entry(name).or_default() += count;
     }
+    let mut generator = one.generator;
+    for facts in other.generator {
+        if !generator.contains(&facts) {
+            generator.push(facts);
+        }
+    }
     let mut notes = one.notes;
     notes.extend(other.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
     TransmitHalf {
@@ -40,10 +46,7 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
         sending: one.sending.max(other.sending),
         lateness: one.lateness.zip(other.lateness).map(|(one, other)| latest(one, other)),
         departed: departed(one.departed, other.departed),
-        generator: match one.generator.split("; ").any(|known| known == other.generator) {
-            true => one.generator,
-            false => format!("{}; {}", one.generator, other.generator),
-        },
+        generator,
         outruns: one.outruns && other.outruns,
         needs_far_napi: one.needs_far_napi || other.needs_far_napi,
         cpus: one.cpus,

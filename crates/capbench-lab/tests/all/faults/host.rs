@@ -57,7 +57,7 @@ impl Host {
         let signs = all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, sign)| sign);
         // Where frames are lost does not depend on how fast CPUs are.
         let disturbed = trial.disturbance.without_core_speed();
-        signs.chain(disturbed.reasons().into_iter().map(String::from)).collect()
+        signs.chain(disturbed.reasons().into_iter().map(|noise| format!("{noise:?}"))).collect()
     }
 }
 

@@ -11,6 +11,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 
 use super::{DIGITS, LONGEST_NS};
 
+use crate::error::ParseError;
+
 /// Cookie of a deflated histogram; the length of the following data is next.
 const DEFLATED: u32 = 0x1c84_9314;
 /// Cookie of a histogram that is not deflated.
@@ -39,7 +41,7 @@ pub(super) fn to_text(histogram: &Histogram<u64>) -> String {
 /// The histogram of a text, if it has the kind that capbench writes.
 pub(super) fn from_text(text: &str) -> Result<Histogram<u64>, String> {
     let octets = STANDARD.decode(text).map_err(|error| format!("no histogram in base64: {error}"))?;
-    let refused = |reason: String| format!("no HdrHistogram of format V2: {reason}");
+    let refused = |reason: String| ParseError::Histogram(reason).to_string();
     let plain = inflated(&octets).and_then(|plain| check(&plain).map(|()| plain)).map_err(refused)?;
     let read = Deserializer::new().deserialize(&mut plain.as_slice());
     read.map_err(|error| refused(error.to_string()))

@@ -8,6 +8,7 @@ use capbench_frames::plan::FlowOrder;
 use capbench_frames::rates::Pps;
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
+use capbench_model::statement::Statement;
 
 use capbench_model::Result;
 use capbench_model::arrivals::Arrivals;
@@ -63,7 +64,7 @@ impl Laboratory for Queue {
         self.trials = last;
     }
 
-    fn statements(&self) -> Vec<String> {
+    fn statements(&self) -> Vec<Statement> {
         Vec::new()
     }
 }

@@ -1,5 +1,6 @@
 //! What a search makes of paths and of interruptions.
 
+use capbench_judge::search::warning::{ChanceToSuffice, SearchWarning, SelfTestCause};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -88,12 +89,13 @@ fn a_host_that_stalls_is_told_from_a_generator_that_reaches_no_more() {
     let outcome = tested(|trial| if trial == 1 || trial == 3 { 0.69 } else { 1.0 });
     assert_eq!(outcome.maximum.unwrap().load_pps.get(), 1e6);
     assert!(
-        outcome.warnings.contains(
-            &"self-test: of 1,000,000 packets/s by plan the generator sent 69.0 %, 100.0 %: the host, not the generator"
-                .to_string()
-        ),
+        outcome.warning_facts.contains(&SearchWarning::SelfTestRate {
+            planned_pps: 1e6,
+            offered_pps: vec![690_000.0, 1e6],
+            cause: SelfTestCause::Host,
+        }),
         "{:?}",
-        outcome.warnings
+        outcome.warning_facts
     );
     // Three times, by about as much: from what it reached it goes up again.
     let outcome = tested(|trial| if (3..6).contains(&trial) { 0.6 + f64::from(trial) / 50.0 } else { 1.0 });
@@ -170,7 +172,7 @@ fn time_that_is_up_leaves_an_irregular_result_with_every_trial() {
     let finished = run(&hurried, &Path::new(1e6));
     assert_eq!((finished.outcome.ended.clone(), finished.trials.len()), (End::TimeUp, 30));
     assert_eq!(finished.trials, whole.trials[..30]);
-    assert!(finished.outcome.warnings.iter().any(|text| text.contains("suffice")));
+    assert!(matches!(finished.outcome.warning_facts[..], [.., SearchWarning::MayNotSuffice { .. }]));
     let pdr = &finished.outcome.goals[1];
     assert_eq!(
         (pdr.status, pdr.reason.clone()),
@@ -261,7 +263,10 @@ fn plans_that_contradict_themselves_are_refused() {
     let hurried = SearchPlan { time_allowed: Some(Duration::from_secs(300)), ..plan("rfc2544,tst009") };
     let warnings = search::validate(&hurried).unwrap();
     assert!(
-        warnings.iter().any(|text| text.contains("unless the maximum load is sustained")),
+        warnings.iter().any(|warning| matches!(
+            warning,
+            SearchWarning::MayNotSuffice { chance: ChanceToSuffice::HardlyBelowMaximum, .. }
+        )),
         "{warnings:?}"
     );
     let slow =
@@ -315,7 +320,7 @@ fn goals_with_trials_below_a_minute_get_a_warning() {
         plan.goals[0].final_duration = Duration::from_secs(seconds);
         plan.goals[0].duration_sum = plan.goals[0].duration_sum.max(Duration::from_secs(seconds));
         let warnings = search::validate(&plan).unwrap();
-        let is_warned = warnings.iter().any(|text| text.contains("RFC 2544 section 24"));
+        let is_warned = warnings.iter().any(|warning| matches!(warning, SearchWarning::ShortTrials { .. }));
         assert_eq!(is_warned, is_short, "{seconds} s: {warnings:?}");
     }
 }

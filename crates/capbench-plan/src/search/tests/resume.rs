@@ -4,7 +4,9 @@ use super::paths::{Path, plan, run, stopped};
 use crate::for_tests::{Collected, conclusion};
 use crate::search;
 use crate::search::{Finished, Stored};
+use capbench_judge::search::SearchWarning;
 use capbench_judge::search::{End, SearchPlan};
+use capbench_model::noise::NoiseOfAttempt;
 use capbench_model::trial::{Guarding, Retried};
 use capbench_model::trial::{Load, Profile, TrialResult};
 
@@ -91,7 +93,7 @@ fn what_was_spent_before_counts_against_the_time_allowed() {
 fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
     let path = Path::new(1e6);
     let mut trials = stopped(&plan("ndr"), &path, 5).trials;
-    let discarded = vec![Retried { because: vec!["steal".into()], trial: trials[0].clone() }];
+    let discarded = vec![Retried { because: NoiseOfAttempt::default(), trial: trials[0].clone() }];
     trials[1].guarding = Some(Box::new(Guarding { attempt: 2, discarded, recovery: None }));
     let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
     let mut record = Collected::default();
@@ -113,9 +115,9 @@ fn another_goal_uses_the_trials_that_it_can() {
     let wide = plan("c:from=ndr,width=3%");
     let other = search::run(&wide, "a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
     assert!(
-        other.outcome.warnings.iter().any(|text| text.contains("are of no use")),
+        matches!(other.outcome.warning_facts[..], [.., SearchWarning::UnusedTrials { .. }]),
         "{:?}",
-        other.outcome.warnings
+        other.outcome.warning_facts
     );
 }
 

@@ -15,8 +15,7 @@ impl Setting for Moderation {
     fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
         request.no_range("settings", None)?;
         if request.points.is_empty() {
-            let why = "--points: name settings, for example 0us,10us,50us,200us,adaptive";
-            return Err(contradiction(why));
+            return Err(contradiction("--points: name settings, for example 0us,10us,50us,200us,adaptive"));
         }
         request.listed(str::parse)
     }

@@ -26,8 +26,9 @@ impl Setting for Load {
             }
             points.extend(request.loads);
             if points.is_empty() {
-                let why = "a sweep of load needs loads: --rate 100k,200k,400k or --from 100k --to 1M";
-                return Err(contradiction(why));
+                return Err(contradiction(
+                    "a sweep of load needs loads: --rate 100k,200k,400k or --from 100k --to 1M",
+                ));
             }
             return Ok(points);
         };

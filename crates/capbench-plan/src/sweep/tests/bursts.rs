@@ -1,5 +1,7 @@
 //! Back-to-back bursts and the time that buffers hold for.
 
+use capbench_model::reasons::Invalid;
+use capbench_model::statement::Statement;
 use capbench_model::units::ByteCount;
 
 use super::*;
@@ -78,7 +80,7 @@ fn bursts_that_show_nothing_say_why() {
 fn a_search_that_an_invalid_burst_ends_says_so_and_keeps_its_overload() {
     let mut path = Tampered::new(path(1e6, 5e5), |trial, result: &mut TrialResult| {
         if trial == 3 {
-            result.invalidate("it was tampered with".into());
+            result.invalidate(&Invalid::Contradiction);
         }
     });
     let run = run(&rings(8, 8, 1e6), &mut path);
@@ -102,7 +104,7 @@ fn a_search_whose_burst_cannot_be_run_keeps_its_overload_and_is_not_tried_again(
         fn number_after(&mut self, last: u32) {
             self.0.number_after(last);
         }
-        fn statements(&self) -> Vec<String> {
+        fn statements(&self) -> Vec<Statement> {
             Vec::new()
         }
     }

@@ -2,7 +2,6 @@
 
 mod bursts;
 mod course;
-mod effects;
 mod estimate;
 mod guarded;
 mod kinds;

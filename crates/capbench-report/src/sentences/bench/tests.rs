@@ -3,6 +3,7 @@
 use super::*;
 use capbench_judge::finding::bench::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
 use capbench_judge::recommendation::Certainty;
+use capbench_model::places::Place;
 
 fn methods<const N: usize>(names: [&str; N]) -> Vec<SavedMethod> {
     names.map(SavedMethod::from).to_vec()

@@ -9,6 +9,7 @@ use capbench_model::saved::SavedMethod;
 
 use super::{first_methods, range_in_ns, verb};
 use crate::naming::{self, many, rate};
+use crate::sentences::places;
 
 /// The text of a verdict.
 pub(super) fn words(verdict: &BenchVerdict) -> String {
@@ -19,7 +20,7 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
         BenchVerdict::NoAnswer { because, noisy_trials, trials, place } => {
             let trials = many((*trials).into(), "trial", "trials");
             let most_lost = match place {
-                Some(place) => format!(" Most frames were lost {}.", place.words()),
+                Some(place) => format!(" Most frames were lost {}.", places::words(*place)),
                 None => String::new(),
             };
             format!(
@@ -150,9 +151,9 @@ fn rivals_words(rivals: &Rivals) -> String {
 fn closest_words(closest: Option<&SavedMethod>, place: Option<Place>) -> String {
     match (closest, place) {
         (Some(closest), place) => {
-            format!(": {closest} comes closest and loses most {}", place.map_or("", Place::words))
+            format!(": {closest} comes closest and loses most {}", place.map_or("", places::words))
         }
-        (None, Some(place)) => format!(": most frames are lost {}", place.words()),
+        (None, Some(place)) => format!(": most frames are lost {}", places::words(place)),
         (None, None) => String::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! The words of `GoalFact`, what one or several goals of a search show: the limit, the doubts about bounds, stalls of the host.
 
+use crate::sentences::{limits, places};
 use capbench_judge::finding::search::{BoundsByChance, DisturbedTrials, GoalFact, GoalLosses};
 use capbench_judge::search::{HighLoss, Losses, Moments};
 use capbench_model::figures::{count, grouped};
@@ -41,7 +42,7 @@ fn losses_and_limit(fact: &GoalLosses) -> String {
         ));
     }
     if let Some(limit) = fact.limit {
-        parts.push(format!("the limit is {}", limit.words()));
+        parts.push(format!("the limit is {}", limits::words(limit)));
     }
     format!("at {} packets/s {}", grouped(fact.at_pps.floor()), parts.join("; "))
 }
@@ -52,7 +53,7 @@ fn places_and_bursts(losses: &Losses) -> String {
     let mut places = Vec::new();
     for lost in &losses.lost {
         let percent = lost.frames as f64 * 100.0 / lost_frames as f64;
-        places.push(format!("{} ({percent:.0} %)", lost.place.words()));
+        places.push(format!("{} ({percent:.0} %)", places::words(lost.place)));
     }
     let places = match places.is_empty() {
         true => "at a place that no counter here reports".into(),

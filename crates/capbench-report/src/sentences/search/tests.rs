@@ -1,5 +1,6 @@
 //! Each sentence about searches, once.
 
+use crate::sentences::places;
 use capbench_judge::finding::search::{
     BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, RankedMethod,
     SearchFinding, SetUp, SustainedLoads, TooFewSearches, UnsettledGoal,
@@ -118,8 +119,8 @@ fn the_limit_is_named_with_what_was_lost() {
         format!(
             "at 1,000 packets/s lost {} (75 %), {} (25 %), up to 7 frames or 1.5 ms in a row; 5 of 105 frames that count as lost \
              were in buffers when sending ended; the limit is the generator",
-            Place::Ring.words(),
-            Place::Backlog.words()
+            places::words(Place::Ring),
+            places::words(Place::Backlog)
         )
     );
     let nowhere = Losses { lost: Vec::new(), most_of_a_trial: 0.1, moments: None };

@@ -1,5 +1,6 @@
 //! The words of `LongestBursts`: the longest burst without loss of each ring, and what limits it where it stops to grow.
 
+use crate::sentences::places;
 use capbench_judge::bursts::BurstEnd;
 use capbench_judge::finding::sweep::buffers::{
     BufferGrowth, BurstAtPoint, EndedSearches, FullResource, LongestBursts, Resource,
@@ -67,7 +68,11 @@ fn full_resource(full: &FullResource) -> String {
         Resource::RoomInRing => "the room that the ring has for frames, which grows less than its memory",
         Resource::Unexplained => "a place that no sweep explains",
     };
-    format!("{resource}; of what longer bursts lose, {} is lost {}", percent(full.share), full.place.words())
+    format!(
+        "{resource}; of what longer bursts lose, {} is lost {}",
+        percent(full.share),
+        places::words(full.place)
+    )
 }
 
 /// Why searches at some points found no longest burst.

@@ -1,5 +1,6 @@
 //! The words of `CheapestAtPoints` and `CheapestRing`: which method, and which ring, costs least of those that keep up without loss.
 
+use super::evidence_words;
 use capbench_judge::finding::sweep::cheapest::{CheapestAtPoints, CheapestRing, MethodCost, RingCost};
 use capbench_judge::sweep::contrasts::Evidence;
 use capbench_judge::thresholds::EQUAL_SWEEP_COSTS;
@@ -86,7 +87,7 @@ fn method_and_ring(pair: &RingCost) -> String {
 
 fn in_brackets(evidence: Option<Evidence>) -> String {
     match evidence {
-        Some(evidence) => format!(" ({evidence})"),
+        Some(evidence) => format!(" ({})", evidence_words(evidence)),
         None => String::new(),
     }
 }

@@ -4,10 +4,10 @@ use capbench_judge::finding::sweep::cost::{
     BeforeAndAfter, CostChange, CostRegime, KernelWork, LimitedByKernel, NoCost, PacketCost, SlowedWork,
 };
 use capbench_model::figures::{grouped, percent};
-use capbench_model::places::Place;
 
-use super::time_words;
+use super::{evidence_words, time_words};
 use crate::naming::many;
+use crate::sentences::places;
 
 /// Points where the kernel is the limit.
 pub(super) fn limited_by_kernel(fact: &LimitedByKernel) -> String {
@@ -15,7 +15,7 @@ pub(super) fn limited_by_kernel(fact: &LimitedByKernel) -> String {
         1 => format!("at {}", fact.first.label),
         several => format!("at {several} points, from {} to {}", fact.first.label, fact.last.label),
     };
-    let place = fact.place.map_or("before the method", Place::words);
+    let place = fact.place.map_or("before the method", places::words);
     let kernel_work = match &fact.kernel {
         Some(KernelWork { ns_per_packet, busy_ratio }) => format!(
             " Its receive work takes {} for every frame that it lets through, {} of a CPU.",
@@ -89,7 +89,7 @@ fn change_sentence(change: &CostChange) -> String {
         change.from.label,
         change.to.label,
         changes_with_cost(change),
-        change.evidence
+        evidence_words(change.evidence)
     )
 }
 

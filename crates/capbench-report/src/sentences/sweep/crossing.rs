@@ -4,7 +4,7 @@
 use capbench_judge::finding::sweep::crossing::{Crossing, CrossingCosts};
 use capbench_model::figures::percent;
 
-use super::time_words;
+use super::{evidence_words, time_words};
 
 /// One method overtakes another.
 pub(super) fn crossing(fact: &Crossing) -> String {
@@ -17,9 +17,9 @@ pub(super) fn crossing(fact: &Crossing) -> String {
         fact.series.method,
         fact.other,
         fact.ahead_up_to.label,
-        fact.ahead_evidence,
+        evidence_words(fact.ahead_evidence),
         fact.behind_from.label,
-        fact.behind_evidence,
+        evidence_words(fact.behind_evidence),
         percent(fact.loss_ratio)
     )
 }

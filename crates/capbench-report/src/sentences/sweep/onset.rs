@@ -1,6 +1,7 @@
 //! The words of `LossBegins`, `LossAtNamedPoints` and `HardlyAnyLoss`: at which points of a sweep a method loses frames, at which
 //! places, and the limit.
 
+use crate::sentences::{limits, places};
 use capbench_judge::finding::sweep::loss::{BufferedAtPoint, HiddenByBuffers, LimitFrom, LossAtPoint};
 use capbench_judge::finding::sweep::onset::{
     GeneratorLimits, HardlyAnyLoss, LastPoint, LossAtNamedPoints, LossBegins, LossEnds,
@@ -86,9 +87,9 @@ pub(super) fn loss_at_named_points(fact: &LossAtNamedPoints) -> String {
 pub(super) fn hardly_any_loss(fact: &HardlyAnyLoss) -> String {
     let generator = match fact.generator_limits {
         None => String::new(),
-        Some(GeneratorLimits::Everywhere) => format!(" The limit is {}.", Limit::Generator.words()),
+        Some(GeneratorLimits::Everywhere) => format!(" The limit is {}.", limits::words(Limit::Generator)),
         Some(GeneratorLimits::WhereItKeepsUp) => {
-            format!(" Where it keeps up, the limit is {}.", Limit::Generator.words())
+            format!(" Where it keeps up, the limit is {}.", limits::words(Limit::Generator))
         }
     };
     let lost = if fact.lossy.is_empty() {
@@ -121,11 +122,11 @@ fn hidden_by_buffers(hidden: Option<&HiddenByBuffers>) -> String {
 fn limits(limits: &[LimitFrom]) -> String {
     match limits {
         [] => String::new(),
-        [only] => format!(" The limit is {}.", only.limit.words()),
+        [only] => format!(" The limit is {}.", limits::words(only.limit)),
         several => {
             let mut clauses = Vec::new();
             for LimitFrom { from, limit } in several {
-                clauses.push(format!("from {} on {}", from.label, limit.words()));
+                clauses.push(format!("from {} on {}", from.label, limits::words(*limit)));
             }
             format!(" The limits: {}.", clauses.join("; "))
         }
@@ -145,11 +146,11 @@ fn reads_and_buffers(buffered: &BufferedAtPoint) -> String {
 fn loss_and_places(loss: &LossAtPoint) -> String {
     let places = match loss.places.as_slice() {
         [] => "at a place that no counter here reports".into(),
-        [only] => only.place.words().to_string(),
+        [only] => places::words(only.place).to_string(),
         several => {
             let mut shares = Vec::new();
             for part in several {
-                shares.push(format!("{} of it {}", percent(part.share), part.place.words()));
+                shares.push(format!("{} of it {}", percent(part.share), places::words(part.place)));
             }
             shares.join(", ")
         }
@@ -239,11 +240,11 @@ mod tests {
         );
         let from = |index, limit| LimitFrom { from: point(index), limit };
         let one = [from(1, Limit::Backlog)];
-        assert_eq!(limits(&one), format!(" The limit is {}.", Limit::Backlog.words()));
+        assert_eq!(limits(&one), format!(" The limit is {}.", limits::words(Limit::Backlog)));
         let two = [from(1, Limit::Backlog), from(3, Limit::Generator)];
         assert_eq!(
             limits(&two),
-            format!(" The limits: from p1 on {}; from p3 on the generator.", Limit::Backlog.words())
+            format!(" The limits: from p1 on {}; from p3 on the generator.", limits::words(Limit::Backlog))
         );
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use capbench_judge::finding::OddFrames;
+use capbench_model::noise::Noise;
 use capbench_model::places::Place;
 use capbench_model::trial::{Livelock, SizeLabel};
 
@@ -159,7 +160,7 @@ fn stalls_are_said_with_the_frames_lost_meanwhile() {
 #[test]
 fn noise_retries_and_the_tracer_are_said() {
     let noisy = |noisy_trials| TrialFinding::Noisy {
-        reason: "a host slept".into(),
+        noise: Noise::from_earlier("a host slept"),
         noisy_trials,
         all_trials: 3,
         methods: vec!["recv".into(), "libpcap".into()],
@@ -168,7 +169,10 @@ fn noise_retries_and_the_tracer_are_said() {
     assert_eq!(words(&noisy(3)), "Noisy: all trials: a host slept.");
     let retried = |numbers: &[u32]| {
         let attempts = numbers.iter().map(|trial| Attempt { trial: *trial, method: "recv".into() });
-        words(&TrialFinding::Retried { reason: "a host slept".into(), attempts: attempts.collect() })
+        words(&TrialFinding::Retried {
+            noise: Noise::from_earlier("a host slept"),
+            attempts: attempts.collect(),
+        })
     };
     assert_eq!(retried(&[1]), "Attempt 1 (recv) discarded and repeated: a host slept.");
     assert_eq!(retried(&[1, 2]), "Attempts 1 (recv), 2 (recv) discarded and repeated: a host slept.");

@@ -6,6 +6,7 @@ mod demo;
 
 use super::runs;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use capbench_model::noise::Noise;
 use capbench_report::figures;
 use capbench_report::formats::html::html;
 use capbench_report::model::{Cell, Chart, Kind, Point, Report, Role, Scale, Series, Unit};
@@ -297,7 +298,7 @@ fn a_page_of_a_thousand_trials_is_small_and_opens() {
 fn noisy_bench() -> Report {
     let mut results = runs::visited_bench();
     for trial in &mut results.trials {
-        trial.noise.push("the host's foreign load".into());
+        trial.noise.reasons.push(Noise::from_earlier("the host's foreign load"));
     }
     page_of(results)
 }

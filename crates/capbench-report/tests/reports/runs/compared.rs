@@ -1,7 +1,8 @@
 //! A comparison of two runs in which everything is that one can say.
 
+use capbench_judge::comparison::note::{ComparisonNote, RunSide, RunsDifference};
 use capbench_judge::comparison::{
-    Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds,
+    Change, Comparison, Contrast, Judgement, LeftOut, Measure, NotCompared, Setup, Side, Thresholds,
 };
 
 fn setup(method: &str, load: &str) -> Setup {
@@ -59,8 +60,14 @@ pub fn example() -> Comparison {
         damaged: false,
         thresholds: Thresholds::default(),
         false_alarms: 0.05,
-        differences: vec!["kernel release: 6.1.0 then, 6.12.1 now".into()],
-        notes: vec!["B is not complete: it has the trials that were finished".into()],
+        differences: Vec::new(),
+        difference_facts: vec![RunsDifference::Host {
+            fact: "kernel release".into(),
+            then: "6.1.0".into(),
+            now: "6.12.1".into(),
+        }],
+        notes: Vec::new(),
+        note_facts: vec![ComparisonNote::Incomplete { run: RunSide::B }],
         contrasts: vec![
             contrast(
                 "packet-v3",
@@ -91,6 +98,6 @@ pub fn example() -> Comparison {
         visits_needed: Some(9),
         only_then: vec![setup("recvmmsg", "maximum load")],
         only_now: Vec::new(),
-        left_out: vec![LeftOut { of: "A".into(), because: "they are invalid".into(), trials: 1 }],
+        left_out: vec![LeftOut { of: "A".into(), because: NotCompared::Invalid, trials: 1 }],
     }
 }

@@ -105,6 +105,7 @@ pub fn reproduction() -> Results {
         claim: claim.into(),
         answer,
         text: "So it was measured.".into(),
+        evidence: Vec::new(),
         trials: trials.to_vec(),
         visits: None,
         chance: None,

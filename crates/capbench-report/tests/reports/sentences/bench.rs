@@ -10,6 +10,7 @@ use capbench_judge::finding::bench::{
 use capbench_judge::recommendation::{Certainty, recommend};
 use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
 use capbench_model::loss_pattern::{LossPattern, Spread};
+use capbench_model::noise::Noise;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{CpuAccount, Emptying, Phase, SizeLabel, TrialResult, Verdict};
@@ -442,7 +443,7 @@ fn a_load_for_which_one_thread_has_no_time_is_no_matter_of_the_host() {
 #[test]
 fn where_the_host_disturbed_each_loss_there_is_no_answer() {
     let mut disturbed = noisy(at_200k("recv", "none", 199_000, 500));
-    disturbed.noise = vec!["one of its CPUs ran slower than its best".into()];
+    disturbed.noise.reasons = vec![Noise::SlowCpu];
     let no_answer = |because| {
         BenchFinding::Verdict(BenchVerdict::NoAnswer {
             because,

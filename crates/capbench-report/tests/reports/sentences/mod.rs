@@ -1,6 +1,7 @@
 //! What is found in runs of the simulated path, whose losses are known: facts. Each sentence is asserted next to its words.
 
 mod bench;
+mod effects;
 mod false_alarms;
 mod members;
 mod rfc2544;

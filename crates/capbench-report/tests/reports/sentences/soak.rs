@@ -8,6 +8,7 @@ use capbench_judge::finding::soak::SoakFinding;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::soak::segment::Segment;
 use capbench_model::for_tests::setup;
+use capbench_model::noise::{Noise, NoiseOfTrial};
 use capbench_model::trial::TrialResult;
 use capbench_plan::for_tests::Collected;
 use capbench_plan::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
@@ -49,7 +50,8 @@ fn reasons_for_care_beyond_those_stored_are_counted() {
     let mut record = SoakRecord::new(Pps::new(1000.0).unwrap(), second, second);
     let one = trial(1, "recv", 1000, 1000);
     for number in 0..100 {
-        let noise = vec![format!("reason {number}"), "one that comes again".into()];
+        let reason = Noise::Shortfall { words: format!("reason {number}") };
+        let noise = NoiseOfTrial::new(vec![reason, Noise::Steal]);
         let trial = TrialResult { noise, ..one.clone() };
         record.add(Segment { number: number + 1, began_unix_s: 0.0, resident_bytes: None, trial });
     }

@@ -274,21 +274,6 @@ fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) 
 }
 
 #[test]
-fn limits_have_words() {
-    let words = [
-        (Limit::Ring, "the ring: it is too small for the moments in which nobody reads it"),
-        (Limit::RingOrApplication, "the ring or the application: too few losses to decide which"),
-        (
-            Limit::Application,
-            "the application: it reads frames more slowly than they arrive, so the ring fills",
-        ),
-    ];
-    for (limit, words) in words {
-        assert_eq!(limit.words(), words);
-    }
-}
-
-#[test]
 fn a_ring_is_too_small_where_frames_are_lost_in_moments_only() {
     let recv = || vec![SimulatedMethod::new("recv", 5e5)];
     let path = || SimulatedLaboratory::new(1e6, recv()).bursts(1, LossBursts { per_second: 1.0, frames: 5 });

@@ -13,6 +13,7 @@ use capbench_model::ledger::Entry;
 use capbench_model::loss_pattern::{
     Burst, FlowLoss, LossByFlow, LossPattern, MarkedLoss, Position, Spread, Window,
 };
+use capbench_model::noise::{Noise, NoiseOfAttempt};
 use capbench_model::places::Place;
 use capbench_model::trial::{
     Emptying, Generator, Guarding, Livelock, ProgramReport, Retried, SizeLabel, TrialResult, Verdict,
@@ -128,7 +129,7 @@ fn invalid_and_discarded_trials_are_listed_with_their_reason() {
         invalid_because: Some("11 frames were delivered of 10 sent (negative loss)".into()),
         ..trial(7, "recv", 10, 10)
     };
-    let aside = Retried { trial: trial(1, "recv", 10, 10), because: vec!["a host slept".into()] };
+    let aside = Retried { trial: trial(1, "recv", 10, 10), because: attempt(Noise::Suspend) };
     let guarding = Guarding { attempt: 2, discarded: vec![aside], recovery: None };
     let facts =
         facts(&[invalid, TrialResult { guarding: Some(Box::new(guarding)), ..trial(8, "recv", 10, 10) }]);
@@ -139,18 +140,22 @@ fn invalid_and_discarded_trials_are_listed_with_their_reason() {
         methods: vec!["recv".into()],
     };
     let attempts = vec![Attempt { trial: 1, method: "recv".into() }];
-    let retried = TrialFinding::Retried { reason: "a host slept".into(), attempts };
+    let retried = TrialFinding::Retried { noise: Noise::Suspend, attempts };
     assert_eq!(facts[0], (invalid, vec![7]));
     assert!(facts.contains(&(retried, vec![1])), "{facts:?}");
 }
 
+/// A discarded attempt, for one reason.
+fn attempt(noise: Noise) -> NoiseOfAttempt {
+    NoiseOfAttempt { words: Vec::new(), reasons: vec![noise] }
+}
+
 #[test]
 fn reasons_of_noise_and_repeated_attempts_are_only_in_the_details() {
-    let reason = "other work ran on its CPUs (foreign load)";
-    let aside = Retried { trial: trial(1, "recv", 10, 10), because: vec![reason.into()] };
+    let aside = Retried { trial: trial(1, "recv", 10, 10), because: attempt(Noise::ForeignLoad) };
     let guarding = Guarding { attempt: 2, discarded: vec![aside], recovery: None };
     let mut noisy = trial(2, "recv", 10, 10);
-    noisy.noise = vec![reason.into()];
+    noisy.noise.reasons = vec![Noise::ForeignLoad];
     noisy.guarding = Some(Box::new(guarding));
     (noisy.cpu.tracer_ns, noisy.cpu.tracer_ns_per_packet) = (Some(80), Some(8.0));
     let run = Run::new(run_of(vec![noisy]), Path::new("/nowhere"));

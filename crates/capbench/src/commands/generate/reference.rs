@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use capbench_judge::search;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, Listed, PATH_SETTINGS};
-use capbench_model::places::{ALL, About, about};
+use capbench_model::places::ALL;
+use capbench_report::sentences::goal_help::{self, KeyHelp};
+use capbench_report::sentences::places::{About, about};
 use capbench_traffic::transmit;
 use serde_json::Value;
 
@@ -236,13 +238,14 @@ fn goals(page: &mut Roff) {
         "capbench search --goal names presets, or defines a goal as NAME:KEY=VALUE,... A file for --goals defines goals as tables.",
     );
     page.heading("KEYS");
-    for [key, meaning, default] in search::KEYS {
+    for KeyHelp { key, meaning, default } in goal_help::KEYS {
         let default = if default.is_empty() { String::new() } else { format!(" Default: {default}.") };
         page.term(key, &format!("{meaning}.{default}"));
     }
     page.heading("PRESETS");
-    for search::Listed { preset, source, goal } in search::presets() {
-        page.term(preset, &format!("{source}. {goal}."));
+    for search::Listed { preset, goal } in search::presets() {
+        let source = goal_help::source(&goal.name);
+        page.term(preset, &format!("{source}. {}.", goal_help::words(&goal)));
     }
     page.heading("EXAMPLES");
     page.example(include_str!("../../../../../examples/goals.toml"));
@@ -281,8 +284,9 @@ fn ledger(page: &mut Roff) {
     page.text(
         "The places in the order of a frame's path. A frame counts at one of them, or it is delivered.",
     );
-    for About { key, meaning, on_virtual_link, on_card, unknown, .. } in ALL.map(about) {
-        page.subheading(key);
+    for place in ALL {
+        let About { meaning, on_virtual_link, on_card, unknown } = about(place);
+        page.subheading(place.key());
         page.text(meaning);
         page.term("Counter on capbench's own link", on_virtual_link);
         page.term("Counter on a card", on_card);

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::accepted;
 use crate::archive::{self, Entry};
-use crate::imports::Results;
+use crate::imports::{Results, sentences};
 use crate::members::{self, Compared};
 use hosts::Host;
 
@@ -93,7 +93,8 @@ pub fn differences() -> BTreeMap<String, Vec<String>> {
     }
     let compared = Compared::committed();
     let mut differences = BTreeMap::new();
-    for (name, results) in made() {
+    for (name, mut results) in made() {
+        sentences::saved::add_words(&mut results);
         let content = earlier.remove(&name).unwrap_or_else(|| panic!("{name} is not saved"));
         let then: Value = serde_json::from_slice(&content).unwrap();
         let then = compared.only("", &then);

@@ -12,6 +12,7 @@ use capbench_judge::search::{End, Goal, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::statement::Statement;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, at, bench_plan, pps, searching_bench_plan, specs, sweep_plan};
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
@@ -79,7 +80,10 @@ pub fn concluded(mut run: Results) -> Results {
 pub fn of_bench(command: &[&str], plan: &BenchPlan, path: &mut dyn Laboratory) -> Results {
     let outcome = plan.run(path, &mut Collected::expecting_skips()).unwrap();
     let mut run = crate::runs::results(command, outcome.trials);
-    run.statements.extend(outcome.left_out);
+    for left_out in outcome.left_out {
+        let words = sentences::statements::words(&Statement::NotMeasured(left_out));
+        run.statements.push(words.trim_start_matches("not measured: ").into());
+    }
     run.searches = outcome.searches;
     run.recommended = recommend(&run.trials, &run.searches);
     run.comparisons = of_pairs(&run.trials, &outcome.pairs, Thresholds::default());

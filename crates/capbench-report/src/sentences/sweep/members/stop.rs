@@ -5,6 +5,7 @@ use capbench_model::thresholds::SCALABILITY_NUMBERS;
 
 use super::percent_to_a_tenth;
 use crate::naming::{self, many};
+use crate::sentences::places;
 
 /// The figures of a cause.
 pub(super) fn figures(cause: &StopFigures) -> String {
@@ -53,7 +54,7 @@ pub(super) fn figures(cause: &StopFigures) -> String {
         ),
         StopFigures::Unknown { members, loss_ratio, place } => {
             let place = match place {
-                Some(place) => format!(", most {}", place.words()),
+                Some(place) => format!(", most {}", places::words(*place)),
                 None => String::new(),
             };
             format!(

@@ -1,22 +1,27 @@
 //! The two effects of Dain (2004): every method at every load gets an answer.
 
-use super::*;
-use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::Spacing;
-use capbench_judge::sweep::effects::{SupportedEffect, effects};
-use capbench_judge::sweep::outcome::Swept;
+use capbench_judge::finding::Finding as Fact;
+use capbench_judge::finding::sweep::SweepFinding;
+use capbench_model::work::WorkModel;
+use capbench_plan::for_tests::{at, dain};
+use capbench_plan::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_plan::sweep::{Axis, Spacing, SweepPlan};
+
+use super::sweep::{find, plan, run};
 
 /// What is said of the effects, a line each.
 fn said(plan: &SweepPlan, methods: Vec<SimulatedMethod>) -> Vec<String> {
     let noise = Noise { per_trial: 0.002, per_second: 0.0 };
     let run = run(plan, &mut SimulatedLaboratory::new(1e6, methods).noise(3, noise));
-    effects(&Swept::new(&run.outcome, &run.trials))
-        .into_iter()
-        .map(|SupportedEffect { effect, trials }| {
-            assert!(!trials.is_empty(), "{}", effect.answer);
-            format!("[{}] {}: {}", effect.scene.words().unwrap_or_default(), effect.method, effect.answer)
-        })
-        .collect()
+    let mut said = Vec::new();
+    for finding in find(&run) {
+        let Some(Fact::Sweep(fact)) = &finding.fact else { continue };
+        if matches!(**fact, SweepFinding::Effect(_)) {
+            assert!(!finding.trials.is_empty(), "{}", finding.text);
+            said.push(format!("[{}] {}", finding.scene.unwrap_or_default(), finding.text));
+        }
+    }
+    said
 }
 
 fn sweep(to: u32, points: usize, loads: &[f64], methods: &[&str]) -> SweepPlan {

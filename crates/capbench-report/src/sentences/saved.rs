@@ -1,0 +1,63 @@
+//! The words next to facts in results files, for readers that do not know the facts.
+
+use capbench_judge::comparison::Comparison;
+use capbench_judge::soak::record::SoakRecord;
+use capbench_model::noise::Noise;
+use capbench_model::trial::TrialResult;
+use capbench_results::Results;
+
+use super::comparison::{difference_words, note_words};
+use super::reproduction::claim_words;
+use super::search::warnings;
+use super::{generator, noise, statements};
+
+/// Gives all facts of results their words.
+pub fn add_words(results: &mut Results) {
+    results.statements = statements::all(results);
+    results.trials.iter_mut().for_each(add_words_to_trial);
+    for search in &mut results.searches {
+        search.warnings = warnings::all(search);
+    }
+    for reproduction in &mut results.reproductions {
+        for judgement in &mut reproduction.findings {
+            judgement.text = claim_words(judgement);
+        }
+    }
+    if let Some(record) = &mut results.soak {
+        add_words_to_soak(record);
+    }
+}
+
+/// Gives the facts of a comparison their words.
+pub fn add_words_to_comparison(comparison: &mut Comparison) {
+    comparison.notes = comparison.note_facts.iter().map(note_words).collect();
+    comparison.differences = comparison.difference_facts.iter().map(difference_words).collect();
+}
+
+/// Gives the facts of a trial and of all that it keeps their words.
+pub fn add_words_to_trial(trial: &mut TrialResult) {
+    trial.noise.words = all_words(&trial.noise.reasons);
+    if !trial.generator_facts.is_empty() {
+        trial.generator = generator::all(&trial.generator_facts);
+    }
+    let Some(guarding) = &mut trial.guarding else { return };
+    for attempt in &mut guarding.discarded {
+        attempt.because.words = all_words(&attempt.because.reasons);
+        add_words_to_trial(&mut attempt.trial);
+    }
+    if let Some(recovery) = &mut guarding.recovery {
+        recovery.probes.iter_mut().for_each(add_words_to_trial);
+    }
+}
+
+fn add_words_to_soak(record: &mut SoakRecord) {
+    record.noise_words.clear();
+    for noisy in &record.noise {
+        record.noise_words.insert(noise::words(&noisy.noise), noisy.segments);
+    }
+    record.kept.iter_mut().for_each(add_words_to_trial);
+}
+
+fn all_words(reasons: &[Noise]) -> Vec<String> {
+    reasons.iter().map(noise::words).collect()
+}

@@ -1,0 +1,88 @@
+//! The words of goals: what their keys mean, where presets are from, and a goal with all its attributes.
+
+use capbench_judge::search::Goal;
+
+/// The meaning of a key of a goal.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyHelp {
+    /// The key.
+    pub key: &'static str,
+    /// The attribute of RFC 9971, and what it decides.
+    pub meaning: &'static str,
+    /// The value without the key; empty if there is none.
+    pub default: &'static str,
+}
+
+const fn key(key: &'static str, meaning: &'static str, default: &'static str) -> KeyHelp {
+    KeyHelp { key, meaning, default }
+}
+
+/// All keys of a goal.
+pub const KEYS: [KeyHelp; 9] = [
+    key("loss", "Goal Loss Ratio: a trial that loses more is a high-loss trial", "needed, or `from`"),
+    key("duration", "Goal Final Trial Duration", "needed, or `from`"),
+    key("sum", "Goal Duration Sum: the trial time that decides a load", "one trial"),
+    key("exceed", "Goal Exceed Ratio: the share of that time that may be high-loss", "0.5"),
+    key("width", "Goal Width, of the upper bound; `0.1%max` is of the maximum load", "0.5 %"),
+    key("initial", "Goal Initial Trial Duration", "1 s, up to `duration`"),
+    key("targets", "coarser targets before the goal", "2"),
+    key("strategy", "`mlr` or `binary`", "`mlr`"),
+    key("from", "a preset of one goal, for all other keys", ""),
+];
+
+/// Where the attributes of a goal of a preset are from.
+pub fn source(goal: &str) -> &'static str {
+    match goal {
+        "rfc2544" => "RFC 2544 26.1: throughput",
+        "tst009" => "ETSI GS NFV-TST 009 12.3.3: binary search with loss verification, max(r) = 2",
+        "ndr" => "FD.io CSIT: no-drop rate",
+        "pdr" => "FD.io CSIT: partial-drop rate, half a per cent",
+        "strict-capture" => "capbench: 60 s a load without a single loss",
+        "trex-like" => "attributes of TRex's NDR benchmark",
+        "nfvbench-ndr" => "attributes of OPNFV NFVbench: NDR",
+        "nfvbench-pdr" => "attributes of OPNFV NFVbench: PDR",
+        _ => "capbench: a first look",
+    }
+}
+
+/// A goal with all its attributes.
+pub fn words(goal: &Goal) -> String {
+    format!(
+        "{}: loss up to {}, trials of {:?}, {:?} per load, exceed ratio {}, width {}, strategy {}",
+        goal.name,
+        goal.loss_ratio,
+        goal.final_duration,
+        goal.duration_sum,
+        goal.exceed_ratio,
+        goal.width,
+        goal.strategy
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_judge::search;
+
+    use super::{KEYS, words};
+
+    #[test]
+    fn presets_are_as_their_documents_have_them() {
+        let mut table = Vec::new();
+        for row in search::notation::presets() {
+            table.push(format!("{:14} {}", row.preset, words(&row.goal)));
+        }
+        insta::assert_snapshot!(table.join("\n"));
+    }
+
+    #[test]
+    fn the_documentation_has_these_keys() {
+        let text = include_str!("../../../../../docs/search.md");
+        let mut rows = String::new();
+        for help in KEYS {
+            rows += &format!("| `{}` | {} | {} |\n", help.key, help.meaning, help.default);
+        }
+        let rows = rows.replace("|  |", "| |");
+        assert!(text.contains(&rows), "docs/search.md lacks:\n{rows}");
+        assert_eq!(KEYS.map(|help| help.key), search::KEYS);
+    }
+}
