@@ -1,11 +1,48 @@
-//! The facts of a saved run that judgement needs.
+//! The kind of a run, and the facts of a saved run that judgement needs.
 
 use capbench_model::environment::Environment;
 use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;
 use crate::soak::record::SoakRecord;
 use crate::sweep::SweepOutcome;
+
+/// What a run measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Which method captures every packet, up to which rate.
+    Bench,
+    /// The highest load that a set-up sustains.
+    Search,
+    /// What a parameter changes.
+    Sweep,
+    /// The tests of RFC 2544.
+    Rfc2544,
+    /// One load for hours.
+    Soak,
+    /// An experiment of a publication.
+    Reproduce,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Bench, Self::Search, Self::Sweep, Self::Rfc2544, Self::Soak, Self::Reproduce];
+
+    /// Its command.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Bench => "bench",
+            Self::Search => "search",
+            Self::Sweep => "sweep",
+            Self::Rfc2544 => "rfc2544",
+            Self::Soak => "soak",
+            Self::Reproduce => "reproduce",
+        }
+    }
+}
 
 /// What a run saved, without what was made of it.
 #[derive(Clone, Copy, Debug)]

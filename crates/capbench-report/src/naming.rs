@@ -1,9 +1,10 @@
 //! How sentences and tables name set-ups, loads, rates, times and losses; and which trials of a run a report compares.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use capbench_judge::finding::search::SetUp;
-use capbench_judge::recommendation::{Ranking, Recommendation, recommend};
+use capbench_judge::recommendation::{Ranking, Recommendation};
 use capbench_judge::search::SearchOutcome;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
@@ -211,13 +212,7 @@ pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
 
 /// Which method to use: saved with a bench. For a bench of an earlier version it is computed from its trials.
 pub fn recommendation(results: &Results) -> Option<Recommendation> {
-    if let Some(saved) = &results.recommended {
-        return Some(saved.clone());
-    }
-    if results.kind() != Kind::Bench {
-        return None;
-    }
-    recommend(&results.trials, &results.searches)
+    results.whole_run().recommendation().map(Cow::into_owned)
 }
 
 /// The publication whose experiment a trial belongs to.

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use capbench_judge::comparison::Comparison;
-use capbench_judge::finding::Finding as Fact;
-use capbench_judge::finding::comparison;
+use capbench_judge::finding::{Found, Subject, comparison, whole_run};
 use capbench_judge::search::End;
-use capbench_results::{Finding, Results};
+use capbench_results::Results;
 
 use crate::figures::utc;
 use crate::model::{Chart, Report, Section, Sentence, Table};
@@ -30,18 +29,22 @@ fn nothing() -> Sentence {
 /// The report of a run.
 pub fn report(run: &Run) -> Report {
     let results = &run.results;
-    let mut answers = sentences::answers(results).into_iter();
-    let verdict = answers.next().unwrap_or_else(nothing);
-    let mut findings: Vec<Sentence> = answers.collect();
+    let whole_run = results.whole_run();
+    let mut answers = whole_run::answers(&whole_run).into_iter();
+    let first = answers.next();
+    let subject_of_verdict = first.as_ref().and_then(|first| first.subject.clone());
+    let verdict = first.map_or_else(nothing, sentences::in_words);
+    let mut findings: Vec<Sentence> = answers.map(sentences::in_words).collect();
     let mut details = Vec::new();
-    for finding in sentences::find(results) {
-        if is_claim(results, &finding) {
+    for found in whole_run::find(&whole_run) {
+        // The section of a publication shows the answers to its claims.
+        if matches!(found.subject, Some(Subject::Publication { .. })) {
             continue;
         }
-        if finding.fact.as_ref().is_some_and(Fact::is_detail) {
+        if found.fact.is_detail() {
             details.push(findings.len());
         }
-        findings.push(with_scene(finding, &verdict.text));
+        findings.push(with_subject(&found, subject_of_verdict.as_ref()));
     }
     let mut sections = together(sections::sections(results), tables::sections(results));
     let mut picture = sections::ranking::charts(results);
@@ -65,12 +68,6 @@ pub fn report(run: &Run) -> Report {
     };
     links::name_once(&mut report);
     report
-}
-
-/// Whether a finding answers a claim of a publication, whose section shows it.
-fn is_claim(results: &Results, finding: &Finding) -> bool {
-    let Some(scene) = &finding.scene else { return false };
-    results.reproductions.iter().any(|reproduction| reproduction.key == *scene)
 }
 
 /// Takes the first charts of the section that shows the verdict, and leaves out sections that become empty.
@@ -185,15 +182,15 @@ fn subtitle(run: &Run) -> String {
     )
 }
 
-/// A finding with its scene, unless the verdict begins with that.
-fn with_scene(finding: Finding, verdict: &str) -> Sentence {
-    let text = match finding.scene {
-        Some(scene) if !verdict.starts_with(&format!("With {scene}: ")) => {
-            format!("{scene}: {}", finding.text)
-        }
-        _ => finding.text,
+/// A fact in words, with what it concerns, unless the verdict concerns the same.
+fn with_subject(found: &Found, subject_of_verdict: Option<&Subject>) -> Sentence {
+    let Sentence { text, trials } = sentences::text_and_trials(found);
+    let subject = found.subject.as_ref().filter(|subject| Some(*subject) != subject_of_verdict);
+    let text = match subject.and_then(sentences::subject_words) {
+        Some(subject) => format!("{subject}: {text}"),
+        None => text,
     };
-    Sentence { text, trials: finding.trials }
+    Sentence { text, trials }
 }
 
 /// Prefixes of section names in reading order: the run's question, where frames went, CPU cost, latency. Other sections follow.

@@ -15,8 +15,8 @@
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
 //! A fact with its text, as it is saved, is a `Finding`. A file's function `words` gives the text of one fact. Its function
-//! `answers`, if a kind of run has the file, gives the first sentences of a report, the verdict first. [`find`] lists all
-//! findings, the most important first.
+//! `answer`, if it has one, gives the sentence of one answer to the question of a run. Which facts a run has, and in which order,
+//! is decided in `capbench-judge/src/finding/whole_run.rs`.
 
 mod bench;
 pub(crate) mod caveats;
@@ -30,58 +30,33 @@ pub(crate) mod sweep;
 mod trials;
 mod unfinished;
 
-use capbench_judge::finding::{self, Finding as Fact, Found};
-use capbench_results::Kind;
+use capbench_judge::finding::whole_run;
+use capbench_judge::finding::{Finding as Fact, Found, OddFrames, Subject};
 use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
 pub use rfc2544::{not_measured, not_tested_words};
 
-/// All findings of a run, as they are saved: the most important first.
+/// What a run shows besides its answers, as it is saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {
-    if results.kind() == Kind::Reproduce {
-        return reproduction::find(results);
-    }
-    let search_findings = saved_findings(finding::search::find(&results.searches));
-    let queue_facts = finding::queues::find(&results.environment);
-    if results.kind() == Kind::Bench {
-        // Its searches only serve the recommendation.
-        let mut findings = saved_findings(finding::trials::find(&results.trials, queue_facts));
-        findings.extend(search_findings);
-        return findings;
-    }
-    let mut findings = search_findings;
-    for sweep in &results.sweeps {
-        findings.extend(sweep::find(sweep, &results.trials));
-    }
-    if let Some(record) = &results.soak {
-        findings.extend(saved_findings(finding::soak::find(record)));
-        findings.extend(saved_findings(queue_facts));
-    } else {
-        findings.extend(saved_findings(finding::trials::find(&results.trials, queue_facts)));
-    }
-    findings
+    saved_findings(whole_run::find(&results.whole_run()))
 }
 
 /// The verdict of a run in one sentence, then the facts that matter most.
 pub fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = match results.kind() {
-        Kind::Bench => bench::answers(results),
-        Kind::Search => search::answers(results),
-        Kind::Sweep => sweep::answers(results),
-        Kind::Rfc2544 => rfc2544::answers(results),
-        Kind::Soak => soak::answers(results),
-        Kind::Reproduce => reproduction::answers(results),
-    };
-    // A requested comparison comes first.
-    if let Some(compared) = finding::comparison::of_methods(&results.comparisons) {
-        sentences.insert(0, in_words(compared));
-    }
-    if sentences.is_empty() {
-        sentences.push(in_words(finding::unfinished::unfinished(&results.trials)));
-    }
-    sentences
+    whole_run::answers(&results.whole_run()).into_iter().map(in_words).collect()
+}
+
+/// Adds to results what they show: answers, findings and caveats, each a fact with its text.
+pub fn conclude(results: &mut Results) {
+    let run = results.whole_run();
+    let answers = saved_findings(whole_run::answers(&run));
+    let findings = saved_findings(whole_run::find(&run));
+    let caveats = saved_findings(whole_run::caveats(&run));
+    results.answers = answers;
+    results.findings = findings;
+    results.caveats = caveats;
 }
 
 /// Facts with their text, as they are saved.
@@ -91,22 +66,40 @@ fn saved_findings(all: Vec<Found>) -> Vec<Finding> {
 
 /// A fact with its text, as it is saved.
 fn saved_finding(found: Found) -> Finding {
-    let Found { scene, fact, trials } = found;
-    let scene = scene.map(|scene| format!("{}-byte frames, placement {}", scene.frame_size, scene.placement));
-    Finding { scene, text: words(&fact), fact: Some(fact), trials }
+    let Sentence { text, trials } = text_and_trials(&found);
+    let scene = found.subject.as_ref().and_then(subject_words);
+    Finding { scene, subject: found.subject, text, fact: Some(found.fact), trials }
 }
 
-/// A fact in words, with its trials.
+/// A fact in words, with its trials in order.
 pub(crate) fn in_words(found: Found) -> Sentence {
-    with_trials(words(&found.fact), found.trials)
+    let Sentence { text, trials } = text_and_trials(&found);
+    with_trials(text, trials)
 }
 
-/// The text of a fact.
-fn words(fact: &Fact) -> String {
-    match fact {
+/// What a fact concerns, in words; `None` for a sweep without a constant placement or load.
+pub(crate) fn subject_words(subject: &Subject) -> Option<String> {
+    match subject {
+        Subject::Frames { frame_size, placement } => {
+            Some(format!("{frame_size}-byte frames, placement {placement}"))
+        }
+        Subject::Series(scene) => scene.words(),
+        Subject::Publication { key } => Some(key.clone()),
+    }
+}
+
+/// The text of a fact, with its trials. Of a long list only the first entries are named, with their trials.
+pub(crate) fn text_and_trials(found: &Found) -> Sentence {
+    let trials = found.trials.clone();
+    let text = match &found.fact {
+        Fact::SweepAnswer(fact) => return sweep::answer(fact, trials),
+        Fact::SearchAnswer(fact) => return search::answer(fact),
+        Fact::Rfc2544Answer(fact) => return rfc2544::answer(fact),
+        Fact::ReproductionAnswer(fact) => return reproduction::answer(fact, trials),
         Fact::LossPattern(fact) => trials::loss::words(fact),
         Fact::Sweep(fact) => sweep::words(fact),
         Fact::Search(fact) => search::words(fact),
+        Fact::SoakAnswer(fact) => soak::answer_words(fact),
         Fact::Soak(fact) => soak::words(fact),
         Fact::Reproduction(fact) => reproduction::words(fact),
         Fact::Trials(fact) => trials::words(fact),
@@ -115,7 +108,8 @@ fn words(fact: &Fact) -> String {
         Fact::Comparison(fact) => comparison::words(fact),
         Fact::Unfinished(fact) => unfinished::words(fact),
         Fact::Caveat(fact) => caveats::words(fact),
-    }
+    };
+    Sentence { text, trials }
 }
 
 /// A sentence with its trials, in order and each once.
@@ -136,11 +130,8 @@ struct Clause {
     trials: Trials,
 }
 
-/// One sentence of up to `most` clauses: `a; b; 2 more in the table.` `None` without clauses.
-fn first_clauses(clauses: &[Clause], most: usize) -> Option<Sentence> {
-    if clauses.is_empty() {
-        return None;
-    }
+/// One sentence of up to `most` of at least one clause: `a; b; 2 more in the table.`
+fn first_clauses(clauses: &[Clause], most: usize) -> Sentence {
     let mut texts = Vec::new();
     let mut trials = Trials::new();
     for clause in clauses.iter().take(most) {
@@ -151,26 +142,16 @@ fn first_clauses(clauses: &[Clause], most: usize) -> Option<Sentence> {
         0 => String::new(),
         more => format!("; {more} more in the table"),
     };
-    Some(with_trials(format!("{}{more}.", texts.join("; ")), trials))
+    with_trials(format!("{}{more}.", texts.join("; ")), trials)
 }
 
-/// Numbers of frames that arrived and do not count as delivered in order.
-struct OddFrames {
-    foreign: u64,
-    duplicates: u64,
-    reordered: u64,
-    truncated: u64,
-    damaged: u64,
-}
-
-impl OddFrames {
-    fn words(&self) -> String {
-        let Self { foreign, duplicates, reordered, truncated, damaged } = self;
-        format!(
-            "{foreign} foreign, {duplicates} duplicate, {reordered} reordered, {truncated} cut short and {damaged} damaged frames \
-             arrived."
-        )
-    }
+/// Frames that arrived and do not count as delivered in order.
+fn odd_frames_words(frames: &OddFrames) -> String {
+    let OddFrames { foreign, duplicates, reordered, truncated, corrupt } = frames;
+    format!(
+        "{foreign} foreign, {duplicates} duplicate, {reordered} reordered, {truncated} cut short and {corrupt} damaged frames \
+         arrived."
+    )
 }
 
 /// With a capital letter, as sentences start.

@@ -30,7 +30,8 @@ pub mod segments;
 pub mod tidy;
 pub mod trial_columns;
 
+pub use capbench_judge::run::Kind;
 pub use error::{Result, ResultsError};
-pub use results::{Finding, Kind, Results, SCHEMA_VERSION};
+pub use results::{Finding, Results, SCHEMA_VERSION};
 pub use run_directory::RunDirectory;
 pub use trial_columns::trials_csv;

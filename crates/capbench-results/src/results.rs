@@ -4,11 +4,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use capbench_judge::comparison::Comparison;
-use capbench_judge::finding::Finding as Fact;
+use capbench_judge::finding::whole_run::WholeRun;
+use capbench_judge::finding::{Finding as Fact, Subject};
 use capbench_judge::recommendation::Recommendation;
 use capbench_judge::reproduction::Reproduction;
 use capbench_judge::rfc2544::Tested;
-use capbench_judge::run::RunFacts;
+use capbench_judge::run::{Kind, RunFacts};
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sweep::SweepOutcome;
@@ -19,42 +20,6 @@ use capbench_model::trial::TrialResult;
 
 /// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// What a run measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Which method captures every packet, up to which rate.
-    Bench,
-    /// The highest load that a set-up sustains.
-    Search,
-    /// What a parameter changes.
-    Sweep,
-    /// The tests of RFC 2544.
-    Rfc2544,
-    /// One load for hours.
-    Soak,
-    /// An experiment of a publication.
-    Reproduce,
-}
-
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Bench, Self::Search, Self::Sweep, Self::Rfc2544, Self::Soak, Self::Reproduce];
-
-    /// Its command.
-    pub const fn command(self) -> &'static str {
-        match self {
-            Self::Bench => "bench",
-            Self::Search => "search",
-            Self::Sweep => "sweep",
-            Self::Rfc2544 => "rfc2544",
-            Self::Soak => "soak",
-            Self::Reproduce => "reproduce",
-        }
-    }
-}
 
 /// All data that a run saves. Reports use this data only.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -112,14 +77,33 @@ pub struct Results {
     /// a bench whose trials show nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended: Option<Recommendation>,
+    /// What answers the question of the run, the verdict first. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Finding>,
     /// Findings from these results.
     pub findings: Vec<Finding>,
+    /// How noisy the run is, and what could not be measured. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<Finding>,
 }
 
 impl Results {
     /// The command of the run, if its command line names one.
     pub fn command_word(&self) -> Option<&str> {
         self.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
+    }
+
+    /// The run as judgement needs it.
+    pub fn whole_run(&self) -> WholeRun<'_> {
+        WholeRun {
+            kind: self.kind(),
+            facts: self.facts(),
+            rfc2544: &self.rfc2544,
+            comparisons: &self.comparisons,
+            reproductions: &self.reproductions,
+            not_measured: &self.not_measured,
+            recommended: self.recommended.as_ref(),
+        }
     }
 
     /// The facts that judgement needs.
@@ -141,9 +125,12 @@ impl Results {
 /// A sentence and its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
-    /// Frame size and placement that it concerns, if it concerns one.
+    /// What it concerns, if not the whole run: frame size and placement, placement and load, or a publication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<String>,
+    /// The same as data. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
     /// The sentence.
     pub text: String,
     /// What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know.

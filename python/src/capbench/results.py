@@ -314,6 +314,19 @@ class Constant(TypedDict):
     """Its value."""
 
 
+class Contradiction(TypedDict):
+    """A throughput, and a trial of another test that lost frames at or below it."""
+
+    at_pps: float
+    """Its load, frames per second."""
+    loss_ratio: float
+    """The share of frames that the trial lost."""
+    throughput_pps: float
+    """The throughput, frames per second."""
+    trials: list[int]
+    """The trials of both."""
+
+
 class CoreSpeed(TypedDict):
     """Time per iteration of a loop that keeps a core's arithmetic units busy, while all CPUs of the trial run it, in nanoseconds."""
 
@@ -572,6 +585,17 @@ class Evidence(TypedDict):
     """Number of comparisons made."""
 
 
+class Excluded(TypedDict):
+    """A difference that the repeats exclude."""
+
+    above_ratio: float
+    """Differences above this share of the smaller rate are excluded."""
+    comparisons: int
+    """Number of comparisons."""
+    neighbouring_points: int
+    """Neighbouring points of a block that was compared."""
+
+
 class FactLossPatternAtStart(TypedDict):
     """The method loses frames when it starts, not because it is too slow."""
 
@@ -655,26 +679,19 @@ class FactLossPatternRingLossConfirmed(TypedDict):
     what: Literal['ring_loss_confirmed']
 
 
-class FactSearchBuffered(TypedDict):
-    """Trials lost nothing only because buffers had room."""
+class FactSoakAnswerDoubts(TypedDict):
+    """Why the result does not show a sustained load."""
 
-    about: Literal['search']
-    buffered: Buffered
-    """The trials."""
-    method: str | None
-    """The method of the search; absent if no trial was run."""
-    what: Literal['buffered']
-
-
-class FactSearchIncomplete(TypedDict):
-    """The search is incomplete."""
-
-    about: Literal['search']
-    end: End
-    """How it ended."""
-    method: str | None
-    """The method of the search; absent if no trial was run."""
-    what: Literal['incomplete']
+    about: Literal['soak_answer']
+    buffered_ratio: NotRequired[float]
+    """Share of the sent frames that was delivered only because the generator pauses, if it matters."""
+    invalid_segments: int
+    """Segments whose ledger contradicts itself."""
+    unexplained: NotRequired[int]
+    """Frames that no counter explains, unless there are none."""
+    unsent_ratio: NotRequired[float]
+    """Share of the intended frames that was not sent, if it matters."""
+    what: Literal['doubts']
 
 
 class FactSoakWorstSegment(TypedDict):
@@ -751,23 +768,6 @@ class FactSoakUnexplained(TypedDict):
     what: Literal['unexplained']
 
 
-class FactSoakOddFrames(TypedDict):
-    """Frames arrived that are not delivered ones, or not in order."""
-
-    about: Literal['soak']
-    corrupt: int
-    """Frames damaged."""
-    duplicates: int
-    """Duplicate frames."""
-    foreign: int
-    """Frames of other senders."""
-    reordered: int
-    """Frames that arrived after a later one."""
-    truncated: int
-    """Frames cut short."""
-    what: Literal['odd_frames']
-
-
 class FactSoakNoisy(TypedDict):
     """Segments are noisy."""
 
@@ -788,6 +788,47 @@ class FactSoakFurtherNoise(TypedDict):
     stored_reasons: int
     """Stored reasons."""
     what: Literal['further_noise']
+
+
+class FactReproductionAnswerSummary(TypedDict):
+    """How many claims have which answer."""
+
+    about: Literal['reproduction_answer']
+    changed: int
+    """Claims that do not hold here."""
+    claims: int
+    """All claims."""
+    hold: int
+    """Claims that hold here."""
+    not_testable: int
+    """Claims that cannot be tested here."""
+    publications: list[str]
+    """Keys of the publications."""
+    undecided: int
+    """Claims that the measurements do not decide."""
+    what: Literal['summary']
+
+
+class FactReproductionAnswerMoreVisits(TypedDict):
+    """More visits can decide claims that are open."""
+
+    about: Literal['reproduction_answer']
+    needed: int
+    """The visits that can exclude chance."""
+    seconds: float
+    """The time of a run with that many visits, in seconds."""
+    visits: int
+    """The visits that these claims have."""
+    what: Literal['more_visits']
+
+
+class FactReproductionAnswerUnfinished(TypedDict):
+    """Not all trials were run."""
+
+    about: Literal['reproduction_answer']
+    publications: list[str]
+    """Keys of the publications."""
+    what: Literal['unfinished']
 
 
 class FactReproductionClaim(TypedDict):
@@ -851,27 +892,6 @@ class FactTrialsLoadDepends(TypedDict):
     reason: str
     """Why it does."""
     what: Literal['load_depends']
-
-
-class FactTrialsOddFrames(TypedDict):
-    """Frames arrived that no trial delivers, or out of order."""
-
-    about: Literal['trials']
-    damaged: int
-    """Damaged frames."""
-    duplicates: int
-    """Repeated frames."""
-    foreign: int
-    """Frames that are not of this trial."""
-    method: str
-    """Its method."""
-    reordered: int
-    """Frames that arrived after a later one."""
-    trial: int
-    """The trial."""
-    truncated: int
-    """Truncated frames."""
-    what: Literal['odd_frames']
 
 
 class FactTrialsProgramReports(TypedDict):
@@ -993,7 +1013,7 @@ class FactBenchFindHighest(TypedDict):
 
     about: Literal['bench']
     command: list[str]
-    """Words of the command."""
+    """Words of the command, without the program."""
     what: Literal['find_highest']
 
 
@@ -1084,6 +1104,10 @@ class FactCaveatLeftOut(TypedDict):
     what: Literal['left_out']
 
 
+FewLosses: TypeAlias = Literal['none', 'now_and_then']
+"""How few packets are lost."""
+
+
 class FlowLoss(TypedDict):
     """The loss of a flow."""
 
@@ -1104,6 +1128,72 @@ class FlowSharing(TypedDict):
     """Flows whose frames came to more than one member. 0 if the fanout keeps flows together."""
     split_frames: int
     """Frames of these flows that did not come to the member that got most of the flow."""
+
+
+class FoundLoadRegular(TypedDict):
+    """A regular result."""
+
+    known: Literal['regular']
+    pps: float
+    """The load."""
+
+
+class FoundLoadAtLeast(TypedDict):
+    """The load is sustained, and no higher one is decided."""
+
+    known: Literal['at_least']
+    pps: float
+    """The load."""
+
+
+class FoundLoadBetween(TypedDict):
+    """Only both bounds are known."""
+
+    known: Literal['between']
+    lower_pps: float
+    """The lower bound."""
+    upper_pps: float
+    """The upper bound."""
+
+
+class FoundLoadBetweenByFewTrials(TypedDict):
+    """Both bounds are known by fewer trials than the goal asks for."""
+
+    known: Literal['between_by_few_trials']
+    lower_pps: float
+    """The lower bound."""
+    upper_pps: float
+    """The upper bound."""
+
+
+class FoundLoadBelow(TypedDict):
+    """Only a load that is not sustained is known."""
+
+    known: Literal['below']
+    pps: float
+    """The load."""
+
+
+class FoundThroughputNothing(TypedDict):
+    """No load was sustained."""
+
+    known: Literal['nothing']
+
+
+class FoundThroughputRegular(TypedDict):
+    """A regular result."""
+
+    known: Literal['regular']
+    pps: float
+    """The throughput."""
+
+
+class FoundThroughputNotSettled(TypedDict):
+    """The search did not settle it."""
+
+    known: Literal['not_settled']
+    pps: float
+    """The load that was sustained."""
 
 
 class Frequency(TypedDict):
@@ -1289,6 +1379,42 @@ class Judgement2(TypedDict):
     """Trials that support it."""
     visits: NotRequired[int]
     """Visits that support it: the minimum over its points; absent if nothing was measured."""
+
+
+class KeptPointsNowhere(TypedDict):
+    """No point."""
+
+    keeps_up: Literal['nowhere']
+
+
+class KeptPointsEverywhere(TypedDict):
+    """All of them."""
+
+    keeps_up: Literal['everywhere']
+
+
+class KeptPointsUpTo(TypedDict):
+    """All up to this one."""
+
+    at: NotRequired[float]
+    """Its coordinate on the axis; absent for names."""
+    index: int
+    """Its index, from 0."""
+    keeps_up: Literal['up_to']
+    label: str
+    """Its name in reports."""
+
+
+class KeptPointsFrom(TypedDict):
+    """All from this one on."""
+
+    at: NotRequired[float]
+    """Its coordinate on the axis; absent for names."""
+    index: int
+    """Its index, from 0."""
+    keeps_up: Literal['from']
+    label: str
+    """Its name in reports."""
 
 
 class Kernel(TypedDict):
@@ -1534,6 +1660,45 @@ class Longest(TypedDict):
     """Time from the first of them to the next received frame."""
 
 
+class LossAtHighestRateLost(TypedDict):
+    """Frames were lost in most visits."""
+
+    known: Literal['lost']
+    loss_ratio: float
+    """Share of the sent frames."""
+
+
+class LossAtHighestRateBuffersFilled(TypedDict):
+    """No frame was lost, while the buffers filled."""
+
+    known: Literal['buffers_filled']
+
+
+class LossAtHighestRateNothing(TypedDict):
+    """No frame was lost in any visit."""
+
+    known: Literal['nothing']
+
+
+class LossAtHighestRateNothingInMostVisits(TypedDict):
+    """No frame was lost in most visits."""
+
+    known: Literal['nothing_in_most_visits']
+
+
+LossAtHighestRate: TypeAlias = LossAtHighestRateLost | LossAtHighestRateBuffersFilled | LossAtHighestRateNothing | LossAtHighestRateNothingInMostVisits
+"""The loss at the highest rate."""
+
+
+class LossAtLoad(TypedDict):
+    """The loss at a load."""
+
+    load_percent: float
+    """The load, in percent of the maximum rate."""
+    loss_ratio: float
+    """The share of the frames that was lost."""
+
+
 class LossEvent(TypedDict):
     """Consecutive lost frames."""
 
@@ -1752,6 +1917,26 @@ class Moments(TypedDict):
     """All windows."""
 
 
+class MoreWorkShowsCannotAppear(TypedDict):
+    """It cannot appear: hardly any packet is lost."""
+
+    last: str
+    """The name of the last point."""
+    losses: FewLosses
+    """How many are."""
+    what: Literal['cannot_appear']
+
+
+class MoreWorkShowsInconclusive(TypedDict):
+    """The repeats cannot decide it."""
+
+    points: int
+    """Number of points."""
+    visits: int
+    """Visits of each point."""
+    what: Literal['inconclusive']
+
+
 class NeededMeasured(TypedDict):
     """The fewest that read all of it in every trial."""
 
@@ -1894,6 +2079,21 @@ class NumaNode(TypedDict):
     """The kernel's number."""
 
 
+class OddFrames(TypedDict):
+    """Frames that arrived and are not delivered ones, or not in order."""
+
+    corrupt: int
+    """Damaged frames."""
+    duplicates: int
+    """Repeated frames."""
+    foreign: int
+    """Frames of other senders, or of another trial."""
+    reordered: int
+    """Frames that arrived after a later one."""
+    truncated: int
+    """Frames cut short."""
+
+
 class Others(TypedDict):
     """Other programs at the start of the run."""
 
@@ -1979,6 +2179,15 @@ class PointRecord(TypedDict):
     """Its name in reports."""
     refined: NotRequired[bool]
     """Whether it was added because the curve bends there."""
+
+
+class PointSpan(TypedDict):
+    """Neighbouring points, by their names."""
+
+    first: str
+    """The first."""
+    last: NotRequired[str]
+    """The last; absent if it is the only one."""
 
 
 Position: TypeAlias = Literal['start', 'steady', 'end']
@@ -2274,6 +2483,14 @@ Resource: TypeAlias = Literal['link', 'kernel_receive_work', 'application_queue'
 """A resource that limits bursts."""
 
 
+class RingAgainstSocketCannotAppear(TypedDict):
+    """It cannot appear: hardly any packet is lost."""
+
+    losses: FewLosses
+    """How many are."""
+    what: Literal['cannot_appear']
+
+
 class RingGeometryReceiveBuffer(TypedDict):
     """The receive buffer of a socket."""
 
@@ -2352,6 +2569,18 @@ RingGeometry: TypeAlias = RingGeometryReceiveBuffer | RingGeometrySlots | RingGe
 """Buffers of a capture as granted, sizes in bytes."""
 
 
+class RingShowsNoRing(TypedDict):
+    """It cannot appear: the method has no ring."""
+
+    what: Literal['no_ring']
+
+
+class RingShowsNoSocket(TypedDict):
+    """It cannot be decided: no method without a ring was measured next to it."""
+
+    what: Literal['no_socket']
+
+
 class Rings(TypedDict):
     """Descriptors in each ring (`ethtool -g`)."""
 
@@ -2424,6 +2653,14 @@ class ScalabilityFit(TypedDict):
     """The number of workers with the highest rate; absent if more workers never have a lower rate."""
     sigma: Constant
     """σ: contention."""
+
+
+class ScalesNeeds(TypedDict):
+    """This many members read the load."""
+
+    members: int
+    """Their number."""
+    what: Literal['needs']
 
 
 class Searched(TypedDict):
@@ -2526,6 +2763,19 @@ class SlowedWork(TypedDict):
     """The application's part of the CPU; absent if the time of a unit alone is unknown."""
     unit_ns: float
     """Time of a unit of work there, nanoseconds."""
+
+
+class SoakSetUp(TypedDict):
+    """What a soak measured."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    method: str
+    """The method."""
+    placement: str
+    """The placement."""
+    work: str
+    """The work per packet."""
 
 
 class Spread(TypedDict):
@@ -2668,6 +2918,56 @@ Strategy: TypeAlias = Literal['mlr', 'binary']
 """How loads are chosen for a goal."""
 
 
+class SubjectFrames(TypedDict):
+    """Frames of a size in a placement."""
+
+    frame_size: SizeLabel
+    """The size of the frames."""
+    of: Literal['frames']
+    placement: str
+    """The placement."""
+
+
+class SubjectSeries(TypedDict):
+    """Placement and load of methods of a sweep."""
+
+    load: NotRequired[str]
+    """The load in words; absent if it is the axis."""
+    of: Literal['series']
+    placement: NotRequired[str]
+    """The placement; absent if it is the axis."""
+
+
+class SubjectPublication(TypedDict):
+    """A publication."""
+
+    key: str
+    """Its key."""
+    of: Literal['publication']
+
+
+Subject: TypeAlias = SubjectFrames | SubjectSeries | SubjectPublication
+"""What a fact concerns, if not the whole run."""
+
+
+class SupportedClaim(TypedDict):
+    """A claim, and the trials that support its answer."""
+
+    claim: str
+    """The claim."""
+    trials: list[int]
+    """The trials."""
+
+
+class SustainableRate(TypedDict):
+    """A rate that a method can sustain."""
+
+    of_offered_ratio: float
+    """As a share of the offered load."""
+    pps: float
+    """In packets per second."""
+
+
 class SustainedRateAsked(TypedDict):
     """The load that was asked for."""
 
@@ -2741,6 +3041,83 @@ class SweepSeries(TypedDict):
     """The method."""
     scene: SweepScene
     """Its placement and load."""
+
+
+class TestFactNoneLost(TypedDict):
+    """No frame is lost at the highest load."""
+
+    at_percent: float
+    """The highest load, in percent of the maximum rate."""
+    maximum_pps: float
+    """The maximum rate, frames per second."""
+    what: Literal['none_lost']
+    worst: NotRequired[LossAtLoad]
+    """The lower load that lost the largest share of its frames; absent if none lost frames."""
+
+
+class TestFactSomeLost(TypedDict):
+    """Frames are lost at the highest load."""
+
+    highest: LossAtLoad
+    """The loss at the highest load."""
+    lossless_percent: NotRequired[float]
+    """The highest load that the generator reached and that lost nothing, in percent of the maximum rate."""
+    maximum_pps: float
+    """The maximum rate, frames per second."""
+    what: Literal['some_lost']
+
+
+class TestFactBursts(TypedDict):
+    """The longest burst that loses nothing."""
+
+    average_frames: float
+    """The mean length of the longest bursts, in frames."""
+    buffer_s: float
+    """The time that the buffers store, in seconds."""
+    invalid_because: NotRequired[str]
+    """Why the result is not valid; absent if it is."""
+    what: Literal['bursts']
+
+
+class TestFactRecoversAfter(TypedDict):
+    """How long frames are still lost after an overload."""
+
+    average_s: float
+    """The mean time to the last lost frame, in seconds."""
+    overload_pps: float
+    """The overload, frames per second."""
+    what: Literal['recovers_after']
+
+
+class TestFactRecoveryUnknown(TypedDict):
+    """No overload shows whether the method recovers."""
+
+    overloads: int
+    """Number of overloads."""
+    what: Literal['recovery_unknown']
+
+
+class TestFactRecoveredFrom(TypedDict):
+    """From how many overloads the method recovered."""
+
+    overloads: int
+    """All overloads."""
+    recovered: int
+    """Overloads from which it recovered."""
+    unknown: int
+    """Overloads that do not show it."""
+    what: Literal['recovered_from']
+
+
+class TestSetUp(TypedDict):
+    """What a test tested."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    method: str
+    """The method."""
+    placement: str
+    """The placement."""
 
 
 class TestedLatency(TypedDict):
@@ -2906,6 +3283,10 @@ Verdict: TypeAlias = Literal['lossless', 'lossy', 'generator_limited', 'invalid'
 """How a trial ended."""
 
 
+Way: TypeAlias = Literal['whole', 'less_fastest', 'kernel_to_application']
+"""From where to where a latency is."""
+
+
 class WidthRelative(TypedDict):
     """As a share of the upper bound."""
 
@@ -3037,6 +3418,17 @@ class ComparedMethods(TypedDict):
     """What follows."""
     then: str
     """The reference."""
+
+
+class ComparedRates(TypedDict):
+    """The rates of a ring and of a socket at the same points."""
+
+    points: PointSpan
+    """The points."""
+    ring: SustainableRate
+    """The rate of the ring."""
+    socket: SustainableRate
+    """The rate of the socket."""
 
 
 class Comparison2(TypedDict):
@@ -3203,6 +3595,25 @@ class Entry(TypedDict):
     """The counter, or why there is none."""
 
 
+class FactSweepAnswerHighestRate(TypedDict):
+    """The highest rate that a method reads."""
+
+    about: Literal['sweep_answer']
+    loss: LossAtHighestRate
+    """What happened to the other frames."""
+    method: str
+    """The method."""
+    point: SweepPoint
+    """The point."""
+    read_pps: float
+    """The rate, in packets per second."""
+    scene: NotRequired[SweepScene]
+    """Its placement and load; absent if all methods of the run share them."""
+    visits: int
+    """Number of visits of the point."""
+    what: Literal['highest_rate']
+
+
 class FactSweepLimitedByKernel(TypedDict):
     """The kernel's receive work is the limit."""
 
@@ -3341,19 +3752,6 @@ FactSweepCheapestAtPoints = TypedDict(
 )
 
 
-class FactSearchRanking(TypedDict):
-    """The order of several methods by one goal."""
-
-    about: Literal['search']
-    goal: str
-    """The goal's name."""
-    methods: list[RankedMethod]
-    """The methods, highest first."""
-    too_few_searches: TooFewSearches | None
-    """With too few searches of each method, chance can explain any order: how many there are, and how many decide it."""
-    what: Literal['ranking']
-
-
 class FactSearchRepeated(TypedDict):
     """The results of a set-up that was searched several times."""
 
@@ -3389,72 +3787,45 @@ class FactSearchRepeated(TypedDict):
     """The work per packet."""
 
 
-class FactSearchNumbers(TypedDict):
-    """The numbers that belong together: without loss, NDR, PDR, and how often frames are lost."""
+class FactSoakAnswerLoss(TypedDict):
+    """What was lost of what was sent."""
 
-    about: Literal['search']
-    loss_events: LossEvents | None
-    """How often frames were lost; absent if the trials do not show it."""
-    method: str | None
-    """The method of the search; absent if no trial was run."""
-    ndr: Held
-    """The no-drop rate."""
-    pdr: Held
-    """The partial-drop rate."""
-    strict_lossless: Held
-    """The highest load without a loss."""
-    what: Literal['numbers']
-
-
-class FactSearchBounds(TypedDict):
-    """The bounds of a goal."""
-
-    about: Literal['search']
-    conditional_throughput_pps: float | None
-    """The rate forwarded at the lower bound; absent if it is not below the lower bound."""
-    goal: str
-    """The goal's name."""
-    lower_pps: float | None
-    """The load that the lower bound offered; absent without a lower bound."""
-    method: str | None
-    """The method of the search; absent if no trial was run."""
-    reason: Reason | None
-    """Why the result is not regular; absent if it is."""
-    so_far: CoarserBounds | None
-    """Bounds of a coarser target, if the search ended before the goal had both."""
-    status: Status
-    """The quality of the result."""
-    upper_pps: float | None
-    """The intended load of the upper bound; absent without an upper bound."""
-    what: Literal['bounds']
+    about: Literal['soak_answer']
+    cut_from_s: NotRequired[float]
+    """The planned time of sending, in seconds, if the soak was cut short."""
+    intended_pps: float
+    """The intended load, frames per second."""
+    loss_ratio: float
+    """Lost frames as a share of the sent ones."""
+    lost: int
+    """Lost frames."""
+    sending_s: float
+    """Time of sending, in seconds."""
+    sent: int
+    """Sent frames."""
+    set_up: NotRequired[SoakSetUp]
+    """What was measured; absent without a trial."""
+    what: Literal['loss']
 
 
-class FactSearchNoBounds(TypedDict):
-    """A goal without any bound."""
+class FactSoakOddFrames(TypedDict):
+    """Frames arrived that are not delivered ones, or not in order."""
 
-    about: Literal['search']
-    goal: str
-    """The goal's name."""
-    method: str | None
-    """The method of the search; absent if no trial was run."""
-    reason: Reason
-    """Why."""
-    what: Literal['no_bounds']
+    about: Literal['soak']
+    frames: OddFrames
+    """How many, by kind."""
+    what: Literal['odd_frames']
 
 
-class FactSearchMaximumLoad(TypedDict):
-    """The highest load of the search, after a self-test of the generator."""
+class FactReproductionAnswerClaims(TypedDict):
+    """The claims with an answer."""
 
-    about: Literal['search']
-    load_pps: float
-    """The load."""
-    source: MaximumSource
-    """Its origin."""
-    sustained: bool
-    """Whether the generator sent everything at that load."""
-    unpaced_pps: float
-    """What it sent without a plan."""
-    what: Literal['maximum_load']
+    about: Literal['reproduction_answer']
+    answer: Answer
+    """The answer."""
+    claims: list[SupportedClaim]
+    """The claims, at least one."""
+    what: Literal['claims']
 
 
 class FactTrialsGeneratorsTogether(TypedDict):
@@ -3491,6 +3862,19 @@ class FactTrialsLivelock(TypedDict):
     what: Literal['livelock']
     work: str
     """Its work per packet."""
+
+
+class FactTrialsOddFrames(TypedDict):
+    """Frames arrived that no trial delivers, or out of order."""
+
+    about: Literal['trials']
+    frames: OddFrames
+    """How many, by kind."""
+    method: str
+    """Its method."""
+    trial: int
+    """The trial."""
+    what: Literal['odd_frames']
 
 
 class FactTrialsStalled(TypedDict):
@@ -3694,6 +4078,32 @@ class FactCaveatOneWayRelative(TypedDict):
     what: Literal['one_way_relative']
 
 
+class FoundLoadUndecided(TypedDict):
+    """No bound is known."""
+
+    known: Literal['undecided']
+    reason: NotRequired[Reason]
+    """Why."""
+
+
+FoundLoad: TypeAlias = FoundLoadRegular | FoundLoadAtLeast | FoundLoadBetween | FoundLoadBetweenByFewTrials | FoundLoadBelow | FoundLoadUndecided
+"""What a search found for a goal, frames per second."""
+
+
+class FoundThroughputAtLeast(TypedDict):
+    """The throughput may be higher."""
+
+    known: Literal['at_least']
+    pps: float
+    """The load that was sustained."""
+    reason: NotRequired[Reason]
+    """Why no more is known."""
+
+
+FoundThroughput: TypeAlias = FoundThroughputNothing | FoundThroughputRegular | FoundThroughputAtLeast | FoundThroughputNotSettled
+"""What a search for the throughput found, frames per second."""
+
+
 class FullResource(TypedDict):
     """What is full before the ring is."""
 
@@ -3760,6 +4170,18 @@ class Idle(TypedDict):
     """States of the first CPU, lightest sleep first."""
 
 
+class KeptPointsOnly(TypedDict):
+    """Some of them."""
+
+    keeps_up: Literal['only']
+    points: list[SweepPoint]
+    """These."""
+
+
+KeptPoints: TypeAlias = KeptPointsNowhere | KeptPointsEverywhere | KeptPointsUpTo | KeptPointsFrom | KeptPointsOnly
+"""Points at which a method keeps up."""
+
+
 class LastPointLoses(TypedDict):
     """Frames are lost."""
 
@@ -3807,6 +4229,17 @@ LimitFrom = TypedDict(
         'limit': Limit,
     },
 )
+
+
+class LimitOfMethods(TypedDict):
+    """A limit, and the methods that it limits."""
+
+    limit: Limit
+    """The limit."""
+    methods: list[str | None]
+    """The methods, each once; absent for a search without a trial."""
+    trials: list[int]
+    """The trials of the upper bounds."""
 
 
 class LossAtPoint(TypedDict):
@@ -3940,6 +4373,17 @@ class MaximumRate(TypedDict):
     """Its origin."""
 
 
+class MeanBurst(TypedDict):
+    """The mean of the longest bursts without loss at a point."""
+
+    frames: float
+    """Its length in frames."""
+    lasts_s: NotRequired[float]
+    """Its duration, seconds."""
+    point: SweepPoint
+    """The point."""
+
+
 class MemberLoss(TypedDict):
     """Frames that a member lost at one place."""
 
@@ -3982,6 +4426,17 @@ class Memory(TypedDict):
     """Which memory gets transparent huge pages: `always`, `madvise`, `never`."""
     transparent_huge_pages_defrag: NotRequired[str]
     """Which allocations wait for a huge page: `always`, `defer`, `defer+madvise`, `madvise`, `never`."""
+
+
+class MethodLoad(TypedDict):
+    """The load that a method sustains."""
+
+    load: FoundLoad
+    """What the search found."""
+    method: NotRequired[str]
+    """The method; absent if no trial was run."""
+    trials: list[int]
+    """The trials."""
 
 
 class NotMeasured(TypedDict):
@@ -4103,6 +4558,27 @@ class PathInterface(TypedDict):
     """An XDP program attached before the run. Absent if there was none, or if it could not be queried."""
 
 
+class RateLead(TypedDict):
+    """Rates that differ by more than chance explains."""
+
+    evidence: Evidence
+    """The evidence."""
+    rates: ComparedRates
+    """The rates."""
+
+
+RateRise = TypedDict(
+    'RateRise',
+    {
+        'evidence': Evidence,
+        'from': PointSpan,
+        'from_rate': SustainableRate,
+        'to': PointSpan,
+        'to_rate': SustainableRate,
+    },
+)
+
+
 class Relative(TypedDict):
     """One-way times between two hosts, less their minimum (RFC 5481 4.2)."""
 
@@ -4114,6 +4590,39 @@ class Relative(TypedDict):
     """From planned send time to the kernel's timestamp."""
     total: Delays | None
     """From planned send time to delivery."""
+
+
+class Repeated(TypedDict):
+    """The results of a set-up's searches for one goal."""
+
+    at_least: int
+    """Searches with an "at least" result."""
+    coarser: int
+    """Searches whose lower bound is that of a coarser target."""
+    frame_size: SizeLabel
+    """The frame size."""
+    goal: str
+    """The goal's name."""
+    least_pps: float
+    """The lowest of them."""
+    lower_pps: Estimate
+    """The lower bounds of the goal, or of a coarser target if a search ended early, frames per second, with an interval."""
+    method: str
+    """The method."""
+    most_pps: float
+    """The highest."""
+    placement: str
+    """The placement."""
+    regular: int
+    """Regular searches."""
+    searches: int
+    """Number of searches."""
+    trials: list[int]
+    """The trials of the lower bounds."""
+    without: int
+    """Searches without a lower bound, which no figure includes."""
+    work: str
+    """The work per packet."""
 
 
 class Reproduction(TypedDict):
@@ -4139,6 +4648,48 @@ class Reproduction(TypedDict):
     """Its trials."""
 
 
+class RingAgainstSocketAppears(TypedDict):
+    """It appears."""
+
+    lead: RateLead
+    """Where the socket is ahead."""
+    what: Literal['appears']
+
+
+class RingAgainstSocketInconclusive(TypedDict):
+    """The repeats cannot decide it."""
+
+    ahead: NotRequired[RateLead]
+    """Where the ring is ahead; absent if it is nowhere."""
+    visits: int
+    """Visits of each point."""
+    what: Literal['inconclusive']
+
+
+class RingAgainstSocketRingAhead(TypedDict):
+    """It does not appear: the ring is ahead."""
+
+    excluded: Excluded
+    """The lead of the socket that is excluded."""
+    lead: RateLead
+    """Where it is."""
+    what: Literal['ring_ahead']
+
+
+class RingAgainstSocketAlike(TypedDict):
+    """It does not appear: the two do not differ by more than chance explains."""
+
+    excluded: Excluded
+    """The lead of the socket that is excluded."""
+    what: Literal['alike']
+    worst: NotRequired[ComparedRates]
+    """The point at which the ring is furthest behind."""
+
+
+RingAgainstSocket: TypeAlias = RingAgainstSocketCannotAppear | RingAgainstSocketAppears | RingAgainstSocketInconclusive | RingAgainstSocketRingAhead | RingAgainstSocketAlike
+"""Whether the effect appears against a method without a ring."""
+
+
 class RingCost(TypedDict):
     """A method with a ring, and its CPU time per packet."""
 
@@ -4148,6 +4699,68 @@ class RingCost(TypedDict):
     """CPU time of application and kernel per packet, nanoseconds."""
     ring: SweepPoint
     """The ring."""
+
+
+class ScalesNeedsByLaw(TypedDict):
+    """This many members would read the load by the law."""
+
+    members: int
+    """Their number."""
+    other_limit: NotRequired[Limit]
+    """A limit besides the members."""
+    what: Literal['needs_by_law']
+
+
+class ScalesNoNumberIsEnough(TypedDict):
+    """No number of members reads the load."""
+
+    limit: NotRequired[Limit]
+    """What stops them."""
+    what: Literal['no_number_is_enough']
+
+
+class ScalesLessThanLoad(TypedDict):
+    """No measured number reads the load."""
+
+    last: MembersRate
+    """What the last number reads."""
+    limit: NotRequired[Limit]
+    """What stops them."""
+    what: Literal['less_than_load']
+
+
+class ScalesNotAtAll(TypedDict):
+    """More than one member bring nothing."""
+
+    limit: Limit
+    """What stops them."""
+    next: MembersRate
+    """What the next number reads."""
+    one: MembersRate
+    """What one reads."""
+    what: Literal['not_at_all']
+
+
+class ScalesUpTo(TypedDict):
+    """The rate grows up to a number."""
+
+    best: MembersRate
+    """What that number reads."""
+    limit: Limit
+    """What stops more of them."""
+    what: Literal['up_to']
+
+
+class ScalesUpToLast(TypedDict):
+    """The rate grows up to the last number."""
+
+    last: MembersRate
+    """What that number reads."""
+    what: Literal['up_to_last']
+
+
+Scales: TypeAlias = ScalesNeeds | ScalesNeedsByLaw | ScalesNoNumberIsEnough | ScalesLessThanLoad | ScalesNotAtAll | ScalesUpTo | ScalesUpToLast
+"""How a method scales. The first four are answers about a requested load."""
 
 
 class Scaling(TypedDict):
@@ -4192,6 +4805,21 @@ class SearchPlan(TypedDict):
     """Time allowed for trials, including drains. A trial does not begin if its sending alone would exceed the remaining time."""
     traffic_allowed_s: NotRequired[float]
     """Sending time allowed for trials, without drains and other overhead. A trial does not begin if it would exceed the rest."""
+
+
+class SearchedSetUp(TypedDict):
+    """What a search measured, as far as known."""
+
+    frame_size: NotRequired[SizeLabel]
+    """The frame size."""
+    method: NotRequired[str]
+    """The method."""
+    nth: NotRequired[int]
+    """The number of the search among those of this set-up, if there are several."""
+    placement: NotRequired[str]
+    """The placement."""
+    work: NotRequired[str]
+    """The work per packet."""
 
 
 class SelfTest(TypedDict):
@@ -4249,6 +4877,39 @@ class Sustained(TypedDict):
     """Numbers of the trials at both bounds."""
     upper_pps: NotRequired[float]
     """The lowest load that it did not sustain; absent if no load showed its limit."""
+
+
+class TestFactLatency(TypedDict):
+    """How long frames take."""
+
+    lossy_trials: int
+    """Trials that lost frames."""
+    rate_pps: float
+    """The rate, frames per second."""
+    trials: int
+    """All trials."""
+    typical_ns: int
+    """The median over the trials of their medians, nanoseconds."""
+    way: Way
+    """From where to where."""
+    what: Literal['latency']
+    worst_ns: int
+    """The median over the trials of their 99.9th percentiles, nanoseconds."""
+
+
+TestFact: TypeAlias = TestFactLatency | TestFactNoneLost | TestFactSomeLost | TestFactBursts | TestFactRecoversAfter | TestFactRecoveryUnknown | TestFactRecoveredFrom
+"""The result of a test."""
+
+
+class TestResult(TypedDict):
+    """The result of a test, and what it tested."""
+
+    fact: TestFact
+    """The result."""
+    set_up: NotRequired[TestSetUp]
+    """What it tested, if the tests of the run have several set-ups."""
+    trials: list[int]
+    """Its trials."""
 
 
 class TestedFrameLoss(TypedDict):
@@ -4359,6 +5020,41 @@ Tested: TypeAlias = TestedLatency | TestedFrameLoss | TestedBackToBack | TestedR
 """A test with its set-up. Its trials are in the list of all trials."""
 
 
+class Throughput(TypedDict):
+    """The throughput of a set-up."""
+
+    found: FoundThroughput
+    """What the search found."""
+    set_up: SearchedSetUp
+    """The set-up."""
+    trials: list[int]
+    """The trials of the lower bound."""
+
+
+class UnsettledGoal(TypedDict):
+    """A goal with a bound, but without a regular result."""
+
+    at_least_pps: NotRequired[float]
+    """The load that is sustained at least, frames per second; absent if the result is not even that."""
+    goal: str
+    """The goal's name."""
+    reason: NotRequired[Reason]
+    """Why it is not settled."""
+    set_up: SearchedSetUp
+    """The set-up."""
+    trials: list[int]
+    """The trials of the lower bound."""
+
+
+class AgainstSocket(TypedDict):
+    """A ring next to a method without one."""
+
+    shows: RingAgainstSocket
+    """Whether the effect appears."""
+    socket: str
+    """The method without a ring."""
+
+
 class BetterElsewhere(TypedDict):
     """A method that is better in another set-up."""
 
@@ -4399,6 +5095,17 @@ class Burst2(TypedDict):
     """Where the shortest burst that lost frames lost them, most first."""
     trials: list[int]
     """Trials of the search, the overload first."""
+
+
+class BurstRange(TypedDict):
+    """The shortest and the longest burst without loss of a method over the axis."""
+
+    longest: NotRequired[MeanBurst]
+    """The longest; absent if only one point has a burst."""
+    points_without: int
+    """Number of points at which none was found."""
+    shortest: MeanBurst
+    """The shortest of the points."""
 
 
 class Comparison(TypedDict):
@@ -4597,6 +5304,210 @@ class FactSweepCheapestRing(TypedDict):
     what: Literal['cheapest_ring']
 
 
+class FactSearchAnswerSustained(TypedDict):
+    """What the methods of the first set-up sustain by the first goal."""
+
+    about: Literal['search_answer']
+    loss_ratio: float
+    """The share of frames that the goal allows to be lost."""
+    methods: list[MethodLoad]
+    """The methods, highest first, at least one."""
+    other_set_ups: int
+    """Number of other set-ups."""
+    set_up: SearchedSetUp
+    """The set-up; its method and number are absent."""
+    what: Literal['sustained']
+
+
+class FactSearchAnswerLimits(TypedDict):
+    """What limits, from where the next load lost frames."""
+
+    about: Literal['search_answer']
+    limits: list[LimitOfMethods]
+    """Each limit."""
+    what: Literal['limits']
+
+
+class FactSearchAnswerUnsettled(TypedDict):
+    """Goals with a bound, but without a regular result."""
+
+    about: Literal['search_answer']
+    goals: list[UnsettledGoal]
+    """Each goal of each set-up."""
+    what: Literal['unsettled']
+
+
+class FactSearchAnswerRepeated(TypedDict):
+    """Results of set-ups that were searched several times."""
+
+    about: Literal['search_answer']
+    results: list[Repeated]
+    """Each set-up and goal."""
+    what: Literal['repeated']
+
+
+class FactSearchRanking(TypedDict):
+    """The order of several methods by one goal."""
+
+    about: Literal['search']
+    goal: str
+    """The goal's name."""
+    methods: list[RankedMethod]
+    """The methods, highest first."""
+    set_up: SearchedSetUp
+    """What the methods are compared in; its method and number are absent."""
+    too_few_searches: TooFewSearches | None
+    """With too few searches of each method, chance can explain any order: how many there are, and how many decide it."""
+    what: Literal['ranking']
+
+
+class FactSearchNumbers(TypedDict):
+    """The numbers that belong together: without loss, NDR, PDR, and how often frames are lost."""
+
+    about: Literal['search']
+    loss_events: LossEvents | None
+    """How often frames were lost; absent if the trials do not show it."""
+    ndr: Held
+    """The no-drop rate."""
+    pdr: Held
+    """The partial-drop rate."""
+    set_up: SearchedSetUp
+    """What the search measured."""
+    strict_lossless: Held
+    """The highest load without a loss."""
+    what: Literal['numbers']
+
+
+class FactSearchBounds(TypedDict):
+    """The bounds of a goal."""
+
+    about: Literal['search']
+    conditional_throughput_pps: float | None
+    """The rate forwarded at the lower bound; absent if it is not below the lower bound."""
+    goal: str
+    """The goal's name."""
+    lower_pps: float | None
+    """The load that the lower bound offered; absent without a lower bound."""
+    reason: Reason | None
+    """Why the result is not regular; absent if it is."""
+    set_up: SearchedSetUp
+    """What the search measured."""
+    so_far: CoarserBounds | None
+    """Bounds of a coarser target, if the search ended before the goal had both."""
+    status: Status
+    """The quality of the result."""
+    upper_pps: float | None
+    """The intended load of the upper bound; absent without an upper bound."""
+    what: Literal['bounds']
+
+
+class FactSearchNoBounds(TypedDict):
+    """A goal without any bound."""
+
+    about: Literal['search']
+    goal: str
+    """The goal's name."""
+    reason: Reason
+    """Why."""
+    set_up: SearchedSetUp
+    """What the search measured."""
+    what: Literal['no_bounds']
+
+
+class FactSearchMaximumLoad(TypedDict):
+    """The highest load of the search, after a self-test of the generator."""
+
+    about: Literal['search']
+    load_pps: float
+    """The load."""
+    set_up: SearchedSetUp
+    """What the search measured."""
+    source: MaximumSource
+    """Its origin."""
+    sustained: bool
+    """Whether the generator sent everything at that load."""
+    unpaced_pps: float
+    """What it sent without a plan."""
+    what: Literal['maximum_load']
+
+
+class FactSearchBuffered(TypedDict):
+    """Trials lost nothing only because buffers had room."""
+
+    about: Literal['search']
+    buffered: Buffered
+    """The trials."""
+    set_up: SearchedSetUp
+    """What the search measured."""
+    what: Literal['buffered']
+
+
+class FactSearchIncomplete(TypedDict):
+    """The search is incomplete."""
+
+    about: Literal['search']
+    end: End
+    """How it ended."""
+    set_up: SearchedSetUp
+    """What the search measured."""
+    what: Literal['incomplete']
+
+
+class FactRfc2544AnswerNotRepeatable(TypedDict):
+    """A throughput at or below which other trials of the run lost frames."""
+
+    about: Literal['rfc2544_answer']
+    contradiction: Contradiction
+    """The throughput, and the trial."""
+    set_up: SearchedSetUp
+    """The set-up."""
+    what: Literal['not_repeatable']
+
+
+class FactRfc2544AnswerThroughput(TypedDict):
+    """The throughput of each set-up."""
+
+    about: Literal['rfc2544_answer']
+    set_ups: list[Throughput]
+    """Each set-up."""
+    what: Literal['throughput']
+
+
+class FactRfc2544AnswerLoss(TypedDict):
+    """Frame loss rate and back-to-back frames."""
+
+    about: Literal['rfc2544_answer']
+    tests: list[TestResult]
+    """Each test."""
+    what: Literal['loss']
+
+
+class FactRfc2544AnswerTime(TypedDict):
+    """Latency and system recovery."""
+
+    about: Literal['rfc2544_answer']
+    tests: list[TestResult]
+    """Each test."""
+    what: Literal['time']
+
+
+class FactSoakAnswerWhenLost(TypedDict):
+    """When and where frames were lost."""
+
+    about: Literal['soak_answer']
+    bursts: NotRequired[int]
+    """Bursts of loss; absent if frames were not inspected one by one."""
+    largest: NotRequired[LossEvent]
+    """The largest burst that is stored."""
+    lossy_segments: int
+    """Segments with loss."""
+    places: list[LostAt]
+    """The places with their lost frames, most first."""
+    segments: int
+    """All segments."""
+    what: Literal['when_lost']
+
+
 class FactTrialsAccountedFor(TypedDict):
     """Every packet is accounted for."""
 
@@ -4707,6 +5618,15 @@ class Generator(TypedDict):
     """Why capbench did not verify how many frames it sent; absent if capbench counted them."""
 
 
+class KeepsUp(TypedDict):
+    """Where a method keeps up."""
+
+    points: KeptPoints
+    """The points at which it neither loses frames nor only buffers them, and the load was sent."""
+    unsent_points: int
+    """Number of points without loss at which the generator did not send the load."""
+
+
 class Latency(TypedDict):
     """The delay of a trial's frames."""
 
@@ -4769,6 +5689,67 @@ class Member(TypedDict):
     """Frames of the trial that it read after a later one of their stream."""
 
 
+class MembersAnswer(TypedDict):
+    """How a method scales, or how many members its load needs."""
+
+    load_pps: float
+    """The load, in packets per second."""
+    method: str
+    """The method."""
+    scales: Scales
+    """The answer."""
+    trials: list[int]
+    """Numbers of its trials."""
+
+
+class MethodBursts(TypedDict):
+    """The longest bursts without loss of a method."""
+
+    method: str
+    """The method."""
+    range: BurstRange
+    """Over the axis."""
+    scene: SweepScene
+    """Its placement and load."""
+    trials: list[int]
+    """Numbers of its trials."""
+
+
+class MethodKeepsUp(TypedDict):
+    """Where one method keeps up."""
+
+    keeps_up: KeepsUp
+    """The points."""
+    method: str
+    """The method."""
+    scene: SweepScene
+    """Its placement and load."""
+    trials: list[int]
+    """Numbers of its trials."""
+
+
+class MoreWorkShowsAppears(TypedDict):
+    """It appears."""
+
+    rise: RateRise
+    """The largest rise."""
+    what: Literal['appears']
+
+
+class MoreWorkShowsDoesNotAppear(TypedDict):
+    """It does not appear."""
+
+    excluded: Excluded
+    """The rise that is excluded."""
+    largest: NotRequired[RateRise]
+    """The largest rise; absent if no rate is higher than one with less work."""
+    what: Literal['does_not_appear']
+
+
+MoreWorkShows: TypeAlias = MoreWorkShowsCannotAppear | MoreWorkShowsAppears | MoreWorkShowsInconclusive | MoreWorkShowsDoesNotAppear
+"""Whether more work per packet leads to more packets."""
+
+
 class Ranked(TypedDict):
     """One method in a ranking."""
 
@@ -4826,6 +5807,18 @@ class Recommendation(TypedDict):
     """One ranking per set-up. The first one answers the question: it has the smallest frames, in the first placement."""
 
 
+class RingShowsAgainst(TypedDict):
+    """Against each method without a ring."""
+
+    sockets: list[AgainstSocket]
+    """The methods."""
+    what: Literal['against']
+
+
+RingShows: TypeAlias = RingShowsNoRing | RingShowsNoSocket | RingShowsAgainst
+"""Whether a ring captures less than a socket's queue."""
+
+
 class BackToBack(TypedDict):
     """All searches at one point."""
 
@@ -4866,6 +5859,68 @@ class Bound(TypedDict):
     """Their numbers."""
     untaken: NotRequired[Backlogged]
     """Frames that high-loss trials delivered only because the buffer had room; absent if there were none."""
+
+
+class EffectAnswerMoreWorkMorePackets(TypedDict):
+    """More work per packet, more packets."""
+
+    effect: Literal['more_work_more_packets']
+    shows: MoreWorkShows
+    """Whether it appears."""
+
+
+class EffectAnswerRingBehindSocket(TypedDict):
+    """A ring captures less than a socket's queue once packets are lost."""
+
+    effect: Literal['ring_behind_socket']
+    shows: RingShows
+    """Whether it appears."""
+
+
+EffectAnswer: TypeAlias = EffectAnswerMoreWorkMorePackets | EffectAnswerRingBehindSocket
+"""Which effect, and whether it appears."""
+
+
+class FactSweepAnswerScales(TypedDict):
+    """How methods scale, or how many members a load needs."""
+
+    about: Literal['sweep_answer']
+    methods: list[MembersAnswer]
+    """The methods, at least one."""
+    what: Literal['scales']
+
+
+class FactSweepAnswerKeepsUp(TypedDict):
+    """At which points methods keep up."""
+
+    about: Literal['sweep_answer']
+    methods: list[MethodKeepsUp]
+    """The methods, those that keep up at most points first."""
+    shared_scene: NotRequired[SweepScene]
+    """Placement and load, if all methods share them."""
+    what: Literal['keeps_up']
+
+
+class FactSweepAnswerLongestBursts(TypedDict):
+    """The longest bursts without loss."""
+
+    about: Literal['sweep_answer']
+    methods: list[MethodBursts]
+    """The methods, at least one."""
+    what: Literal['longest_bursts']
+
+
+class FactSweepEffect(TypedDict):
+    """Whether an effect of Dain (2004) appears."""
+
+    about: Literal['sweep']
+    answer: EffectAnswer
+    """Which effect, and whether it appears."""
+    method: str
+    """The method."""
+    scene: SweepScene
+    """Its placement and load."""
+    what: Literal['effect']
 
 
 class GoalFactLosses(TypedDict):
@@ -4974,14 +6029,14 @@ class FactSearchGoals(TypedDict):
     about: Literal['search']
     goals: list[str]
     """Names of the goals."""
-    method: str | None
-    """The method of the search; absent if no trial was run."""
+    set_up: SearchedSetUp
+    """What the search measured."""
     shows: GoalFact
     """What they have in common."""
     what: Literal['goals']
 
 
-Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
+Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepCrossing | FactSweepEffect | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
 """One fact of a run."""
 
 
@@ -4991,7 +6046,9 @@ class Finding(TypedDict):
     fact: NotRequired[Fact]
     """What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know."""
     scene: NotRequired[str]
-    """Frame size and placement that it concerns, if it concerns one."""
+    """What it concerns, if not the whole run: frame size and placement, placement and load, or a publication."""
+    subject: NotRequired[Subject]
+    """The same as data. Absent in files of versions that did not write it."""
     text: str
     """The sentence."""
     trials: list[int]
@@ -5061,6 +6118,10 @@ class SearchOutcome(TypedDict):
 class Results(TypedDict):
     """What a run saves. Null, or absent where that is allowed, is unknown; it is not 0. Units are in the names of members, or in their descriptions. `schema_version` is raised when a reader of older documents would misunderstand newer ones; a later version of capbench can add members without that, and brings its own schema."""
 
+    answers: NotRequired[list[Finding]]
+    """What answers the question of the run, the verdict first. Absent in files of versions that did not write it."""
+    caveats: NotRequired[list[Finding]]
+    """How noisy the run is, and what could not be measured. Absent in files of versions that did not write it."""
     command: list[str]
     """The command, word by word."""
     comparisons: NotRequired[list[Comparison]]
@@ -5238,7 +6299,7 @@ class SoakRecord(TypedDict):
 
 
 class TrialResult(TypedDict):
-    """One trial as stored: counts first, then ratios computed from them. The default is one of which nothing is known yet."""
+    """One trial as stored: counts first, then ratios computed from them."""
 
     capture: NotRequired[CaptureFacts]
     """What captured the frames; absent on a simulated path."""

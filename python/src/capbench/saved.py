@@ -65,9 +65,19 @@ class Run:
         return self.results.get("searches", [])
 
     @property
+    def answers(self) -> list[Finding]:
+        """What answers the run's question, the verdict first; empty for runs of earlier versions."""
+        return self.results.get("answers", [])
+
+    @property
     def findings(self) -> list[Finding]:
-        """Sentences about the run, each with the numbers of its trials."""
+        """What else the run shows: sentences, each with its fact and the numbers of its trials."""
         return self.results.get("findings", [])
+
+    @property
+    def caveats(self) -> list[Finding]:
+        """How noisy the run is, and what could not be measured; empty for runs of earlier versions."""
+        return self.results.get("caveats", [])
 
     @property
     def environment(self) -> Environment:

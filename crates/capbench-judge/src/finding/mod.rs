@@ -2,6 +2,7 @@
 //!
 //! | file | about |
 //! |---|---|
+//! | `whole_run` | all facts of a run, in the order of a report |
 //! | `trials` | trials of any run |
 //! | `loss_pattern` | when, and in which flows, trials lost frames |
 //! | `sweep` | where methods of a sweep lose frames, their costs, and how they compare |
@@ -28,10 +29,13 @@ pub mod soak;
 pub mod sweep;
 pub mod trials;
 pub mod unfinished;
+pub mod whole_run;
 
 use capbench_model::saved::SavedPlacement;
 use capbench_model::trial::SizeLabel;
 use serde::{Deserialize, Serialize};
+
+use crate::sweep::outcome::SweepScene;
 
 /// One fact of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -42,12 +46,22 @@ use serde::{Deserialize, Serialize};
 pub enum Finding {
     /// When, or in which flows, a trial lost frames.
     LossPattern(loss_pattern::LossPatternFinding),
+    /// What answers the question of a sweep.
+    SweepAnswer(Box<sweep::SweepAnswer>),
     /// What a sweep shows.
     Sweep(Box<sweep::SweepFinding>),
+    /// What answers the question of a run of searches.
+    SearchAnswer(search::SearchAnswer),
     /// What a search found, or several.
     Search(search::SearchFinding),
+    /// What answers the question of a run of RFC 2544.
+    Rfc2544Answer(rfc2544::Rfc2544Answer),
+    /// What answers the question of a soak.
+    SoakAnswer(soak::SoakAnswer),
     /// What a soak shows.
     Soak(soak::SoakFinding),
+    /// How many claims of publications still hold, and which.
+    ReproductionAnswer(reproduction::ReproductionAnswer),
     /// The answer to a claim of a publication.
     Reproduction(reproduction::ReproductionFinding),
     /// Trials of any run.
@@ -75,20 +89,46 @@ impl Finding {
     }
 }
 
-/// The frames and the placement that a fact concerns.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Scene {
-    /// The size of the frames.
-    pub frame_size: SizeLabel,
-    /// The placement.
-    pub placement: SavedPlacement,
+/// What a fact concerns, if not the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum Subject {
+    /// Frames of a size in a placement.
+    Frames {
+        /// The size of the frames.
+        frame_size: SizeLabel,
+        /// The placement.
+        placement: SavedPlacement,
+    },
+    /// Placement and load of methods of a sweep.
+    Series(SweepScene),
+    /// A publication.
+    Publication {
+        /// Its key.
+        key: String,
+    },
+}
+
+/// Frames that arrived and are not delivered ones, or not in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct OddFrames {
+    /// Frames of other senders, or of another trial.
+    pub foreign: u64,
+    /// Repeated frames.
+    pub duplicates: u64,
+    /// Frames that arrived after a later one.
+    pub reordered: u64,
+    /// Frames cut short.
+    pub truncated: u64,
+    /// Damaged frames.
+    pub corrupt: u64,
 }
 
 /// A fact and its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// What it concerns, if it concerns one frame size and placement.
-    pub scene: Option<Scene>,
+    /// What it concerns, if not the whole run.
+    pub subject: Option<Subject>,
     /// The fact.
     pub fact: Finding,
     /// Numbers of the trials that show it.
@@ -96,8 +136,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// A fact about no single frame size or placement.
+    /// A fact about the whole run.
     pub fn new(fact: Finding, trials: impl IntoIterator<Item = u32>) -> Self {
-        Self { scene: None, fact, trials: trials.into_iter().collect() }
+        Self { subject: None, fact, trials: trials.into_iter().collect() }
     }
 }

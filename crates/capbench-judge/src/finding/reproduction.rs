@@ -4,7 +4,7 @@ use crate::thresholds::DECIDING_VISITS;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Found};
+use super::{Finding, Found, Subject};
 use crate::durations::time_again;
 use crate::reproduction::{Answer, Judgement, Reproduction};
 
@@ -36,14 +36,19 @@ pub fn find(reproductions: &[Reproduction]) -> Vec<Found> {
                 answer: judgement.answer,
                 evidence: judgement.text.clone(),
             };
-            found.push(Found::new(Finding::Reproduction(fact), judgement.trials.iter().copied()));
+            found.push(Found {
+                subject: Some(Subject::Publication { key: reproduction.key.clone() }),
+                fact: Finding::Reproduction(fact),
+                trials: judgement.trials.clone(),
+            });
         }
     }
     found
 }
 
 /// An answer to the question of a run of reproductions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
 pub enum ReproductionAnswer {
     /// How many claims have which answer.
     Summary {
@@ -59,8 +64,6 @@ pub enum ReproductionAnswer {
         undecided: usize,
         /// Claims that cannot be tested here.
         not_testable: usize,
-        /// Trials that support the answers.
-        trials: Vec<u32>,
     },
     /// More visits can decide claims that are open.
     MoreVisits {
@@ -70,8 +73,6 @@ pub enum ReproductionAnswer {
         needed: u32,
         /// The time of a run with that many visits, in seconds.
         seconds: f64,
-        /// Trials of the open claims.
-        trials: Vec<u32>,
     },
     /// The claims with an answer.
     Claims {
@@ -88,7 +89,7 @@ pub enum ReproductionAnswer {
 }
 
 /// A claim, and the trials that support its answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SupportedClaim {
     /// The claim.
     pub claim: String,
@@ -97,7 +98,7 @@ pub struct SupportedClaim {
 }
 
 /// The answers in the order of a report, the verdict first; none without a claim.
-pub fn answers(reproductions: &[Reproduction], trials: &[TrialResult]) -> Vec<ReproductionAnswer> {
+pub fn answers(reproductions: &[Reproduction], trials: &[TrialResult]) -> Vec<Found> {
     let claims: Vec<&Judgement> =
         reproductions.iter().flat_map(|reproduction| &reproduction.findings).collect();
     if claims.is_empty() {
@@ -113,7 +114,8 @@ pub fn answers(reproductions: &[Reproduction], trials: &[TrialResult]) -> Vec<Re
             }
         }
         if !supported.is_empty() {
-            answers.push(ReproductionAnswer::Claims { answer, claims: supported });
+            let trials = supported.iter().flat_map(|claim| claim.trials.clone()).collect();
+            answers.push(found(ReproductionAnswer::Claims { answer, claims: supported }, trials));
         }
     }
     let mut unfinished = Vec::new();
@@ -123,25 +125,29 @@ pub fn answers(reproductions: &[Reproduction], trials: &[TrialResult]) -> Vec<Re
         }
     }
     if !unfinished.is_empty() {
-        answers.push(ReproductionAnswer::Unfinished { publications: unfinished });
+        answers.push(found(ReproductionAnswer::Unfinished { publications: unfinished }, Vec::new()));
     }
     answers
 }
 
-fn summary(reproductions: &[Reproduction], claims: &[&Judgement]) -> ReproductionAnswer {
+fn found(answer: ReproductionAnswer, trials: Vec<u32>) -> Found {
+    Found::new(Finding::ReproductionAnswer(answer), trials)
+}
+
+fn summary(reproductions: &[Reproduction], claims: &[&Judgement]) -> Found {
     let mut trials: Vec<u32> = claims.iter().flat_map(|claim| claim.trials.iter().copied()).collect();
     if trials.is_empty() {
         trials.extend(reproductions.iter().flat_map(|reproduction| reproduction.trials.iter().copied()));
     }
-    ReproductionAnswer::Summary {
+    let summary = ReproductionAnswer::Summary {
         publications: reproductions.iter().map(|reproduction| reproduction.key.clone()).collect(),
         claims: claims.len(),
         hold: number(claims, Answer::Holds),
         changed: number(claims, Answer::Changed),
         undecided: number(claims, Answer::Inconclusive),
         not_testable: number(claims, Answer::NotTestable),
-        trials,
-    }
+    };
+    found(summary, trials)
 }
 
 fn number(claims: &[&Judgement], answer: Answer) -> usize {
@@ -153,7 +159,7 @@ fn more_visits(
     reproductions: &[Reproduction],
     claims: &[&Judgement],
     trials: &[TrialResult],
-) -> Option<ReproductionAnswer> {
+) -> Option<Found> {
     let mut most = None;
     let mut open = Vec::new();
     for claim in claims {
@@ -164,7 +170,7 @@ fn more_visits(
     }
     let visits = most.filter(|visits| *visits < DECIDING_VISITS)?;
     let seconds = seconds_with_visits(reproductions, trials);
-    Some(ReproductionAnswer::MoreVisits { visits, needed: DECIDING_VISITS, seconds, trials: open })
+    Some(found(ReproductionAnswer::MoreVisits { visits, needed: DECIDING_VISITS, seconds }, open))
 }
 
 /// The time of the same run with enough visits, by the trials of this one.
@@ -187,7 +193,7 @@ mod tests {
         Judgement { claim, answer, text: String::new(), trials: vec![trial], visits, chance: None }
     }
 
-    fn answered(findings: Vec<Judgement>) -> Vec<ReproductionAnswer> {
+    fn answered(findings: Vec<Judgement>) -> Vec<Found> {
         answers(&[Reproduction { key: "dain-2004".into(), findings, ..Reproduction::default() }], &[])
     }
 
@@ -205,17 +211,16 @@ mod tests {
             changed: 1,
             undecided: 0,
             not_testable: 1,
-            trials: vec![1, 2, 3],
         };
         let listed = [(Answer::Changed, 2), (Answer::Holds, 1), (Answer::NotTestable, 3)];
         let listed = listed.map(|(answer, trial)| {
             let claim = SupportedClaim { claim: format!("claim {trial}"), trials: vec![trial] };
-            ReproductionAnswer::Claims { answer, claims: vec![claim] }
+            found(ReproductionAnswer::Claims { answer, claims: vec![claim] }, vec![trial])
         });
         let unfinished = ReproductionAnswer::Unfinished { publications: vec!["dain-2004".into()] };
-        assert_eq!(answers[0], summary);
+        assert_eq!(answers[0], found(summary, vec![1, 2, 3]));
         assert_eq!(answers[1..4], listed);
-        assert_eq!(answers[4..], [unfinished]);
+        assert_eq!(answers[4..], [found(unfinished, Vec::new())]);
     }
 
     #[test]
@@ -225,9 +230,9 @@ mod tests {
                 judgement(Answer::Inconclusive, Some(visits), 4),
                 judgement(Answer::Holds, Some(1), 5),
             ]);
-            let more = answers.iter().find_map(|answer| match answer {
-                ReproductionAnswer::MoreVisits { visits, needed, trials, .. } => {
-                    Some((*visits, *needed, trials.clone()))
+            let more = answers.iter().find_map(|answer| match &answer.fact {
+                Finding::ReproductionAnswer(ReproductionAnswer::MoreVisits { visits, needed, .. }) => {
+                    Some((*visits, *needed, answer.trials.clone()))
                 }
                 _ => None,
             });

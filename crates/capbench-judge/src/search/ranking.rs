@@ -22,6 +22,8 @@ pub struct Ranking {
     pub frame_size: Option<SizeLabel>,
     /// The placement of its scene; absent if no trial was run.
     pub placement: Option<SavedPlacement>,
+    /// The work of its scene; absent if no trial was run.
+    pub work: Option<SavedWork>,
     /// Highest median first.
     pub methods: Vec<Ranked>,
     /// For each method but the last: the corrected probability that chance puts it this far above the next one.
@@ -95,6 +97,7 @@ fn of_scene(group: &[&SearchOutcome]) -> Vec<Ranking> {
         goal: goal.clone(),
         frame_size: first.frame_size.clone(),
         placement: first.placement.clone(),
+        work: first.work.clone(),
         methods: methods(group, goal),
         by_chance: Vec::new(),
         needed: 0,

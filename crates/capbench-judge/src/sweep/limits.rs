@@ -40,17 +40,6 @@ impl Limits {
         let asked = self.factors.iter().filter(|(first, _)| is_asked(*first)).map(|(_, factor)| *factor);
         asked.reduce(f64::max).map(|factor| (factor - 1.0).max(0.0)).filter(|increase| increase.is_finite())
     }
-
-    /// The basis of the figure, in words.
-    pub(super) fn basis(&self) -> String {
-        let over = if self.width == 1 {
-            "at single points".into()
-        } else {
-            format!("over {} neighbouring points", self.width)
-        };
-        let level = (1.0 - FALSE_ALARMS) * 100.0;
-        format!("{over}, at {level:.0} % for all {} comparisons together", self.comparisons)
-    }
 }
 
 #[cfg(test)]
@@ -72,7 +61,6 @@ mod tests {
         let limits = limits_with(8).unwrap();
         assert_eq!((limits.width, limits.comparisons, limits.increase(|_| true)), (1, 10, Some(0.0)));
         assert_eq!(limits.increase(|first| first > 10), None);
-        assert_eq!(limits.basis(), "at single points, at 95 % for all 10 comparisons together");
         assert_eq!(Limits::from_comparisons(|_| Vec::new()), None);
     }
 

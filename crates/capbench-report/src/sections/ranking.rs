@@ -118,8 +118,8 @@ fn cost_point(row: usize, ranked: &Ranked, range_ns: Option<(f64, f64)>) -> Poin
 /// What the methods of the first set-up of a search sustain, by goal.
 fn searches_chart(searches: &[SearchOutcome]) -> Option<Chart> {
     let mut goals = ranked_goals(searches);
-    let first_scene = scene(goals.first()?.0);
-    goals.retain(|(search, _)| scene(search) == first_scene);
+    let set_up = SetUp::for_any_method(goals.first()?.0);
+    goals.retain(|(search, _)| SetUp::for_any_method(search) == set_up);
     let by_method = grouped(goals.iter(), |(search, _)| method(search));
     let methods: Vec<String> = by_method.into_iter().map(|(method, _)| method).collect();
     let mut lines = Vec::new();
@@ -135,13 +135,8 @@ fn searches_chart(searches: &[SearchOutcome]) -> Option<Chart> {
         let role = if is_first { Role::Delivered } else { Role::Account };
         lines.push(series(format!("{loss} ({})", goal_name(&name)), role, points));
     }
-    let title = format!("Sustained rate, {first_scene}");
+    let title = format!("Sustained rate, {}", set_up_words(&set_up).join(", "));
     Some(sustained_chart("ranking-searches", title, methods, without_hidden(lines)))
-}
-
-/// The set-up of a search without its method.
-fn scene(search: &SearchOutcome) -> String {
-    set_up_words(&SetUp::of_search(search)).join(", ")
 }
 
 fn method(search: &SearchOutcome) -> String {

@@ -72,23 +72,28 @@ fn buffered_trials<'s>(searches: impl IntoIterator<Item = &'s SearchOutcome>) ->
     trials
 }
 
-/// The set-up of a search without its method.
-fn scene(search: &SearchOutcome) -> String {
-    set_up_words(&SetUp::of_search(search)).join(", ")
+/// The set-up of a search without its method, in words.
+fn scene_words(set_up: &SetUp) -> String {
+    set_up_words(set_up).join(", ")
 }
 
 /// Bounds of every search for a goal: by set-up, one point per search.
 fn bounds_chart(searches: &[SearchOutcome], goal: &str) -> Chart {
     let known = searches.iter().filter(|search| search.method.is_some());
-    let by_scene = grouped(known.clone(), |search| scene(search));
-    let scenes: Vec<String> = by_scene.into_iter().map(|(scene, _)| scene).collect();
+    let mut set_ups: Vec<SetUp> = Vec::new();
+    for search in known.clone() {
+        let set_up = SetUp::for_any_method(search);
+        if !set_ups.contains(&set_up) {
+            set_ups.push(set_up);
+        }
+    }
     let mut lines = Vec::new();
     let mut at_least = Vec::new();
     for (method, searches) in grouped(known, |search| search.method.as_ref()) {
         let mut points = Vec::new();
         for search in searches {
-            let scene = scene(search);
-            let x = scenes.iter().position(|known| *known == scene).unwrap_or(0);
+            let set_up = SetUp::for_any_method(search);
+            let x = set_ups.iter().position(|known| *known == set_up).unwrap_or(0);
             points.push(bounds_point(x as f64, goal, &[search]));
             if is_at_least(search, goal) {
                 at_least.push(search_words(&SetUp::of_search(search)));
@@ -105,7 +110,7 @@ fn bounds_chart(searches: &[SearchOutcome], goal: &str) -> Chart {
         ));
     }
     let title = format!("Bounds by goal {goal}, a point for each search");
-    let x = names("Set-up", scenes);
+    let x = names("Set-up", set_ups.iter().map(scene_words).collect());
     let y = linear("Bounds", Unit::PacketsPerSecond);
     chart(&format!("bounds-{goal}"), title, Kind::Points, x, y, spread_out(lines)).noting(notes)
 }
@@ -184,7 +189,7 @@ fn trials_chart(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Ch
             lines.push(series(name, Role::Account, points));
         }
     }
-    let title = format!("Trials of the search: {method}, {}", scene(first));
+    let title = format!("Trials of the search: {method}, {}", scene_words(&SetUp::of_search(first)));
     let x = linear("Intended load", Unit::PacketsPerSecond);
     let y = linear("Lost of the intended frames", Unit::Ratio);
     let chart = chart(&format!("search-{method}"), title, Kind::Points, x, y, lines);

@@ -6,28 +6,20 @@ mod tests;
 mod verdict;
 
 use capbench_judge::finding::bench::{
-    self, BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SetUp,
+    BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SetUp,
 };
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
-use capbench_results::Results;
 
-use super::in_words;
 use crate::figures::number;
-use crate::model::{Sentence, Unit};
+use crate::model::Unit;
 use crate::naming::{self, command_line, list, many, rate};
 
 /// Up to this number of methods are named.
 const NAMED_METHODS: usize = 4;
 /// Up to this number of set-ups are named.
 const NAMED_SET_UPS: usize = 2;
-
-/// Which method to use; then what else decides, the most important first.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let recommendation = naming::recommendation(results);
-    bench::answers(recommendation.as_ref(), &results.facts()).into_iter().map(in_words).collect()
-}
 
 /// The text of a fact.
 pub(super) fn words(fact: &BenchFinding) -> String {
@@ -41,7 +33,7 @@ pub(super) fn words(fact: &BenchFinding) -> String {
             format!("To decide between them: `capbench {}`{takes}.", command_line(command))
         }
         BenchFinding::FindHighest { command } => {
-            format!("To find the highest rate that they sustain: `{}`.", command_line(command))
+            format!("To find the highest rate that they sustain: `capbench {}`.", command_line(command))
         }
         BenchFinding::Unknown { methods } => {
             let sustain = verb(methods, "sustains", "sustain");

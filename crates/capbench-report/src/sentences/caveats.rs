@@ -2,6 +2,7 @@
 
 use capbench_judge::finding::caveats::{self, Caveat, KnownSkew, NotMeasuredBecause};
 use capbench_judge::finding::noise::NoiseCause;
+use capbench_judge::finding::whole_run;
 use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
@@ -11,7 +12,7 @@ use crate::naming::{frames, list, many, time};
 
 /// The caveats of a run.
 pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
-    caveats::find(&results.facts(), &results.not_measured).into_iter().map(in_words).collect()
+    whole_run::caveats(&results.whole_run()).into_iter().map(in_words).collect()
 }
 
 /// How noisy the trials of two runs are, in one line.

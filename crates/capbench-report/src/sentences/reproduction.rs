@@ -1,12 +1,10 @@
 //! The words of `ReproductionAnswer` and `ReproductionFinding`: which claims of publications hold here.
 
 use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
-use capbench_judge::finding::{self, Finding as Fact, Found};
 use capbench_judge::reproduction::Answer;
-use capbench_results::{Finding, Results};
 
-use super::{Clause, first_clauses, saved_finding, saved_findings, with_trials};
-use crate::model::Sentence;
+use super::{Clause, first_clauses, with_trials};
+use crate::model::{Sentence, Trials};
 use crate::naming::{list, many};
 
 /// Up to this number of claims that hold, or do not hold, are listed.
@@ -14,52 +12,35 @@ const NAMED_DECIDED: usize = 3;
 /// Up to this number of claims that are undecided, or cannot be tested, are listed.
 const NAMED_OPEN: usize = 1;
 
-/// How many claims hold here, and which do not; then the answers one by one.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    for answer in finding::reproduction::answers(&results.reproductions, &results.trials) {
-        sentences.extend(answer_sentence(answer));
-    }
-    sentences
-}
-
 /// The sentence of an answer.
-fn answer_sentence(answer: ReproductionAnswer) -> Option<Sentence> {
+pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
     match answer {
-        ReproductionAnswer::Summary {
-            publications,
-            claims,
-            hold,
-            changed,
-            undecided,
-            not_testable,
-            trials,
-        } => {
-            let all = many(claims as u64, "claim", "claims");
-            let verb = if hold == 1 { "holds" } else { "hold" };
-            let mut words = vec![format!("{hold} of {all} of {} {verb} here", list(&publications))];
-            if changed > 0 {
-                words.push(format!("{changed} {}", if changed == 1 { "does not" } else { "do not" }));
+        ReproductionAnswer::Summary { publications, claims, hold, changed, undecided, not_testable } => {
+            let all = many(*claims as u64, "claim", "claims");
+            let verb = if *hold == 1 { "holds" } else { "hold" };
+            let mut words = vec![format!("{hold} of {all} of {} {verb} here", list(publications))];
+            if *changed > 0 {
+                words.push(format!("{changed} {}", if *changed == 1 { "does not" } else { "do not" }));
             }
-            if undecided > 0 {
-                words.push(format!("{undecided} {} undecided", if undecided == 1 { "is" } else { "are" }));
+            if *undecided > 0 {
+                words.push(format!("{undecided} {} undecided", if *undecided == 1 { "is" } else { "are" }));
             }
-            if not_testable > 0 {
+            if *not_testable > 0 {
                 words.push(format!("{not_testable} cannot be tested here"));
             }
-            Some(with_trials(format!("{}.", words.join(", ")), trials))
+            with_trials(format!("{}.", words.join(", ")), trials)
         }
-        ReproductionAnswer::MoreVisits { visits, needed, seconds, trials } => {
+        ReproductionAnswer::MoreVisits { visits, needed, seconds } => {
             let text = format!(
                 "{} cannot exclude chance: `--visits {needed}` can, and takes about {}.",
-                many(visits.into(), "visit of each point", "visits of each point"),
-                whole_time(seconds)
+                many((*visits).into(), "visit of each point", "visits of each point"),
+                whole_time(*seconds)
             );
-            Some(with_trials(text, trials))
+            with_trials(text, trials)
         }
-        ReproductionAnswer::Claims { answer, claims } => claims_sentence(answer, &claims),
+        ReproductionAnswer::Claims { answer, claims } => claims_sentence(*answer, claims),
         ReproductionAnswer::Unfinished { publications } => {
-            Some(with_trials(format!("Not all trials of {} were run.", list(&publications)), []))
+            with_trials(format!("Not all trials of {} were run.", list(publications)), trials)
         }
     }
 }
@@ -73,7 +54,7 @@ fn whole_time(seconds: f64) -> String {
 }
 
 /// The first claims with an answer, and how many more there are.
-fn claims_sentence(answer: Answer, claims: &[SupportedClaim]) -> Option<Sentence> {
+fn claims_sentence(answer: Answer, claims: &[SupportedClaim]) -> Sentence {
     let most = match answer {
         Answer::Holds | Answer::Changed => NAMED_DECIDED,
         Answer::Inconclusive | Answer::NotTestable => NAMED_OPEN,
@@ -87,8 +68,8 @@ fn claims_sentence(answer: Answer, claims: &[SupportedClaim]) -> Option<Sentence
         let text = claim.claim.trim_end_matches('.').to_string();
         clauses.push(Clause { text, trials: claim.trials.clone() });
     }
-    let Sentence { text, trials } = first_clauses(&clauses, most)?;
-    Some(Sentence { text: format!("{head}: {text}"), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, most);
+    Sentence { text: format!("{head}: {text}"), trials }
 }
 
 /// An answer to a claim, in words.
@@ -101,25 +82,6 @@ pub(crate) fn answer_words(answer: Answer) -> &'static str {
     }
 }
 
-/// The answers to the claims of each publication, then findings about all trials.
-pub(super) fn find(results: &Results) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for found in finding::reproduction::find(&results.reproductions) {
-        findings.push(with_publication(found));
-    }
-    findings.extend(saved_findings(finding::trials::find(&results.trials, Vec::new())));
-    findings
-}
-
-/// A fact with its text, as it is saved. Its scene is the publication.
-fn with_publication(found: Found) -> Finding {
-    let scene = match &found.fact {
-        Fact::Reproduction(ReproductionFinding::Claim { publication, .. }) => Some(publication.clone()),
-        _ => None,
-    };
-    Finding { scene, ..saved_finding(found) }
-}
-
 /// The text of a fact.
 pub(super) fn words(fact: &ReproductionFinding) -> String {
     let ReproductionFinding::Claim { claim, answer, evidence, .. } = fact;
@@ -130,8 +92,8 @@ pub(super) fn words(fact: &ReproductionFinding) -> String {
 mod tests {
     use super::*;
 
-    fn text(answer: ReproductionAnswer) -> String {
-        answer_sentence(answer).unwrap().text
+    fn text(of_claims: ReproductionAnswer) -> String {
+        answer(&of_claims, Vec::new()).text
     }
 
     fn summary(counts: [usize; 4]) -> String {
@@ -143,7 +105,6 @@ mod tests {
             changed,
             undecided,
             not_testable,
-            trials: Vec::new(),
         })
     }
 
@@ -161,9 +122,7 @@ mod tests {
 
     #[test]
     fn more_visits_are_named_with_their_time() {
-        let more = |visits, seconds| {
-            text(ReproductionAnswer::MoreVisits { visits, needed: 6, seconds, trials: Vec::new() })
-        };
+        let more = |visits, seconds| text(ReproductionAnswer::MoreVisits { visits, needed: 6, seconds });
         assert_eq!(
             more(1, 89.2),
             "1 visit of each point cannot exclude chance: `--visits 6` can, and takes about 90 seconds."

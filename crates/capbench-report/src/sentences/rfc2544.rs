@@ -1,13 +1,12 @@
 //! The words of `Rfc2544Answer`: the throughput, and the results of the tests of RFC 2544 relative to it.
 
 use capbench_judge::finding::rfc2544::{
-    self, Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
+    Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
 };
 use capbench_judge::finding::search::SetUp;
 use capbench_judge::rfc2544::{NotTested, Untested};
 use capbench_model::figures::grouped;
 use capbench_model::not_measured::NotMeasured;
-use capbench_results::Results;
 
 use super::search::{after_colon, reason_words};
 use super::{Clause, capitalised, first_clauses, with_trials};
@@ -17,20 +16,13 @@ use crate::naming::{frames, many, percent, rate, search_words, time};
 /// Up to this number of set-ups are listed.
 const NAMED_SET_UPS: usize = 3;
 
-/// The throughput, or what contradicts it, then the results of the tests.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    for answer in rfc2544::answers(&results.searches, &results.rfc2544, &results.trials) {
-        let sentence = match &answer {
-            Rfc2544Answer::NotRepeatable { set_up, contradiction } => {
-                Some(contradicted(set_up, contradiction))
-            }
-            Rfc2544Answer::Throughput(all) => throughputs(all),
-            Rfc2544Answer::Loss(results) | Rfc2544Answer::Time(results) => test_results(results),
-        };
-        sentences.extend(sentence);
+/// The sentence of an answer.
+pub(super) fn answer(answer: &Rfc2544Answer) -> Sentence {
+    match answer {
+        Rfc2544Answer::NotRepeatable { set_up, contradiction } => contradicted(set_up, contradiction),
+        Rfc2544Answer::Throughput { set_ups } => throughputs(set_ups),
+        Rfc2544Answer::Loss { tests } | Rfc2544Answer::Time { tests } => test_results(tests),
     }
-    sentences
 }
 
 /// A throughput that another trial of the run contradicts.
@@ -54,7 +46,7 @@ pub(crate) fn contradiction_words(found: &Contradiction) -> String {
 }
 
 /// The throughput of each set-up.
-fn throughputs(all: &[Throughput]) -> Option<Sentence> {
+fn throughputs(all: &[Throughput]) -> Sentence {
     let mut clauses = Vec::new();
     for throughput in all {
         let set_up = search_words(&throughput.set_up);
@@ -71,12 +63,12 @@ fn throughputs(all: &[Throughput]) -> Option<Sentence> {
         };
         clauses.push(Clause { text, trials: throughput.trials.clone() });
     }
-    let Sentence { text, trials } = first_clauses(&clauses, NAMED_SET_UPS)?;
-    Some(Sentence { text: capitalised(&text), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED_SET_UPS);
+    Sentence { text: capitalised(&text), trials }
 }
 
 /// The results of tests.
-fn test_results(results: &[TestResult]) -> Option<Sentence> {
+fn test_results(results: &[TestResult]) -> Sentence {
     let mut clauses = Vec::new();
     // The sentence does not say how many further results there are.
     for result in results.iter().take(NAMED_SET_UPS) {
@@ -87,8 +79,8 @@ fn test_results(results: &[TestResult]) -> Option<Sentence> {
         };
         clauses.push(Clause { text, trials: result.trials.clone() });
     }
-    let Sentence { text, trials } = first_clauses(&clauses, NAMED_SET_UPS)?;
-    Some(Sentence { text: capitalised(&text), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED_SET_UPS);
+    Sentence { text: capitalised(&text), trials }
 }
 
 fn test_set_up_words(set_up: &TestSetUp) -> String {
@@ -334,7 +326,7 @@ mod tests {
         ];
         for (found, sentence) in found {
             let throughput = Throughput { set_up: set_up.clone(), found, trials: Vec::new() };
-            assert_eq!(throughputs(&[throughput]).unwrap().text, sentence);
+            assert_eq!(throughputs(&[throughput]).text, sentence);
         }
         let contradiction =
             Contradiction { throughput_pps: 1000.0, loss_ratio: 0.5, at_pps: 900.0, trials: vec![7] };

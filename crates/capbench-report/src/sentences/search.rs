@@ -15,11 +15,10 @@ mod reasons;
 mod tests;
 
 use capbench_judge::finding::search::{
-    self, FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
+    FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
 };
 use capbench_judge::search::ranking::Repeated;
 use capbench_model::saved::SavedMethod;
-use capbench_results::Results;
 
 use super::{Clause, first_clauses, with_trials};
 use crate::model::Sentence;
@@ -33,19 +32,14 @@ const NAMED_METHODS: usize = 4;
 /// Up to this number of goals without a regular result are listed.
 const NAMED_UNSETTLED: usize = 2;
 
-/// What each method sustains, best first; then the limit, unsettled goals and the spread of repeated searches.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    for answer in search::answers(&results.searches) {
-        let sentence = match &answer {
-            SearchAnswer::Sustained(loads) => sustained(loads),
-            SearchAnswer::Limits(limits) => Some(limited_by(limits)),
-            SearchAnswer::Unsettled(goals) => unsettled(goals),
-            SearchAnswer::Repeated(set_ups) => Some(repeated(set_ups)),
-        };
-        sentences.extend(sentence);
+/// The sentence of an answer.
+pub(super) fn answer(answer: &SearchAnswer) -> Sentence {
+    match answer {
+        SearchAnswer::Sustained(loads) => sustained(loads),
+        SearchAnswer::Limits { limits } => limited_by(limits),
+        SearchAnswer::Unsettled { goals } => unsettled(goals),
+        SearchAnswer::Repeated { results } => repeated(results),
     }
-    sentences
 }
 
 /// What a goal allows: `without loss`.
@@ -62,7 +56,7 @@ pub(crate) fn goal_name(goal: &str) -> String {
 }
 
 /// What the methods of the first set-up sustain by the first goal.
-fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
+fn sustained(loads: &SustainedLoads) -> Sentence {
     let mut clauses = Vec::new();
     for (nth, found) in loads.methods.iter().enumerate() {
         let method = naming::method_name(found.method.as_ref());
@@ -77,8 +71,8 @@ fn sustained(loads: &SustainedLoads) -> Option<Sentence> {
         0 => String::new(),
         number => format!("; {} in the table", many(number as u64, "other set-up is", "other set-ups are")),
     };
-    let Sentence { text, trials } = first_clauses(&clauses, NAMED_METHODS)?;
-    Some(Sentence { text: format!("{}{other_set_ups}.", text.trim_end_matches('.')), trials })
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED_METHODS);
+    Sentence { text: format!("{}{other_set_ups}.", text.trim_end_matches('.')), trials }
 }
 
 /// The clause of the first method, with the goal and the set-up, which all methods share.
@@ -168,7 +162,7 @@ fn method_or_empty(method: &Option<SavedMethod>) -> String {
 }
 
 /// Goals without a regular result, and why.
-fn unsettled(goals: &[UnsettledGoal]) -> Option<Sentence> {
+fn unsettled(goals: &[UnsettledGoal]) -> Sentence {
     let mut clauses = Vec::new();
     for goal in goals {
         let load = match goal.at_least_pps {

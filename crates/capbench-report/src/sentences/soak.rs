@@ -1,27 +1,15 @@
 //! The words of `SoakAnswer` and `SoakFinding`: whether a soak sustained its load, and when frames were lost.
 
-use capbench_judge::finding::soak::{self, SoakAnswer, SoakFinding, SoakSetUp};
+use capbench_judge::finding::soak::{SoakAnswer, SoakFinding, SoakSetUp};
 use capbench_judge::soak::record::LossEvent;
-use capbench_model::places::Place;
-use capbench_results::Results;
+use capbench_model::ledger::LostAt;
 
-use super::{OddFrames, capitalised, with_trials};
+use super::{capitalised, odd_frames_words};
 use crate::figures::count;
-use crate::model::Sentence;
 use crate::naming::{self, Scene, list, many, percent, time};
 
-/// Whether the load was sustained, and when frames were lost.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let Some(record) = &results.soak else { return Vec::new() };
-    let mut sentences = Vec::new();
-    for answer in soak::answers(record) {
-        sentences.push(with_trials(answer_words(&answer), soak::kept_trials(record)));
-    }
-    sentences
-}
-
 /// The sentence of an answer.
-fn answer_words(answer: &SoakAnswer) -> String {
+pub(super) fn answer_words(answer: &SoakAnswer) -> String {
     match answer {
         SoakAnswer::Loss { set_up, lost, sent, loss_ratio, intended_pps, sending_s, cut_from_s } => {
             let method = match set_up {
@@ -91,13 +79,13 @@ fn set_up_words(set_up: &SoakSetUp) -> String {
 }
 
 /// `: ring 9 and backlog 1`; empty without a place.
-fn at_places(places: &[(Place, u64)]) -> String {
+fn at_places(places: &[LostAt]) -> String {
     if places.is_empty() {
         return String::new();
     }
     let mut frames_by_place = Vec::new();
-    for (place, frames) in places {
-        frames_by_place.push(format!("{} {}", place.key(), count(*frames)));
+    for lost in places {
+        frames_by_place.push(format!("{} {}", lost.place.key(), count(lost.frames)));
     }
     format!(": {}", list(&frames_by_place))
 }
@@ -132,16 +120,7 @@ pub(super) fn words(fact: &SoakFinding) -> String {
         SoakFinding::Unexplained { packets, invalid_segments } => format!(
             "{packets} packets are not explained by any counter; the account of {invalid_segments} segments contradicts itself."
         ),
-        SoakFinding::OddFrames { foreign, duplicates, reordered, truncated, corrupt } => {
-            let odd = OddFrames {
-                foreign: *foreign,
-                duplicates: *duplicates,
-                reordered: *reordered,
-                truncated: *truncated,
-                damaged: *corrupt,
-            };
-            odd.words()
-        }
+        SoakFinding::OddFrames { frames } => odd_frames_words(frames),
         SoakFinding::Noisy { reason, segments } => {
             format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
         }
@@ -155,6 +134,8 @@ pub(super) fn words(fact: &SoakFinding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_judge::finding::OddFrames;
+    use capbench_model::places::Place;
     use capbench_model::trial::SizeLabel;
 
     #[test]
@@ -194,7 +175,8 @@ mod tests {
             places,
             largest,
         };
-        let places = vec![(Place::Ring, 9), (Place::Backlog, 1)];
+        let lost = [(Place::Ring, 9), (Place::Backlog, 1)];
+        let places = lost.map(|(place, frames)| LostAt { place, frames }).to_vec();
         assert_eq!(
             answer_words(&answer(Some(3), places, Some(largest))),
             "They were lost in 2 of 10 segments and in 3 bursts: ring 9 and backlog 1, the largest of 7 frames after 12 s."
@@ -274,8 +256,8 @@ mod tests {
             assert_eq!(words(&fact), sentence);
         }
         // The words of `OddFrames` are tested with those of trials.
-        let odd =
-            SoakFinding::OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        let frames = OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+        let odd = SoakFinding::OddFrames { frames };
         assert!(words(&odd).starts_with("1 foreign, 2 duplicate, 3 reordered, 4 cut"));
     }
 }

@@ -18,63 +18,55 @@ mod onset;
 #[cfg(test)]
 mod tests;
 
-use capbench_judge::finding::sweep::answer::{
-    BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LossAtHighestRate, MeanBurst, MethodKeepsUp,
-    SeriesOfSweep, all_series, burst_range, highest_rate, kept_up, trials_of_bursts,
+use capbench_judge::finding::sweep::answers::{
+    HighestRate, KeptUp, LossAtHighestRate, MethodBursts, MethodKeepsUp,
 };
 use capbench_judge::finding::sweep::livelock::LivelockFound;
-use capbench_judge::finding::sweep::{SweepFinding, between_methods, of_each_method};
-use capbench_judge::finding::{Finding as Fact, Found};
-use capbench_judge::sweep::effects::effects;
-use capbench_judge::sweep::outcome::{SweepScene, Swept};
-use capbench_judge::sweep::{Analysis, SweepOutcome};
+use capbench_judge::finding::sweep::series::{BurstRange, KeepsUp, KeptPoints, MeanBurst};
+use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
+use capbench_judge::sweep::effects::Effect;
+use capbench_judge::sweep::outcome::SweepScene;
 use capbench_model::figures::grouped;
 use capbench_model::saved::SavedMethod;
-use capbench_model::trial::TrialResult;
-use capbench_results::{Finding, Results};
 
-use super::{Clause, first_clauses, saved_finding, with_trials};
+use super::{Clause, first_clauses, with_trials};
 use crate::figures::number;
-use crate::model::{Sentence, Unit};
+use crate::model::{Sentence, Trials, Unit};
 use crate::naming::{self, many};
 
 /// Up to this number of methods, or points, are listed.
 const NAMED: usize = 3;
 
-/// Up to which point each method keeps up, or how it scales; then the most that is delivered.
-pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    if let Some(scaling) = members::answer(results) {
-        sentences.push(scaling);
-    } else {
-        if let Some(points) = kept_up(&results.sweeps, &results.trials) {
-            sentences.extend(kept_up_sentence(&points));
-        }
-        sentences.extend(burst_ranges_sentence(&results.sweeps));
+/// The sentence of an answer.
+pub(super) fn answer(answer: &SweepAnswer, trials: Trials) -> Sentence {
+    match answer {
+        SweepAnswer::Scales { methods } => members::answer(methods),
+        SweepAnswer::KeepsUp(points) => kept_up_sentence(points),
+        SweepAnswer::LongestBursts { methods } => burst_ranges_sentence(methods),
+        SweepAnswer::HighestRate(highest) => with_trials(highest_rate_words(highest), trials),
     }
-    if let Some(highest) = highest_rate(&results.sweeps) {
-        sentences.push(highest_rate_sentence(highest));
-    }
-    sentences
 }
 
 /// Up to which point each method keeps up. A placement and load that all methods share is the beginning of the sentence.
-fn kept_up_sentence(kept_up: &KeptUp) -> Option<Sentence> {
+fn kept_up_sentence(kept_up: &KeptUp) -> Sentence {
     let mut clauses = Vec::new();
     for MethodKeepsUp { method, scene, keeps_up, trials } in &kept_up.methods {
         let name = match kept_up.shared_scene {
             Some(_) => method.to_string(),
             None => method_in_scene(method, scene),
         };
-        let points = keeps_up_words(keeps_up);
-        // "keeps up up to" has one "up" too many.
-        let points = points.strip_prefix("up ").unwrap_or(&points);
-        clauses.push(Clause { text: format!("{name} keeps up {points}"), trials: trials.clone() });
+        let verb = match keeps_up.points {
+            // The words of the points begin with "up to".
+            KeptPoints::UpTo(_) => "keeps",
+            _ => "keeps up",
+        };
+        let text = format!("{name} {verb} {}", keeps_up_words(keeps_up));
+        clauses.push(Clause { text, trials: trials.clone() });
     }
-    let Sentence { text, trials } = first_clauses(&clauses, NAMED)?;
+    let Sentence { text, trials } = first_clauses(&clauses, NAMED);
     match kept_up.shared_scene.as_ref().and_then(SweepScene::words) {
-        Some(scene) => Some(Sentence { text: format!("With {scene}: {text}"), trials }),
-        None => Some(Sentence { text, trials }),
+        Some(scene) => Sentence { text: format!("With {scene}: {text}"), trials },
+        None => Sentence { text, trials },
     }
 }
 
@@ -93,7 +85,7 @@ pub(crate) fn keeps_up_words(kept: &KeepsUp) -> String {
         KeptPoints::Everywhere => "at every point".into(),
         KeptPoints::UpTo(last) => format!("up to {}", last.label),
         KeptPoints::From(first) => format!("from {} on", first.label),
-        KeptPoints::Only(points) => {
+        KeptPoints::Only { points } => {
             let labels: Vec<&str> = points.iter().take(NAMED).map(|point| point.label.as_str()).collect();
             let more = if points.len() > NAMED { ", …" } else { "" };
             format!("only at {}{more}", labels.join(", "))
@@ -107,7 +99,7 @@ pub(crate) fn keeps_up_words(kept: &KeepsUp) -> String {
 }
 
 /// The method and point with the highest rate, and its loss.
-fn highest_rate_sentence(highest: HighestRate) -> Sentence {
+fn highest_rate_words(highest: &HighestRate) -> String {
     let lost = match highest.loss {
         LossAtHighestRate::Lost { loss_ratio } => {
             format!(", and lost {} of what was sent", naming::percent(loss_ratio))
@@ -120,30 +112,24 @@ fn highest_rate_sentence(highest: HighestRate) -> Sentence {
         Some(scene) => method_in_scene(&highest.method, scene),
         None => highest.method.to_string(),
     };
-    let text = format!(
+    format!(
         "{name} read most: {} at {}{lost} (medians of {}).",
         naming::rate(highest.read_pps),
         highest.point.label,
         many(highest.visits.into(), "visit", "visits")
-    );
-    with_trials(text, highest.trials)
+    )
 }
 
-/// The longest bursts without loss, if they were searched for.
-fn burst_ranges_sentence(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+/// The longest bursts without loss.
+fn burst_ranges_sentence(methods: &[MethodBursts]) -> Sentence {
     let mut clauses = Vec::new();
-    let mut trials = Vec::new();
-    for SeriesOfSweep { sweep, series } in all_series(sweeps) {
-        let Some(range) = burst_range(sweep, series) else { continue };
-        if clauses.len() < NAMED {
-            clauses.push(format!("{} {}", series.name(), burst_range_words(&range)));
-            trials.extend(trials_of_bursts(series));
-        }
+    let mut trials = Trials::new();
+    for bursts in methods.iter().take(NAMED) {
+        let name = method_in_scene(&bursts.method, &bursts.scene);
+        clauses.push(format!("{name} {}", burst_range_words(&bursts.range)));
+        trials.extend(&bursts.trials);
     }
-    if clauses.is_empty() {
-        return None;
-    }
-    Some(with_trials(format!("Longest bursts without loss: {}.", clauses.join("; ")), trials))
+    with_trials(format!("Longest bursts without loss: {}.", clauses.join("; ")), trials)
 }
 
 /// The shortest and the longest burst without loss of a method over the axis.
@@ -167,29 +153,6 @@ fn mean_burst(burst: &MeanBurst) -> String {
     format!("{} frames{time} at {}", number(burst.frames, Unit::Count), burst.point.label)
 }
 
-/// All findings of a sweep beyond those of its single trials.
-pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = of_each_method(outcome, trials).into_iter().map(with_scene).collect();
-    if outcome.axis.shows(Analysis::CostRegimes) {
-        // Effects have no fact yet: capbench-judge makes their text.
-        for (series, effect) in effects(&Swept::new(outcome, trials)) {
-            let text = format!("{}: {}", series.method, effect.text);
-            findings.push(Finding { scene: series.scene(), text, fact: None, trials: effect.trials });
-        }
-    }
-    findings.extend(between_methods(outcome, trials).into_iter().map(with_scene));
-    findings
-}
-
-/// A fact of a sweep with its text, as it is saved. Its scene is a placement and a load.
-fn with_scene(found: Found) -> Finding {
-    let scene = match &found.fact {
-        Fact::Sweep(fact) => fact.scene().words(),
-        _ => None,
-    };
-    Finding { scene, ..saved_finding(found) }
-}
-
 /// The text of a fact.
 pub(super) fn words(fact: &SweepFinding) -> String {
     match fact {
@@ -205,6 +168,7 @@ pub(super) fn words(fact: &SweepFinding) -> String {
         SweepFinding::MembersNeeded(fact) => members::needed(fact),
         SweepFinding::MembersLaw(fact) => members::law(fact),
         SweepFinding::Crossing(fact) => crossing::crossing(fact),
+        SweepFinding::Effect(Effect { method, answer, .. }) => format!("{method}: {answer}"),
         SweepFinding::CheapestAtPoints(fact) => cheapest::cheapest_at_points(fact),
         SweepFinding::CheapestRing(fact) => cheapest::cheapest_ring(fact),
     }

@@ -20,7 +20,7 @@ use capbench_model::figures::count;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
 
-use super::{OddFrames, many};
+use super::{many, odd_frames_words};
 use crate::naming::rate;
 
 /// The text of a fact.
@@ -55,15 +55,8 @@ pub(super) fn words(fact: &TrialFinding) -> String {
             "Placement {placement}: the offered load depends on the receiver ({reason}), so rates there are no limits of a \
              method."
         ),
-        TrialFinding::OddFrames { trial, method, foreign, duplicates, reordered, truncated, damaged } => {
-            let odd = OddFrames {
-                foreign: *foreign,
-                duplicates: *duplicates,
-                reordered: *reordered,
-                truncated: *truncated,
-                damaged: *damaged,
-            };
-            format!("{}: {}", trial_and_method(*trial, method), odd.words())
+        TrialFinding::OddFrames { trial, method, frames } => {
+            format!("{}: {}", trial_and_method(*trial, method), odd_frames_words(frames))
         }
         TrialFinding::ProgramReports(sums) => program_reports(sums),
         TrialFinding::MethodUnverified { method, reason } => {

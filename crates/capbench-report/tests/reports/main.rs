@@ -21,7 +21,8 @@ use capbench_judge::finding::noise::NoiseCause;
 use capbench_judge::finding::reproduction::ReproductionAnswer;
 use capbench_judge::finding::rfc2544::{Rfc2544Answer, TestFact};
 use capbench_judge::finding::search::{FoundLoad, SearchAnswer, SearchFinding};
-use capbench_judge::finding::sweep::answer::{LossAtHighestRate, highest_rate};
+use capbench_judge::finding::sweep::SweepAnswer;
+use capbench_judge::finding::sweep::answers::LossAtHighestRate;
 use capbench_judge::finding::{self, Finding};
 use capbench_judge::reproduction::{Answer, Side};
 use capbench_judge::rfc2544::Found;
@@ -296,8 +297,15 @@ fn a_loss_in_some_visits_is_not_a_loss_in_none() {
     for reading in series.iter_mut().flat_map(|series| &mut series.readings) {
         reading.trials.push(reading.trials[0]);
     }
-    let highest = highest_rate(&results.sweeps).unwrap();
-    assert_eq!(highest.loss, LossAtHighestRate::NothingInMostVisits);
+    let mut losses = Vec::new();
+    for found in finding::sweep::answers(&results.sweeps, &results.trials) {
+        if let Finding::SweepAnswer(answer) = found.fact
+            && let SweepAnswer::HighestRate(highest) = *answer
+        {
+            losses.push(highest.loss);
+        }
+    }
+    assert_eq!(losses, [LossAtHighestRate::NothingInMostVisits]);
 }
 
 #[test]
@@ -327,7 +335,8 @@ fn visits_of_a_method_are_one_row() {
 fn claims_of_publications_are_answered_and_those_that_changed_come_first() {
     let results = runs::reproduction();
     let mut answered = Vec::new();
-    for answer in finding::reproduction::answers(&results.reproductions, &results.trials) {
+    for found in finding::reproduction::answers(&results.reproductions, &results.trials) {
+        let Finding::ReproductionAnswer(answer) = found.fact else { panic!("{found:?}") };
         match answer {
             ReproductionAnswer::Summary { claims, hold, changed, undecided, not_testable, .. } => {
                 assert_eq!((claims, [hold, changed, undecided, not_testable]), (5, [2, 1, 1, 1]));
@@ -400,7 +409,11 @@ fn a_throughput_that_other_trials_contradict_is_not_repeatable() {
     let text = text::text(&report::report(&run(results.clone())), Extent::Details).replace("\n  ", " ");
     assert!(text.contains("not repeatable: ") && !text.contains("(regular)"), "{text}");
     let times = finding::rfc2544::answers(&results.searches, &results.rfc2544, &results.trials);
-    let Some(Rfc2544Answer::Time(times)) = times.last() else { panic!("{times:?}") };
+    let Some(Finding::Rfc2544Answer(Rfc2544Answer::Time { tests: times })) =
+        times.last().map(|found| &found.fact)
+    else {
+        panic!("{times:?}")
+    };
     let TestFact::Latency { lossy_trials, trials, .. } = &times[0].fact else { panic!("{times:?}") };
     assert_eq!(*lossy_trials, *trials as usize);
     results.trials.retain(|trial| !matches!(trial.phase, Phase::FrameLoss | Phase::Latency));
@@ -473,7 +486,10 @@ fn a_search_that_decided_nothing_has_its_reason() {
     results.complete = false;
     let time_up = Reason::Ended { end: End::TimeUp };
     let answers = finding::search::answers(&results.searches);
-    let [SearchAnswer::Sustained(loads)] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    let Finding::SearchAnswer(SearchAnswer::Sustained(loads)) = &answers[0].fact else {
+        panic!("{answers:?}")
+    };
     for (method, found) in ["packet-v2", "packet-v3"].into_iter().zip(&loads.methods) {
         assert_eq!(found.method, Some(method.into()));
         assert_eq!(found.load, FoundLoad::Undecided { reason: Some(time_up.clone()) });
@@ -549,7 +565,9 @@ fn each_claim_is_a_plain_sentence_and_more_visits_have_their_time() {
         .fold((0.0, 0.0), |(count, sending), trial| (count + 1.0, sending + trial.sending_s + trial.drain_s));
     let expected = (sending + 0.25 * count) * 1.5;
     let answers = finding::reproduction::answers(&results.reproductions, &results.trials);
-    let [_, ReproductionAnswer::MoreVisits { visits: 4, needed: 6, seconds, .. }, ..] = &answers[..] else {
+    let Finding::ReproductionAnswer(ReproductionAnswer::MoreVisits { visits: 4, needed: 6, seconds }) =
+        &answers[1].fact
+    else {
         panic!("{answers:?}")
     };
     assert!((seconds - expected).abs() < 1e-6, "{seconds} s, not {expected}");

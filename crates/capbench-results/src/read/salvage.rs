@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Kind, Results, SCHEMA_VERSION, memory, within_memory};
+use crate::results::{Finding, Results, SCHEMA_VERSION, memory, within_memory};
 use capbench_judge::recommendation::Recommendation;
+use capbench_judge::run::Kind;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_model::bounded_json::Bounded;
 use capbench_model::not_measured::NotMeasured;
@@ -31,7 +32,7 @@ struct List {
 }
 
 #[rustfmt::skip]
-const LISTS: [List; 9] = [
+const LISTS: [List; 11] = [
     List { name: "trials", is_optional: false, check: parse_as::<capbench_model::trial::TrialResult> },
     List { name: "sweeps", is_optional: true, check: parse_as::<capbench_judge::sweep::SweepOutcome> },
     List { name: "searches", is_optional: true, check: parse_as::<capbench_judge::search::SearchOutcome> },
@@ -39,7 +40,9 @@ const LISTS: [List; 9] = [
     List { name: "comparisons", is_optional: true, check: parse_as::<capbench_judge::comparison::Comparison> },
     List { name: "reproductions", is_optional: true, check: parse_as::<capbench_judge::reproduction::Reproduction> },
     List { name: "not_measured", is_optional: true, check: parse_as::<NotMeasured> },
+    List { name: "answers", is_optional: true, check: parse_as::<Finding> },
     List { name: "findings", is_optional: false, check: parse_as::<Finding> },
+    List { name: "caveats", is_optional: true, check: parse_as::<Finding> },
     List { name: "statements", is_optional: false, check: parse_as::<String> },
 ];
 
@@ -321,7 +324,8 @@ fn without_place(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use crate::for_tests::{bench, results};
-    use crate::results::{Kind, Results};
+    use crate::results::Results;
+    use capbench_judge::run::Kind;
 
     #[test]
     fn a_saved_kind_is_what_a_run_measured_whatever_it_contains() {

@@ -272,8 +272,15 @@ fn resumed(
         ))
         .into());
     }
-    let mut results =
-        Results { kind: Some(kind), searches: Vec::new(), findings: Vec::new(), exit_code: None, ..earlier };
+    let mut results = Results {
+        kind: Some(kind),
+        searches: Vec::new(),
+        answers: Vec::new(),
+        findings: Vec::new(),
+        caveats: Vec::new(),
+        exit_code: None,
+        ..earlier
+    };
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
     let trials = results.trials.len();
     results.statements.push(format!("interrupted after {trials} trials and gone on with at {now}"));
@@ -295,7 +302,7 @@ fn conclude(results: &mut Results, statements: Vec<String>) {
     if results.soak.is_none() {
         livelock::mark(&mut results.trials);
     }
-    results.findings = sentences::find(results);
+    sentences::conclude(results);
 }
 
 /// Prepares every set-up of the scene once without sending a frame, and removes methods and placements that do not work here,

@@ -1,13 +1,14 @@
-//! The answers of one run, one fact a line: what reading it finds, its findings with their trials, the recommendation, the exit
-//! code, what `capbench report --details` prints, and a digest of each chart and table of the page.
+//! The answers of one run, one fact a line. Its facts: what reading it finds, exit codes, answers, findings and caveats with
+//! their trials, the recommendation, what is decided again. Apart from them its texts: each sentence, what `capbench report
+//! --details` prints, and a digest of each chart and table of the page.
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::archive::{self, Entry};
-use crate::imports::{Extent, Report, Results, Run, Sentence, exit, read, report, sentences, text};
-use crate::{decisions, pairs};
+use crate::imports::{Extent, Finding, Report, Results, Run, Sentence, read, report, sentences, text};
+use crate::{decisions, members, pairs};
 
 /// The answers of all runs, and of all pairs of them.
 pub fn of_corpus() -> Vec<Entry> {
@@ -15,8 +16,8 @@ pub fn of_corpus() -> Vec<Entry> {
     let middle = runs.len() / 2;
     let (first, second) = runs.split_at(middle);
     let mut entries = std::thread::scope(|scope| {
-        let first = scope.spawn(|| first.iter().map(of_run).collect::<Vec<_>>());
-        let second = scope.spawn(|| second.iter().map(of_run).collect::<Vec<_>>());
+        let first = scope.spawn(|| first.iter().flat_map(of_run).collect::<Vec<_>>());
+        let second = scope.spawn(|| second.iter().flat_map(of_run).collect::<Vec<_>>());
         let mut entries = first.join().unwrap();
         entries.extend(second.join().unwrap());
         entries
@@ -25,12 +26,26 @@ pub fn of_corpus() -> Vec<Entry> {
     entries
 }
 
-fn of_run(Entry { name, content }: &Entry) -> Entry {
-    let lines = match read_run(name, content) {
-        Ok(run) => of_readable(&run, name.starts_with("simulated/")),
-        Err(refusal) => vec![format!("refused: {refusal}")],
-    };
-    Entry { name: name.clone(), content: (lines.join("\n") + "\n").into_bytes() }
+fn of_run(Entry { name, content }: &Entry) -> Vec<Entry> {
+    match read_run(name, content) {
+        Ok(run) => {
+            let mut results = run.results.clone();
+            sentences::conclude(&mut results);
+            let facts = facts(&run.warnings, &results, name.starts_with("simulated/"));
+            vec![entry(name.clone(), &facts), texts_of(name, &texts(&run, &results))]
+        }
+        Err(refusal) => vec![entry(name.clone(), &[format!("refused: {refusal}")])],
+    }
+}
+
+/// An entry of these lines.
+pub fn entry(name: String, lines: &[String]) -> Entry {
+    Entry { name, content: (lines.join("\n") + "\n").into_bytes() }
+}
+
+/// The entry of the texts of a run, or of a comparison.
+pub fn texts_of(name: &str, lines: &[String]) -> Entry {
+    entry(format!("texts of {name}"), lines)
 }
 
 /// Reads a run of the corpus as a file of its name.
@@ -39,26 +54,50 @@ pub fn read_run(name: &str, content: &[u8]) -> Result<Run, String> {
     read::parse(content, &file).map_err(|error| error.to_string())
 }
 
-fn of_readable(run: &Run, is_simulated: bool) -> Vec<String> {
-    let results = &run.results;
+fn facts(warnings: &[String], results: &Results, is_simulated: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for warning in &run.warnings {
+    for warning in warnings {
         lines.push(format!("warning: {warning}"));
     }
-    lines.push(format!("exit: {}", exit::of_saved(results).number()));
-    let named = exit::of_measurement(results, None, &[], |_| true, 1.0);
-    lines.push(format!("exit if every method was named: {}", named.number()));
-    for sentence in sentences::answers(results) {
-        lines.push(of_sentence("answer", &sentence));
-    }
-    for finding in sentences::find(results) {
-        let scene = finding.scene.unwrap_or_default();
-        lines.push(format!("finding {} [{scene}]: {}", numbers(&finding.trials), finding.text));
-    }
+    lines.extend(decisions::exits(results));
+    lines.extend(of_findings("answers", &results.answers));
+    lines.extend(of_findings("findings", &results.findings));
+    lines.extend(of_findings("caveats", &results.caveats));
     lines.extend(decisions::of_run(results));
     // The plan of a simulated run is run again as a whole.
     if !is_simulated {
         lines.extend(decisions::searches_again(results));
+    }
+    lines
+}
+
+/// What findings concern, their facts and trials.
+///
+/// # Panics
+/// When a fact is not read as it was saved.
+fn of_findings(list: &str, findings: &[Finding]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (nth, finding) in findings.iter().enumerate() {
+        let path = format!("{list}[{nth}]");
+        let saved = serde_json::to_value(finding).unwrap();
+        assert_eq!(Finding::deserialize(&saved).unwrap(), *finding);
+        if finding.subject.is_some() {
+            lines.extend(members::lines(&format!("{path}.subject"), &saved["subject"]));
+        }
+        lines.extend(members::lines(&format!("{path}.fact"), &saved["fact"]));
+        lines.push(format!("{path}.trials = \"{}\"", numbers(&finding.trials)));
+    }
+    lines
+}
+
+fn texts(run: &Run, results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    for sentence in sentences::answers(results) {
+        lines.push(of_sentence("answer", &sentence));
+    }
+    for finding in &results.findings {
+        let scene = finding.scene.as_deref().unwrap_or_default();
+        lines.push(format!("finding {} [{scene}]: {}", numbers(&finding.trials), finding.text));
     }
     lines.extend(of_report(&report::report(run)));
     lines

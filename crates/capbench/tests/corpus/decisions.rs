@@ -5,11 +5,16 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
-use capbench_judge::search::SearchOutcome;
+use capbench_judge::search::{End, Overload, SearchOutcome, SearchPlan};
 use capbench_model::TrialError;
+use capbench_model::trial::Phase;
+use capbench_plan::{Observer, PlanError};
+use serde_json::Value;
 
 use crate::accepted;
-use crate::imports::{Load, Results, Stored, Trial, TrialResult, livelock, recommend, search, sustains};
+use crate::imports::{
+    Load, Requirement, Results, Stored, Trial, TrialResult, exit, livelock, recommend, search, sustains,
+};
 use crate::members::{self, Compared};
 
 /// Losses that may be allowed, and factors of the offered loads that are asked about.
@@ -17,6 +22,16 @@ const LOSSES: [f64; 3] = [0.0, 0.001, 0.05];
 const FACTORS: [f64; 3] = [0.5, 1.0, 1.3];
 /// Methods of a run that are asked about.
 const MOST_METHODS: usize = 6;
+
+/// The exit codes of a run: as saved, and by what a user may allow and require.
+pub fn exits(results: &Results) -> Vec<String> {
+    let mut lines = vec![format!("exit: {}", exit::of_saved(results).number())];
+    let named = exit::of_measurement(results, None, &[], |_| true, 1.0);
+    lines.push(format!("exit if every method was named: {}", named.number()));
+    let lossless = exit::of_measurement(results, None, &[], |_| false, 0.0);
+    lines.push(format!("exit without an allowed loss: {}", lossless.number()));
+    lines
+}
 
 pub fn of_run(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
@@ -54,6 +69,11 @@ fn sustained(results: &Results) -> Vec<String> {
         let mut rates: Vec<f64> = of_method.map(|trial| trial.delivered_pps).collect();
         rates.sort_by(f64::total_cmp);
         let middle = rates[rates.len() / 2];
+        if let Ok(rate) = Pps::new(middle) {
+            let required = Requirement { method: spec.clone(), rate };
+            let exit = exit::of_requirements(results, &[required], 0.0);
+            lines.push(format!("exit if {method} has to sustain {middle}: {}", exit.number()));
+        }
         for loss in LOSSES {
             let mut answers = Vec::new();
             for factor in FACTORS {
@@ -79,36 +99,92 @@ fn livelocks(results: &Results) -> Vec<String> {
     if marks.is_empty() { Vec::new() } else { vec![format!("livelock: {}", marks.join(", "))] }
 }
 
-/// A path without trials of its own: a search on it ends where it asks for a trial that was not saved.
-struct SavedOnly(Option<Pps>);
+/// A path whose trials are those that a search saved.
+struct SavedTrials {
+    trials: Vec<TrialResult>,
+    line_rate: Option<Pps>,
+}
 
-impl Trial for SavedOnly {
+impl Trial for SavedTrials {
+    /// The first saved trial of this load and duration.
     fn run(&mut self, load: Load, duration: Duration) -> capbench_model::Result<TrialResult> {
-        let what = format!("a trial of {duration:?} at {load}");
-        Err(TrialError::Unsupported { what, reason: "it was not saved".into() })
+        let place = self.trials.iter().position(|trial| is_of(trial, load, duration));
+        match place {
+            Some(place) => Ok(self.trials.remove(place)),
+            None => {
+                let what = format!("a trial of {duration:?} at {load}");
+                Err(TrialError::Unsupported { what, reason: "it was not saved".into() })
+            }
+        }
     }
 
     fn line_rate(&self) -> Option<Pps> {
-        self.0
+        self.line_rate
+    }
+}
+
+fn is_of(trial: &TrialResult, load: Load, duration: Duration) -> bool {
+    let has_load = match (load.pps(), trial.intended_pps) {
+        (Some(asked), Some(saved)) => is_alike(asked, saved),
+        (asked, saved) => asked.is_none() && saved.is_none(),
+    };
+    has_load && is_alike(duration.as_secs_f64(), trial.duration_s)
+}
+
+/// Equal but for rounding in a file.
+fn is_alike(asked: f64, saved: f64) -> bool {
+    (asked - saved).abs() <= 1e-9 * saved.abs()
+}
+
+/// Stops a search behind its last saved trial, as its time was used up then, or a user stopped it.
+struct StopsAfter {
+    trials: usize,
+}
+
+impl Observer for StopsAfter {
+    fn ends(&mut self, _trial: &TrialResult) -> Result<(), PlanError> {
+        self.trials -= 1;
+        Ok(())
+    }
+
+    fn stopping(&self) -> bool {
+        self.trials == 0
     }
 }
 
 /// How the outcome of a search differs if it is run again on its saved trials: the same loads in the same order, the same bounds
 /// and results.
+///
+/// # Panics
+/// When it asks for a trial that was not saved, and its trials were all read.
 fn searched_again(results: &Results, outcome: &SearchOutcome) -> Vec<String> {
-    let own: Vec<TrialResult> =
-        results.trials.iter().filter(|trial| outcome.trials.contains(&trial.number)).cloned().collect();
-    let stored = match Stored::new(&own, |_| true) {
-        Ok(stored) => stored,
-        Err(why) => return vec![why],
-    };
-    let mut path = SavedOnly(outcome.plan.line_rate_pps);
-    let again = match search::run_nth(&outcome.plan, outcome.nth, "", &mut path, stored, &mut ()) {
+    let mut trials = results.trials.clone();
+    trials.retain(|trial| outcome.trials.contains(&trial.number));
+    if trials.len() < outcome.trials.len() {
+        return vec![format!("{} of its {} trials were read", trials.len(), outcome.trials.len())];
+    }
+    let overload = outcome.plan.overload.or_else(|| overload_before(results, outcome));
+    let plan = SearchPlan { overload, ..outcome.plan.clone() };
+    let mut observer = StopsAfter { trials: trials.len() };
+    let mut path = SavedTrials { trials, line_rate: plan.line_rate_pps };
+    let again = search::run_nth(&plan, outcome.nth, "", &mut path, Stored::default(), &mut observer);
+    let again = match again {
         Ok(finished) => finished.outcome,
         Err(error) => return vec![error.to_string()],
     };
+    if let (End::Failed { reason }, false) = (&again.ended, matches!(outcome.ended, End::Failed { .. })) {
+        panic!(
+            "{:?}: the search of {:?} fails when it is run again: {reason}",
+            results.command, outcome.method
+        );
+    }
+    // How long it took is the time of the host. An older file lacks the overload.
+    let again = SearchOutcome { spent_s: outcome.spent_s, plan: outcome.plan.clone(), ..again };
     let then = serde_json::to_value(outcome).unwrap();
-    let now = serde_json::to_value(&again).unwrap();
+    let mut now = serde_json::to_value(&again).unwrap();
+    if again.ended == End::Stopped {
+        replace(&mut now, &serde_json::to_value(&again.ended).unwrap(), &then["ended"]);
+    }
     let compared = Compared::committed();
     let mut changes = accepted::difference(
         &members::lines("", &compared.only("searches", &then)),
@@ -118,4 +194,37 @@ fn searched_again(results: &Results, outcome: &SearchOutcome) -> Vec<String> {
         changes.push("the same".into());
     }
     changes
+}
+
+/// The trial at maximum load that a search of an older bench began from, which its file does not name.
+fn overload_before(results: &Results, outcome: &SearchOutcome) -> Option<Overload> {
+    let has_self_test = outcome.maximum.as_ref().is_none_or(|maximum| maximum.self_test.is_some());
+    if has_self_test || outcome.plan.maximum_pps.is_some() {
+        return None;
+    }
+    let first = outcome.trials.first()?;
+    let mut known = None;
+    for trial in &results.trials {
+        let profile = &trial.profile;
+        let is_of_set_up = Some(&profile.method) == outcome.method.as_ref()
+            && Some(&profile.frame_size) == outcome.frame_size.as_ref()
+            && Some(&profile.placement) == outcome.placement.as_ref();
+        if is_of_set_up && trial.phase == Phase::BestEffort && trial.number < *first {
+            known = Overload::from_trial(trial).or(known);
+        }
+    }
+    known
+}
+
+/// Puts a value in place of each that equals another.
+fn replace(within: &mut Value, old: &Value, new: &Value) {
+    if within == old {
+        within.clone_from(new);
+        return;
+    }
+    match within {
+        Value::Object(members) => members.values_mut().for_each(|member| replace(member, old, new)),
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| replace(entry, old, new)),
+        _ => {}
+    }
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use capbench_testing::Scratch;
 
-use crate::answers::{of_report, results_of};
+use crate::answers::{entry, of_report, results_of, texts_of};
 use crate::archive::Entry;
 use crate::imports::{
-    Comparison, Export, Labels, REPORTED_CHANGE_OF_HOSTS, Results, Thresholds, datasets, exit, of_runs, page,
-    report,
+    Comparison, Export, Found, Labels, REPORTED_CHANGE_OF_HOSTS, Results, Thresholds, comparison, datasets,
+    exit, of_runs, page, report,
 };
 use crate::members;
 
@@ -57,36 +57,36 @@ const OF_DATASET: [&str; 8] = [
 pub fn answers(runs: &[Entry]) -> Vec<Entry> {
     let mut answers = Vec::new();
     for pair in PAIRS {
-        let lines = of_pair(pair, pair.map(|name| results_of(runs, name)));
-        answers.push(entry(format!("compare {} {}", pair[0], pair[1]), &lines));
+        answers.extend(of_pair(pair, pair.map(|name| results_of(runs, name))));
     }
-    answers.push(entry("dataset".into(), &of_dataset(runs)));
+    answers.extend(of_dataset(runs));
     answers
 }
 
-fn entry(name: String, lines: &[String]) -> Entry {
-    Entry { name, content: (lines.join("\n") + "\n").into_bytes() }
-}
-
-fn of_pair(names: [&str; 2], runs: [Results; 2]) -> Vec<String> {
+fn of_pair(names: [&str; 2], runs: [Results; 2]) -> Vec<Entry> {
+    let name = format!("compare {} {}", names[0], names[1]);
     let compared = match of_runs(&runs[0].facts(), &runs[1].facts(), &[], Thresholds::default()) {
         Ok(compared) => compared,
-        Err(refusal) => return vec![format!("refused: {refusal}")],
+        Err(refusal) => return vec![entry(name, &[format!("refused: {refusal}")])],
     };
-    let mut lines = of_comparison(&compared);
     let sides = [(Path::new(names[0]), &runs[0]), (Path::new(names[1]), &runs[1])];
-    lines.extend(of_report(&report::compared(sides, &compared)));
-    lines
+    let texts = texts_of(&name, &of_report(&report::compared(sides, &compared)));
+    vec![entry(name, &of_comparison(&compared)), texts]
 }
 
 fn of_comparison(compared: &Comparison) -> Vec<String> {
     let mut lines = vec![format!("exit: {}", exit::of_comparison(compared.conclusion()).number())];
+    let mut facts = vec![comparison::of_runs(compared)];
+    facts.extend(comparison::circumstances(compared));
+    for (nth, Found { fact, .. }) in facts.iter().enumerate() {
+        lines.extend(members::lines(&format!("facts[{nth}]"), fact));
+    }
     lines.extend(members::lines("comparison", compared));
     lines
 }
 
 /// What a dataset of some runs says: its report, and the comparison of two kernels.
-fn of_dataset(runs: &[Entry]) -> Vec<String> {
+fn of_dataset(runs: &[Entry]) -> [Entry; 2] {
     let scratch = Scratch::new();
     let dataset = scratch.file("dataset");
     let host = Some("a-host".to_string());
@@ -110,9 +110,12 @@ fn of_dataset(runs: &[Entry]) -> Vec<String> {
     export.finish().unwrap();
     let thresholds = Thresholds { relative: REPORTED_CHANGE_OF_HOSTS, ..Thresholds::default() };
     let compared = datasets::of_dataset(&dataset, "kernel_release", None, thresholds).unwrap();
-    let mut lines = of_comparison(&compared.comparison);
-    lines.extend(of_report(&page::of_comparison(&dataset, "kernel_release", &compared)));
-    lines.extend(of_report(&page::of_dataset(&dataset, thresholds).unwrap()));
+    let mut texts = of_report(&page::of_comparison(&dataset, "kernel_release", &compared));
+    texts.extend(of_report(&page::of_dataset(&dataset, thresholds).unwrap()));
     let path = scratch.path().display().to_string();
-    lines.into_iter().map(|line| line.replace(&path, "")).collect()
+    let mut facts = of_comparison(&compared.comparison);
+    for line in facts.iter_mut().chain(&mut texts) {
+        *line = line.replace(&path, "");
+    }
+    [entry("dataset".into(), &facts), texts_of("dataset", &texts)]
 }

@@ -50,7 +50,7 @@ pub enum BenchFinding {
     },
     /// A command finds the highest rate that the methods sustain.
     FindHighest {
-        /// Words of the command.
+        /// Words of the command, without the program.
         command: Vec<String>,
     },
     /// No trial shows what these methods sustain.

@@ -43,7 +43,7 @@ pub(super) fn find_highest(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Foun
     let mut command = Vec::new();
     let mut has_load = false;
     let mut is_value = false;
-    for word in run.command {
+    for word in run.command.iter().skip(1) {
         let is_load = word.starts_with("--rate") || word.starts_with("--max-loss");
         let is_left_out = is_load || word.starts_with("--out");
         has_load |= is_load;

@@ -11,13 +11,15 @@ pub use test_fact::{LossAtLoad, TestFact, Way};
 use crate::sustained::is_higher;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use serde::{Deserialize, Serialize};
 
 use super::search::SetUp;
-use crate::rfc2544::{Found, Tested};
+use super::{Finding, Found};
+use crate::rfc2544::{Found as FoundByTest, Tested};
 use crate::search::{GoalResult, Reason, SearchOutcome, Status};
 
 /// A throughput, and a trial of another test that lost frames at or below it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Contradiction {
     /// The throughput, frames per second.
     pub throughput_pps: f64,
@@ -66,7 +68,7 @@ fn is_of_other_test(trial: &TrialResult, search: &SearchOutcome) -> bool {
 }
 
 /// The throughput of a set-up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Throughput {
     /// The set-up.
     pub set_up: SetUp,
@@ -77,7 +79,8 @@ pub struct Throughput {
 }
 
 /// What a search for the throughput found, frames per second.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
 pub enum FoundThroughput {
     /// No load was sustained.
     Nothing,
@@ -91,6 +94,7 @@ pub enum FoundThroughput {
         /// The load that was sustained.
         pps: f64,
         /// Why no more is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
     },
     /// The search did not settle it.
@@ -101,9 +105,10 @@ pub enum FoundThroughput {
 }
 
 /// The result of a test, and what it tested.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TestResult {
     /// What it tested, if the tests of the run have several set-ups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_up: Option<TestSetUp>,
     /// The result.
     pub fact: TestFact,
@@ -112,7 +117,7 @@ pub struct TestResult {
 }
 
 /// What a test tested.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TestSetUp {
     /// The method.
     pub method: SavedMethod,
@@ -133,7 +138,8 @@ impl TestSetUp {
 }
 
 /// An answer to the question of a run of RFC 2544.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum Rfc2544Answer {
     /// A throughput at or below which other trials of the run lost frames.
@@ -144,15 +150,24 @@ pub enum Rfc2544Answer {
         contradiction: Contradiction,
     },
     /// The throughput of each set-up.
-    Throughput(Vec<Throughput>),
+    Throughput {
+        /// Each set-up.
+        set_ups: Vec<Throughput>,
+    },
     /// Frame loss rate and back-to-back frames.
-    Loss(Vec<TestResult>),
+    Loss {
+        /// Each test.
+        tests: Vec<TestResult>,
+    },
     /// Latency and system recovery.
-    Time(Vec<TestResult>),
+    Time {
+        /// Each test.
+        tests: Vec<TestResult>,
+    },
 }
 
 /// The answers, the verdict first.
-pub fn answers(searches: &[SearchOutcome], tests: &[Tested], trials: &[TrialResult]) -> Vec<Rfc2544Answer> {
+pub fn answers(searches: &[SearchOutcome], tests: &[Tested], trials: &[TrialResult]) -> Vec<Found> {
     let mut answers = Vec::new();
     answers.extend(not_repeatable(searches, trials).or_else(|| throughput(searches)));
     let mut loss = Vec::new();
@@ -163,31 +178,43 @@ pub fn answers(searches: &[SearchOutcome], tests: &[Tested], trials: &[TrialResu
         let set_up = has_several.then(|| TestSetUp::of_test(tested));
         let result = TestResult { set_up, fact, trials: tested.trials.clone() };
         match tested.found {
-            Found::FrameLoss(_) | Found::BackToBack(_) => loss.push(result),
-            Found::Latency(_) | Found::Recovery(_) => time.push(result),
+            FoundByTest::FrameLoss(_) | FoundByTest::BackToBack(_) => loss.push(result),
+            FoundByTest::Latency(_) | FoundByTest::Recovery(_) => time.push(result),
         }
     }
     if !loss.is_empty() {
-        answers.push(Rfc2544Answer::Loss(loss));
+        let trials = trials_of_tests(&loss);
+        answers.push(found(Rfc2544Answer::Loss { tests: loss }, trials));
     }
     if !time.is_empty() {
-        answers.push(Rfc2544Answer::Time(time));
+        let trials = trials_of_tests(&time);
+        answers.push(found(Rfc2544Answer::Time { tests: time }, trials));
     }
     answers
 }
 
-fn not_repeatable(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<Rfc2544Answer> {
+fn trials_of_tests(tests: &[TestResult]) -> Vec<u32> {
+    tests.iter().flat_map(|test| test.trials.clone()).collect()
+}
+
+fn found(answer: Rfc2544Answer, trials: Vec<u32>) -> Found {
+    Found::new(Finding::Rfc2544Answer(answer), trials)
+}
+
+fn not_repeatable(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<Found> {
     for search in searches {
         let Some(goal) = search.goals.first() else { continue };
         if let Some(contradiction) = Contradiction::find(search, goal, trials) {
-            return Some(Rfc2544Answer::NotRepeatable { set_up: SetUp::of_search(search), contradiction });
+            let trials = contradiction.trials.clone();
+            let set_up = SetUp::of_search(search);
+            return Some(found(Rfc2544Answer::NotRepeatable { set_up, contradiction }, trials));
         }
     }
     None
 }
 
-fn throughput(searches: &[SearchOutcome]) -> Option<Rfc2544Answer> {
-    let mut all = Vec::new();
+fn throughput(searches: &[SearchOutcome]) -> Option<Found> {
+    let mut set_ups = Vec::new();
     for search in searches {
         let Some(goal) = search.goals.first() else { continue };
         let found = match &goal.lower {
@@ -202,7 +229,11 @@ fn throughput(searches: &[SearchOutcome]) -> Option<Rfc2544Answer> {
             }
         };
         let trials = goal.lower.as_ref().map_or_else(Vec::new, |lower| lower.trials.clone());
-        all.push(Throughput { set_up: SetUp::of_search(search), found, trials });
+        set_ups.push(Throughput { set_up: SetUp::of_search(search), found, trials });
     }
-    if all.is_empty() { None } else { Some(Rfc2544Answer::Throughput(all)) }
+    if set_ups.is_empty() {
+        return None;
+    }
+    let trials = set_ups.iter().flat_map(|throughput| throughput.trials.clone()).collect();
+    Some(found(Rfc2544Answer::Throughput { set_ups }, trials))
 }

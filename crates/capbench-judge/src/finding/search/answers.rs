@@ -4,36 +4,55 @@
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::SizeLabel;
+use serde::{Deserialize, Serialize};
 
+use super::each_once;
+use crate::finding::{Finding, Found};
 use crate::limit::Limit;
 use crate::search::ranking::{self, Repeated};
 use crate::search::{GoalResult, Reason, SearchOutcome, Status};
 
 /// An answer to the question of a run of searches.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
 pub enum SearchAnswer {
     /// What the methods of the first set-up sustain by the first goal.
     Sustained(SustainedLoads),
     /// What limits, from where the next load lost frames.
-    Limits(Vec<LimitOfMethods>),
+    Limits {
+        /// Each limit.
+        limits: Vec<LimitOfMethods>,
+    },
     /// Goals with a bound, but without a regular result.
-    Unsettled(Vec<UnsettledGoal>),
+    Unsettled {
+        /// Each goal of each set-up.
+        goals: Vec<UnsettledGoal>,
+    },
     /// Results of set-ups that were searched several times.
-    Repeated(Vec<Repeated>),
+    Repeated {
+        /// Each set-up and goal.
+        results: Vec<Repeated>,
+    },
 }
 
 /// What a search measured, as far as known.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "SearchedSetUp")]
 pub struct SetUp {
     /// The method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<SavedMethod>,
     /// The frame size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_size: Option<SizeLabel>,
     /// The placement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<SavedPlacement>,
     /// The work per packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<SavedWork>,
     /// The number of the search among those of this set-up, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nth: Option<u32>,
 }
 
@@ -50,13 +69,13 @@ impl SetUp {
     }
 
     /// Without its method: what methods are compared in.
-    fn for_any_method(search: &SearchOutcome) -> Self {
+    pub fn for_any_method(search: &SearchOutcome) -> Self {
         Self { method: None, nth: None, ..Self::of_search(search) }
     }
 }
 
 /// The loads that methods of one set-up sustain by one goal.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SustainedLoads {
     /// The share of frames that the goal allows to be lost.
     pub loss_ratio: f64,
@@ -69,9 +88,10 @@ pub struct SustainedLoads {
 }
 
 /// The load that a method sustains.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MethodLoad {
     /// The method; absent if no trial was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<SavedMethod>,
     /// What the search found.
     pub load: FoundLoad,
@@ -80,7 +100,8 @@ pub struct MethodLoad {
 }
 
 /// What a search found for a goal, frames per second.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "known", rename_all = "snake_case")]
 pub enum FoundLoad {
     /// A regular result.
     Regular {
@@ -114,6 +135,7 @@ pub enum FoundLoad {
     /// No bound is known.
     Undecided {
         /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
     },
 }
@@ -144,7 +166,7 @@ impl FoundLoad {
 }
 
 /// A limit, and the methods that it limits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LimitOfMethods {
     /// The limit.
     pub limit: Limit,
@@ -155,39 +177,49 @@ pub struct LimitOfMethods {
 }
 
 /// A goal with a bound, but without a regular result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UnsettledGoal {
     /// The goal's name.
     pub goal: String,
     /// The set-up.
     pub set_up: SetUp,
     /// The load that is sustained at least, frames per second; absent if the result is not even that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_pps: Option<f64>,
     /// Why it is not settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// The trials of the lower bound.
     pub trials: Vec<u32>,
 }
 
 /// The answers, the verdict first.
-pub fn answers(searches: &[SearchOutcome]) -> Vec<SearchAnswer> {
+pub fn answers(searches: &[SearchOutcome]) -> Vec<Found> {
     let mut answers = Vec::new();
     if let Some(loads) = sustained(searches) {
-        answers.push(SearchAnswer::Sustained(loads));
+        let trials = loads.methods.iter().flat_map(|method| method.trials.clone()).collect();
+        answers.push(found(SearchAnswer::Sustained(loads), trials));
     }
     let limits = limits(searches);
     if !limits.is_empty() {
-        answers.push(SearchAnswer::Limits(limits));
+        let trials = limits.iter().flat_map(|limit| limit.trials.clone()).collect();
+        answers.push(found(SearchAnswer::Limits { limits }, trials));
     }
-    let unsettled = unsettled(searches);
-    if !unsettled.is_empty() {
-        answers.push(SearchAnswer::Unsettled(unsettled));
+    let goals = unsettled(searches);
+    if !goals.is_empty() {
+        let trials = goals.iter().flat_map(|goal| goal.trials.clone()).collect();
+        answers.push(found(SearchAnswer::Unsettled { goals }, trials));
     }
-    let repeated = ranking::repeated(searches);
-    if !repeated.is_empty() {
-        answers.push(SearchAnswer::Repeated(repeated));
+    let results = ranking::repeated(searches);
+    if !results.is_empty() {
+        let trials = results.iter().flat_map(|result| result.trials.clone()).collect();
+        answers.push(found(SearchAnswer::Repeated { results }, trials));
     }
     answers
+}
+
+fn found(answer: SearchAnswer, trials: Vec<u32>) -> Found {
+    Found::new(Finding::SearchAnswer(answer), each_once(trials))
 }
 
 /// What the methods of the first set-up sustain by the first goal.

@@ -1,10 +1,9 @@
 //! Facts about the goals of a search: what limits them, how far their bounds can be trusted, and the bounds.
 
-use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
 use serde::{Deserialize, Serialize};
 
-use super::{SearchFinding, each_once, in_scene};
+use super::{SearchFinding, SetUp, each_once, of_one_search};
 use crate::finding::Found;
 use crate::limit::Limit;
 use crate::search::{Backlogged, GoalResult, HighLoss, Losses, SearchOutcome, SoFar, Status};
@@ -102,8 +101,8 @@ pub(super) fn shared(search: &SearchOutcome, fact: fn(&GoalResult) -> Option<Goa
     for (shows, goals) in by_key(known, |(fact, _)| fact.clone()) {
         let names = goals.iter().map(|(_, goal)| goal.goal.name.clone()).collect();
         let trials = goals.iter().flat_map(|(_, goal)| goal.trials()).collect();
-        let fact = SearchFinding::Goals { method: search.method.clone(), goals: names, shows };
-        found.push(in_scene(search, fact, each_once(trials)));
+        let fact = SearchFinding::Goals { set_up: SetUp::of_search(search), goals: names, shows };
+        found.push(of_one_search(search, fact, each_once(trials)));
     }
     found
 }
@@ -156,13 +155,13 @@ pub(super) fn stalls(goal: &GoalResult) -> Option<GoalFact> {
 
 /// The bounds of a goal.
 pub(super) fn bounds(search: &SearchOutcome, goal: &GoalResult) -> Found {
-    let method: Option<SavedMethod> = search.method.clone();
+    let set_up = SetUp::of_search(search);
     let name = goal.goal.name.clone();
     let has_bound = goal.lower.is_some() || goal.upper.is_some() || goal.so_far.is_some();
     let fact = match &goal.reason {
-        Some(reason) if !has_bound => SearchFinding::NoBounds { method, goal: name, reason: reason.clone() },
+        Some(reason) if !has_bound => SearchFinding::NoBounds { set_up, goal: name, reason: reason.clone() },
         reason => SearchFinding::Bounds {
-            method,
+            set_up,
             goal: name,
             status: goal.status,
             lower_pps: goal.lower.as_ref().map(|lower| lower.achieved_pps),
@@ -172,7 +171,7 @@ pub(super) fn bounds(search: &SearchOutcome, goal: &GoalResult) -> Found {
             conditional_throughput_pps: conditional_throughput_pps(goal),
         },
     };
-    in_scene(search, fact, each_once(goal.trials()))
+    of_one_search(search, fact, each_once(goal.trials()))
 }
 
 /// The conditional throughput, if it adds to the lower bound.

@@ -13,19 +13,23 @@ pub use answers::{
 };
 pub use goals::{BoundsByChance, CoarserBounds, DisturbedTrials, GoalFact, GoalLosses};
 
-use capbench_model::saved::SavedMethod;
+use capbench_model::saved::{SavedMethod, SavedPlacement};
+use capbench_model::trial::SizeLabel;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Found, Scene};
+use super::{Finding, Found, Subject};
 use crate::search::ranking::{self, Ranking, Repeated};
 use crate::search::{Buffered, End, Held, LossEvents, MaximumSource, Reason, SearchOutcome, Status};
 
 /// A fact about one search, or about several together. Loads are frames per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum SearchFinding {
     /// The order of several methods by one goal.
     Ranking {
+        /// What the methods are compared in; its method and number are absent.
+        set_up: SetUp,
         /// The goal's name.
         goal: String,
         /// The methods, highest first.
@@ -37,8 +41,8 @@ pub enum SearchFinding {
     Repeated(Repeated),
     /// What goals have in common.
     Goals {
-        /// The method of the search; absent if no trial was run.
-        method: Option<SavedMethod>,
+        /// What the search measured.
+        set_up: SetUp,
         /// Names of the goals.
         goals: Vec<String>,
         /// What they have in common.
@@ -46,8 +50,8 @@ pub enum SearchFinding {
     },
     /// The numbers that belong together: without loss, NDR, PDR, and how often frames are lost.
     Numbers {
-        /// The method of the search; absent if no trial was run.
-        method: Option<SavedMethod>,
+        /// What the search measured.
+        set_up: SetUp,
         /// The highest load without a loss.
         strict_lossless: Held,
         /// The no-drop rate.
@@ -59,8 +63,8 @@ pub enum SearchFinding {
     },
     /// The bounds of a goal.
     Bounds {
-        /// The method of the search; absent if no trial was run.
-        method: Option<SavedMethod>,
+        /// What the search measured.
+        set_up: SetUp,
         /// The goal's name.
         goal: String,
         /// The quality of the result.
@@ -78,8 +82,8 @@ pub enum SearchFinding {
     },
     /// A goal without any bound.
     NoBounds {
-        /// The method of the search; absent if no trial was run.
-        method: Option<SavedMethod>,
+        /// What the search measured.
+        set_up: SetUp,
         /// The goal's name.
         goal: String,
         /// Why.
@@ -87,6 +91,8 @@ pub enum SearchFinding {
     },
     /// The highest load of the search, after a self-test of the generator.
     MaximumLoad {
+        /// What the search measured.
+        set_up: SetUp,
         /// The load.
         load_pps: f64,
         /// Its origin.
@@ -98,15 +104,15 @@ pub enum SearchFinding {
     },
     /// Trials lost nothing only because buffers had room.
     Buffered {
-        /// The method of the search; absent if no trial was run.
-        method: Option<SavedMethod>,
+        /// What the search measured.
+        set_up: SetUp,
         /// The trials.
         buffered: Buffered,
     },
     /// The search is incomplete.
     Incomplete {
-        /// The method of the search; absent if no trial was run.
-        method: Option<SavedMethod>,
+        /// What the search measured.
+        set_up: SetUp,
         /// How it ended.
         end: End,
     },
@@ -165,19 +171,29 @@ fn found_ranking(ranking: &Ranking) -> Found {
     }
     let too_few = TooFewSearches { searches: ranking.fewest(), needed: ranking.needed };
     let fact = SearchFinding::Ranking {
+        set_up: SetUp {
+            method: None,
+            frame_size: ranking.frame_size.clone(),
+            placement: ranking.placement.clone(),
+            work: ranking.work.clone(),
+            nth: None,
+        },
         goal: ranking.goal.clone(),
         methods,
         too_few_searches: (!ranking.is_told()).then_some(too_few),
     };
-    let scene = ranking.frame_size.clone().zip(ranking.placement.clone());
-    let scene = scene.map(|(frame_size, placement)| Scene { frame_size, placement });
-    Found { scene, fact: Finding::Search(fact), trials: each_once(trials) }
+    Found {
+        subject: subject(&ranking.frame_size, &ranking.placement),
+        fact: Finding::Search(fact),
+        trials: each_once(trials),
+    }
 }
 
 fn found_repeated(repeated: Repeated) -> Found {
-    let scene = Scene { frame_size: repeated.frame_size.clone(), placement: repeated.placement.clone() };
+    let subject =
+        Subject::Frames { frame_size: repeated.frame_size.clone(), placement: repeated.placement.clone() };
     let trials = each_once(repeated.trials.clone());
-    Found { scene: Some(scene), fact: Finding::Search(SearchFinding::Repeated(repeated)), trials }
+    Found { subject: Some(subject), fact: Finding::Search(SearchFinding::Repeated(repeated)), trials }
 }
 
 /// What limits each goal, the related numbers, doubts, the bounds, and the limit of the search.
@@ -191,12 +207,12 @@ fn facts_of_search(search: &SearchOutcome) -> Vec<Found> {
     }
     found.extend(maximum_load(search));
     if let Some(buffered) = &search.buffered {
-        let fact = SearchFinding::Buffered { method: search.method.clone(), buffered: buffered.clone() };
-        found.push(in_scene(search, fact, buffered.trials.clone()));
+        let fact = SearchFinding::Buffered { set_up: SetUp::of_search(search), buffered: buffered.clone() };
+        found.push(of_one_search(search, fact, buffered.trials.clone()));
     }
     if search.ended != End::Complete {
-        let fact = SearchFinding::Incomplete { method: search.method.clone(), end: search.ended.clone() };
-        found.push(in_scene(search, fact, search.trials.clone()));
+        let fact = SearchFinding::Incomplete { set_up: SetUp::of_search(search), end: search.ended.clone() };
+        found.push(of_one_search(search, fact, search.trials.clone()));
     }
     found
 }
@@ -212,32 +228,36 @@ fn numbers(search: &SearchOutcome) -> Found {
         trials.clone_from(&search.trials);
     }
     let fact = SearchFinding::Numbers {
-        method: search.method.clone(),
+        set_up: SetUp::of_search(search),
         strict_lossless: numbers.strict_lossless.clone(),
         ndr: numbers.ndr.clone(),
         pdr: numbers.pdr.clone(),
         loss_events: numbers.loss_events.clone(),
     };
-    in_scene(search, fact, trials)
+    of_one_search(search, fact, trials)
 }
 
 fn maximum_load(search: &SearchOutcome) -> Option<Found> {
     let maximum = search.maximum.as_ref()?;
     let self_test = maximum.self_test.as_ref()?;
     let fact = SearchFinding::MaximumLoad {
+        set_up: SetUp::of_search(search),
         load_pps: maximum.load_pps.get(),
         source: maximum.source,
         sustained: self_test.held,
         unpaced_pps: self_test.unpaced_pps,
     };
-    Some(in_scene(search, fact, self_test.tries.iter().map(|one| one.trial).collect()))
+    Some(of_one_search(search, fact, self_test.tries.iter().map(|one| one.trial).collect()))
 }
 
-/// A fact about a search in its scene.
-fn in_scene(search: &SearchOutcome, fact: SearchFinding, trials: Vec<u32>) -> Found {
-    let scene = search.frame_size.clone().zip(search.placement.clone());
-    let scene = scene.map(|(frame_size, placement)| Scene { frame_size, placement });
-    Found { scene, fact: Finding::Search(fact), trials }
+/// A fact about a search.
+fn of_one_search(search: &SearchOutcome, fact: SearchFinding, trials: Vec<u32>) -> Found {
+    Found { subject: subject(&search.frame_size, &search.placement), fact: Finding::Search(fact), trials }
+}
+
+/// The frames and the placement, if both are known.
+fn subject(frame_size: &Option<SizeLabel>, placement: &Option<SavedPlacement>) -> Option<Subject> {
+    Some(Subject::Frames { frame_size: frame_size.clone()?, placement: placement.clone()? })
 }
 
 /// Numbers of trials in order, each once.

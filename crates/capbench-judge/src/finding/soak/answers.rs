@@ -2,20 +2,25 @@
 
 use std::cmp::Reverse;
 
-use capbench_model::places::Place;
+use capbench_model::ledger::LostAt;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult};
+use serde::{Deserialize, Serialize};
 
+use super::kept_trials;
+use crate::finding::{Finding, Found};
 use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::{Interval, LossEvent, SoakRecord};
 use crate::thresholds::NOTED_SOAK_SHARE;
 
 /// An answer to the question of a soak.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
 pub enum SoakAnswer {
     /// What was lost of what was sent.
     Loss {
         /// What was measured; absent without a trial.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         set_up: Option<SoakSetUp>,
         /// Lost frames.
         lost: u64,
@@ -28,6 +33,7 @@ pub enum SoakAnswer {
         /// Time of sending, in seconds.
         sending_s: f64,
         /// The planned time of sending, in seconds, if the soak was cut short.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         cut_from_s: Option<f64>,
     },
     /// When and where frames were lost.
@@ -37,19 +43,24 @@ pub enum SoakAnswer {
         /// All segments.
         segments: u64,
         /// Bursts of loss; absent if frames were not inspected one by one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         bursts: Option<u64>,
         /// The places with their lost frames, most first.
-        places: Vec<(Place, u64)>,
+        places: Vec<LostAt>,
         /// The largest burst that is stored.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         largest: Option<LossEvent>,
     },
     /// Why the result does not show a sustained load.
     Doubts {
         /// Share of the intended frames that was not sent, if it matters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         unsent_ratio: Option<f64>,
         /// Share of the sent frames that was delivered only because the generator pauses, if it matters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         buffered_ratio: Option<f64>,
         /// Frames that no counter explains, unless there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         unexplained: Option<i64>,
         /// Segments whose ledger contradicts itself.
         invalid_segments: u64,
@@ -57,7 +68,7 @@ pub enum SoakAnswer {
 }
 
 /// What a soak measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SoakSetUp {
     /// The method.
     pub method: SavedMethod,
@@ -82,7 +93,15 @@ impl SoakSetUp {
 }
 
 /// The answers, the verdict first.
-pub fn answers(record: &SoakRecord) -> Vec<SoakAnswer> {
+pub fn answers(record: &SoakRecord) -> Vec<Found> {
+    let mut found = Vec::new();
+    for answer in soak_answers(record) {
+        found.push(Found::new(Finding::SoakAnswer(answer), kept_trials(record)));
+    }
+    found
+}
+
+pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     let Some(whole) = &record.whole else { return Vec::new() };
     let is_cut = whole.sending_s < record.planned_s * (1.0 - NOTED_SOAK_SHARE);
     let mut answers = vec![SoakAnswer::Loss {
@@ -102,13 +121,13 @@ pub fn answers(record: &SoakRecord) -> Vec<SoakAnswer> {
 }
 
 fn when_lost(record: &SoakRecord, whole: &Interval) -> SoakAnswer {
-    let mut places: Vec<(Place, u64)> = Vec::new();
+    let mut places = Vec::new();
     for (place, frames) in &whole.lost {
         if *frames > 0 {
-            places.push((*place, *frames));
+            places.push(LostAt { place: *place, frames: *frames });
         }
     }
-    places.sort_by_key(|(_, frames)| Reverse(*frames));
+    places.sort_by_key(|lost| Reverse(lost.frames));
     SoakAnswer::WhenLost {
         lossy_segments: whole.lossy,
         segments: whole.segments,

@@ -12,7 +12,7 @@ pub use answers::{SoakAnswer, SoakSetUp, answers};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Found};
+use super::{Finding, Found, OddFrames};
 use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::{Interval, SoakRecord};
 
@@ -71,16 +71,8 @@ pub enum SoakFinding {
     },
     /// Frames arrived that are not delivered ones, or not in order.
     OddFrames {
-        /// Frames of other senders.
-        foreign: u64,
-        /// Duplicate frames.
-        duplicates: u64,
-        /// Frames that arrived after a later one.
-        reordered: u64,
-        /// Frames cut short.
-        truncated: u64,
-        /// Frames damaged.
-        corrupt: u64,
+        /// How many, by kind.
+        frames: OddFrames,
     },
     /// Segments are noisy.
     Noisy {
@@ -160,12 +152,14 @@ fn explained(whole: &Interval) -> SoakFinding {
 
 fn odd_frames(whole: &Interval) -> Option<SoakFinding> {
     let counts = &whole.counts;
-    let all = [counts.foreign, counts.duplicates, counts.reordered, counts.truncated, counts.corrupt];
-    let [foreign, duplicates, reordered, truncated, corrupt] = all;
-    if all == [0; 5] {
-        return None;
-    }
-    Some(SoakFinding::OddFrames { foreign, duplicates, reordered, truncated, corrupt })
+    let frames = OddFrames {
+        foreign: counts.foreign,
+        duplicates: counts.duplicates,
+        reordered: counts.reordered,
+        truncated: counts.truncated,
+        corrupt: counts.corrupt,
+    };
+    (frames != OddFrames::default()).then_some(SoakFinding::OddFrames { frames })
 }
 
 /// Numbers of the trials that a record keeps.

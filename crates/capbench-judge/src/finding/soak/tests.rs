@@ -2,11 +2,13 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 use capbench_model::for_tests::{measured, profile};
+use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::trial::{Load, Phase, TrialResult};
 
-use super::{SoakAnswer, SoakFinding, answers, find};
-use crate::finding::Finding;
+use super::answers::soak_answers;
+use super::{SoakAnswer, SoakFinding, find};
+use crate::finding::{Finding, OddFrames};
 use crate::soak::record::SoakRecord;
 use crate::soak::segment::Segment;
 
@@ -50,7 +52,7 @@ fn facts(record: &SoakRecord) -> Vec<SoakFinding> {
 fn a_soak_without_loss_is_explained_and_in_no_doubt() {
     let record = whole(segment(INTENDED, INTENDED));
     assert_eq!(facts(&record), [SoakFinding::AllExplained]);
-    let answers = answers(&record);
+    let answers = soak_answers(&record);
     assert!(matches!(&answers[..], [SoakAnswer::Loss { lost: 0, cut_from_s: None, .. }]), "{answers:?}");
 }
 
@@ -60,7 +62,7 @@ fn more_than_a_thousandth_of_unsent_frames_is_a_doubt_and_fewer_are_a_fact() {
         let record = whole(segment(INTENDED - unsent, INTENDED - unsent));
         let few = SoakFinding::FewUnsent { unsent, intended: INTENDED };
         assert_eq!(facts(&record).contains(&few), !is_doubt, "{unsent}");
-        let doubts = answers(&record).into_iter().find_map(|answer| match answer {
+        let doubts = soak_answers(&record).into_iter().find_map(|answer| match answer {
             SoakAnswer::Doubts { unsent_ratio, .. } => unsent_ratio,
             _ => None,
         });
@@ -73,7 +75,7 @@ fn a_soak_is_cut_short_if_more_than_a_thousandth_of_its_time_is_missing() {
     for (sending_s, cut_from_s) in [(999.2, None), (998.8, Some(1000.0))] {
         let trial = TrialResult { sending_s, ..segment(INTENDED, INTENDED) };
         let record = record(trial, Duration::from_secs(1000));
-        let SoakAnswer::Loss { cut_from_s: found, .. } = &answers(&record)[0] else { panic!() };
+        let SoakAnswer::Loss { cut_from_s: found, .. } = &soak_answers(&record)[0] else { panic!() };
         assert_eq!(*found, cut_from_s, "{sending_s}");
     }
 }
@@ -83,10 +85,10 @@ fn loss_has_its_share_its_place_and_its_worst_segment() {
     let record = whole(segment(INTENDED, INTENDED - 500));
     let worst = SoakFinding::WorstSegment { from_s: 0.0, lost: 500, sent: INTENDED, worst_100ms_lost: None };
     assert_eq!(facts(&record), [worst, SoakFinding::AllExplained]);
-    let answers = answers(&record);
+    let answers = soak_answers(&record);
     let [SoakAnswer::Loss { lost: 500, loss_ratio, .. }, lost] = &answers[..] else { panic!("{answers:?}") };
     assert_eq!(*loss_ratio, 5e-4);
-    let places = vec![(Place::Ring, 500)];
+    let places = vec![LostAt { place: Place::Ring, frames: 500 }];
     let expected =
         SoakAnswer::WhenLost { lossy_segments: 1, segments: 1, bursts: None, places, largest: None };
     assert_eq!(*lost, expected);
@@ -99,7 +101,7 @@ fn an_account_that_contradicts_itself_and_frames_out_of_order_are_facts() {
     whole.counts.unexplained = 3;
     whole.invalid = 1;
     whole.counts.reordered = 2;
-    let odd = SoakFinding::OddFrames { foreign: 0, duplicates: 0, reordered: 2, truncated: 0, corrupt: 0 };
+    let odd = SoakFinding::OddFrames { frames: OddFrames { reordered: 2, ..OddFrames::default() } };
     let unexplained = SoakFinding::Unexplained { packets: 3, invalid_segments: 1 };
     assert_eq!(facts(&record), [unexplained, odd]);
     let doubts = SoakAnswer::Doubts {
@@ -108,5 +110,5 @@ fn an_account_that_contradicts_itself_and_frames_out_of_order_are_facts() {
         unexplained: Some(3),
         invalid_segments: 1,
     };
-    assert!(answers(&record).contains(&doubts));
+    assert!(soak_answers(&record).contains(&doubts));
 }

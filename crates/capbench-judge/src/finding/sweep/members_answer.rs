@@ -2,15 +2,16 @@
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
 
-use super::answer::{SeriesOfSweep, all_series};
 use super::members::{MembersRate, other_limit, reading_with};
+use super::series::{SeriesOfSweep, all_series};
 use crate::limit::Limit;
 use crate::sweep::outcome::{Series, SweepOutcome, Swept, numbers};
 use crate::sweep::scaling::{Needed, Scaling};
 
 /// How a method scales, or how many members its load needs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MembersAnswer {
     /// The method.
     pub method: SavedMethod,
@@ -23,7 +24,8 @@ pub struct MembersAnswer {
 }
 
 /// How a method scales. The first four are answers about a requested load.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
 pub enum Scales {
     /// This many members read the load.
     Needs {
@@ -35,11 +37,13 @@ pub enum Scales {
         /// Their number.
         members: u32,
         /// A limit besides the members.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         other_limit: Option<Limit>,
     },
     /// No number of members reads the load.
     NoNumberIsEnough {
         /// What stops them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<Limit>,
     },
     /// No measured number reads the load.
@@ -47,6 +51,7 @@ pub enum Scales {
         /// What the last number reads.
         last: MembersRate,
         /// What stops them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<Limit>,
     },
     /// More than one member bring nothing.

@@ -9,10 +9,11 @@
 //! | [`buffers`] | the longest bursts without loss, and what limits them |
 //! | [`members`], [`members_stop`] | how the rate grows with members, and what stops it |
 //! | [`crossing`], [`cheapest`] | methods next to each other |
-//! | [`answer`], [`members_answer`] | the first sentences of a report: up to where methods keep up, the most that they read |
+//! | [`answers`], [`members_answer`] | what answers the question of a run of sweeps |
+//! | [`series`] | where a method keeps up, its longest bursts, the most that it reads |
 //! | [`point`] | how facts name points and methods |
 
-pub mod answer;
+pub mod answers;
 pub mod buffers;
 pub mod cheapest;
 pub mod cost;
@@ -24,12 +25,16 @@ pub mod members_answer;
 pub mod members_stop;
 pub mod onset;
 pub mod point;
+pub mod series;
+
+pub use answers::{SweepAnswer, answers};
 
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Found};
+use super::{Finding, Found, Subject};
 use crate::sweep::Analysis;
+use crate::sweep::effects::{self, Effect, SupportedEffect};
 use crate::sweep::outcome::{Series, SweepOutcome, SweepScene, Swept};
 
 /// A fact about a sweep.
@@ -60,6 +65,8 @@ pub enum SweepFinding {
     MembersLaw(members::MembersLaw),
     /// One method overtakes another.
     Crossing(crossing::Crossing),
+    /// Whether an effect of Dain (2004) appears.
+    Effect(Effect),
     /// The cheapest method at points.
     CheapestAtPoints(cheapest::CheapestAtPoints),
     /// The cheapest pair of method and ring.
@@ -82,10 +89,30 @@ impl SweepFinding {
             Self::MembersNeeded(fact) => &fact.series.scene,
             Self::MembersLaw(fact) => &fact.series.scene,
             Self::Crossing(fact) => &fact.series.scene,
+            Self::Effect(fact) => &fact.scene,
             Self::CheapestAtPoints(fact) => &fact.scene,
             Self::CheapestRing(fact) => &fact.scene,
         }
     }
+}
+
+/// All facts about a sweep beyond those of its single trials.
+pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
+    let mut all = of_each_method(outcome, trials);
+    if outcome.axis.shows(Analysis::CostRegimes) {
+        all.extend(effects(outcome, trials));
+    }
+    all.extend(between_methods(outcome, trials));
+    all
+}
+
+/// Whether the effects of Dain (2004) appear.
+fn effects(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
+    let mut all = Vec::new();
+    for SupportedEffect { effect, trials } in effects::effects(&Swept::new(outcome, trials)) {
+        all.push(found(SweepFinding::Effect(effect), trials));
+    }
+    all
 }
 
 /// What each method of a sweep shows, one after the other.
@@ -95,7 +122,7 @@ pub fn of_each_method(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Fou
 }
 
 fn facts_of_method(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
-    if answer::searches_bursts(series) {
+    if series::searches_bursts(series) {
         return vec![buffers::longest_bursts(swept, series)];
     }
     let shows = swept.outcome.axis.facts().shows;
@@ -124,5 +151,11 @@ pub fn between_methods(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Fo
 }
 
 fn found(fact: SweepFinding, trials: Vec<u32>) -> Found {
-    Found::new(Finding::Sweep(Box::new(fact)), trials)
+    Found { subject: subject_of_scene(fact.scene()), fact: Finding::Sweep(Box::new(fact)), trials }
+}
+
+/// Placement and load, if one of them is constant.
+fn subject_of_scene(scene: &SweepScene) -> Option<Subject> {
+    let is_known = scene.placement.is_some() || scene.load.is_some();
+    is_known.then(|| Subject::Series(scene.clone()))
 }

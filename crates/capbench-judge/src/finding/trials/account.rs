@@ -6,7 +6,7 @@ use capbench_model::ledger::LostAt;
 use capbench_model::trial::TrialResult;
 
 use super::{Account, TrialFinding, found, methods, numbers};
-use crate::finding::Found;
+use crate::finding::{Found, OddFrames};
 use crate::sustained::buffered_frames;
 
 /// Invalid trials, by reason.
@@ -83,19 +83,18 @@ pub(super) fn unexplained(trials: &[TrialResult]) -> Vec<Found> {
 pub(super) fn odd_frames(trials: &[TrialResult]) -> Vec<Found> {
     let mut all = Vec::new();
     for trial in trials {
-        let odd = [trial.foreign, trial.duplicates, trial.reordered, trial.truncated, trial.corrupt];
-        if odd == [0; 5] {
-            continue;
-        }
-        let fact = TrialFinding::OddFrames {
-            trial: trial.number,
-            method: trial.profile.method.clone(),
+        let frames = OddFrames {
             foreign: trial.foreign,
             duplicates: trial.duplicates,
             reordered: trial.reordered,
             truncated: trial.truncated,
-            damaged: trial.corrupt,
+            corrupt: trial.corrupt,
         };
+        if frames == OddFrames::default() {
+            continue;
+        }
+        let method = trial.profile.method.clone();
+        let fact = TrialFinding::OddFrames { trial: trial.number, method, frames };
         all.push(found(fact, [trial.number]));
     }
     all

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use self::generators::{LossesOfGenerators, StartSpread};
 use self::members::SharesOfMembers;
-use super::{Finding, Found, loss_pattern};
+use super::{Finding, Found, OddFrames, loss_pattern};
 
 /// What trials show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -95,16 +95,8 @@ pub enum TrialFinding {
         trial: u32,
         /// Its method.
         method: SavedMethod,
-        /// Frames that are not of this trial.
-        foreign: u64,
-        /// Repeated frames.
-        duplicates: u64,
-        /// Frames that arrived after a later one.
-        reordered: u64,
-        /// Truncated frames.
-        truncated: u64,
-        /// Damaged frames.
-        damaged: u64,
+        /// How many, by kind.
+        frames: OddFrames,
     },
     /// The sums of what a program reports, next to what was measured.
     ProgramReports(ReportSums),

@@ -7,7 +7,7 @@ use crate::reproduction::judging::{Chance, RuleAnswer, judgement};
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
 use crate::reproduction::{Answer, Judgement};
-use crate::sweep::effects::{Appearance, EffectKind, effects};
+use crate::sweep::effects::{Appearance, EffectAnswer, SupportedEffect, effects};
 use crate::sweep::outcome::Swept;
 use crate::thresholds::ABSENT_EFFECT;
 
@@ -26,24 +26,29 @@ enum Kind {
     RingBehindSocket,
 }
 
+impl Kind {
+    fn is_of(self, answer: &EffectAnswer) -> bool {
+        match self {
+            Self::MoreWorkMorePackets => matches!(answer, EffectAnswer::MoreWorkMorePackets { .. }),
+            Self::RingBehindSocket => matches!(answer, EffectAnswer::RingBehindSocket { .. }),
+        }
+    }
+}
+
 impl EffectRule {
     /// The answers, one for all methods with the same answer.
     pub(super) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
-        let kind = match self.effect {
-            Kind::MoreWorkMorePackets => EffectKind::MoreWorkMorePackets,
-            Kind::RingBehindSocket => EffectKind::RingBehindSocket,
-        };
         let Some(done) = measured.done(of) else { return Vec::new() };
         let Some(outcome) = &done.sweep else { return Vec::new() };
         let mut judgements: Vec<Judgement> = Vec::new();
-        for (_, effect) in effects(&Swept::new(outcome, &done.trials)) {
-            if effect.kind != kind || !self.methods.contains(&effect.method) {
+        for SupportedEffect { effect, trials } in effects(&Swept::new(outcome, &done.trials)) {
+            if !self.effect.is_of(&effect.answer) || !self.methods.contains(&effect.method) {
                 continue;
             }
-            let trials = done.trials.iter().filter(|trial| effect.trials.contains(&trial.number));
+            let trials = done.trials.iter().filter(|trial| trials.contains(&trial.number));
             let answer = RuleAnswer {
-                answer: answer(effect.appearance),
-                text: format!("{}: {}", effect.method, effect.text),
+                answer: answer(effect.answer.appearance()),
+                text: format!("{}: {}", effect.method, effect.answer),
                 visits: vec![Visits::from_trials(trials)],
                 chance: Chance::Unknown,
             };

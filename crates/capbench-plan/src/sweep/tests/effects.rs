@@ -3,7 +3,7 @@
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::Spacing;
-use capbench_judge::sweep::effects::effects;
+use capbench_judge::sweep::effects::{SupportedEffect, effects};
 use capbench_judge::sweep::outcome::Swept;
 
 /// What is said of the effects, a line each.
@@ -12,9 +12,9 @@ fn said(plan: &SweepPlan, methods: Vec<SimulatedMethod>) -> Vec<String> {
     let run = run(plan, &mut SimulatedLaboratory::new(1e6, methods).noise(3, noise));
     effects(&Swept::new(&run.outcome, &run.trials))
         .into_iter()
-        .map(|(series, effect)| {
-            assert!(!effect.trials.is_empty(), "{}", effect.text);
-            format!("[{}] {}: {}", series.scene().unwrap_or_default(), effect.method, effect.text)
+        .map(|SupportedEffect { effect, trials }| {
+            assert!(!trials.is_empty(), "{}", effect.answer);
+            format!("[{}] {}: {}", effect.scene.words().unwrap_or_default(), effect.method, effect.answer)
         })
         .collect()
 }

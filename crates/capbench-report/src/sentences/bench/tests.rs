@@ -147,7 +147,7 @@ fn commands_can_be_typed() {
         "To decide between them: `capbench search --method 'recv,packet v3'` (about 5 min)."
     );
     assert!(words(&BenchFinding::Settle { command, takes_s: None }).ends_with("v3'`."));
-    let command = ["/bin/capbench", "bench", "--quick"].map(String::from).to_vec();
+    let command = ["bench", "--quick"].map(String::from).to_vec();
     assert_eq!(
         words(&BenchFinding::FindHighest { command }),
         "To find the highest rate that they sustain: `capbench bench --quick`."

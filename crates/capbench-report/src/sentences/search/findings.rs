@@ -1,10 +1,9 @@
 //! The words of `SearchFinding`: the bounds that a search found, the doubts about them, and the order of methods.
 
-use capbench_judge::finding::search::{CoarserBounds, RankedMethod, SearchFinding, TooFewSearches};
+use capbench_judge::finding::search::{CoarserBounds, RankedMethod, SearchFinding, SetUp, TooFewSearches};
 use capbench_judge::search::ranking::Repeated;
 use capbench_judge::search::{Buffered, MaximumSource, Reason, Status};
 use capbench_model::figures::grouped;
-use capbench_model::saved::SavedMethod;
 
 use super::reasons::{end_words, reason_words};
 use super::{goals, numbers};
@@ -13,22 +12,22 @@ use crate::naming::list;
 /// The text of a fact.
 pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
     match fact {
-        SearchFinding::Ranking { goal, methods, too_few_searches } => {
+        SearchFinding::Ranking { goal, methods, too_few_searches, .. } => {
             order_of_methods(goal, methods, *too_few_searches)
         }
         SearchFinding::Repeated(repeated) => {
             format!("{}, goal {}, lower bounds: {}.", repeated.method, repeated.goal, lower_bounds(repeated))
         }
-        SearchFinding::Goals { method, goals: names, shows } => {
+        SearchFinding::Goals { set_up, goals: names, shows } => {
             let head = if names.len() == 1 { "goal" } else { "goals" };
-            format!("{}, {head} {}: {}.", method_or_search(method.as_ref()), list(names), goals::words(shows))
+            format!("{}, {head} {}: {}.", method_or_search(set_up), list(names), goals::words(shows))
         }
-        SearchFinding::Numbers { method, strict_lossless, ndr, pdr, loss_events } => {
+        SearchFinding::Numbers { set_up, strict_lossless, ndr, pdr, loss_events } => {
             let words = numbers::words(strict_lossless, ndr, pdr, loss_events.as_ref());
-            format!("{}: {words}.", method_or_search(method.as_ref()))
+            format!("{}: {words}.", method_or_search(set_up))
         }
         SearchFinding::Bounds {
-            method,
+            set_up,
             goal,
             status,
             lower_pps,
@@ -46,23 +45,19 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
                 Some(pps) => format!(", conditional throughput {} packets/s", grouped(pps.floor())),
                 None => String::new(),
             };
-            format!("{}, goal {goal}: {bounds}{so_far}{conditional}.", method_or_search(method.as_ref()))
+            format!("{}, goal {goal}: {bounds}{so_far}{conditional}.", method_or_search(set_up))
         }
-        SearchFinding::NoBounds { method, goal, reason } => {
-            format!(
-                "{}, goal {goal}: no bound is known: {}.",
-                method_or_search(method.as_ref()),
-                reason_words(reason)
-            )
+        SearchFinding::NoBounds { set_up, goal, reason } => {
+            format!("{}, goal {goal}: no bound is known: {}.", method_or_search(set_up), reason_words(reason))
         }
-        SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps } => {
+        SearchFinding::MaximumLoad { load_pps, source, sustained, unpaced_pps, .. } => {
             maximum_load(*load_pps, *source, *sustained, *unpaced_pps)
         }
-        SearchFinding::Buffered { method, buffered } => {
-            format!("{}: {}.", method_or_search(method.as_ref()), buffered_loads(buffered))
+        SearchFinding::Buffered { set_up, buffered } => {
+            format!("{}: {}.", method_or_search(set_up), buffered_loads(buffered))
         }
-        SearchFinding::Incomplete { method, end } => {
-            format!("{}: the search is incomplete: {}.", method_or_search(method.as_ref()), end_words(end))
+        SearchFinding::Incomplete { set_up, end } => {
+            format!("{}: the search is incomplete: {}.", method_or_search(set_up), end_words(end))
         }
     }
 }
@@ -82,8 +77,8 @@ fn maximum_load(load_pps: f64, source: MaximumSource, is_sustained: bool, unpace
 }
 
 /// The method of a search, with which its findings begin.
-fn method_or_search(method: Option<&SavedMethod>) -> String {
-    match method {
+fn method_or_search(set_up: &SetUp) -> String {
+    match &set_up.method {
         Some(method) => method.to_string(),
         None => "the search".into(),
     }

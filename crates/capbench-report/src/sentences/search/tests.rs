@@ -29,7 +29,7 @@ fn ranking(above: [Option<bool>; 2], too_few_searches: Option<TooFewSearches>) -
         ranked("packet-v3", Some(2000.0), above[1]),
         ranked("recv", Some(1500.0), None),
     ];
-    words(&SearchFinding::Ranking { goal: "ndr".into(), methods, too_few_searches })
+    words(&SearchFinding::Ranking { set_up: set_up(None), goal: "ndr".into(), methods, too_few_searches })
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn searches_of_a_set_up_are_listed_by_their_quality() {
 fn what_goals_have_in_common_names_them() {
     let shows = GoalFact::Stalls { lossy_windows: 1, windows: 20 };
     let fact = |goals: &[&str]| SearchFinding::Goals {
-        method: None,
+        set_up: set_up(None),
         goals: goals.iter().map(ToString::to_string).collect(),
         shows: shows.clone(),
     };
@@ -200,7 +200,7 @@ fn the_numbers_of_a_search_are_one_sentence() {
 
 fn bounds(status: Status, reason: Option<Reason>) -> SearchFinding {
     SearchFinding::Bounds {
-        method: Some("recv".into()),
+        set_up: set_up(Some("recv")),
         goal: "ndr".into(),
         status,
         lower_pps: Some(1000.0),
@@ -241,14 +241,20 @@ fn bounds_are_named_with_their_quality() {
         words(&regular),
         "recv, goal ndr: lower bound 1,000, upper bound 1,005 packets/s, conditional throughput 999 packets/s."
     );
-    let none = SearchFinding::NoBounds { method: None, goal: "ndr".into(), reason: reason() };
+    let none = SearchFinding::NoBounds { set_up: set_up(None), goal: "ndr".into(), reason: reason() };
     assert_eq!(words(&none), "the search, goal ndr: no bound is known: the generator sends no more.");
 }
 
 #[test]
 fn the_limit_of_the_search_is_named_with_the_self_test() {
     let text = |source, sustained| {
-        words(&SearchFinding::MaximumLoad { load_pps: 1000.0, source, sustained, unpaced_pps: 1200.7 })
+        words(&SearchFinding::MaximumLoad {
+            set_up: set_up(Some("recv")),
+            load_pps: 1000.0,
+            source,
+            sustained,
+            unpaced_pps: 1200.7,
+        })
     };
     let end = "; the generator sent 1,200 without a plan.";
     let begin = "maximum load of the search: 1,000 packets/s";
@@ -266,21 +272,21 @@ fn what_buffers_hid_and_how_a_search_ended_are_sentences() {
         Buffered { from_pps: 900.0, to_pps: 1100.0, taken_pps: 800.0, behind_s: 0.25, trials: vec![1, 2] };
     let end = " lost nothing only because buffers had room: the application read up to 800 packets/s, and needed up to 0.250 s \
                more after sending had ended. Frames in buffers count as lost, because a longer trial loses them.";
-    let text = |buffered| words(&SearchFinding::Buffered { method: Some("recv".into()), buffered });
+    let text = |buffered| words(&SearchFinding::Buffered { set_up: set_up(Some("recv")), buffered });
     assert_eq!(text(buffered.clone()), format!("recv: from 900 to 1,100 packets/s trials{end}"));
     assert_eq!(
         text(Buffered { trials: vec![1], ..buffered }),
         format!("recv: at 900 packets/s a trial{end}")
     );
     assert_eq!(
-        words(&SearchFinding::Incomplete { method: None, end: End::Stopped }),
+        words(&SearchFinding::Incomplete { set_up: set_up(None), end: End::Stopped }),
         "the search: the search is incomplete: the search was stopped before its end."
     );
 }
 
-fn set_up() -> SetUp {
+fn set_up(method: Option<&str>) -> SetUp {
     SetUp {
-        method: None,
+        method: method.map(Into::into),
         frame_size: Some(capbench_model::trial::SizeLabel::Octets(64)),
         placement: Some("same".into()),
         work: None,
@@ -297,9 +303,13 @@ fn the_verdict_names_what_each_method_sustains() {
     };
     let text = |loads: Vec<FoundLoad>, other_set_ups| {
         let methods = ["af-xdp", "recv"].into_iter().zip(loads).map(|(name, load)| method(name, load));
-        let loads =
-            SustainedLoads { loss_ratio: 0.0, set_up: set_up(), methods: methods.collect(), other_set_ups };
-        sustained(&loads).unwrap().text
+        let loads = SustainedLoads {
+            loss_ratio: 0.0,
+            set_up: set_up(None),
+            methods: methods.collect(),
+            other_set_ups,
+        };
+        sustained(&loads).text
     };
     let scene = "(without loss, 64-byte frames, placement same)";
     let undecided = || FoundLoad::Undecided { reason: Some(reason()) };
@@ -331,14 +341,14 @@ fn the_verdict_names_what_each_method_sustains() {
 fn a_goal_that_is_not_settled_is_named_with_the_reason() {
     let goal = |at_least_pps| UnsettledGoal {
         goal: "ndr".into(),
-        set_up: SetUp { nth: Some(2), ..set_up() },
+        set_up: SetUp { nth: Some(2), ..set_up(None) },
         at_least_pps,
         reason: Some(reason()),
         trials: Vec::new(),
     };
     let name = "NDR of a method that did not run (64-byte frames, placement same, search 2)";
     assert_eq!(
-        unsettled(&[goal(Some(1000.0)), goal(None)]).unwrap().text,
+        unsettled(&[goal(Some(1000.0)), goal(None)]).text,
         format!(
             "{name} is at least 1,000 packets/s: the generator sends no more; {name} is not settled: the generator sends no more."
         )

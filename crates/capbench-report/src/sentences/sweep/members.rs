@@ -6,13 +6,12 @@ mod stop;
 mod tests;
 
 use capbench_judge::finding::sweep::members::{MembersGrowth, MembersLaw, MembersNeeded, MembersRate};
-use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales, members_answers};
+use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales};
 use capbench_judge::limit::Limit;
 use capbench_judge::sweep::scaling::Needed;
 use capbench_judge::thresholds::USEFUL_MEMBERS_GAIN;
 use capbench_model::statistics::scalability::{Constant, ScalabilityFit, Unfit};
 use capbench_model::thresholds::SCALABILITY_NUMBERS;
-use capbench_results::Results;
 
 use super::NAMED;
 use crate::figures::significant;
@@ -20,11 +19,11 @@ use crate::model::Sentence;
 use crate::naming::{self, many};
 use crate::sentences::{Clause, first_clauses};
 
-/// How each method scales, and how many members it needs: one sentence. `None` without a sweep of members.
-pub(super) fn answer(results: &Results) -> Option<Sentence> {
+/// How each method scales, and how many members it needs: one sentence.
+pub(super) fn answer(methods: &[MembersAnswer]) -> Sentence {
     let mut clauses = Vec::new();
-    for answer in members_answers(&results.sweeps, &results.trials) {
-        clauses.push(Clause { text: scaling_of_method(&answer), trials: answer.trials });
+    for method in methods {
+        clauses.push(Clause { text: scaling_of_method(method), trials: method.trials.clone() });
     }
     first_clauses(&clauses, NAMED)
 }

@@ -46,8 +46,8 @@ fn the_points_at_which_a_method_keeps_up_are_named() {
         (KeptPoints::Everywhere, "at every point"),
         (KeptPoints::UpTo(point(1)), "up to p1"),
         (KeptPoints::From(point(1)), "from p1 on"),
-        (KeptPoints::Only(vec![point(1)]), "only at p1"),
-        (KeptPoints::Only(five), "only at p0, p2, p4, …"),
+        (KeptPoints::Only { points: vec![point(1)] }, "only at p1"),
+        (KeptPoints::Only { points: five }, "only at p0, p2, p4, …"),
     ] {
         assert_eq!(keeps_up_words(&keeps_up(points, 0)), text);
     }
@@ -67,26 +67,19 @@ fn what_methods_share_is_said_once() {
     };
     let methods = vec![method("recv", KeptPoints::UpTo(point(1))), method("libpcap", KeptPoints::Everywhere)];
     let shared = KeptUp { shared_scene: Some(scene()), methods };
-    let text = kept_up_sentence(&shared).unwrap().text;
+    let text = kept_up_sentence(&shared).text;
     assert_eq!(text, "With placement same: recv keeps up to p1; libpcap keeps up at every point.");
     let different = KeptUp { shared_scene: None, ..shared };
-    let text = kept_up_sentence(&different).unwrap().text;
+    let text = kept_up_sentence(&different).text;
     assert_eq!(text, "recv, placement same keeps up to p1; libpcap, placement same keeps up at every point.");
 }
 
 #[test]
 fn the_highest_rate_is_named_with_its_loss() {
     let text = |scene, loss| {
-        let highest = HighestRate {
-            method: "recv".into(),
-            scene,
-            point: point(1),
-            read_pps: 1000.0,
-            loss,
-            visits: 3,
-            trials: Vec::new(),
-        };
-        highest_rate_sentence(highest).text
+        let highest =
+            HighestRate { method: "recv".into(), scene, point: point(1), read_pps: 1000.0, loss, visits: 3 };
+        highest_rate_words(&highest)
     };
     assert_eq!(
         text(Some(scene()), LossAtHighestRate::Lost { loss_ratio: 0.25 }),

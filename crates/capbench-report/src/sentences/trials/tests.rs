@@ -1,6 +1,7 @@
 //! Each sentence once.
 
 use super::*;
+use capbench_judge::finding::OddFrames;
 use capbench_model::places::Place;
 use capbench_model::trial::{Livelock, SizeLabel};
 
@@ -52,15 +53,8 @@ fn the_account_says_how_many_packets_were_lost_and_where() {
 fn what_no_counter_and_no_trial_explains_is_said_of_its_trial() {
     let unexplained = TrialFinding::Unexplained { trial: 1, method: "recv".into(), packets: -3 };
     assert_eq!(words(&unexplained), "Trial 1 (recv): -3 packets are not explained by any counter.");
-    let odd = TrialFinding::OddFrames {
-        trial: 1,
-        method: "recv".into(),
-        foreign: 1,
-        duplicates: 2,
-        reordered: 3,
-        truncated: 4,
-        damaged: 5,
-    };
+    let frames = OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };
+    let odd = TrialFinding::OddFrames { trial: 1, method: "recv".into(), frames };
     assert_eq!(
         words(&odd),
         "Trial 1 (recv): 1 foreign, 2 duplicate, 3 reordered, 4 cut short and 5 damaged frames arrived."

@@ -1,6 +1,6 @@
 //! The table of a sweep: where each method keeps up, and the most that it reads.
 
-use capbench_judge::finding::sweep::answer::{
+use capbench_judge::finding::sweep::series::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
 };
 use capbench_judge::sweep::outcome::{Swept, numbers};

@@ -53,8 +53,9 @@ pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
 }
 
 /// The run with what follows from it, as it is saved at its end.
-fn concluded(run: Results) -> Results {
-    Results { findings: sentences::find(&run), ..run }
+fn concluded(mut run: Results) -> Results {
+    sentences::conclude(&mut run);
+    run
 }
 
 pub fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {

@@ -466,7 +466,7 @@ fn where_no_method_sustains_the_load_the_next_step_is_the_same_command_without_i
         run.command = words.split(' ').map(String::from).collect();
         answers_of(&run)
     };
-    let command = ["/bin/capbench", "bench", "--tx", "eth1", "--quick"].map(String::from).to_vec();
+    let command = ["bench", "--tx", "eth1", "--quick"].map(String::from).to_vec();
     assert_eq!(answers_with(120_000)[1], BenchFinding::FindHighest { command });
     let sustained = answers_with(200_000);
     assert!(!sustained.iter().any(|fact| matches!(fact, BenchFinding::FindHighest { .. })), "{sustained:?}");

@@ -1,7 +1,10 @@
 //! What tests of RFC 2544 of a simulated path show.
 
+use capbench_judge::finding::Finding;
 use capbench_judge::finding::rfc2544::{Contradiction, Rfc2544Answer, answers};
-use capbench_model::trial::Phase;
+use capbench_judge::rfc2544::Tested;
+use capbench_judge::search::SearchOutcome;
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
 use super::runs;
@@ -37,15 +40,25 @@ fn loss_above_the_throughput_contradicts_nothing_and_less_than_a_frame_is_not_ab
     }
 }
 
+fn facts(searches: &[SearchOutcome], tests: &[Tested], trials: &[TrialResult]) -> Vec<Rfc2544Answer> {
+    let mut facts = Vec::new();
+    for found in answers(searches, tests, trials) {
+        let Finding::Rfc2544Answer(fact) = found.fact else { panic!("{found:?}") };
+        facts.push(fact);
+    }
+    facts
+}
+
 #[test]
 fn answers_are_the_throughput_or_what_contradicts_it_then_loss_then_time() {
     let Results { searches, rfc2544, trials, .. } = repeatable();
-    let found = answers(&searches, &rfc2544, &trials);
-    assert!(
-        matches!(&found[..], [Rfc2544Answer::Throughput(_), Rfc2544Answer::Loss(_), Rfc2544Answer::Time(_)]),
-        "{found:?}"
-    );
+    let found = facts(&searches, &rfc2544, &trials);
+    let [Rfc2544Answer::Throughput { .. }, Rfc2544Answer::Loss { .. }, Rfc2544Answer::Time { .. }] =
+        &found[..]
+    else {
+        panic!("{found:?}")
+    };
     // A trial of latency lost frames at the throughput.
-    let found = answers(&searches, &rfc2544, &runs::rfc2544().trials);
+    let found = facts(&searches, &rfc2544, &runs::rfc2544().trials);
     assert!(matches!(&found[0], Rfc2544Answer::NotRepeatable { .. }), "{found:?}");
 }

@@ -194,7 +194,7 @@ fn moments_of_loss_are_distinguished_from_too_high_a_load() {
 /// The ranking of methods.
 fn ranking(searches: Vec<SearchOutcome>) -> (Vec<RankedMethod>, Option<TooFewSearches>) {
     for fact in facts(searches) {
-        if let SearchFinding::Ranking { goal, methods, too_few_searches } = fact {
+        if let SearchFinding::Ranking { goal, methods, too_few_searches, .. } = fact {
             assert_eq!(goal, "ndr");
             return (methods, too_few_searches);
         }

@@ -71,7 +71,8 @@ pub fn concluded(mut run: Results) -> Results {
     if run.soak.is_none() {
         livelock::mark(&mut run.trials);
     }
-    Results { findings: sentences::find(&run), ..run }
+    sentences::conclude(&mut run);
+    run
 }
 
 /// A bench as it is saved.

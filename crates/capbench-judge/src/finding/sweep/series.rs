@@ -1,12 +1,10 @@
-//! What a report of a sweep says first, by the readings of its series: up to which point methods keep up, the highest rate that
-//! one reads, and the longest bursts.
+//! What one method of a sweep shows over the axis: at which points it keeps up, its longest bursts, where it reads most.
 
 use crate::sustained::is_load_sent;
-use capbench_model::saved::SavedMethod;
-use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
 
 use super::point::SweepPoint;
-use crate::sweep::outcome::{Reading, Series, SweepOutcome, SweepScene, Swept, numbers};
+use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept};
 
 /// A series, with the sweep that it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +41,7 @@ pub fn ranked(sweeps: &[SweepOutcome]) -> Vec<SeriesOfSweep<'_>> {
 }
 
 /// Where a method keeps up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KeepsUp {
     /// The points at which it neither loses frames nor only buffers them, and the load was sent.
     pub points: KeptPoints,
@@ -52,7 +50,8 @@ pub struct KeepsUp {
 }
 
 /// Points at which a method keeps up.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "keeps_up", rename_all = "snake_case")]
 pub enum KeptPoints {
     /// No point.
     Nowhere,
@@ -62,8 +61,11 @@ pub enum KeptPoints {
     UpTo(SweepPoint),
     /// All from this one on.
     From(SweepPoint),
-    /// These.
-    Only(Vec<SweepPoint>),
+    /// Some of them.
+    Only {
+        /// These.
+        points: Vec<SweepPoint>,
+    },
 }
 
 /// Where a method keeps up.
@@ -101,7 +103,8 @@ fn kept_points(
     if sweep.unit.is_some() && first.point + kept.len() == sweep.points.len() {
         return KeptPoints::From(SweepPoint::of_reading(sweep, first));
     }
-    KeptPoints::Only(kept.iter().map(|reading| SweepPoint::of_reading(sweep, reading)).collect())
+    let points = kept.iter().map(|reading| SweepPoint::of_reading(sweep, reading)).collect();
+    KeptPoints::Only { points }
 }
 
 /// Whether the generator sent the intended load in most trials of a point.
@@ -110,144 +113,33 @@ fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
     2 * sent.count() >= reading.trials.len()
 }
 
-/// The points at which methods of a run keep up.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeptUp {
-    /// Placement and load, if all methods share them.
-    pub shared_scene: Option<SweepScene>,
-    /// The methods, those that keep up at most points first.
-    pub methods: Vec<MethodKeepsUp>,
-}
-
-/// Where one method keeps up.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MethodKeepsUp {
-    /// The method.
-    pub method: SavedMethod,
-    /// Its placement and load.
-    pub scene: SweepScene,
-    /// The points.
-    pub keeps_up: KeepsUp,
-    /// Numbers of its trials.
-    pub trials: Vec<u32>,
-}
-
-/// The points at which methods keep up; `None` without series of loads.
-pub fn kept_up(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Option<KeptUp> {
-    let ranked = ranked(sweeps);
-    let scene = ranked.first()?.series.placement_and_load();
-    let is_shared = ranked.iter().all(|of_sweep| of_sweep.series.placement_and_load() == scene);
-    let mut methods = Vec::new();
-    for SeriesOfSweep { sweep, series } in ranked {
-        methods.push(MethodKeepsUp {
-            method: series.method.clone(),
-            scene: series.placement_and_load(),
-            keeps_up: keeps_up(&Swept::new(sweep, trials), series),
-            trials: numbers(&series.readings),
-        });
-    }
-    Some(KeptUp { shared_scene: is_shared.then_some(scene), methods })
-}
-
 /// The point at which a series reads most frames per second. Frames that were only in buffers do not count.
 pub fn reads_most(series: &Series) -> Option<&Reading> {
     let readings = series.readings.iter().filter(|reading| reading.back_to_back.is_none());
     readings.max_by(|a, b| a.taken_pps.median.total_cmp(&b.taken_pps.median))
 }
 
-/// The highest rate that a method of a run reads.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HighestRate {
-    /// The method.
-    pub method: SavedMethod,
-    /// Its placement and load; absent if all methods of the run share them.
-    pub scene: Option<SweepScene>,
-    /// The point.
-    pub point: SweepPoint,
-    /// The rate, in packets per second.
-    pub read_pps: f64,
-    /// What happened to the other frames.
-    pub loss: LossAtHighestRate,
-    /// Number of visits of the point.
-    pub visits: u32,
-    /// Numbers of its trials.
-    pub trials: Vec<u32>,
-}
-
-/// The loss at the highest rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LossAtHighestRate {
-    /// Frames were lost in most visits.
-    Lost {
-        /// Share of the sent frames.
-        loss_ratio: f64,
-    },
-    /// No frame was lost, while the buffers filled.
-    BuffersFilled,
-    /// No frame was lost in any visit.
-    Nothing,
-    /// No frame was lost in most visits.
-    NothingInMostVisits,
-}
-
-/// The highest rate that a method of these sweeps reads.
-pub fn highest_rate(sweeps: &[SweepOutcome]) -> Option<HighestRate> {
-    let all = all_series(sweeps);
-    let mut highest: Option<(SeriesOfSweep<'_>, &Reading)> = None;
-    for &of_sweep in &all {
-        let Some(reading) = reads_most(of_sweep.series) else { continue };
-        let is_lower = highest
-            .is_some_and(|(_, known)| reading.taken_pps.median.total_cmp(&known.taken_pps.median).is_lt());
-        if !is_lower {
-            highest = Some((of_sweep, reading));
-        }
-    }
-    let (SeriesOfSweep { sweep, series }, reading) = highest?;
-    let scene = series.placement_and_load();
-    let is_shared = all.iter().all(|other| other.series.placement_and_load() == scene);
-    Some(HighestRate {
-        method: series.method.clone(),
-        scene: (!is_shared).then_some(scene),
-        point: SweepPoint::of_reading(sweep, reading),
-        read_pps: reading.taken_pps.median,
-        loss: loss_at(reading),
-        visits: reading.delivered_pps.repeats,
-        trials: reading.trials.clone(),
-    })
-}
-
-fn loss_at(reading: &Reading) -> LossAtHighestRate {
-    if reading.loses() {
-        return LossAtHighestRate::Lost { loss_ratio: reading.sent_loss_ratio.median };
-    }
-    if reading.is_saturated() {
-        return LossAtHighestRate::BuffersFilled;
-    }
-    match reading.is_clean() {
-        true => LossAtHighestRate::Nothing,
-        false => LossAtHighestRate::NothingInMostVisits,
-    }
-}
-
 /// The shortest and the longest burst without loss of a method over the axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BurstRange {
     /// The shortest of the points.
     pub shortest: MeanBurst,
     /// The longest; absent if only one point has a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<MeanBurst>,
     /// Number of points at which none was found.
     pub points_without: usize,
 }
 
 /// The mean of the longest bursts without loss at a point.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MeanBurst {
     /// The point.
     pub point: SweepPoint,
     /// Its length in frames.
     pub frames: f64,
     /// Its duration, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts_s: Option<f64>,
 }
 
@@ -268,12 +160,6 @@ pub fn burst_range(sweep: &SweepOutcome, series: &Series) -> Option<BurstRange> 
     })
 }
 
-/// The trials of the searches for bursts of a series.
-pub fn trials_of_bursts(series: &Series) -> Vec<u32> {
-    let tests = series.readings.iter().filter_map(|reading| reading.back_to_back.as_ref());
-    tests.flat_map(|test| &test.searches).flat_map(|search| search.trials.iter().copied()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -282,7 +168,7 @@ mod tests {
     use crate::sweep::AxisKind;
     use crate::sweep::outcome::PointRecord;
     use capbench_model::for_tests::{measured, profile};
-    use capbench_model::trial::{Load, Phase};
+    use capbench_model::trial::{Load, Phase, TrialResult};
 
     /// A trial at a point of a sweep.
     #[derive(Clone, Copy)]
@@ -340,7 +226,7 @@ mod tests {
 
     fn indices(points: &KeptPoints) -> Vec<usize> {
         match points {
-            KeptPoints::Only(points) => points.iter().map(|point| point.index).collect(),
+            KeptPoints::Only { points } => points.iter().map(|point| point.index).collect(),
             other => panic!("{other:?}"),
         }
     }
