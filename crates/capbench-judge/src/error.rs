@@ -1,11 +1,5 @@
 //! The error of this crate. Every message is one line: what is wrong, and what to write instead.
 
-use std::time::Duration;
-
-use crate::comparison::LeftOut;
-use crate::ratio::Ratio;
-use crate::search::Width;
-
 /// Why there is no judgement.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
@@ -30,8 +24,8 @@ pub enum JudgeError {
     NothingInCommon {
         /// The commands of the runs.
         commands: [String; 2],
-        /// Trials that were left out.
-        left_out: Vec<LeftOut>,
+        /// Trials that were left out, and why.
+        left_out: Vec<String>,
     },
     /// Runs that cannot be compared.
     #[error("compare: {reason}")]
@@ -53,40 +47,6 @@ pub enum JudgeError {
     },
 }
 
-/// What is wrong with a goal, and what to write instead.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub(crate) enum GoalFault {
-    #[error("a name has letters, digits, -, _ and . only")]
-    Name,
-    #[error("durations are above 0")]
-    ZeroDuration,
-    #[error("duration, sum and initial are at most 30 days")]
-    TooLong,
-    #[error("sum={sum:?} is shorter than one trial of duration={last:?}; give at least that")]
-    SumBelowTrial { sum: Duration, last: Duration },
-    #[error("initial={first:?} is longer than duration={last:?}; first trials are the short ones")]
-    LongInitial { first: Duration, last: Duration },
-    #[error("width=0 is never reached; 0.5% is usual")]
-    ZeroWidth,
-    #[error("width={width} is finer than rates can be distinguished; give at least {least}")]
-    TooNarrow { width: Width, least: Ratio },
-    #[error(
-        "sum={sum:?} asks for more than {most} trials of duration={last:?} at a load; give a smaller sum or longer trials"
-    )]
-    TooManyTrials { sum: Duration, last: Duration, most: u128 },
-    #[error(
-        "width={width} is below loss={loss}: within the loss that it allows, a narrower interval says nothing (RFC 9971); give a \
-         width of at least {loss}"
-    )]
-    WidthBelowLoss { width: Width, loss: Ratio },
-    #[error("a width of the maximum load needs strategy=binary")]
-    WidthOfMaximum,
-    #[error("targets={targets} is more than {most}")]
-    TooManyTargets { targets: u32, most: u32 },
-    #[error("width={width} doubled {targets} times is the whole; give a smaller width or fewer targets")]
-    WholeWidth { width: Width, targets: u32 },
-}
-
 fn nothing_in_common([then, now]: &[String; 2]) -> String {
     if then == now {
         return "no set-up was measured in both".into();
@@ -95,10 +55,10 @@ fn nothing_in_common([then, now]: &[String; 2]) -> String {
 }
 
 /// The trials left out, for the end of a sentence.
-fn listed(left_out: &[LeftOut]) -> String {
+fn listed(left_out: &[String]) -> String {
     let mut text = String::new();
-    for LeftOut { of, because, trials } in left_out {
-        text += &format!("; of {of} {trials} left out: {because}");
+    for trials in left_out {
+        text += &format!("; {trials}");
     }
     text
 }

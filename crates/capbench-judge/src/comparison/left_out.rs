@@ -1,5 +1,7 @@
 //! Trials that a comparison leaves out, and why.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::sampled::Unusable;
@@ -14,6 +16,13 @@ pub struct LeftOut {
     pub because: NotCompared,
     /// Number of trials.
     pub trials: u32,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, because, trials } = self;
+        write!(f, "of {of} {trials} left out: {because}")
+    }
 }
 
 /// Why trials were not compared, in the order of reports. Files have it as text.

@@ -67,6 +67,7 @@ pub fn of_runs(
     let mut matched = matched(&then_samples, &now_samples);
     if matched.is_empty() {
         let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
+        let left_out = left_out.iter().map(LeftOut::to_string).collect();
         return Err(JudgeError::NothingInCommon { commands, left_out });
     }
     left_out.extend(without_lone_paces(&mut matched));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::GoalFault;
+use super::goal_fault::GoalFault;
 use crate::ratio::Ratio;
 use crate::sustained::Criteria;
 use crate::{JudgeError, Result};

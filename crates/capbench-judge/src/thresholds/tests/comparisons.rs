@@ -91,12 +91,12 @@ fn a_host_whose_cpu_or_work_differs_by_a_twentieth_is_noted() {
         then.cpu.verify_ns_per_packet = 100.0;
         let mut now = then.clone();
         now.cpu.verify_ns_per_packet = 100.0 * factor;
-        assert_eq!(compared_runs(&[then.clone()], &[now]).notes.len(), notes, "{factor}: verification");
+        assert_eq!(compared_runs(&[then.clone()], &[now]).note_facts.len(), notes, "{factor}: verification");
         then.profile.work = "ns:1000".into();
         then.cpu.wait_ns_per_iteration = Some(factor);
         let mut now = then.clone();
         now.cpu.wait_ns_per_iteration = Some(1.0);
-        assert_eq!(compared_runs(&[then], &[now]).notes.len(), notes, "{factor}: work");
+        assert_eq!(compared_runs(&[then], &[now]).note_facts.len(), notes, "{factor}: work");
     }
 }
 

@@ -172,7 +172,8 @@ fn time_that_is_up_leaves_an_irregular_result_with_every_trial() {
     let finished = run(&hurried, &Path::new(1e6));
     assert_eq!((finished.outcome.ended.clone(), finished.trials.len()), (End::TimeUp, 30));
     assert_eq!(finished.trials, whole.trials[..30]);
-    assert!(matches!(finished.outcome.warning_facts[..], [.., SearchWarning::MayNotSuffice { .. }]));
+    let warns = |fact: &SearchWarning| matches!(fact, SearchWarning::MayNotSuffice { .. });
+    assert!(finished.outcome.warning_facts.iter().any(warns));
     let pdr = &finished.outcome.goals[1];
     assert_eq!(
         (pdr.status, pdr.reason.clone()),

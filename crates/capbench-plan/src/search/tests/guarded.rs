@@ -122,7 +122,8 @@ fn on_a_host_that_is_always_disturbed_trials_are_marked_and_a_quarter_is_repeate
 fn negative_loss_ends_a_search_where_it_stays() {
     let (always, guarding) = search(&mut guarded(path(), contradicts_itself(|trial| trial >= 4)));
     let last = always.trials.last().unwrap();
-    let because = "5 frames more were delivered than were sent (negative loss)".to_string();
+    let because =
+        "5 frames more were delivered and booked as lost than the 100 sent (negative loss)".to_string();
     assert_eq!(always.outcome.ended, End::Invalid { trials: vec![last.number], because });
     assert_eq!((guarding.discarded, last.guarding.as_ref().unwrap().attempt), (2, 3));
 }

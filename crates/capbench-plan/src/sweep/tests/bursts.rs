@@ -88,7 +88,7 @@ fn a_search_that_an_invalid_burst_ends_says_so_and_keeps_its_overload() {
     assert_eq!(reading.trials, [1], "the overload stands");
     let burst = &reading.back_to_back.as_ref().unwrap().searches[0];
     assert_eq!((burst.end, burst.frames, &burst.trials), (BurstEnd::Invalid, None, &vec![1, 2, 3, 4]));
-    assert_eq!(burst.because.as_deref(), Some("trial 4: it was tampered with"));
+    assert_eq!(burst.because.as_deref(), Some("trial 4: its account contradicts itself"));
 }
 
 #[test]
