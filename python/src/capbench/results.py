@@ -16,6 +16,10 @@ class Across(TypedDict):
     """The minimum."""
 
 
+Allowance: TypeAlias = Literal['time', 'traffic']
+"""What a user limits."""
+
+
 Answer: TypeAlias = Literal['holds', 'changed', 'cannot_be_told', 'not_testable']
 """The answer to a claim."""
 
@@ -166,6 +170,10 @@ Certainty: TypeAlias = Literal['certain', 'likely']
 """How certain a statement is."""
 
 
+ChanceToSuffice: TypeAlias = Literal['hardly', 'hardly_below_maximum', 'perhaps']
+"""How likely an allowance suffices."""
+
+
 class Change(TypedDict):
     """The change of a figure: relative to the earlier value; for shares, the difference."""
 
@@ -175,6 +183,68 @@ class Change(TypedDict):
     """Lower limit of the change, at the level of `LEVEL`; absent if there are too few trials."""
     middle: float
     """The change that makes both sides equal (Hodges and Lehmann)."""
+
+
+class ClaimEvidenceFigures(TypedDict):
+    """The figures of the claim."""
+
+    text: str
+    """The publication's words, with the measured figures."""
+    what: Literal['figures']
+
+
+class ClaimEvidenceCannotRun(TypedDict):
+    """The claim needs a method that cannot run here."""
+
+    because: str
+    """Why it cannot."""
+    method: str
+    """The method."""
+    what: Literal['cannot_run']
+
+
+class ClaimEvidenceLoadNotReached(TypedDict):
+    """The generator did not reach the load of the publication."""
+
+    all_trials: int
+    """All trials."""
+    trials: int
+    """Trials in which it did not."""
+    what: Literal['load_not_reached']
+    withdraws: bool
+    """Whether this withdraws the answer."""
+
+
+class ClaimEvidenceSlowCpus(TypedDict):
+    """A CPU ran slower than its best."""
+
+    all_trials: int
+    """All trials."""
+    trials: int
+    """Trials in which one did."""
+    what: Literal['slow_cpus']
+
+
+class ClaimEvidenceDisturbed(TypedDict):
+    """The host disturbed trials."""
+
+    all_trials: int
+    """All trials."""
+    trials: int
+    """Disturbed trials."""
+    what: Literal['disturbed']
+    withdraws: bool
+    """Whether this withdraws the answer."""
+
+
+class ClaimEvidenceVisits(TypedDict):
+    """Visits of each point."""
+
+    chance: NotRequired[float]
+    """The probability that chance alone does this; absent if it is unknown."""
+    visits: int
+    """How many."""
+    what: Literal['visits']
 
 
 Clock: TypeAlias = Literal['planned_send_time', 'generator_time', 'arrival_time']
@@ -211,6 +281,46 @@ class CoarserBounds(TypedDict):
 
 ComparedTime: TypeAlias = Literal['application', 'total']
 """The CPU time by which methods are compared."""
+
+
+class ComparisonNoteFileWarning(TypedDict):
+    """The file of a run is not as capbench writes it."""
+
+    text: str
+    """What its reader says of it, with the name of the run."""
+    what: Literal['file_warning']
+
+
+class ComparisonNoteOtherWork(TypedDict):
+    """Work of one name was other work in the two runs."""
+
+    iterations_now: float
+    """The same in the later run."""
+    iterations_then: float
+    """Iterations of the wait loop for each frame in the earlier run."""
+    what: Literal['other_work']
+    work: str
+    """The work."""
+
+
+class ComparisonNoteNoisyRuns(TypedDict):
+    """Trials of the compared runs of a dataset are noisy."""
+
+    all_trials: int
+    """Trials of the runs."""
+    noisy_trials: int
+    """How many are."""
+    what: Literal['noisy_runs']
+
+
+class ComparisonNoteHostSpeed(TypedDict):
+    """The host itself is faster or slower."""
+
+    verify_ns_now: float
+    """The same in the later run."""
+    verify_ns_then: float
+    """Time to verify a frame in the earlier run, in nanoseconds."""
+    what: Literal['host_speed']
 
 
 class ComparisonOutcomeDisturbed(TypedDict):
@@ -362,6 +472,22 @@ class CostParts(TypedDict):
     """The application's time for a delivered frame, work included, nanoseconds."""
     kernel_ns_per_packet: float
     """The kernel's time for a frame that arrives, nanoseconds."""
+
+
+class CountOfProgramCaptured(TypedDict):
+    """As it reports them."""
+
+    captured: int
+
+
+class CountOfProgramInFile(TypedDict):
+    """Those in its file."""
+
+    in_file: int
+
+
+CountOfProgram: TypeAlias = CountOfProgramCaptured | CountOfProgramInFile
+"""Frames that a program captured."""
 
 
 class CpuAccount(TypedDict):
@@ -585,17 +711,6 @@ class Evidence(TypedDict):
     """Number of comparisons made."""
 
 
-class Excluded(TypedDict):
-    """A difference that the repeats exclude."""
-
-    above_ratio: float
-    """Differences above this share of the smaller rate are excluded."""
-    comparisons: int
-    """Number of comparisons."""
-    neighbouring_points: int
-    """Neighbouring points of a block that was compared."""
-
-
 class FactLossPatternAtStart(TypedDict):
     """The method loses frames when it starts, not because it is too slow."""
 
@@ -768,17 +883,6 @@ class FactSoakUnexplained(TypedDict):
     what: Literal['unexplained']
 
 
-class FactSoakNoisy(TypedDict):
-    """Segments are noisy."""
-
-    about: Literal['soak']
-    reason: str
-    """Why, as their trials say."""
-    segments: int
-    """How many segments."""
-    what: Literal['noisy']
-
-
 class FactSoakFurtherNoise(TypedDict):
     """Noise for reasons that are not stored."""
 
@@ -829,21 +933,6 @@ class FactReproductionAnswerUnfinished(TypedDict):
     publications: list[str]
     """Keys of the publications."""
     what: Literal['unfinished']
-
-
-class FactReproductionClaim(TypedDict):
-    """The answer to a claim."""
-
-    about: Literal['reproduction']
-    answer: Answer
-    """The answer."""
-    claim: str
-    """The claim."""
-    evidence: str
-    """The evidence, in words."""
-    publication: str
-    """The publication's key."""
-    what: Literal['claim']
 
 
 class FactTrialsInvalid(TypedDict):
@@ -928,17 +1017,6 @@ class FactTrialsMethodUnverified(TypedDict):
     what: Literal['method_unverified']
 
 
-class FactTrialsRetried(TypedDict):
-    """Attempts at trials were discarded and repeated."""
-
-    about: Literal['trials']
-    attempts: list[Attempt]
-    """The attempts."""
-    reason: str
-    """What disturbed them."""
-    what: Literal['retried']
-
-
 class FactTrialsTracerCost(TypedDict):
     """What the tracer itself took, at most."""
 
@@ -948,21 +1026,6 @@ class FactTrialsTracerCost(TypedDict):
     ns_per_packet: float
     """Its time per packet."""
     what: Literal['tracer_cost']
-
-
-class FactTrialsNoisy(TypedDict):
-    """Trials are noisy for this reason."""
-
-    about: Literal['trials']
-    all_trials: int
-    """Trials of the run."""
-    methods: list[str]
-    """Methods of the noisy ones."""
-    noisy_trials: int
-    """How many are."""
-    reason: str
-    """The reason."""
-    what: Literal['noisy']
 
 
 class FactBenchVerdictEveryTrialInvalid(TypedDict):
@@ -1059,24 +1122,6 @@ class FactComparisonOfRuns(TypedDict):
     what: Literal['of_runs']
 
 
-class FactComparisonRunsDiffer(TypedDict):
-    """The runs differ in something that could be the reason of a change."""
-
-    about: Literal['comparison']
-    difference: str
-    """As the comparison states it."""
-    what: Literal['runs_differ']
-
-
-class FactComparisonNote(TypedDict):
-    """Something to read before the figures."""
-
-    about: Literal['comparison']
-    note: str
-    """As the comparison states it."""
-    what: Literal['note']
-
-
 class FactCaveatOneWayAbsolute(TypedDict):
     """One-way times have an error."""
 
@@ -1093,19 +1138,6 @@ class FactCaveatOneWayUnknown(TypedDict):
     reason: NotRequired[str]
     """Why, if a trial states it."""
     what: Literal['one_way_unknown']
-
-
-class FactCaveatLeftOut(TypedDict):
-    """What a bench left out to end in time."""
-
-    about: Literal['caveat']
-    parts: list[str]
-    """As the run states it, one for a set-up."""
-    what: Literal['left_out']
-
-
-FewLosses: TypeAlias = Literal['none', 'now_and_then']
-"""How few packets are lost."""
 
 
 class FlowLoss(TypedDict):
@@ -1196,6 +1228,30 @@ class FoundThroughputNotSettled(TypedDict):
     """The load that was sustained."""
 
 
+class FrameEndsConsumed(TypedDict):
+    """Those of tc do not."""
+
+    by: Literal['consumed']
+
+
+class FrameEndsDropped(TypedDict):
+    """All that the network stack does not need: nothing consumes them."""
+
+    by: Literal['dropped']
+
+
+class FrameEndsNotConsumed(TypedDict):
+    """The same: tc cannot consume them."""
+
+    because: str
+    """Why."""
+    by: Literal['not_consumed']
+
+
+FrameEnds: TypeAlias = FrameEndsConsumed | FrameEndsDropped | FrameEndsNotConsumed
+"""Which frames count as dropped behind the capture point."""
+
+
 class Frequency(TypedDict):
     """How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst)."""
 
@@ -1211,6 +1267,36 @@ class Frequency(TypedDict):
     """Highest frequency that can be set, in MHz."""
     turbo: NotRequired[bool]
     """Whether CPUs may exceed that frequency for a while (turbo, boost)."""
+
+
+class GeneratorFactsMethod(TypedDict):
+    """A transmit method of capbench."""
+
+    batch: int
+    """Most frames of a call."""
+    in_flight: NotRequired[int]
+    """Most frames on their way to the receiver; absent without a limit."""
+    kind: Literal['method']
+    qdisc_bypass: bool
+    """Whether frames bypass the queueing discipline."""
+    ring_slots: NotRequired[int]
+    """Slots of the transmit ring; absent without one."""
+    send_buffer_bytes: int
+    """Send buffer that the kernel granted, in octets of its accounting (it doubles the requested size, socket(7))."""
+
+
+class GeneratorFactsOtg(TypedDict):
+    """A generator that the Open Traffic Generator API drives."""
+
+    api: NotRequired[str]
+    """The version of its API; absent if it states none."""
+    kind: Literal['otg']
+    version: NotRequired[str]
+    """Its version; absent if it states none."""
+
+
+GeneratorFacts: TypeAlias = GeneratorFactsMethod | GeneratorFactsOtg
+"""How a generator ran, as found."""
 
 
 GeneratorLimits: TypeAlias = Literal['everywhere', 'where_it_keeps_up']
@@ -1364,23 +1450,6 @@ Judgement: TypeAlias = Literal['regression', 'improvement', 'below_threshold', '
 """The judgement of a change."""
 
 
-class Judgement2(TypedDict):
-    """A claim of the publication, and its answer."""
-
-    answer: Answer
-    """The answer."""
-    chance: NotRequired[float]
-    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
-    claim: str
-    """The claim."""
-    text: str
-    """The evidence, in words."""
-    trials: list[int]
-    """Trials that support it."""
-    visits: NotRequired[int]
-    """Visits that support it: the minimum over its points; absent if nothing was measured."""
-
-
 class KeptPointsNowhere(TypedDict):
     """No point."""
 
@@ -1439,6 +1508,15 @@ class KernelWork(TypedDict):
     """Its share of a CPU."""
     ns_per_packet: float
     """For each frame that it lets through, nanoseconds."""
+
+
+class KernelWorkSetting(TypedDict):
+    """What moves the kernel's receive work to its CPU."""
+
+    by: str
+    """The settings."""
+    read_back: NotRequired[list[int]]
+    """The CPUs that the kernel states afterwards; empty if it states none."""
 
 
 Kind: TypeAlias = Literal['bench', 'search', 'sweep', 'rfc2544', 'soak', 'reproduce']
@@ -1604,6 +1682,17 @@ class LimitUnknown(TypedDict):
     """The figures of the trials do not decide it."""
 
     what: Literal['unknown']
+
+
+class LimitBasis(TypedDict):
+    """What a limit is based on."""
+
+    comparisons: int
+    """Comparisons."""
+    level: float
+    """The confidence level for all comparisons together."""
+    points: int
+    """Neighbouring points that are compared together."""
 
 
 LimitName: TypeAlias = Literal['load', 'generator', 'kernel', 'sharing', 'shared_cpus', 'contention', 'coherence', 'members', 'unknown']
@@ -1917,26 +2006,6 @@ class Moments(TypedDict):
     """All windows."""
 
 
-class MoreWorkShowsCannotAppear(TypedDict):
-    """It cannot appear: hardly any packet is lost."""
-
-    last: str
-    """The name of the last point."""
-    losses: FewLosses
-    """How many are."""
-    what: Literal['cannot_appear']
-
-
-class MoreWorkShowsInconclusive(TypedDict):
-    """The repeats cannot decide it."""
-
-    points: int
-    """Number of points."""
-    visits: int
-    """Visits of each point."""
-    what: Literal['inconclusive']
-
-
 class NeededMeasured(TypedDict):
     """The fewest that read all of it in every trial."""
 
@@ -1999,6 +2068,293 @@ NoAnswerBecause: TypeAlias = NoAnswerBecauseNotSent | NoAnswerBecauseNotSustaine
 """What disturbed trials do not show."""
 
 
+class NoiseGeneratorsAbsent(TypedDict):
+    """Generators took no part in the trial, as the user allows."""
+
+    absent: int
+    """How many took no part."""
+    all: int
+    """How many the run has."""
+    reasons: list[str]
+    """The messages of their errors."""
+    what: Literal['generators_absent']
+
+
+class NoiseKernelElsewhere(TypedDict):
+    """Another CPU than the placement's received packets of the trial or of the host."""
+
+    what: Literal['kernel_elsewhere']
+
+
+class NoiseLeftInTransmitRing(TypedDict):
+    """Frames were left in the transmit ring when the trial ended."""
+
+    what: Literal['left_in_transmit_ring']
+
+
+class NoiseKernelWorkInApplicationTime(TypedDict):
+    """The application's time includes receive work of the kernel."""
+
+    what: Literal['kernel_work_in_application_time']
+
+
+class NoiseUnevenStart(TypedDict):
+    """The generators began at different times."""
+
+    what: Literal['uneven_start']
+
+
+class NoiseSlowCpu(TypedDict):
+    """A CPU ran slower than its best: it shares its core, or its clock was lowered."""
+
+    what: Literal['slow_cpu']
+
+
+class NoiseStall(TypedDict):
+    """A CPU stalled for longer than the backlog lasts."""
+
+    what: Literal['stall']
+
+
+class NoiseForeignLoad(TypedDict):
+    """Other work ran on the trial's CPUs."""
+
+    what: Literal['foreign_load']
+
+
+class NoiseForeignLoadOnSharedCpu(TypedDict):
+    """Other work kept the CPU busy that the application and the kernel share, so the cost is unknown."""
+
+    what: Literal['foreign_load_on_shared_cpu']
+
+
+class NoisePaused(TypedDict):
+    """Pause frames made a sender wait."""
+
+    counters: list[str]
+    """The counters that show it."""
+    what: Literal['paused']
+
+
+class NoiseSuspend(TypedDict):
+    """The host was suspended."""
+
+    what: Literal['suspend']
+
+
+class NoiseClockSpeed(TypedDict):
+    """The host's clock ran at another speed than its hardware."""
+
+    what: Literal['clock_speed']
+
+
+class NoiseClockSet(TypedDict):
+    """The host's clock was set."""
+
+    what: Literal['clock_set']
+
+
+class NoiseKeptBack(TypedDict):
+    """The hypervisor kept back or dropped packets, of the trial or of the host."""
+
+    counter: str
+    """The card's counter of them."""
+    packets: int
+    """How many packets."""
+    what: Literal['kept_back']
+
+
+class NoiseSteal(TypedDict):
+    """The hypervisor took CPU time away (steal)."""
+
+    what: Literal['steal']
+
+
+class NoiseMissedByTracer(TypedDict):
+    """The kernel kept receive softirqs from the tracer."""
+
+    what: Literal['missed_by_tracer']
+
+
+class NoiseConnectionLost(TypedDict):
+    """The connection to a generator was lost after sending."""
+
+    location: str
+    """Where the generator is."""
+    what: Literal['connection_lost']
+
+
+class NoiseForeignFramesSent(TypedDict):
+    """The port of a generator sent frames that do not belong to the trial."""
+
+    frames: int
+    """How many frames."""
+    location: str
+    """Where the generator is."""
+    what: Literal['foreign_frames_sent']
+
+
+class NoiseGeneratorWarning(TypedDict):
+    """A generator reported a warning."""
+
+    location: str
+    """Where the generator is."""
+    warning: str
+    """Its words."""
+    what: Literal['generator_warning']
+
+
+class NoiseProgramIgnoresOption(TypedDict):
+    """It does not have an option that the user set."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    flag: str
+    """The option."""
+    note: Literal['ignores_option']
+
+
+class NoiseProgramStillBusy(TypedDict):
+    """It was still busy when the longest drain was over."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    drain_ns: int
+    """The longest drain."""
+    note: Literal['still_busy']
+
+
+class NoiseProgramStoppedLate(TypedDict):
+    """A signal did not stop it."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    note: Literal['stopped_late']
+    signal: str
+    """The signal."""
+    waited_ns: int
+    """How long it was waited for."""
+
+
+class NoiseProgramUnusualEnd(TypedDict):
+    """It did not end as stopped programs do."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    note: Literal['unusual_end']
+    status: str
+    """Its exit status or signal."""
+
+
+class NoiseProgramLeftProcesses(TypedDict):
+    """It left processes behind, which were killed."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    note: Literal['left_processes']
+    processes: int
+    """How many."""
+
+
+class NoiseProgramNotReported(TypedDict):
+    """It did not report counts."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    counts: list[str]
+    """The names of the counts."""
+    note: Literal['not_reported']
+    output: str
+    """The end of its output."""
+
+
+class NoiseProgramCapturedUnlikeFile(TypedDict):
+    """It reports another number of captured frames than its file has."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    captured: int
+    """Captured frames that it reports."""
+    in_file: int
+    """Frames in its file."""
+    note: Literal['captured_unlike_file']
+
+
+class NoiseProgramDroppedUnlikeReceived(TypedDict):
+    """It reports more dropped frames than received ones, or their difference is not what it captured."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    against: NotRequired[CountOfProgram]
+    """What their difference contradicts; absent if it is below 0."""
+    dropped: int
+    """Dropped frames that it reports."""
+    note: Literal['dropped_unlike_received']
+    received: int
+    """Received frames that it reports."""
+
+
+class NoiseProgramMoreThanThereWere(TypedDict):
+    """It reports more frames than there were."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    at_most: int
+    """Upper bound."""
+    note: Literal['more_than_there_were']
+    received: int
+    """Frames that reached it, as it reports."""
+
+
+class NoiseProgramLastRecordCut(TypedDict):
+    """The last record of its file is not whole."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    note: Literal['last_record_cut']
+
+
+class NoiseProgramMissingAtEnd(TypedDict):
+    """It does not account for the last frames."""
+
+    program: str
+    """The program."""
+    what: Literal['program']
+    frames: int
+    """How many, or more."""
+    in_file: bool
+    """Whether its file lacks them."""
+    note: Literal['missing_at_end']
+    waited_ns: int
+    """How long it was waited for further frames."""
+
+
+class NoiseShortfall(TypedDict):
+    """The capture method does not run as the user asked."""
+
+    what: Literal['shortfall']
+    words: str
+    """The method's words."""
+
+
+class NoiseInvalid(TypedDict):
+    """A discarded attempt was invalid."""
+
+    because: str
+    """Why."""
+    what: Literal['invalid']
+
+
 class NoiseCauseSlowCpu(TypedDict):
     """A CPU ran slower than its best."""
 
@@ -2045,18 +2401,6 @@ class NoiseCauseKernelElsewhere(TypedDict):
     """The kernel's receive work ran on another CPU than the chosen one."""
 
     what: Literal['kernel_elsewhere']
-
-
-class NoiseCauseOther(TypedDict):
-    """Something else."""
-
-    reason: str
-    """As the trial states it."""
-    what: Literal['other']
-
-
-NoiseCause: TypeAlias = NoiseCauseSlowCpu | NoiseCauseMissedByTracer | NoiseCauseSteal | NoiseCauseForeignLoad | NoiseCauseStall | NoiseCauseClock | NoiseCauseSuspend | NoiseCauseKernelElsewhere | NoiseCauseOther
-"""What made trials noisy."""
 
 
 class NsRange(TypedDict):
@@ -2114,6 +2458,10 @@ class PacketSockets(TypedDict):
     """Sockets for all protocols (ETH_P_ALL), as of tcpdump and other captures."""
     of_one_protocol: int
     """Sockets for one protocol, as of lldpd."""
+
+
+PartOfBench: TypeAlias = Literal['trials', 'searches', 'everything']
+"""A part of what a bench measures of a set-up."""
 
 
 class PartOfCpu(TypedDict):
@@ -2179,15 +2527,6 @@ class PointRecord(TypedDict):
     """Its name in reports."""
     refined: NotRequired[bool]
     """Whether it was added because the curve bends there."""
-
-
-class PointSpan(TypedDict):
-    """Neighbouring points, by their names."""
-
-    first: str
-    """The first."""
-    last: NotRequired[str]
-    """The last; absent if it is the only one."""
 
 
 Position: TypeAlias = Literal['start', 'steady', 'end']
@@ -2483,12 +2822,16 @@ Resource: TypeAlias = Literal['link', 'kernel_receive_work', 'application_queue'
 """A resource that limits bursts."""
 
 
-class RingAgainstSocketCannotAppear(TypedDict):
-    """It cannot appear: hardly any packet is lost."""
+class RingAnswerNoRing(TypedDict):
+    """The method has no ring."""
 
-    losses: FewLosses
-    """How many are."""
-    what: Literal['cannot_appear']
+    known: Literal['no_ring']
+
+
+class RingAnswerNoSocket(TypedDict):
+    """No method without a ring was measured."""
+
+    known: Literal['no_socket']
 
 
 class RingGeometryReceiveBuffer(TypedDict):
@@ -2569,18 +2912,6 @@ RingGeometry: TypeAlias = RingGeometryReceiveBuffer | RingGeometrySlots | RingGe
 """Buffers of a capture as granted, sizes in bytes."""
 
 
-class RingShowsNoRing(TypedDict):
-    """It cannot appear: the method has no ring."""
-
-    what: Literal['no_ring']
-
-
-class RingShowsNoSocket(TypedDict):
-    """It cannot be decided: no method without a ring was measured next to it."""
-
-    what: Literal['no_socket']
-
-
 class Rings(TypedDict):
     """Descriptors in each ring (`ethtool -g`)."""
 
@@ -2592,6 +2923,26 @@ class Rings(TypedDict):
     """Size of a receive ring."""
     transmit_descriptors: int
     """Size of a transmit ring."""
+
+
+class RiseAnswerHardlyAnyLoss(TypedDict):
+    """It cannot: hardly a packet is lost."""
+
+    is_clean: bool
+    """Whether none is."""
+    known: Literal['hardly_any_loss']
+    up_to: str
+    """The last point."""
+
+
+class RiseAnswerUndecided(TypedDict):
+    """The visits do not decide it."""
+
+    known: Literal['undecided']
+    points: int
+    """Points."""
+    visits: int
+    """Visits of each point."""
 
 
 class RivalsCost(TypedDict):
@@ -2640,6 +2991,22 @@ class RowHeader(TypedDict):
     """The quantity of the row labels."""
 
 
+RunSide: TypeAlias = Literal['A', 'B']
+"""One of the two compared runs."""
+
+
+class RunsDifferenceHost(TypedDict):
+    """A fact about the host."""
+
+    fact: str
+    """Its name in words, or its path in the results file."""
+    now: str
+    """The later value."""
+    of: Literal['host']
+    then: str
+    """The earlier value."""
+
+
 class ScalabilityFit(TypedDict):
     """The law through measured rates. The intervals hold 95 % of the fits through 1,000 resamplings of the visits (bootstrap)."""
 
@@ -2663,6 +3030,101 @@ class ScalesNeeds(TypedDict):
     what: Literal['needs']
 
 
+class SearchNeed(TypedDict):
+    """What a search takes, by an estimate."""
+
+    time_s: float
+    """Time in all."""
+    traffic_s: float
+    """Time of sending."""
+    trials: int
+    """Trials."""
+
+
+class SearchWarningUnequalDurations(TypedDict):
+    """Goals have different trial durations, so they share few trials."""
+
+    what: Literal['unequal_durations']
+
+
+class SearchWarningShortTrials(TypedDict):
+    """Trials of a goal are shorter than RFC 2544 asks for."""
+
+    duration_ns: int
+    """The duration of its trials."""
+    goal: str
+    """The goal."""
+    what: Literal['short_trials']
+
+
+class SearchWarningMayNotSuffice(TypedDict):
+    """The allowed time or traffic may not suffice."""
+
+    allowed_s: float
+    """What is allowed."""
+    chance: ChanceToSuffice
+    """How likely it is too little."""
+    need: SearchNeed
+    """What the goals can need."""
+    of: Allowance
+    """Of what."""
+    what: Literal['may_not_suffice']
+
+
+class SearchWarningUnusedTrials(TypedDict):
+    """Stored trials are of no use to the search."""
+
+    trials: int
+    """How many."""
+    what: Literal['unused_trials']
+
+
+class SearchWarningLoadDepends(TypedDict):
+    """The offered load depends on the receiver."""
+
+    because: str
+    """Why."""
+    what: Literal['load_depends']
+
+
+class SearchWarningUnsentFrames(TypedDict):
+    """The generator left frames unsent, which count as lost."""
+
+    all_trials: int
+    """Trials of the search."""
+    trials: list[int]
+    """The numbers of the trials."""
+    what: Literal['unsent_frames']
+
+
+class SearchWarningLastReadUnknown(TypedDict):
+    """Trials do not show when the last frame was read."""
+
+    all_trials: int
+    """Trials of the search, without the self-test."""
+    trials: int
+    """How many."""
+    what: Literal['last_read_unknown']
+
+
+class SearchWarningSelfTestUnpaced(TypedDict):
+    """The generator sent different rates without a plan: the host disturbed it."""
+
+    offered_pps: list[float]
+    """What each try sent, in packets per second."""
+    what: Literal['self_test_unpaced']
+
+
+class SearchWarningSelfTestByPlan(TypedDict):
+    """The generator sent less by plan than without one."""
+
+    paced_pps: float
+    """By plan, in packets per second."""
+    unpaced_pps: float
+    """Without a plan, in packets per second."""
+    what: Literal['self_test_by_plan']
+
+
 class Searched(TypedDict):
     """One search."""
 
@@ -2676,6 +3138,10 @@ class Searched(TypedDict):
     """The next tried length minus this one: the resolution of the result. Absent if the limit was reached without loss."""
     trials: list[int]
     """Numbers of its trials."""
+
+
+SelfTestCause: TypeAlias = Literal['host', 'not_at_first', 'not_sustained']
+"""Why the generator did not send a rate of its plan at once."""
 
 
 class Setup(TypedDict):
@@ -2778,6 +3244,14 @@ class SoakSetUp(TypedDict):
     """The work per packet."""
 
 
+class SocketAnswerHardlyAnyLoss(TypedDict):
+    """It cannot: hardly a packet is lost with either."""
+
+    is_clean: bool
+    """Whether none is."""
+    known: Literal['hardly_any_loss']
+
+
 class Spread(TypedDict):
     """The distribution of a quantity."""
 
@@ -2813,6 +3287,186 @@ class StartSpread(TypedDict):
     """The time between the first and the last beginning."""
     sending_ratio: float
     """The same as a share of the sending time."""
+
+
+class StatementText(TypedDict):
+    """What a command says of its plan; or the text of a file of an earlier version."""
+
+    text: str
+    """The text."""
+    what: Literal['text']
+
+
+class StatementResumed(TypedDict):
+    """The run was interrupted and went on later."""
+
+    after_trials: int
+    """Trials before the interruption."""
+    at: str
+    """When it went on (RFC 3339, UTC)."""
+    what: Literal['resumed']
+
+
+class StatementNotMeasured(TypedDict):
+    """A bench left something out to end in time."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    part: PartOfBench
+    """Which part of the set-up."""
+    placement: str
+    """The placement."""
+    what: Literal['not_measured']
+
+
+class StatementVirtualLink(TypedDict):
+    """The link is a veth pair."""
+
+    what: Literal['virtual_link']
+
+
+class StatementSimulatedPath(TypedDict):
+    """No network was used."""
+
+    what: Literal['simulated_path']
+
+
+class StatementPlacement(TypedDict):
+    """Which CPUs do what in a placement."""
+
+    cpus: str
+    """What each CPU does, in the words of the test bed."""
+    is_decided_elsewhere: bool
+    """Whether the driver or a method's name decides how the kernel's receive work reaches its CPU."""
+    placement: str
+    """The placement."""
+    set_by: NotRequired[KernelWorkSetting]
+    """What moves the kernel's receive work to its CPU; absent if nothing was set."""
+    what: Literal['placement']
+
+
+class StatementGeneratorThreads(TypedDict):
+    """Which CPUs several threads of the generator use."""
+
+    cpus: str
+    """What each CPU does, in the words of the test bed."""
+    what: Literal['generator_threads']
+
+
+class StatementMembersShareCpus(TypedDict):
+    """A method has more threads than CPUs."""
+
+    cpus: int
+    """The CPUs."""
+    method: str
+    """The method."""
+    what: Literal['members_share_cpus']
+
+
+class StatementNotTraced(TypedDict):
+    """There is no tracer."""
+
+    because: str
+    """Why."""
+    what: Literal['not_traced']
+
+
+class StatementGuards(TypedDict):
+    """What guards did with disturbed trials and overloads."""
+
+    most_probes: int
+    """Most probes after an overload."""
+    most_repeats: int
+    """Most attempts of a trial that are discarded."""
+    probes: int
+    """Probes after overloads."""
+    repeat_ratio: float
+    """Share of the trials' time that repeats may add."""
+    repeats: int
+    """Discarded attempts."""
+    what: Literal['guards']
+
+
+class StatementGeneratorAbsent(TypedDict):
+    """The run went on without a generator."""
+
+    error: str
+    """The message of the error."""
+    what: Literal['generator_absent']
+
+
+class StatementOtherBuild(TypedDict):
+    """An agent is of another build than the controller."""
+
+    location: str
+    """Where the agent is."""
+    what: Literal['other_build']
+
+
+class StatementCableCheck(TypedDict):
+    """What the check of the cable found."""
+
+    foreign: int
+    """Frames of other senders."""
+    generators: int
+    """Generators that sent."""
+    lost: int
+    """Frames that the receiving interface lost in itself."""
+    pauses: int
+    """Pause frames on all interfaces."""
+    sent: int
+    """Their frames."""
+    what: Literal['cable_check']
+
+
+class StatementCountedByAgents(TypedDict):
+    """Which agents counted."""
+
+    receiver: str
+    """Where the receiver is."""
+    senders: str
+    """Where the senders are."""
+    what: Literal['counted_by_agents']
+
+
+class StatementSentUnverified(TypedDict):
+    """What a generator sent is its own count."""
+
+    location: str
+    """Where the generator is."""
+    what: Literal['sent_unverified']
+
+
+class StatementAgentThreadsNotMoved(TypedDict):
+    """The threads of an agent may run on CPUs that are measured."""
+
+    error: str
+    """The message of the error."""
+    what: Literal['agent_threads_not_moved']
+
+
+class StatementAgentThreadsOnMeasuredCpus(TypedDict):
+    """The trials measure every CPU that an agent may use, so the agent's threads run there, too."""
+
+    what: Literal['agent_threads_on_measured_cpus']
+
+
+class StatementConnectionInterruptsUnknown(TypedDict):
+    """Interrupts of the connection to an agent may go to CPUs that are measured."""
+
+    because: str
+    """Why it is unknown."""
+    what: Literal['connection_interrupts_unknown']
+
+
+class StatementConnectionInterruptsOnMeasuredCpus(TypedDict):
+    """Interrupts of the connection to an agent go to CPUs that are measured."""
+
+    cpus: list[int]
+    """The CPUs."""
+    interface: str
+    """The interface of the connection."""
+    what: Literal['connection_interrupts_on_measured_cpus']
 
 
 Status: TypeAlias = Literal['regular', 'at_least', 'irregular']
@@ -2959,13 +3613,15 @@ class SupportedClaim(TypedDict):
     """The trials."""
 
 
-class SustainableRate(TypedDict):
-    """A rate that a method can sustain."""
-
-    of_offered_ratio: float
-    """As a share of the offered load."""
-    pps: float
-    """In packets per second."""
+SustainedPart = TypedDict(
+    'SustainedPart',
+    {
+        'from': str,
+        'pps': float,
+        'ratio': float,
+        'to': NotRequired[str],
+    },
+)
 
 
 class SustainedRateAsked(TypedDict):
@@ -3213,6 +3869,56 @@ class TooFewSearches(TypedDict):
     """The searches of the method with the fewest."""
 
 
+class TracedCostMeasured(TypedDict):
+    """It was measured."""
+
+    known: Literal['measured']
+    times: str
+    """The times for each event, in the words of the tracer."""
+
+
+class TracedCostUnknown(TypedDict):
+    """It could not be measured."""
+
+    because: str
+    """Why."""
+    known: Literal['unknown']
+
+
+class TracedCostNotMeasured(TypedDict):
+    """It has not been measured yet."""
+
+    known: Literal['not_measured']
+
+
+TracedCost: TypeAlias = TracedCostMeasured | TracedCostUnknown | TracedCostNotMeasured
+"""What the tracer itself costs."""
+
+
+class TracedDropsNone(TypedDict):
+    """None."""
+
+    because: str
+    """Why."""
+    seen: Literal['none']
+
+
+class TracedDropsByReason(TypedDict):
+    """Those with the kernel's reasons."""
+
+    seen: Literal['by_reason']
+
+
+class TracedDropsByFunction(TypedDict):
+    """Those by the kernel's functions: the kernel has no reasons."""
+
+    seen: Literal['by_function']
+
+
+TracedDrops: TypeAlias = TracedDropsNone | TracedDropsByReason | TracedDropsByFunction
+"""Which drops the tracer sees."""
+
+
 class TrafficControl(TypedDict):
     """A queueing discipline of an interface."""
 
@@ -3229,6 +3935,10 @@ class TransmitQueue(TypedDict):
     """Its number."""
     xps_cpus: NotRequired[str]
     """CPUs that send on it (transmit packet steering), as a list. Empty if not set."""
+
+
+TrialFact: TypeAlias = Literal['engine', 'capture', 'generator', 'cpus', 'length', 'load_independent']
+"""A fact about a trial that is not part of its set-up and must still be equal."""
 
 
 class TriedLoad(TypedDict):
@@ -3421,14 +4131,12 @@ class ComparedMethods(TypedDict):
 
 
 class ComparedRates(TypedDict):
-    """The rates of a ring and of a socket at the same points."""
+    """Rates of a ring and a method without one at the same points."""
 
-    points: PointSpan
-    """The points."""
-    ring: SustainableRate
-    """The rate of the ring."""
-    socket: SustainableRate
-    """The rate of the socket."""
+    ring: SustainedPart
+    """What the ring sustains."""
+    socket: SustainedPart
+    """What the other method sustains."""
 
 
 class Comparison2(TypedDict):
@@ -3448,6 +4156,50 @@ class Comparison2(TypedDict):
     """Rows, with one cell per column."""
     rows_are: RowHeader
     """The subject of the rows."""
+
+
+class ComparisonNoteIncomplete(TypedDict):
+    """A run was not finished."""
+
+    run: RunSide
+    """Which run."""
+    what: Literal['incomplete']
+
+
+class ComparisonNoteResumed(TypedDict):
+    """A run was interrupted and went on later."""
+
+    after_trials: int
+    """Trials before the interruption."""
+    at: str
+    """When it went on (RFC 3339, UTC)."""
+    run: RunSide
+    """Which run."""
+    what: Literal['resumed']
+
+
+class ComparisonNoteNoisy(TypedDict):
+    """Trials of a run are noisy."""
+
+    all_trials: int
+    """Trials of the run."""
+    noisy_trials: int
+    """How many are."""
+    run: RunSide
+    """Which run."""
+    what: Literal['noisy']
+
+
+class ComparisonNoteSoak(TypedDict):
+    """A run is a soak, whose segments are not compared."""
+
+    run: RunSide
+    """Which run."""
+    what: Literal['soak']
+
+
+ComparisonNote: TypeAlias = ComparisonNoteFileWarning | ComparisonNoteOtherWork | ComparisonNoteIncomplete | ComparisonNoteResumed | ComparisonNoteNoisy | ComparisonNoteNoisyRuns | ComparisonNoteSoak | ComparisonNoteHostSpeed
+"""Something to know before the figures."""
 
 
 class Contrast(TypedDict):
@@ -3593,6 +4345,15 @@ class Entry(TypedDict):
     """The place."""
     source: str
     """The counter, or why there is none."""
+
+
+class Excluded(TypedDict):
+    """What the visits exclude."""
+
+    above_ratio: float
+    """An increase above this share of the smaller rate; 0 for any."""
+    basis: LimitBasis
+    """What that is based on."""
 
 
 class FactSweepAnswerHighestRate(TypedDict):
@@ -4027,6 +4788,15 @@ class FactComparisonOfMethods(TypedDict):
     what: Literal['of_methods']
 
 
+class FactComparisonNote(TypedDict):
+    """Something to read before the figures."""
+
+    about: Literal['comparison']
+    note: ComparisonNote
+    """What."""
+    what: Literal['note']
+
+
 class FactUnfinished(TypedDict):
     """A run without conclusions."""
 
@@ -4037,34 +4807,6 @@ class FactUnfinished(TypedDict):
     """The lowest load with loss; absent if there was none."""
     trials: int
     """Trials of the run."""
-
-
-class FactCaveatNoisyTrials(TypedDict):
-    """Trials are noisy."""
-
-    about: Literal['caveat']
-    all_trials: int
-    """Trials of the run."""
-    cause: NoiseCause
-    """The most frequent cause."""
-    lowers_rates: bool
-    """Whether rates can be higher without that cause."""
-    noisy_trials: int
-    """Noisy trials, for any cause."""
-    what: Literal['noisy_trials']
-
-
-class FactCaveatNoisySegments(TypedDict):
-    """Segments of a soak are noisy."""
-
-    about: Literal['caveat']
-    all_segments: int
-    """Segments of the soak."""
-    cause: NoiseCause
-    """The most frequent cause."""
-    noisy_segments: int
-    """Segments that are noisy for it."""
-    what: Literal['noisy_segments']
 
 
 class FactCaveatOneWayRelative(TypedDict):
@@ -4182,6 +4924,17 @@ KeptPoints: TypeAlias = KeptPointsNowhere | KeptPointsEverywhere | KeptPointsUpT
 """Points at which a method keeps up."""
 
 
+class LargestRise(TypedDict):
+    """A rise from some points to others."""
+
+    evidence: Evidence
+    """The evidence."""
+    high: SustainedPart
+    """What is sustained with more work."""
+    low: SustainedPart
+    """What is sustained with less work."""
+
+
 class LastPointLoses(TypedDict):
     """Frames are lost."""
 
@@ -4208,6 +4961,17 @@ class LastPointBuffers(TypedDict):
 
 LastPoint: TypeAlias = LastPointLoses | LastPointBuffers | LastPointLossless
 """The result at the last point."""
+
+
+class LeftOutOfBench(TypedDict):
+    """What a bench left out."""
+
+    frame_size: SizeLabel
+    """The frame size."""
+    part: PartOfBench
+    """Which part of the set-up."""
+    placement: str
+    """The placement."""
 
 
 class LimitElsewhere(TypedDict):
@@ -4558,27 +5322,6 @@ class PathInterface(TypedDict):
     """An XDP program attached before the run. Absent if there was none, or if it could not be queried."""
 
 
-class RateLead(TypedDict):
-    """Rates that differ by more than chance explains."""
-
-    evidence: Evidence
-    """The evidence."""
-    rates: ComparedRates
-    """The rates."""
-
-
-RateRise = TypedDict(
-    'RateRise',
-    {
-        'evidence': Evidence,
-        'from': PointSpan,
-        'from_rate': SustainableRate,
-        'to': PointSpan,
-        'to_rate': SustainableRate,
-    },
-)
-
-
 class Relative(TypedDict):
     """One-way times between two hosts, less their minimum (RFC 5481 4.2)."""
 
@@ -4625,69 +5368,13 @@ class Repeated(TypedDict):
     """The work per packet."""
 
 
-class Reproduction(TypedDict):
-    """A repeated experiment."""
+class RingAhead(TypedDict):
+    """Points at which a ring sustains more."""
 
-    complete: bool
-    """Whether it completed."""
-    findings: list[Judgement2]
-    """Claims that hold, have changed, are inconclusive, or cannot be tested."""
-    here: list[str]
-    """How this run measured."""
-    key: str
-    """The publication."""
-    source: str
-    """Where it was published."""
-    tables: list[Comparison2]
-    """Tables."""
-    then: str
-    """How the publication measured."""
-    title: str
-    """Its authors and its subject."""
-    trials: list[int]
-    """Its trials."""
-
-
-class RingAgainstSocketAppears(TypedDict):
-    """It appears."""
-
-    lead: RateLead
-    """Where the socket is ahead."""
-    what: Literal['appears']
-
-
-class RingAgainstSocketInconclusive(TypedDict):
-    """The repeats cannot decide it."""
-
-    ahead: NotRequired[RateLead]
-    """Where the ring is ahead; absent if it is nowhere."""
-    visits: int
-    """Visits of each point."""
-    what: Literal['inconclusive']
-
-
-class RingAgainstSocketRingAhead(TypedDict):
-    """It does not appear: the ring is ahead."""
-
-    excluded: Excluded
-    """The lead of the socket that is excluded."""
-    lead: RateLead
-    """Where it is."""
-    what: Literal['ring_ahead']
-
-
-class RingAgainstSocketAlike(TypedDict):
-    """It does not appear: the two do not differ by more than chance explains."""
-
-    excluded: Excluded
-    """The lead of the socket that is excluded."""
-    what: Literal['alike']
-    worst: NotRequired[ComparedRates]
-    """The point at which the ring is furthest behind."""
-
-
-RingAgainstSocket: TypeAlias = RingAgainstSocketCannotAppear | RingAgainstSocketAppears | RingAgainstSocketInconclusive | RingAgainstSocketRingAhead | RingAgainstSocketAlike
-"""Whether the effect appears against a method without a ring."""
+    evidence: Evidence
+    """The evidence."""
+    rates: ComparedRates
+    """What both sustain there."""
 
 
 class RingCost(TypedDict):
@@ -4699,6 +5386,46 @@ class RingCost(TypedDict):
     """CPU time of application and kernel per packet, nanoseconds."""
     ring: SweepPoint
     """The ring."""
+
+
+class RiseAnswerAppears(TypedDict):
+    """It does."""
+
+    known: Literal['appears']
+    rise: LargestRise
+    """The largest rise."""
+
+
+class RiseAnswerDoesNotAppear(TypedDict):
+    """It does not, as far as the visits exclude it."""
+
+    excluded: Excluded
+    """What is excluded."""
+    known: Literal['does_not_appear']
+    largest: NotRequired[LargestRise]
+    """The largest rise, which chance explains; absent if there is none."""
+
+
+RiseAnswer: TypeAlias = RiseAnswerHardlyAnyLoss | RiseAnswerAppears | RiseAnswerUndecided | RiseAnswerDoesNotAppear
+"""Whether more work per packet leads to more packets."""
+
+
+class RunsDifferenceTrials(TypedDict):
+    """A fact about trials of equal set-ups."""
+
+    fact: TrialFact
+    """The fact."""
+    methods: list[str | None]
+    """The methods; absent for one that may differ."""
+    now: list[str]
+    """The later values; empty for an unknown one."""
+    of: Literal['trials']
+    then: list[str]
+    """The earlier values; empty for an unknown one."""
+
+
+RunsDifference: TypeAlias = RunsDifferenceHost | RunsDifferenceTrials
+"""Something other than the measured figures in which two runs differ."""
 
 
 class ScalesNeedsByLaw(TypedDict):
@@ -4807,6 +5534,34 @@ class SearchPlan(TypedDict):
     """Sending time allowed for trials, without drains and other overhead. A trial does not begin if it would exceed the rest."""
 
 
+class SearchWarningWidthBelowLoss(TypedDict):
+    """The width of a goal is below the loss ratio of another one, which RFC 9971 advises against."""
+
+    goal: str
+    """The goal."""
+    loss_ratio: Ratio
+    """The loss ratio of the other goal."""
+    what: Literal['width_below_loss']
+    width: Width
+    """Its width."""
+
+
+class SearchWarningSelfTestRate(TypedDict):
+    """The generator did not send a rate of its plan at once."""
+
+    cause: SelfTestCause
+    """What is known of the reason."""
+    offered_pps: list[float]
+    """What each try sent, in packets per second."""
+    planned_pps: float
+    """The rate of the plan in packets per second."""
+    what: Literal['self_test_rate']
+
+
+SearchWarning: TypeAlias = SearchWarningWidthBelowLoss | SearchWarningUnequalDurations | SearchWarningShortTrials | SearchWarningMayNotSuffice | SearchWarningUnusedTrials | SearchWarningLoadDepends | SearchWarningUnsentFrames | SearchWarningLastReadUnknown | SearchWarningSelfTestRate | SearchWarningSelfTestUnpaced | SearchWarningSelfTestByPlan
+"""A doubt about a search."""
+
+
 class SearchedSetUp(TypedDict):
     """What a search measured, as far as known."""
 
@@ -4858,6 +5613,66 @@ class SharesOfMembersUnequal(TypedDict):
 
 SharesOfMembers: TypeAlias = SharesOfMembersEqual | SharesOfMembersUnequal
 """How evenly members shared the frames."""
+
+
+class SocketAnswerRingBehind(TypedDict):
+    """It does."""
+
+    evidence: Evidence
+    """The evidence."""
+    known: Literal['ring_behind']
+    rates: ComparedRates
+    """What both sustain there."""
+
+
+class SocketAnswerUndecided(TypedDict):
+    """The visits exclude nothing."""
+
+    known: Literal['undecided']
+    ring_ahead: NotRequired[RingAhead]
+    """Where the ring sustains more; absent if it nowhere does."""
+    visits: int
+    """Visits of each point."""
+
+
+class SocketAnswerRingAhead(TypedDict):
+    """It sustains more."""
+
+    evidence: Evidence
+    """The evidence."""
+    excluded: Excluded
+    """What is excluded."""
+    known: Literal['ring_ahead']
+    rates: ComparedRates
+    """What both sustain there."""
+
+
+class SocketAnswerAlike(TypedDict):
+    """The two do not differ by more than chance explains."""
+
+    excluded: Excluded
+    """What is excluded."""
+    known: Literal['alike']
+    worst: ComparedRates | None
+    """Where the ring is furthest behind."""
+
+
+SocketAnswer: TypeAlias = SocketAnswerHardlyAnyLoss | SocketAnswerRingBehind | SocketAnswerUndecided | SocketAnswerRingAhead | SocketAnswerAlike
+"""Whether a ring captures less than one method without a ring."""
+
+
+class StatementTraced(TypedDict):
+    """What the tracer sees."""
+
+    cost: TracedCost
+    """What it costs."""
+    drops: TracedDrops
+    """Which drops."""
+    frame_ends: FrameEnds
+    """Which frames count as dropped behind the capture point."""
+    no_softirqs_because: NotRequired[str]
+    """Why it does not time the receive softirq; absent if it does."""
+    what: Literal['traced']
 
 
 class Sustained(TypedDict):
@@ -5047,10 +5862,10 @@ class UnsettledGoal(TypedDict):
 
 
 class AgainstSocket(TypedDict):
-    """A ring next to a method without one."""
+    """The answer for a ring and a method without one."""
 
-    shows: RingAgainstSocket
-    """Whether the effect appears."""
+    answer: SocketAnswer
+    """The answer."""
     socket: str
     """The method without a ring."""
 
@@ -5108,6 +5923,15 @@ class BurstRange(TypedDict):
     """The shortest of the points."""
 
 
+class ClaimEvidenceEffectMoreWorkMorePackets(TypedDict):
+    """Dain's first effect: more work per packet, more packets."""
+
+    what: Literal['effect']
+    answer: RiseAnswer
+    """The answer."""
+    effect: Literal['more_work_more_packets']
+
+
 class Comparison(TypedDict):
     """The result of a comparison."""
 
@@ -5115,8 +5939,10 @@ class Comparison(TypedDict):
     """All contrasts: set-up by set-up, then several set-ups together."""
     damaged: NotRequired[bool]
     """Whether a run's file is not as written: cut off, damaged, or with ledgers that do not sum up. It may hide a regression."""
+    difference_facts: NotRequired[list[RunsDifference]]
+    """The same as facts."""
     differences: list[str]
-    """Differences of the two other than the measured figures."""
+    """Differences of the two other than the measured figures, in words, which the report makes."""
     disturbed: NotRequired[bool]
     """Whether the host disturbed most trials of a run, unless they took turns. It may then cause differences that no test detects."""
     false_alarms: float
@@ -5125,8 +5951,10 @@ class Comparison(TypedDict):
     """The number of hosts, if runs of a dataset were compared: a host with one set-up is a stratum, and the median of a run is a figure. The numbers of trials are then places of runs in the dataset."""
     left_out: list[LeftOut]
     """Trials that were not compared, with the reason."""
+    note_facts: NotRequired[list[ComparisonNote]]
+    """The same as facts."""
     notes: list[str]
-    """Notes to read before the figures."""
+    """Notes to read before the figures, in words, which the report makes."""
     now: str
     """The compared run or method."""
     only_now: list[Setup]
@@ -5283,6 +6111,16 @@ class FactSweepMembersGrowth(TypedDict):
     stop: NotRequired[MembersStop]
     """Where more members stop to bring more; absent if they do up to the last number."""
     what: Literal['members_growth']
+
+
+class FactSweepEffectMoreWorkMorePackets(TypedDict):
+    """Dain's first effect: more work per packet, more packets."""
+
+    about: Literal['sweep']
+    what: Literal['effect']
+    answer: RiseAnswer
+    """The answer."""
+    effect: Literal['more_work_more_packets']
 
 
 class FactSweepCheapestRing(TypedDict):
@@ -5572,6 +6410,15 @@ class FactBenchOtherSetUps(TypedDict):
     what: Literal['other_set_ups']
 
 
+class FactComparisonRunsDiffer(TypedDict):
+    """The runs differ in something that could be the reason of a change."""
+
+    about: Literal['comparison']
+    difference: RunsDifference
+    """In what."""
+    what: Literal['runs_differ']
+
+
 class FactCaveatNotMeasured(TypedDict):
     """Set-ups that could not be measured."""
 
@@ -5579,6 +6426,15 @@ class FactCaveatNotMeasured(TypedDict):
     by_reason: list[NotMeasuredBecause]
     """The set-ups, by reason."""
     what: Literal['not_measured']
+
+
+class FactCaveatLeftOut(TypedDict):
+    """What a bench left out to end in time."""
+
+    about: Literal['caveat']
+    parts: list[LeftOutOfBench]
+    """One part of each set-up: the one that includes the others."""
+    what: Literal['left_out']
 
 
 class Generator(TypedDict):
@@ -5728,28 +6584,6 @@ class MethodKeepsUp(TypedDict):
     """Numbers of its trials."""
 
 
-class MoreWorkShowsAppears(TypedDict):
-    """It appears."""
-
-    rise: RateRise
-    """The largest rise."""
-    what: Literal['appears']
-
-
-class MoreWorkShowsDoesNotAppear(TypedDict):
-    """It does not appear."""
-
-    excluded: Excluded
-    """The rise that is excluded."""
-    largest: NotRequired[RateRise]
-    """The largest rise; absent if no rate is higher than one with less work."""
-    what: Literal['does_not_appear']
-
-
-MoreWorkShows: TypeAlias = MoreWorkShowsCannotAppear | MoreWorkShowsAppears | MoreWorkShowsInconclusive | MoreWorkShowsDoesNotAppear
-"""Whether more work per packet leads to more packets."""
-
-
 class Ranked(TypedDict):
     """One method in a ranking."""
 
@@ -5807,16 +6641,16 @@ class Recommendation(TypedDict):
     """One ranking per set-up. The first one answers the question: it has the smallest frames, in the first placement."""
 
 
-class RingShowsAgainst(TypedDict):
-    """Against each method without a ring."""
+class RingAnswerAgainst(TypedDict):
+    """Against methods without a ring."""
 
+    known: Literal['against']
     sockets: list[AgainstSocket]
-    """The methods."""
-    what: Literal['against']
+    """An answer for each."""
 
 
-RingShows: TypeAlias = RingShowsNoRing | RingShowsNoSocket | RingShowsAgainst
-"""Whether a ring captures less than a socket's queue."""
+RingAnswer: TypeAlias = RingAnswerNoRing | RingAnswerNoSocket | RingAnswerAgainst
+"""Whether a ring captures less than a socket's queue once packets are lost."""
 
 
 class BackToBack(TypedDict):
@@ -5861,24 +6695,17 @@ class Bound(TypedDict):
     """Frames that high-loss trials delivered only because the buffer had room; absent if there were none."""
 
 
-class EffectAnswerMoreWorkMorePackets(TypedDict):
-    """More work per packet, more packets."""
+class ClaimEvidenceEffectRingBehindSocket(TypedDict):
+    """Dain's second effect: a ring captures less than a socket's queue once packets are lost."""
 
-    effect: Literal['more_work_more_packets']
-    shows: MoreWorkShows
-    """Whether it appears."""
-
-
-class EffectAnswerRingBehindSocket(TypedDict):
-    """A ring captures less than a socket's queue once packets are lost."""
-
+    what: Literal['effect']
+    answer: RingAnswer
+    """The answer."""
     effect: Literal['ring_behind_socket']
-    shows: RingShows
-    """Whether it appears."""
 
 
-EffectAnswer: TypeAlias = EffectAnswerMoreWorkMorePackets | EffectAnswerRingBehindSocket
-"""Which effect, and whether it appears."""
+ClaimEvidence: TypeAlias = ClaimEvidenceFigures | ClaimEvidenceCannotRun | ClaimEvidenceEffectMoreWorkMorePackets | ClaimEvidenceEffectRingBehindSocket | ClaimEvidenceLoadNotReached | ClaimEvidenceSlowCpus | ClaimEvidenceDisturbed | ClaimEvidenceVisits
+"""A part of the evidence for an answer."""
 
 
 class FactSweepAnswerScales(TypedDict):
@@ -5910,17 +6737,29 @@ class FactSweepAnswerLongestBursts(TypedDict):
     what: Literal['longest_bursts']
 
 
-class FactSweepEffect(TypedDict):
-    """Whether an effect of Dain (2004) appears."""
+class FactSweepEffectRingBehindSocket(TypedDict):
+    """Dain's second effect: a ring captures less than a socket's queue once packets are lost."""
 
     about: Literal['sweep']
-    answer: EffectAnswer
-    """Which effect, and whether it appears."""
-    method: str
-    """The method."""
-    scene: SweepScene
-    """Its placement and load."""
     what: Literal['effect']
+    answer: RingAnswer
+    """The answer."""
+    effect: Literal['ring_behind_socket']
+
+
+class FactReproductionClaim(TypedDict):
+    """The answer to a claim."""
+
+    about: Literal['reproduction']
+    answer: Answer
+    """The answer."""
+    claim: str
+    """The claim."""
+    evidence: list[ClaimEvidence]
+    """The evidence."""
+    publication: str
+    """The publication's key."""
+    what: Literal['claim']
 
 
 class GoalFactLosses(TypedDict):
@@ -5939,6 +6778,25 @@ class GoalFactLosses(TypedDict):
 
 GoalFact: TypeAlias = GoalFactLosses | GoalFactDoubts | GoalFactStalls
 """What one or several goals of a search show."""
+
+
+class Judgement2(TypedDict):
+    """A claim of the publication, and its answer."""
+
+    answer: Answer
+    """The answer."""
+    chance: NotRequired[float]
+    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
+    claim: str
+    """The claim."""
+    evidence: NotRequired[list[ClaimEvidence]]
+    """The evidence. Absent in files of versions that did not write it."""
+    text: str
+    """The evidence in words, for readers of the file. The report makes them when the reproduction is saved."""
+    trials: list[int]
+    """Trials that support it."""
+    visits: NotRequired[int]
+    """Visits that support it: the minimum over its points; absent if nothing was measured."""
 
 
 class Reading(TypedDict):
@@ -5966,6 +6824,29 @@ class Reading(TypedDict):
     """CPU time of application and kernel per received frame; absent if a trial does not know it."""
     trials: list[int]
     """Trials that count, in the order in which they ran. For bursts, the overload."""
+
+
+class Reproduction(TypedDict):
+    """A repeated experiment."""
+
+    complete: bool
+    """Whether it completed."""
+    findings: list[Judgement2]
+    """Claims that hold, have changed, are inconclusive, or cannot be tested."""
+    here: list[str]
+    """How this run measured."""
+    key: str
+    """The publication."""
+    source: str
+    """Where it was published."""
+    tables: list[Comparison2]
+    """Tables."""
+    then: str
+    """How the publication measured."""
+    title: str
+    """Its authors and its subject."""
+    trials: list[int]
+    """Its trials."""
 
 
 class Series(TypedDict):
@@ -6036,25 +6917,6 @@ class FactSearchGoals(TypedDict):
     what: Literal['goals']
 
 
-Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepCrossing | FactSweepEffect | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
-"""One fact of a run."""
-
-
-class Finding(TypedDict):
-    """A sentence and its evidence."""
-
-    fact: NotRequired[Fact]
-    """What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know."""
-    scene: NotRequired[str]
-    """What it concerns, if not the whole run: frame size and placement, placement and load, or a publication."""
-    subject: NotRequired[Subject]
-    """The same as data. Absent in files of versions that did not write it."""
-    text: str
-    """The sentence."""
-    trials: list[int]
-    """Numbers of the trials that support it."""
-
-
 class GoalResult(TypedDict):
     """The result of a search for one goal."""
 
@@ -6109,8 +6971,10 @@ class SearchOutcome(TypedDict):
     """Total seconds, including drains."""
     trials: list[int]
     """Numbers of its trials, in the order in which they were requested."""
+    warning_facts: NotRequired[list[SearchWarning]]
+    """The same as facts. Absent in files of versions that did not write them."""
     warnings: list[str]
-    """Warnings about the result."""
+    """Warnings about the result in words, for readers of the file. The report makes them when the search is saved."""
     work: str | None
     """Their work per packet."""
 
@@ -6156,8 +7020,10 @@ class Results(TypedDict):
     """The record of a soak, instead of trials."""
     started_unix_s: int
     """When the run started, seconds since the epoch."""
+    statement_facts: NotRequired[list[Statement]]
+    """The same as facts. Absent in files of versions that did not write them."""
     statements: list[str]
-    """Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards require."""
+    """Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards require. In words, for readers of the file: the report makes them when the run is saved."""
     sweeps: NotRequired[list[SweepOutcome]]
     """One sweep per varied parameter. Their trials are in `trials`."""
     trials: list[TrialResult]
@@ -6221,6 +7087,90 @@ class Environment(TypedDict):
     """Whether the CPU reports that it is virtual (flag `hypervisor`, x86 only)."""
 
 
+class FactSoakNoisy(TypedDict):
+    """Segments are noisy."""
+
+    about: Literal['soak']
+    noise: Noise
+    """The reason."""
+    segments: int
+    """How many segments."""
+    what: Literal['noisy']
+
+
+class FactTrialsRetried(TypedDict):
+    """Attempts at trials were discarded and repeated."""
+
+    about: Literal['trials']
+    attempts: list[Attempt]
+    """The attempts."""
+    noise: Noise
+    """What disturbed them."""
+    what: Literal['retried']
+
+
+class FactTrialsNoisy(TypedDict):
+    """Trials are noisy for this reason."""
+
+    about: Literal['trials']
+    all_trials: int
+    """Trials of the run."""
+    methods: list[str]
+    """Methods of the noisy ones."""
+    noise: Noise
+    """The reason."""
+    noisy_trials: int
+    """How many are."""
+    what: Literal['noisy']
+
+
+class FactCaveatNoisyTrials(TypedDict):
+    """Trials are noisy."""
+
+    about: Literal['caveat']
+    all_trials: int
+    """Trials of the run."""
+    cause: NoiseCause
+    """The most frequent cause."""
+    lowers_rates: bool
+    """Whether rates can be higher without that cause."""
+    noisy_trials: int
+    """Noisy trials, for any cause."""
+    what: Literal['noisy_trials']
+
+
+class FactCaveatNoisySegments(TypedDict):
+    """Segments of a soak are noisy."""
+
+    about: Literal['caveat']
+    all_segments: int
+    """Segments of the soak."""
+    cause: NoiseCause
+    """The most frequent cause."""
+    noisy_segments: int
+    """Segments that are noisy for it."""
+    what: Literal['noisy_segments']
+
+
+Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepEffectMoreWorkMorePackets | FactSweepEffectRingBehindSocket | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
+"""One fact of a run."""
+
+
+class Finding(TypedDict):
+    """A sentence and its evidence."""
+
+    fact: NotRequired[Fact]
+    """What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know."""
+    scene: NotRequired[str]
+    """What it concerns, if not the whole run: frame size and placement, placement and load, or a publication."""
+    subject: NotRequired[Subject]
+    """The same as data. Absent in files of versions that did not write it."""
+    text: str
+    """The sentence."""
+    trials: list[int]
+    """Numbers of the trials that support it."""
+
+
 class Guarding(TypedDict):
     """Actions of guards before a trial was accepted."""
 
@@ -6230,6 +7180,41 @@ class Guarding(TypedDict):
     """Recovery between an overload and this trial; absent if no overload came before it."""
     set_aside: NotRequired[list[Retried]]
     """Discarded attempts before it, with their disturbances."""
+
+
+class NoiseEarlier(TypedDict):
+    """A reason of an earlier version, which stated it as text."""
+
+    same_as: NotRequired[Noise]
+    """The reason of this version that means the same; absent if none does."""
+    text: str
+    """The text."""
+    what: Literal['earlier']
+
+
+Noise: TypeAlias = NoiseGeneratorsAbsent | NoiseKernelElsewhere | NoiseLeftInTransmitRing | NoiseKernelWorkInApplicationTime | NoiseUnevenStart | NoiseSlowCpu | NoiseStall | NoiseForeignLoad | NoiseForeignLoadOnSharedCpu | NoisePaused | NoiseSuspend | NoiseClockSpeed | NoiseClockSet | NoiseKeptBack | NoiseSteal | NoiseMissedByTracer | NoiseConnectionLost | NoiseForeignFramesSent | NoiseGeneratorWarning | NoiseProgramIgnoresOption | NoiseProgramStillBusy | NoiseProgramStoppedLate | NoiseProgramUnusualEnd | NoiseProgramLeftProcesses | NoiseProgramNotReported | NoiseProgramCapturedUnlikeFile | NoiseProgramDroppedUnlikeReceived | NoiseProgramMoreThanThereWere | NoiseProgramLastRecordCut | NoiseProgramMissingAtEnd | NoiseShortfall | NoiseInvalid | NoiseEarlier
+"""A reason for care with a trial, in the order in which reports list them."""
+
+
+class NoiseCauseOther(TypedDict):
+    """Something else."""
+
+    noise: Noise
+    """The reason."""
+    what: Literal['other']
+
+
+NoiseCause: TypeAlias = NoiseCauseSlowCpu | NoiseCauseMissedByTracer | NoiseCauseSteal | NoiseCauseForeignLoad | NoiseCauseStall | NoiseCauseClock | NoiseCauseSuspend | NoiseCauseKernelElsewhere | NoiseCauseOther
+"""What made trials noisy."""
+
+
+class NoisySegments(TypedDict):
+    """A reason of noise, and the segments that have it."""
+
+    noise: Noise
+    """The reason."""
+    segments: int
+    """How many segments."""
 
 
 class Recovery(TypedDict):
@@ -6247,7 +7232,9 @@ class Retried(TypedDict):
     """A discarded attempt."""
 
     because: list[str]
-    """Its disturbances."""
+    """Its disturbances in words, for readers of the file. The report makes them when the trial is saved."""
+    because_facts: NotRequired[list[Noise]]
+    """Its disturbances as facts. Absent in files of versions that did not write them."""
     trial: TrialResult
     """The attempt."""
 
@@ -6283,7 +7270,9 @@ class SoakRecord(TypedDict):
     ledger: list[Entry]
     """The ledger of the total. A place that was unknown in one segment is unknown."""
     noise: dict[str, int]
-    """Noise reasons, with the number of segments that reported each."""
+    """Noise reasons in words, with the number of segments that reported each, for readers of the file. The report makes the words when the record is saved."""
+    noise_facts: NotRequired[list[NoisySegments]]
+    """Noise reasons, with the number of segments that reported each. Absent in files of versions that did not write it."""
     planned_s: float
     """Planned time of sending."""
     segment_s: float
@@ -6296,6 +7285,20 @@ class SoakRecord(TypedDict):
     """The total of all segments."""
     worst: Interval | None
     """The segment that lost most; absent if no segment lost frames."""
+
+
+class StatementOfAgent(TypedDict):
+    """A statement of an agent."""
+
+    location: str
+    """Where the agent is."""
+    statement: Statement
+    """The statement."""
+    what: Literal['of_agent']
+
+
+Statement: TypeAlias = StatementText | StatementResumed | StatementNotMeasured | StatementVirtualLink | StatementSimulatedPath | StatementPlacement | StatementGeneratorThreads | StatementMembersShareCpus | StatementTraced | StatementNotTraced | StatementGuards | StatementGeneratorAbsent | StatementOtherBuild | StatementCableCheck | StatementCountedByAgents | StatementSentUnverified | StatementAgentThreadsNotMoved | StatementAgentThreadsOnMeasuredCpus | StatementConnectionInterruptsUnknown | StatementConnectionInterruptsOnMeasuredCpus | StatementOfAgent
+"""A statement of a run about itself."""
 
 
 class TrialResult(TypedDict):
@@ -6339,6 +7342,8 @@ class TrialResult(TypedDict):
     """The frame size with FCS, or the name of a mix."""
     generator: str
     """The generator as it ran."""
+    generator_facts: NotRequired[list[GeneratorFacts]]
+    """The same as facts, each way once. Absent in files of versions that did not write it."""
     generators: NotRequired[list[Generator]]
     """The account of each generator in another process or on another host; empty if the generator was in capbench's own process."""
     guarding: NotRequired[Guarding]
@@ -6378,7 +7383,9 @@ class TrialResult(TypedDict):
     method: str
     """The capture method."""
     noise: list[str]
-    """Reasons for care with the trial's numbers; empty if there are none."""
+    """In words, for readers of the file. The report makes them when the trial is saved."""
+    noise_facts: NotRequired[list[Noise]]
+    """As facts. Absent in files of versions that did not write them."""
     number: int
     """Running number within its run, from 1."""
     offered_pps: float

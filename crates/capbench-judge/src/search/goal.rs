@@ -1,11 +1,13 @@
 //! Search goals as data (RFC 9971 section 4.6): the criteria for a sustained load, and the required distance of its bounds.
 
+mod fault;
+
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::goal_fault::GoalFault;
+use self::fault::GoalFault;
 use crate::ratio::Ratio;
 use crate::sustained::Criteria;
 use crate::{JudgeError, Result};

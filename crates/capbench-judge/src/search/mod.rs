@@ -15,7 +15,6 @@ pub mod bound;
 pub mod database;
 mod end;
 pub mod goal;
-mod goal_fault;
 pub mod maximum;
 pub mod notation;
 mod numbers;
