@@ -60,11 +60,9 @@ fn of_methods(
     let both = format!("{then} and {now}");
     let mut left_out: Vec<LeftOut> =
         contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
-    left_out.extend((unusable > 0).then(|| LeftOut {
-        of: both,
-        because: NotCompared::UnequalPair,
-        trials: unusable,
-    }));
+    if unusable > 0 {
+        left_out.push(LeftOut { of: both, because: NotCompared::UnequalPair, trials: unusable });
+    }
     Comparison::from_matched([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)
 }
 

@@ -206,7 +206,7 @@ pub enum ClaimEvidence {
         because: String,
     },
     /// Whether one of Dain's effects appears.
-    Effect(EffectOfMethod),
+    Effect(Box<EffectOfMethod>),
     /// The generator did not reach the load of the publication.
     LoadNotReached {
         /// Trials in which it did not.

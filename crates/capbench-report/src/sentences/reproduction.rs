@@ -1,7 +1,7 @@
 //! The words of `ReproductionAnswer` and `ReproductionFinding`: which claims of publications hold here.
 
 use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
-use capbench_judge::reproduction::{Answer, ClaimEvidence, EffectOfMethod, Judgement};
+use capbench_judge::reproduction::{Answer, ClaimEvidence, Judgement};
 
 use super::sweep::effects;
 use super::{Clause, first_clauses, with_trials};
@@ -59,7 +59,7 @@ fn part_words(part: &ClaimEvidence) -> String {
     match part {
         ClaimEvidence::Figures { text } => text.clone(),
         ClaimEvidence::CannotRun { method, because } => format!("{method} cannot run here: {because}"),
-        ClaimEvidence::Effect(EffectOfMethod { method, effect }) => effects::words(method, effect),
+        ClaimEvidence::Effect(found) => effects::words(&found.method, &found.effect),
         ClaimEvidence::LoadNotReached { trials, all_trials, withdraws } => format!(
             "The generator did not reach the load in {trials} of the {all_trials} trials{}",
             withdrawn(*withdraws)

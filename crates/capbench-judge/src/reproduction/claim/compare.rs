@@ -70,7 +70,12 @@ impl Compare {
             None => self.judge_groups(claim, groups),
             Some(limit) => match first_and_last(claim, groups, limit) {
                 Ok(ends) => self.judge_groups(claim, &[ends]),
-                Err(inconclusive) => inconclusive,
+                Err(text) => RuleAnswer {
+                    answer: Answer::Inconclusive,
+                    evidence: ClaimEvidence::Figures { text },
+                    visits: all_visits(groups),
+                    chance: Chance::Unknown,
+                },
             },
         }
     }
@@ -191,37 +196,24 @@ fn places(compared: &[Compared<'_>], is_selected: impl Fn(&Compared<'_>) -> bool
     if selected.is_empty() { "none".into() } else { selected.join(", ") }
 }
 
-/// The first and the last place at which the limit is met, as one group; the answer if there are fewer than two.
-fn first_and_last<'m>(
-    claim: &Claim,
-    groups: &[Group<'m>],
-    limit: Limit,
-) -> Result<Group<'m>, RuleAnswer<'m>> {
+/// The first and the last place at which the limit is met, as one group; the claim's text if there are fewer than two.
+fn first_and_last<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'m>, String> {
     let mut meeting: Vec<&Group<'m>> = Vec::new();
     for group in groups {
         if group.visits.iter().all(|visits| visits.meets(limit, Figure::Captured)) {
             meeting.push(group);
         }
     }
-    let text = match meeting[..] {
-        [] => claim.says("none").into(),
+    match meeting[..] {
+        [] => Err(claim.says("none").into()),
         [only] => {
             let mut values = TextValues::from_operands(&only.visits).with("at", only.label.as_str());
-            values.fill(claim.says("one"))
+            Err(values.fill(claim.says("one")))
         }
-        [first, .., last] => {
-            return Ok(Group {
-                label: String::new(),
-                names: vec![first.label.clone(), last.label.clone()],
-                visits: first.visits.iter().chain(&last.visits).cloned().collect(),
-            });
-        }
-    };
-    let visits = all_visits(groups);
-    Err(RuleAnswer {
-        answer: Answer::Inconclusive,
-        evidence: ClaimEvidence::Figures { text },
-        visits,
-        chance: Chance::Unknown,
-    })
+        [first, .., last] => Ok(Group {
+            label: String::new(),
+            names: vec![first.label.clone(), last.label.clone()],
+            visits: first.visits.iter().chain(&last.visits).cloned().collect(),
+        }),
+    }
 }

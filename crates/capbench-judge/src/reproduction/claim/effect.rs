@@ -49,7 +49,7 @@ impl EffectRule {
             let method = series.method.clone();
             let answer = RuleAnswer {
                 answer: answer(effect.appearance()),
-                evidence: ClaimEvidence::Effect(EffectOfMethod { method, effect }),
+                evidence: ClaimEvidence::Effect(Box::new(EffectOfMethod { method, effect })),
                 visits: vec![Visits::from_trials(shown_by)],
                 chance: Chance::Unknown,
             };
