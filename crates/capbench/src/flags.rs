@@ -169,16 +169,27 @@ impl MembersFlags {
         self.members.map_or(1, |members| members.get().into())
     }
 
+    /// Finds a mistake that shows before the method is known.
+    ///
+    /// # Errors
+    /// One capture has nothing to share.
+    pub fn check(&self) -> Result<(), Usage> {
+        match (&self.fanout, self.members) {
+            (Some(_), None) => Err(Usage(FANOUT_OF_ONE.into())),
+            _ => Ok(()),
+        }
+    }
+
     /// The group that they are; `None`: one capture has all packets.
     ///
     /// # Errors
-    /// There is no such program, or one capture has nothing to share.
+    /// There is no such program, or [`Self::check`] finds a mistake.
     pub fn group(&self, method: &MethodSpec) -> anyhow::Result<Option<Fanout>> {
-        let group = match (&self.fanout, self.members) {
-            (None, None) => return Ok(None),
-            (Some(_), None) => return Err(Usage(FANOUT_OF_ONE.into()).into()),
-            (None, Some(members)) => Fanout::new(method.usual_fanout()).with_members(members),
-            (Some(choice), Some(members)) => choice.group()?.with_members(members),
+        self.check()?;
+        let Some(members) = self.members else { return Ok(None) };
+        let group = match &self.fanout {
+            None => Fanout::new(method.usual_fanout()).with_members(members),
+            Some(choice) => choice.group()?.with_members(members),
         };
         Ok(Some(group))
     }

@@ -5638,13 +5638,11 @@ class SocketAnswerUndecided(TypedDict):
 class SocketAnswerRingAhead(TypedDict):
     """It sustains more."""
 
-    evidence: Evidence
-    """The evidence."""
+    ahead: RingAhead
+    """Where."""
     excluded: Excluded
     """What is excluded."""
     known: Literal['ring_ahead']
-    rates: ComparedRates
-    """What both sustain there."""
 
 
 class SocketAnswerAlike(TypedDict):
@@ -5923,15 +5921,6 @@ class BurstRange(TypedDict):
     """The shortest of the points."""
 
 
-class ClaimEvidenceEffectMoreWorkMorePackets(TypedDict):
-    """Dain's first effect: more work per packet, more packets."""
-
-    what: Literal['effect']
-    answer: RiseAnswer
-    """The answer."""
-    effect: Literal['more_work_more_packets']
-
-
 class Comparison(TypedDict):
     """The result of a comparison."""
 
@@ -6028,6 +6017,14 @@ class Cpu(TypedDict):
     """Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`)."""
 
 
+class EffectMoreWorkMorePackets(TypedDict):
+    """Dain's first effect: more work per packet, more packets."""
+
+    answer: RiseAnswer
+    """The answer."""
+    which: Literal['more_work_more_packets']
+
+
 class FactSweepLossBegins(TypedDict):
     """Loss begins at a point."""
 
@@ -6111,16 +6108,6 @@ class FactSweepMembersGrowth(TypedDict):
     stop: NotRequired[MembersStop]
     """Where more members stop to bring more; absent if they do up to the last number."""
     what: Literal['members_growth']
-
-
-class FactSweepEffectMoreWorkMorePackets(TypedDict):
-    """Dain's first effect: more work per packet, more packets."""
-
-    about: Literal['sweep']
-    what: Literal['effect']
-    answer: RiseAnswer
-    """The answer."""
-    effect: Literal['more_work_more_packets']
 
 
 class FactSweepCheapestRing(TypedDict):
@@ -6695,17 +6682,16 @@ class Bound(TypedDict):
     """Frames that high-loss trials delivered only because the buffer had room; absent if there were none."""
 
 
-class ClaimEvidenceEffectRingBehindSocket(TypedDict):
+class EffectRingBehindSocket(TypedDict):
     """Dain's second effect: a ring captures less than a socket's queue once packets are lost."""
 
-    what: Literal['effect']
     answer: RingAnswer
     """The answer."""
-    effect: Literal['ring_behind_socket']
+    which: Literal['ring_behind_socket']
 
 
-ClaimEvidence: TypeAlias = ClaimEvidenceFigures | ClaimEvidenceCannotRun | ClaimEvidenceEffectMoreWorkMorePackets | ClaimEvidenceEffectRingBehindSocket | ClaimEvidenceLoadNotReached | ClaimEvidenceSlowCpus | ClaimEvidenceDisturbed | ClaimEvidenceVisits
-"""A part of the evidence for an answer."""
+Effect: TypeAlias = EffectMoreWorkMorePackets | EffectRingBehindSocket
+"""Whether an effect appears, with one method of a sweep of work."""
 
 
 class FactSweepAnswerScales(TypedDict):
@@ -6737,29 +6723,15 @@ class FactSweepAnswerLongestBursts(TypedDict):
     what: Literal['longest_bursts']
 
 
-class FactSweepEffectRingBehindSocket(TypedDict):
-    """Dain's second effect: a ring captures less than a socket's queue once packets are lost."""
+class FactSweepEffect(TypedDict):
+    """Whether one of Dain's two effects appears."""
 
     about: Literal['sweep']
+    effect: Effect
+    """Whether the effect appears."""
+    series: SweepSeries
+    """The method."""
     what: Literal['effect']
-    answer: RingAnswer
-    """The answer."""
-    effect: Literal['ring_behind_socket']
-
-
-class FactReproductionClaim(TypedDict):
-    """The answer to a claim."""
-
-    about: Literal['reproduction']
-    answer: Answer
-    """The answer."""
-    claim: str
-    """The claim."""
-    evidence: list[ClaimEvidence]
-    """The evidence."""
-    publication: str
-    """The publication's key."""
-    what: Literal['claim']
 
 
 class GoalFactLosses(TypedDict):
@@ -6778,25 +6750,6 @@ class GoalFactLosses(TypedDict):
 
 GoalFact: TypeAlias = GoalFactLosses | GoalFactDoubts | GoalFactStalls
 """What one or several goals of a search show."""
-
-
-class Judgement2(TypedDict):
-    """A claim of the publication, and its answer."""
-
-    answer: Answer
-    """The answer."""
-    chance: NotRequired[float]
-    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
-    claim: str
-    """The claim."""
-    evidence: NotRequired[list[ClaimEvidence]]
-    """The evidence. Absent in files of versions that did not write it."""
-    text: str
-    """The evidence in words, for readers of the file. The report makes them when the reproduction is saved."""
-    trials: list[int]
-    """Trials that support it."""
-    visits: NotRequired[int]
-    """Visits that support it: the minimum over its points; absent if nothing was measured."""
 
 
 class Reading(TypedDict):
@@ -6824,29 +6777,6 @@ class Reading(TypedDict):
     """CPU time of application and kernel per received frame; absent if a trial does not know it."""
     trials: list[int]
     """Trials that count, in the order in which they ran. For bursts, the overload."""
-
-
-class Reproduction(TypedDict):
-    """A repeated experiment."""
-
-    complete: bool
-    """Whether it completed."""
-    findings: list[Judgement2]
-    """Claims that hold, have changed, are inconclusive, or cannot be tested."""
-    here: list[str]
-    """How this run measured."""
-    key: str
-    """The publication."""
-    source: str
-    """Where it was published."""
-    tables: list[Comparison2]
-    """Tables."""
-    then: str
-    """How the publication measured."""
-    title: str
-    """Its authors and its subject."""
-    trials: list[int]
-    """Its trials."""
 
 
 class Series(TypedDict):
@@ -6904,6 +6834,20 @@ class SweepOutcome(TypedDict):
     """Unit of the points; absent if they are names."""
 
 
+class ClaimEvidenceEffect(TypedDict):
+    """Whether one of Dain's effects appears."""
+
+    effect: Effect
+    """The effect."""
+    method: str
+    """The method."""
+    what: Literal['effect']
+
+
+ClaimEvidence: TypeAlias = ClaimEvidenceFigures | ClaimEvidenceCannotRun | ClaimEvidenceEffect | ClaimEvidenceLoadNotReached | ClaimEvidenceSlowCpus | ClaimEvidenceDisturbed | ClaimEvidenceVisits
+"""A part of the evidence for an answer."""
+
+
 class FactSearchGoals(TypedDict):
     """What goals have in common."""
 
@@ -6915,6 +6859,21 @@ class FactSearchGoals(TypedDict):
     shows: GoalFact
     """What they have in common."""
     what: Literal['goals']
+
+
+class FactReproductionClaim(TypedDict):
+    """The answer to a claim."""
+
+    about: Literal['reproduction']
+    answer: Answer
+    """The answer."""
+    claim: str
+    """The claim."""
+    evidence: list[ClaimEvidence]
+    """The evidence."""
+    publication: str
+    """The publication's key."""
+    what: Literal['claim']
 
 
 class GoalResult(TypedDict):
@@ -6940,6 +6899,48 @@ class GoalResult(TypedDict):
     """The quality of the result."""
     upper: Bound | None
     """Relevant Upper Bound."""
+
+
+class Judgement2(TypedDict):
+    """A claim of the publication, and its answer."""
+
+    answer: Answer
+    """The answer."""
+    chance: NotRequired[float]
+    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
+    claim: str
+    """The claim."""
+    evidence: NotRequired[list[ClaimEvidence]]
+    """The evidence. Absent in files of versions that did not write it."""
+    text: str
+    """The evidence in words, for readers of the file. The report makes them when the reproduction is saved."""
+    trials: list[int]
+    """Trials that support it."""
+    visits: NotRequired[int]
+    """Visits that support it: the minimum over its points; absent if nothing was measured."""
+
+
+class Reproduction(TypedDict):
+    """A repeated experiment."""
+
+    complete: bool
+    """Whether it completed."""
+    findings: list[Judgement2]
+    """Claims that hold, have changed, are inconclusive, or cannot be tested."""
+    here: list[str]
+    """How this run measured."""
+    key: str
+    """The publication."""
+    source: str
+    """Where it was published."""
+    tables: list[Comparison2]
+    """Tables."""
+    then: str
+    """How the publication measured."""
+    title: str
+    """Its authors and its subject."""
+    trials: list[int]
+    """Its trials."""
 
 
 class SearchOutcome(TypedDict):
@@ -7152,7 +7153,7 @@ class FactCaveatNoisySegments(TypedDict):
     what: Literal['noisy_segments']
 
 
-Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepEffectMoreWorkMorePackets | FactSweepEffectRingBehindSocket | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
+Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepEffect | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
 """One fact of a run."""
 
 

@@ -248,7 +248,6 @@ pub struct EffectOfMethod {
     /// The method.
     pub method: SavedMethod,
     /// The effect.
-    #[serde(flatten)]
     pub effect: Effect,
 }
 

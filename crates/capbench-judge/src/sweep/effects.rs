@@ -17,7 +17,7 @@ use capbench_model::saved::SavedMethod;
 
 /// Whether an effect appears, with one method of a sweep of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "effect", rename_all = "snake_case")]
+#[serde(tag = "which", rename_all = "snake_case")]
 pub enum Effect {
     /// Dain's first effect: more work per packet, more packets.
     MoreWorkMorePackets {
@@ -115,7 +115,6 @@ pub enum SocketAnswer {
     /// It sustains more.
     RingAhead {
         /// Where.
-        #[serde(flatten)]
         ahead: RingAhead,
         /// What is excluded.
         excluded: Excluded,

@@ -103,6 +103,7 @@ fn user(name: &str) -> Result<(String, Identity)> {
 /// The recording to files of this name.
 fn recording(flags: &RecordFlags, path: PathBuf) -> Result<Plan> {
     let write = write_options(&flags.output, path)?;
+    flags.members.check()?;
     let method = method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let text = flags.filter.text()?;

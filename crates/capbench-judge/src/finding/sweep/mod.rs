@@ -113,7 +113,6 @@ pub struct EffectFound {
     /// The method.
     pub series: SweepSeries,
     /// Whether the effect appears.
-    #[serde(flatten)]
     pub effect: Effect,
 }
 

@@ -4,10 +4,11 @@ use std::borrow::BorrowMut;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Instant, UNIX_EPOCH};
 
 use super::saved::Saved;
 use capbench_testing::network::{PATIENCE, Place, eventually, program};
@@ -21,7 +22,9 @@ pub fn capbench(arguments: &str) -> Command {
     command.args(arguments.split_whitespace());
     // Each has a folder for state of its own: what one bench recommends must not decide how another test records.
     let nth = STARTED.fetch_add(1, Ordering::Relaxed);
-    let state = format!("{}/state-{}-{nth}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    // The kernel gives numbers of processes again: the folder of an earlier one may still be there.
+    static SINCE: LazyLock<u128> = LazyLock::new(|| UNIX_EPOCH.elapsed().unwrap().as_nanos());
+    let state = format!("{}/state-{}-{}-{nth}", env!("CARGO_TARGET_TMPDIR"), std::process::id(), *SINCE);
     // Nor does a setting of the user who runs the tests.
     command.env("XDG_CONFIG_HOME", format!("{state}/config")).env("XDG_STATE_HOME", state);
     command
