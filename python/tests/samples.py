@@ -28,16 +28,28 @@ def alternatives(schema: Schema) -> list[Schema]:
     ]
 
 
+class Endless(Exception):
+    """An instance would hold an instance of its own type, and so on."""
+
+
 def instances(schema: Schema, everything: bool, within: tuple[str, ...] = ()) -> list[Any]:
     """An instance of each alternative: with every key, or with the required ones and without lists.
 
-    Numbers are 1, texts are `x`. In itself a type has the required keys: a trial can have probes, which are trials.
+    Numbers are 1, texts are `x`. In itself a type has the required keys: a trial can have probes, which are trials. In
+    that one it has an alternative that does not need the type again: a statement can be about a statement.
     """
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
+        if within.count(name) > 1:
+            raise Endless(name)
         return instances(DEFINITIONS[name], everything and name not in within, (*within, name))
     if "oneOf" in schema or "anyOf" in schema:
-        made = [each for part in alternatives(schema) for each in instances(part, everything, within)]
+        made = []
+        for part in alternatives(schema):
+            try:
+                made += instances(part, everything, within)
+            except Endless:
+                continue
         return sorted(made, key=lambda each: (each is None) == everything)
     if "const" in schema:
         return [schema["const"]]
