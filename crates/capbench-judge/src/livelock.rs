@@ -16,9 +16,9 @@ pub fn mark(trials: &mut [TrialResult]) {
 fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
     let best = trials
         .iter()
-        .filter(|other| shows(other) && is_same_setup(trial, other))
+        .filter(|other| is_comparable(other) && is_same_setup(trial, other))
         .max_by(|a, b| a.delivered_pps.total_cmp(&b.delivered_pps))?;
-    let is_livelock = shows(trial)
+    let is_livelock = is_comparable(trial)
         && trial.offered_pps > best.offered_pps * (1.0 + LIVELOCK_CHANGE)
         && trial.delivered_pps < best.delivered_pps * (1.0 - LIVELOCK_CHANGE);
     is_livelock.then_some(Livelock {
@@ -28,8 +28,9 @@ fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
     })
 }
 
-/// A trial disturbed for a share of its time delivers less for other reasons. Buffers deliver a burst at any rate.
-fn shows(trial: &TrialResult) -> bool {
+/// Whether a trial's rates can show livelock. One that was disturbed for a share of its time delivers less for other reasons; `load` is
+/// set for loads other than a constant rate: buffers deliver a burst at any rate.
+fn is_comparable(trial: &TrialResult) -> bool {
     trial.verdict != Verdict::Invalid
         && trial.disturbance.reasons_for_rates().is_empty()
         && trial.load.is_none()

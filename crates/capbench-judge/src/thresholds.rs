@@ -28,14 +28,14 @@ capbench_model::thresholds! {
     LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "repeats on a busy virtual machine";
 
     // Whether a load is sustained.
-    /// The generator sent a load if it left no more than this share of it unsent. examples/sql/regressions.sql has the same share.
+    /// The generator sent a load if it left no more than this share of it unsent.
     UNSENT_SHARE: f64 = 0.05, "of the load", "chosen";
     /// Up to this share of the frames of a trial may wait when sending ends because of a stall, although the application keeps up
     /// on average. It is as fine as the resolution of usual goals.
     STALL_BACKLOG: f64 = 0.005, "of the delivered frames", "resolution of usual goals";
     /// An application that reads at least this share of the offered load may not be the limit.
     UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load", "chosen";
-    /// The application stalled, and the load was not too high, if fewer than one of this many windows lost frames.
+    /// A loss is of a stalled application, and not of too high a load, if less than one window in this many lost frames.
     STALL_WINDOWS: u64 = 4, "windows for each window with loss", "chosen";
     /// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
     DURATION_ROUNDING_NS: f64 = 0.5, "ns", "resolution of durations";
@@ -49,14 +49,15 @@ capbench_model::thresholds! {
     ASSUMED_PRECISION: f64 = 0.05, "of the load", "chosen";
     /// Trials at maximum load are of one load if what was sent differs by less than this share.
     EQUAL_MAXIMUM_LOADS: f64 = 0.05, "of the sent rate", "chosen";
-    /// A loss is the method's own if it exceeds the share of time that others took from the trial's CPUs by this
-    /// factor, or if the method read less than the time that they left allows, by this factor.
+    /// A loss is the method's own in two cases. It is larger by this factor than the share of time that others took from the
+    /// trial's CPUs. Or the method read less by this factor than the time that they left allows.
     OWN_LOSS_FACTOR: f64 = 2.0, "times", "chosen";
     /// A trial of fewer windows of 100 ms does not show whether a loss lasted.
     LASTING_LOSS_WINDOWS: u64 = 3, "windows", "chosen";
 
     // Which method to use, and what a packet costs.
-    /// Rates of a generator at its limit differ by less than this factor: on a virtual link the receiver slows it.
+    /// Of two rates of a generator at its limit, the lower one is at least this share of the higher one: on a virtual link the receiver
+    /// slows it.
     EQUAL_GENERATOR_LIMITS: f64 = 0.75, "of the higher rate", "chosen";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
     EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "chosen";
@@ -78,7 +79,7 @@ capbench_model::thresholds! {
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
     /// repeats.
     CONTRASTED_POINTS: usize = 3, "points", "chosen";
-    /// More members stop to bring more where no later number brings this share of what as many members brought before.
+    /// More members are of no more use if each further one brings less than this share of what each brought before.
     USEFUL_MEMBERS_GAIN: f64 = 0.5, "of the gain before", "chosen";
     /// Minimum number of points in a row for a plateau.
     PLATEAU_POINTS: usize = 3, "points", "chosen";
@@ -92,9 +93,11 @@ capbench_model::thresholds! {
     REQUESTED_SLOPE_DIFFERENCE: f64 = 0.05, "of the requested time", "chosen";
     /// A plateau may rise or fall by this share of its cost, or by the noise. Two plateaus that differ by less are one.
     PLATEAU_LEVEL_DIFFERENCE: f64 = 0.08, "of the cost", "chosen";
-    /// The points of a plateau may vary by this share of its cost times their number: its median is known to a quarter.
+    /// The points of a plateau may vary by this share of its cost, times the number of points: then its median is known to a
+    /// quarter of the cost.
     PLATEAU_VARIATION: f64 = 0.1, "of the cost", "chosen";
-    /// The deviation that one more plateau must explain, squared, by log of the points (twice Schwarz's criterion).
+    /// One more plateau must lower the sum of squared deviations by this factor times the logarithm of the number of points: twice
+    /// the criterion of Schwarz.
     PLATEAU_PENALTY: f64 = 4.0, "squared deviation", "twice the criterion of Schwarz";
     /// The error of a fitted time of a unit of work is this many standard errors of the slope.
     SLOPE_ERROR_BOUND: f64 = 3.0, "standard errors", "three sigma";
@@ -139,8 +142,8 @@ capbench_model::thresholds! {
     BUFFERED_SHARE: f64 = 0.001, "of the sent frames", "chosen";
 
     // Bursts and RFC 2544.
-    /// Share of the time after the overload that must end without loss. A generator later than this did not send the
-    /// load.
+    /// The last part of the time after the overload that must be without loss, as a share of it. A generator that is late by more
+    /// left too little of it.
     RECOVERED_QUIET_SHARE: f64 = 0.1, "of the time after the overload", "chosen";
     /// Trials in succession that must lose nothing.
     LOSSLESS_TRIALS_IN_SUCCESSION: usize = 2, "trials", "RFC 2544 26.3";
@@ -213,7 +216,7 @@ capbench_model::thresholds! {
     RESUMED_VALUE_ROUNDING: f64 = 1e-9, "of the value", "rounding of decimals";
     /// Shorter final trials of a goal get a warning.
     SHORT_FINAL_TRIAL: Duration = Duration::from_secs(60), "time", "RFC 2544 24";
-    /// The gap where loss begins has priority over a sharper bend, until it is narrower than others by this factor.
+    /// The gap where loss begins has priority over the gap at a sharper bend, until it is narrower than that one by this factor.
     ONSET_GAP_FACTOR: f64 = 2.0, "times the width", "chosen";
     /// Minimum size of a bend that a sweep refines, as a share of a series' range.
     SMALLEST_BEND: f64 = 0.02, "of the series' range", "chosen";
@@ -249,8 +252,8 @@ capbench_model::thresholds! {
     CONFIRMATION_TRIALS: usize = 5, "trials", "chosen";
     /// The next load after a trial that did not confirm the answer, as a share of the rate at which the method read frames in it.
     NEXT_CONFIRMATION_LOAD: f64 = 0.99, "of the read rate", "chosen";
-    /// Trials of searches are longer by this factor, or by 2, where the time suffices: the excess that they show is
-    /// smaller.
+    /// Trials of searches are longer by this factor where the time suffices, else by 2: a longer trial shows a load that is too
+    /// high by less.
     LONGER_SEARCH_TRIALS: u32 = 4, "times", "chosen";
     /// Share of the time that longer trials may use by their likely number.
     LONGER_TRIALS_TIME: f64 = 0.3, "of the time", "chosen";

@@ -72,7 +72,7 @@ pub fn booked(trial: &TrialResult) -> Vec<Booked<'_>> {
     all
 }
 
-/// A count in a column of signed numbers, which it is for the frames that are unexplained. A larger count saturates.
+/// A count as a signed number: unexplained frames, in the same column, can be negative. A larger count saturates.
 pub fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
@@ -118,32 +118,32 @@ const TRIAL_COLUMNS: [&str; 22] = [
     "verdict",
 ];
 
-/// The columns of tidy rows.
-type Rows<'r> = Column<'r, TidyRow<'r>>;
+/// A column of tidy rows.
+type TidyColumn<'r> = Column<'r, TidyRow<'r>>;
 
 /// All columns, in order.
-pub fn columns<'r>() -> Vec<Rows<'r>> {
+pub fn columns<'r>() -> Vec<TidyColumn<'r>> {
     let mut columns = vec![
-        Rows::text("run", "the name of the run's folder", |row| Some(row.run.into())),
+        TidyColumn::text("run", "the name of the run's folder", |row| Some(row.run.into())),
         trial_column("number"),
-        Rows::text("kept", "`result`; `set_aside` and `probe` are no results", |row| {
+        TidyColumn::text("kept", "`result`; `set_aside` and `probe` are no results", |row| {
             Some(row.saved.kept.into())
         }),
-        Rows::count(
+        TidyColumn::count(
             "belongs_to",
             "the `number` of the result that an attempt or a probe belongs to",
             |row| Some(row.saved.belongs_to.into()),
         ),
         trial_column("phase"),
         trial_column("method"),
-        Rows::text("engine", "`trials[].capture.engine`", |row| Some(row.trial().engine())),
+        TidyColumn::text("engine", "`trials[].capture.engine`", |row| Some(row.trial().engine())),
     ];
     for name in TRIAL_COLUMNS {
         columns.push(trial_column(name));
     }
-    columns.push(Rows::text("place", "`trials[].ledger[].place`", |row| Some(row.booked.place.clone())));
-    columns.push(Rows::signed("count", "`trials[].ledger[].count`", |row| row.booked.count));
-    columns.push(Rows::text("source", "`trials[].ledger[].source`", |row| Some(row.booked.source.into())));
+    columns.push(TidyColumn::text("place", "`trials[].ledger[].place`", |row| Some(row.booked.place.clone())));
+    columns.push(TidyColumn::signed("count", "`trials[].ledger[].count`", |row| row.booked.count));
+    columns.push(TidyColumn::text("source", "`trials[].ledger[].source`", |row| Some(row.booked.source.into())));
     columns
 }
 

@@ -36,9 +36,12 @@ pub fn of_trial(trial: &SampledTrial, number: u32, pace: Pace) -> Vec<Sample> {
     samples
 }
 
+/// A CPU, and the measured CPUs of a trial, which slow each other.
+type BusyTogether = (u32, Vec<u32>);
+
 /// Minimum time of a loop iteration on a CPU while certain others are busy, too, nanoseconds.
 #[derive(Debug, Default)]
-pub struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
+pub struct Fastest(BTreeMap<BusyTogether, f64>);
 
 impl Fastest {
     /// Computes it from these trials, which are of one host.
@@ -59,6 +62,7 @@ impl Fastest {
     pub fn pace(&self, trial: &TrialResult) -> Pace {
         let busy = busy(trial);
         let cpus = trial.profile.cpus;
+        // Every CPU of the trial but one that only generates.
         let captures =
             |cpu: u32| cpus.generator != cpu || cpus.application == cpu || cpus.kernel == Some(cpu);
         let own = trial.disturbance.cpus.iter().filter(|cpu| captures(cpu.cpu));
@@ -68,6 +72,7 @@ impl Fastest {
             Some(f64::midpoint(speed.before_ns, speed.after_ns) / fastest_ns)
         });
         let slowest = slowdowns.fold(1.0, f64::max);
+        // Ascending. The one in the middle also marks a trial as noisy: it is a row of capbench-model.
         let bounds: [f64; PACES - 1] = [SLOWED_CORE, SHARED_CORE, HELD_UP_CORE];
         Pace(bounds.iter().filter(|bound| slowest > **bound).count())
     }
@@ -88,6 +93,7 @@ impl Pace {
     }
 }
 
+/// The measured CPUs of a trial, which slow each other.
 fn busy(trial: &TrialResult) -> Vec<u32> {
     trial.disturbance.cpus.iter().map(|cpu| cpu.cpu).collect()
 }

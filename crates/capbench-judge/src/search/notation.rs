@@ -10,7 +10,7 @@ use crate::{JudgeError, Result};
 
 /// Suffix of widths relative to the maximum load. Without it, widths are relative to the upper bound.
 const OF_MAXIMUM: &str = "max";
-/// Default of a goal defined by the user.
+/// Defaults of a goal defined by the user.
 const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
 const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
 
@@ -160,22 +160,23 @@ pub const KEYS: [&str; 9] =
     ["loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy", "from"];
 
 pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
-    let mut said: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut given: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {
         if !KEYS.contains(&key.as_str()) {
             return Err(format!("there is no key \"{key}\"; there are {}", KEYS.join(", ")));
         }
-        if said.insert(key, value).is_some() {
+        if given.insert(key, value).is_some() {
             return Err(format!("{key}: it is given twice"));
         }
     }
-    let (from, loss, given) =
-        (value(&said, "from", base)?, value(&said, "loss", str::parse)?, value(&said, "duration", duration)?);
-    let missing = ["duration", "loss"].into_iter().find(|key| !said.contains_key(key));
+    let from = value(&given, "from", base)?;
+    let loss = value(&given, "loss", str::parse)?;
+    let given_duration = value(&given, "duration", duration)?;
+    let missing = ["duration", "loss"].into_iter().find(|key| !given.contains_key(key));
     if let Some(key) = missing.filter(|_| from.is_none()) {
         return Err(format!("{key} is missing; give it, or from=PRESET"));
     }
-    let usual = from.unwrap_or_else(|| Goal {
+    let defaults = from.unwrap_or_else(|| Goal {
         name: name.into(),
         strategy: Strategy::Mlr,
         loss_ratio: Ratio::ZERO,
@@ -186,29 +187,29 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
         initial_duration: INITIAL,
         preceding_targets: PRECEDING_TARGETS,
     });
-    let final_duration = given.unwrap_or(usual.final_duration);
+    let final_duration = given_duration.unwrap_or(defaults.final_duration);
     Ok(Goal {
         name: name.into(),
-        strategy: value(&said, "strategy", strategy)?.unwrap_or(usual.strategy),
-        loss_ratio: loss.unwrap_or(usual.loss_ratio),
-        exceed_ratio: value(&said, "exceed", str::parse)?.unwrap_or(usual.exceed_ratio),
-        width: value(&said, "width", width)?.unwrap_or(usual.width),
+        strategy: value(&given, "strategy", strategy)?.unwrap_or(defaults.strategy),
+        loss_ratio: loss.unwrap_or(defaults.loss_ratio),
+        exceed_ratio: value(&given, "exceed", str::parse)?.unwrap_or(defaults.exceed_ratio),
+        width: value(&given, "width", width)?.unwrap_or(defaults.width),
         final_duration,
         // A preset's sum and first trials fit its own duration. Another duration adjusts them.
-        duration_sum: value(&said, "sum", duration)?.unwrap_or(usual.duration_sum.max(final_duration)),
-        initial_duration: value(&said, "initial", duration)?
-            .unwrap_or(usual.initial_duration.min(final_duration)),
-        preceding_targets: value(&said, "targets", whole)?.unwrap_or(usual.preceding_targets),
+        duration_sum: value(&given, "sum", duration)?.unwrap_or(defaults.duration_sum.max(final_duration)),
+        initial_duration: value(&given, "initial", duration)?
+            .unwrap_or(defaults.initial_duration.min(final_duration)),
+        preceding_targets: value(&given, "targets", whole)?.unwrap_or(defaults.preceding_targets),
     })
 }
 
 /// The value of a key, if the user gave it.
 fn value<T>(
-    said: &BTreeMap<&str, &str>,
+    given: &BTreeMap<&str, &str>,
     key: &str,
     read: fn(&str) -> std::result::Result<T, String>,
 ) -> std::result::Result<Option<T>, String> {
-    let value = said.get(key).map(|text| read(text));
+    let value = given.get(key).map(|text| read(text));
     value.transpose().map_err(|reason| format!("{key}: {reason}"))
 }
 
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_the_key() {
+    fn what_is_wrong_is_given_with_the_key() {
         for (text, expected) in [
             ("nrd", "there is no such preset; there are rfc2544,"),
             ("", "a goal has no name"),
@@ -305,15 +306,15 @@ mod tests {
         let text = "[goals.a]\nfrom = \"ndr\"\nexceed = 0.2\n[goals.b]\nloss = \"1%\"\nwidth = \"1%\"\nduration = \"2s\"\ntargets = 1";
         let Ok(goals) = parse_toml(text) else { panic!("two goals") };
         assert_eq!((goals[0].exceed_ratio, goals[1].preceding_targets), (ratio(0.2), 1));
-        let said = |text| match parse_toml(text) {
+        let given = |text| match parse_toml(text) {
             Err(Unread::Goal(error)) => error.to_string(),
             Err(Unread::File(reason)) => reason,
             Ok(goals) => panic!("{goals:?}"),
         };
-        assert!(said("[goals.a]\nloss = 2").contains("loss: 2 is no ratio"));
-        assert!(said("[goals.a]\nfrom = true").contains("from: a boolean is neither"));
-        assert!(said("[goals.a]\nloss = ").starts_with("line 2: "));
-        assert!(said("[goal.a]\nloss = 0").contains("line 1: "));
+        assert!(given("[goals.a]\nloss = 2").contains("loss: 2 is no ratio"));
+        assert!(given("[goals.a]\nfrom = true").contains("from: a boolean is neither"));
+        assert!(given("[goals.a]\nloss = ").starts_with("line 2: "));
+        assert!(given("[goal.a]\nloss = 0").contains("line 1: "));
     }
 
     #[test]

@@ -247,7 +247,8 @@ impl Effect {
     }
 }
 
-/// One socket that is ahead of the ring is enough. The limit against all of them is the limit against the worst.
+/// The effect appears if one socket is ahead of the ring. Else one undecided socket leaves it undecided, and sockets with hardly any
+/// loss do not count. The limit against all of them is the limit against the worst.
 fn against_all(sockets: &[AgainstSocket]) -> Appearance {
     let mut appearance = Appearance::CannotAppear;
     for socket in sockets {
@@ -263,7 +264,7 @@ fn against_all(sockets: &[AgainstSocket]) -> Appearance {
         let excluded_above = match appearance {
             Appearance::Inconclusive => continue,
             Appearance::DoesNotAppear { excluded_above } => excluded_above.max(excluded.above_ratio),
-            _ => excluded.above_ratio,
+            Appearance::CannotAppear | Appearance::Appears => excluded.above_ratio,
         };
         appearance = Appearance::DoesNotAppear { excluded_above };
     }

@@ -159,7 +159,7 @@ fn listed(numbers: &[u32]) -> String {
 
 /// How many queues receive; `None` if neither the driver nor the kernel reports it.
 pub fn receive_queues(facts: &InterfaceFacts) -> Option<u32> {
-    let by_driver = facts.queues.map(|queues| queues.receive + queues.combined).filter(|count| *count > 0);
+    let by_driver = facts.queues.map(|queues| queues.receive.saturating_add(queues.combined)).filter(|count| *count > 0);
     by_driver.or_else(|| facts.receive_queues.as_ref().map(|queues| queues.len() as u32))
 }
 
@@ -243,6 +243,9 @@ fn crowding(facts: &InterfaceFacts, host: &Topology, placed: &BTreeMap<u32, u32>
     )
 }
 
+/// As many queues as an interface can have: a frame has the number of its queue in 16 bits (`queue_mapping` of include/linux/skbuff.h).
+const MOST_QUEUES: u32 = 1 << 16;
+
 /// What is to know about the queues of an interface.
 pub fn judge(facts: &InterfaceFacts, host: &Topology) -> Vec<QueueFinding> {
     let Some(of) = receive_queues(facts).filter(|_| facts.interrupts.is_some()) else { return Vec::new() };
@@ -250,7 +253,8 @@ pub fn judge(facts: &InterfaceFacts, host: &Topology) -> Vec<QueueFinding> {
     let mut findings = same_cpus(&interrupts, of, host);
     findings.extend(remote_nodes(&interrupts, facts.numa_node, host));
     let known = |queue: &u32| interrupts.iter().any(|one| one.queue == *queue && !one.cpus.is_empty());
-    let unknown: Vec<u32> = (0..of).filter(|queue| !known(queue)).collect();
+    // A file can state any number.
+    let unknown: Vec<u32> = (0..of.min(MOST_QUEUES)).filter(|queue| !known(queue)).collect();
     if !unknown.is_empty() {
         findings.push(QueueFinding::UnknownInterrupts { queues: unknown });
     }
@@ -328,6 +332,18 @@ mod tests {
 
     fn sentences(facts: &InterfaceFacts) -> Vec<String> {
         judge(facts, &host()).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_file_with_billions_of_queues_costs_no_more_than_a_card_can_have() {
+        let mut facts = card(["0", "1", "2", "4"]);
+        let mut queues = facts.queues.unwrap();
+        queues.combined = u32::MAX;
+        facts.queues = Some(queues);
+        let [QueueFinding::UnknownInterrupts { queues }, ..] = &judge(&facts, &host())[..] else {
+            panic!("the interrupts of most queues are unknown")
+        };
+        assert!(queues.len() < 1 << 16, "{}", queues.len());
     }
 
     #[test]

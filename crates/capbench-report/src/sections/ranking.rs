@@ -158,11 +158,11 @@ fn goal_point(row: usize, goal: &GoalResult, has_end: bool) -> Option<Point> {
 fn without_hidden(lines: Vec<Series>) -> Vec<Series> {
     let mut seen: Vec<Series> = Vec::new();
     for line in lines {
-        let is_hidden = match seen.first() {
-            Some(first) => !line.points.iter().any(|point| is_longer(point, &first.points)),
-            None => false,
+        let is_seen = match seen.first() {
+            Some(first) => line.points.iter().any(|point| is_longer(point, &first.points)),
+            None => true,
         };
-        if !is_hidden {
+        if is_seen {
             seen.push(line);
         }
     }

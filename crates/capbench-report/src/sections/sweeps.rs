@@ -71,7 +71,7 @@ pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section>
     sections
 }
 
-/// Whether a point of a sweep is no burst search, whose results are shown elsewhere.
+/// Whether any point of a sweep has a rate. Searches for bursts have none, and are shown elsewhere.
 fn has_rates(sweep: &SweepOutcome) -> bool {
     let mut readings = sweep.series.iter().flat_map(|line| &line.readings);
     readings.any(|reading| reading.back_to_back.is_none())
@@ -129,7 +129,7 @@ fn section(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Op
 
 /// The lines of one chart.
 struct LineGroup<'r> {
-    /// What all lines share, for the title; `None` if their names have the differences.
+    /// The scene of all lines, for the title; `None`: lines of several scenes, each named with its own.
     scene: Option<String>,
     lines: Vec<&'r SweptSeries>,
 }
@@ -172,7 +172,7 @@ impl Drawn<'_> {
         chart(&id, title, varied.kind(Kind::Bars), varied.axis.clone(), y, lines)
     }
 
-    /// The rates, with what an axis like this is compared with.
+    /// The rates, next to what they would be at best: all frames over loads, the line rate over sizes, the law over members.
     fn rates(&self, trials: &Numbered<'_>) -> Chart {
         let Self { sweep, varied, group } = self;
         match sweep.axis.facts().shows {
@@ -186,6 +186,7 @@ impl Drawn<'_> {
             Some(Analysis::LineRates) if !varied.is_named() => {
                 let readings = group.lines.iter().flat_map(|line| &line.readings);
                 let trials = readings.flat_map(|reading| trials.sound(&reading.trials));
+                // A label of sizes is the size, in octets; the name of a mix has no place on the axis.
                 let rate = line_rate(trials, |label| label.to_string().parse().unwrap_or(0.0));
                 self.figure(&READ_RATE).noting([READ]).marking(rate)
             }

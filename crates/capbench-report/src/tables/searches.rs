@@ -114,8 +114,10 @@ fn so_far_words(so_far: &SoFar) -> String {
 
 /// Whether the trials of both bounds differ by more than chance.
 fn distinction_words(apart: Apart) -> String {
+    if apart.is_told() {
+        return format!("yes (chance {:.3})", apart.by_chance);
+    }
     match apart.nearest {
-        _ if apart.is_told() => format!("yes (chance {:.3})", apart.by_chance),
         Some([from, to]) => {
             format!("no (chance {:.2}); distinguished are {} and {}", apart.by_chance, rate(from), rate(to))
         }

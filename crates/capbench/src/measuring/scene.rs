@@ -14,6 +14,7 @@ use capbench_frames::layout::Flows;
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
 use capbench_host::bed::Placement;
+use capbench_judge::thresholds::DISTURBED_TRIAL_REPEATS;
 use capbench_lab::live;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy};
@@ -220,7 +221,7 @@ pub struct RunFlags {
     #[arg(long, conflicts_with = "no_trace")]
     pub trace: bool,
     /// Repeat a trial that the host disturbed (steal, foreign load, clocks) up to this many times; 0 only marks it
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = DISTURBED_TRIAL_REPEATS)]
     pub repeats: u32,
     /// Print the plan with its estimated time and stop
     #[arg(long)]

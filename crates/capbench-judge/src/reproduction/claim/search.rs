@@ -14,13 +14,14 @@ use crate::reproduction::{ClaimEvidence, Judgement};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Search {
+    /// The searches.
     of: Select,
     /// Differences below this share count as none.
     part: f64,
 }
 
 impl Search {
-    /// The claim holds if it is true at all points but one.
+    /// The claim holds if it is true at all points but one. Points that the step of the searches left out on this host do not count.
     pub(super) fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> Judgement {
         let points = measured.step_facts(&self.of).map_or(&[][..], |step| &step.points_here[..]);
         let searched: Vec<&Select> =
@@ -29,6 +30,7 @@ impl Search {
         let mut visits = Vec::new();
         let mut trials_of_searches: Vec<u32> = Vec::new();
         for over in &searched {
+            // What a selection leaves open, the one in `or` fills in: the rule, then the claim, then the point.
             let best_effort = measured.visits(&claim.of[0].or(over));
             let Some(found) = measured.found(&self.of.or(&claim.of[0]).or(over)) else { continue };
             let Some(found_pps) = found.value else { continue };
@@ -55,12 +57,13 @@ impl Search {
             chance: Chance::Unknown,
         });
         judgement.trials.extend(trials_of_searches);
+        // A search is one visit, however many trials it has.
         judgement.visits = (!judgement.trials.is_empty()).then_some(1);
         judgement
     }
 
-    /// Whether a found rate is below best effort. `None` if the trials do not show it: buffers, and loads below the wire rate, are
-    /// not best effort.
+    /// Whether a found rate is below best effort. `None` if the trials do not show it: the generator sent less than the wire rate, or
+    /// buffers decide, because the captured rate says one thing and the read rate another.
     fn is_below(&self, found_pps: f64, best_effort: &Visits<'_>) -> Option<bool> {
         if best_effort.fell_short() {
             return None;

@@ -17,7 +17,7 @@ pub(super) struct Share {
     share: Figure,
     /// One per entry of the claim's `of`; further entries use the last one.
     limits: Vec<Limits>,
-    /// If this is met, the text includes that of `most`.
+    /// If all visits meet this, the text includes the claim's words `most`.
     most: Option<Limit>,
 }
 
@@ -25,7 +25,9 @@ pub(super) struct Share {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Limits {
+    /// A share that meets it confirms the claim.
     holds: Limit,
+    /// A share that meets it refutes the claim.
     changed: Limit,
     /// The text if the claim does not hold.
     #[serde(default)]
@@ -57,8 +59,10 @@ impl Share {
         };
         let visits: Vec<Visits<'_>> = limited.iter().map(|entry| entry.visits.clone()).collect();
         let names: Vec<String> = limited.iter().map(|entry| entry.name.to_string()).collect();
+        // Whatever share decides, the texts name the captured one.
         let least = visits.iter().flat_map(|visits| visits.values(Figure::Captured)).reduce(f64::min);
         let mut values = TextValues::from_operands(&visits);
+        // Without a trial the text says that the first operand was not measured.
         values.missing = least.is_none().then_some(0);
         if let Some(named) = changed.or(undecided) {
             let captured = named.visits.text(Figure::Captured);

@@ -13,7 +13,7 @@ pub(super) struct PointRows {
 }
 
 impl PointRows {
-    /// The points that are drawn, in the order of `drawn`: by series, the place of each point in the drawing.
+    /// A row for each point that is drawn. `drawn` has, by series and point, where it is in the drawing; `None`: it is not drawn.
     pub(super) fn from_chart(chart: &Chart, drawn: &[Vec<Option<Spot>>]) -> Self {
         let mut all = chart.series.iter().flat_map(|series| &series.points);
         let has_intervals = all.any(|point| point.interval.is_some());

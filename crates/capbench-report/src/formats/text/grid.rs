@@ -38,6 +38,7 @@ impl Grid {
             is_cut: false,
         };
         for (index, column) in table.columns.iter().enumerate() {
+            // On a narrow terminal, `Absent` columns go, and `Middle` ones are without their intervals.
             let is_shown = match column.narrow {
                 Narrow::FilesOnly => false,
                 Narrow::Absent => !is_narrow,
