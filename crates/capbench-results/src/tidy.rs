@@ -141,14 +141,16 @@ pub fn columns<'r>() -> Vec<TidyColumn<'r>> {
     for name in TRIAL_COLUMNS {
         columns.push(trial_column(name));
     }
-    columns.push(TidyColumn::text("place", "`trials[].ledger[].place`", |row| Some(row.booked.place.clone())));
+    columns
+        .push(TidyColumn::text("place", "`trials[].ledger[].place`", |row| Some(row.booked.place.clone())));
     columns.push(TidyColumn::signed("count", "`trials[].ledger[].count`", |row| row.booked.count));
-    columns.push(TidyColumn::text("source", "`trials[].ledger[].source`", |row| Some(row.booked.source.into())));
+    columns
+        .push(TidyColumn::text("source", "`trials[].ledger[].source`", |row| Some(row.booked.source.into())));
     columns
 }
 
 /// A column of `trials.csv`, in tidy rows.
-fn trial_column<'r>(name: &str) -> Rows<'r> {
+fn trial_column<'r>(name: &str) -> TidyColumn<'r> {
     column(name).in_rows(TidyRow::trial)
 }
 

@@ -159,7 +159,8 @@ fn listed(numbers: &[u32]) -> String {
 
 /// How many queues receive; `None` if neither the driver nor the kernel reports it.
 pub fn receive_queues(facts: &InterfaceFacts) -> Option<u32> {
-    let by_driver = facts.queues.map(|queues| queues.receive.saturating_add(queues.combined)).filter(|count| *count > 0);
+    let by_driver =
+        facts.queues.map(|queues| queues.receive.saturating_add(queues.combined)).filter(|count| *count > 0);
     by_driver.or_else(|| facts.receive_queues.as_ref().map(|queues| queues.len() as u32))
 }
 
