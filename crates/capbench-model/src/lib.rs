@@ -7,7 +7,7 @@
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
 //! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
-//! | [`thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
+//! | [`mod@thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`reasons`] | why a trial shows less than it should |
 //! | [`not_measured`], [`statement`] | set-ups that could not be measured; what a run states about itself |

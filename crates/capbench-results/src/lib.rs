@@ -6,7 +6,7 @@
 //! | `run_directory` | the directory that it is saved in |
 //! | [`read`] | the only reader of saved results, complete or not |
 //! | [`segments`] | the segments of a soak since its results were saved |
-//! | [`column`] | a column of a table as data |
+//! | [`mod@column`] | a column of a table as data |
 //! | [`trial_columns`], [`tidy`] | the columns of a trial; the rows of files for notebooks |
 //! | `for_tests` | results that tests begin with; needs the feature `testing` |
 //!

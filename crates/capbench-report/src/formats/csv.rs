@@ -105,7 +105,7 @@ fn value(cell: &Cell) -> String {
     }
 }
 
-/// A table as CSV. Intervals, ranges and bounds have extra columns, as in [`ColumnFields`]. The last column lists the trials of a
+/// A table as CSV. Intervals, ranges and bounds have extra columns, as in `ColumnFields`. The last column lists the trials of a
 /// row.
 ///
 /// # Errors

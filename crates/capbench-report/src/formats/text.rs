@@ -3,10 +3,10 @@
 //! | file | what |
 //! |---|---|
 //! | this | the answer with its table, findings and caveats, in up to 45 lines; or all details |
-//! | [`table`] | a table in lines that fit, or as lists |
-//! | [`layout`] | how the columns of a table fit |
-//! | [`grid`] | a table as strings |
-//! | [`lines`] | text in lines that fit |
+//! | `table` | a table in lines that fit, or as lists |
+//! | `layout` | how the columns of a table fit |
+//! | `grid` | a table as strings |
+//! | `lines` | text in lines that fit |
 
 mod grid;
 mod layout;

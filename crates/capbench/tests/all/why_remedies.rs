@@ -347,8 +347,7 @@ fn root_alone_a_larger_buffer_lasts_for_the_pause() {
         tcpdump.signal("STOP");
         send(&spaces, "--rate 40k -c 3000");
         tcpdump.signal("CONT");
-        // As slowly as any host reads: only the pause is to be seen.
-        send(&spaces, "--rate 10k -c 4000");
+        send(&spaces, "--rate 40k -c 20000");
     };
     let small = tcpdump(&spaces, "-B 64");
     let looks = seen(&spaces, || pause(&small));

@@ -9,7 +9,7 @@
 //! | [`buffers`] | the longest bursts without loss, and what limits them |
 //! | [`members`], [`members_stop`] | how the rate grows with members, and what stops it |
 //! | [`crossing`], [`cheapest`] | methods next to each other |
-//! | [`answers`], [`members_answer`] | what answers the question of a run of sweeps |
+//! | [`mod@answers`], [`members_answer`] | what answers the question of a run of sweeps |
 //! | [`series`] | where a method keeps up, its longest bursts, the most that it reads |
 //! | [`point`] | how facts name points and methods |
 
