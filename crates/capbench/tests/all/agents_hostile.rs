@@ -389,7 +389,7 @@ fn with_interrupts() -> Option<(String, String)> {
 }
 
 #[test]
-fn root_an_agent_names_measured_cpus_that_its_connection_may_interrupt() {
+fn root_alone_an_agent_names_measured_cpus_that_its_connection_may_interrupt() {
     let Some(_out) = scratch_of_root() else { return };
     let (place, home) = (Scratch::new(), Scratch::of_nobody());
     drop(place.capbench_of_nobody(&home));
