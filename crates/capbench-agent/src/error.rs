@@ -147,6 +147,7 @@ pub(crate) enum LinkFault {
 }
 
 /// Why a server of the Open Traffic Generator API did not do what it was asked for.
+#[cfg(feature = "otg")]
 #[derive(Debug, thiserror::Error)]
 #[error("{path} is refused with status {status}: {errors}")]
 pub(crate) struct RefusedPath {

@@ -58,12 +58,12 @@ fn set_ups_that_a_run_captured_differently_fall_apart() {
     let comparison = compared(&then, &with(ring(65536, "a"), 3));
     assert_eq!(captures(&comparison), [Some("ring 65536 KiB")]);
     assert!(comparison.only_then.iter().all(|setup| setup.capture.as_deref() == Some("ring 256 KiB")));
-    let told = differences(&comparison).iter().any(|one| {
+    let is_named = differences(&comparison).iter().any(|one| {
         one.contains(
             "of packet-v3, recv: ring 256 KiB; time: a or ring 65536 KiB; time: a then, ring 65536 KiB",
         )
     });
-    assert!(told, "{:?}", comparison.difference_facts);
+    assert!(is_named, "{:?}", comparison.difference_facts);
 }
 
 #[test]
