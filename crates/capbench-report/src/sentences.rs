@@ -6,6 +6,7 @@
 //! | `bench` | which method to use, up to which rate, and what the other methods lack |
 //! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
+//! | `cpu_tasks` | which CPUs do what, and why the load depends on the receiver |
 //! | `generator` | how a generator ran |
 //! | `limits` | what limits a method |
 //! | `noise` | reasons for care with a trial |
@@ -27,6 +28,7 @@
 mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
+pub mod cpu_tasks;
 pub mod generator;
 pub mod limits;
 pub mod noise;

@@ -370,7 +370,7 @@ impl AgentLaboratory {
         let statement = Statement::Placement {
             placement: setup.placement.to_string().into(),
             is_decided_elsewhere: false,
-            cpus: placement.statement.clone(),
+            cpus: placement.tasks(),
             set_by: None,
         };
         if !self.statements.contains(&statement) {

@@ -40,7 +40,7 @@ impl<'t> Trials<'t> {
 
     /// Whether the offered load depended on the receiver.
     pub(super) fn load_depends(&self) -> bool {
-        self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
+        self.by_number.values().any(|trial| trial.profile.load_depends().is_some())
     }
 
     pub(super) fn observed_trials(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {

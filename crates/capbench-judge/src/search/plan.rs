@@ -72,7 +72,7 @@ impl Overload {
             trial: trial.number,
             offered_pps: Pps::new(trial.offered_pps.floor()).ok().filter(|_| is_valid)?,
             read_pps: Pps::new(trial.read_pps().max(1.0)).ok()?,
-            load_depends: trial.profile.load_depends_because.is_some(),
+            load_depends: trial.profile.load_depends().is_some(),
         })
     }
 }

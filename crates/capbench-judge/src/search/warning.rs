@@ -1,5 +1,6 @@
 //! Doubts about a search: about its goals, its time, its generator and its trials. capbench-report makes their words.
 
+use capbench_model::placement::LoadDepends;
 use serde::{Deserialize, Serialize};
 
 use super::{Ratio, Width};
@@ -45,7 +46,7 @@ pub enum SearchWarning {
     /// The offered load depends on the receiver.
     LoadDepends {
         /// Why.
-        because: String,
+        because: LoadDepends,
     },
     /// The generator left frames unsent, which count as lost.
     UnsentFrames {

@@ -60,7 +60,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     };
     let load_pps = legal(load_pps, plan)?;
     let at_line = plan.line_rate_pps.is_some_and(|line| line_rate::is_reached(line, load_pps.get()));
-    let depends = runner.trials.iter().any(|trial| trial.profile.load_depends_because.is_some());
+    let depends = runner.trials.iter().any(|trial| trial.profile.load_depends().is_some());
     let source = match (at_line, depends) {
         (true, _) => MaximumSource::LineRate,
         (false, true) => MaximumSource::GeneratorAndReceiver,

@@ -9,6 +9,7 @@ use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::comparison::{difference_words, note_words};
+use super::cpu_tasks::load_depends_words;
 use super::reproduction::claim_words;
 use super::search::warnings;
 use super::{generator, noise, statements};
@@ -42,6 +43,9 @@ pub fn add_words_to_comparison(comparison: &mut Comparison) {
 /// Gives the facts of a trial and of all that it keeps their words.
 pub fn add_words_to_trial(trial: &mut TrialResult) {
     trial.noise.words = all_words(&trial.noise.reasons);
+    if let Some(because) = &trial.profile.load_depends {
+        trial.profile.load_depends_because = Some(load_depends_words(because));
+    }
     if !trial.generator_facts.is_empty() {
         trial.generator = generator::all(&trial.generator_facts);
     }

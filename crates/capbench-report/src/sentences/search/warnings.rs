@@ -7,6 +7,8 @@ use capbench_judge::search::warning::{Allowance, ChanceToSuffice, SearchNeed, Se
 use capbench_judge::thresholds::SHORT_FINAL_TRIAL;
 use capbench_model::figures::grouped;
 
+use crate::sentences::cpu_tasks::load_depends_words;
+
 /// The doubts about a search.
 pub fn all(search: &SearchOutcome) -> Vec<String> {
     if search.warning_facts.is_empty() {
@@ -55,6 +57,7 @@ pub fn words(warning: &SearchWarning) -> String {
             format!("{trials} stored trials are of no use to this search: it asked for other ones")
         }
         SearchWarning::LoadDepends { because } => {
+            let because = load_depends_words(because);
             format!("the offered load depends on the receiver, so loss is not that of a wire: {because}")
         }
         SearchWarning::UnsentFrames { trials, all_trials } => format!(
