@@ -99,9 +99,10 @@ fn a_generator_that_is_slower_by_plan_is_found_out() {
 fn a_host_that_stalls_is_told_from_a_generator_that_reaches_no_more() {
     // A generator that reaches a million, on a host that takes a part of some trials from it.
     let plan = SearchPlan { maximum_pps: None, ..plan("quick") };
-    let tested = |stalls: fn(u32) -> f64| {
+    // The part that is left to it depends on the number of the trial.
+    let tested = |left: fn(u32) -> f64| {
         let stalling = |path: &mut Path, _| {
-            path.generator = 1e6 * stalls(path.trials + 1);
+            path.generator = 1e6 * left(path.trials + 1);
             Ok(())
         };
         search(&plan, &mut Changing(Path::new(2e5), stalling)).outcome
