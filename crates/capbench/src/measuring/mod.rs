@@ -9,6 +9,7 @@ pub mod reproduce;
 pub mod rfc2544;
 mod scene;
 pub mod search;
+mod shortfall;
 pub mod soak;
 mod soak_progress;
 pub mod sweep;
@@ -43,7 +44,7 @@ use capbench_results::{Kind, Results, RunDirectory, SCHEMA_VERSION};
 use self::path::{Path, Site, Trace};
 use self::recorder::{Recorder, save_with_words};
 use self::scene::Scene;
-use crate::exit::{self, Exit, Unsupported, Usage};
+use crate::exit::{self, Exit, Failure, Unsupported, Usage};
 use crate::metrics::{Exporter, MetricsOutput, Run as Monitor};
 use crate::output::print;
 use crate::{command_line, recommended};
@@ -164,8 +165,12 @@ fn measure<P: Plan>(
         return Err(failure.clone().into());
     }
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
-    results.exit_code = failure.as_ref().map(exit::of_trial);
     conclude(&mut results, laboratory.statements());
+    let signal = stopped.then(|| stop.signal());
+    let exit = exit_of(&scene, &plan, &results, signal, &failures);
+    let code = failure.as_ref().map_or(exit.number(), exit::of_trial);
+    // Saved together: a run that is killed from now on has an exit code.
+    results.exit_code = Some(code);
     save_with_words(&mut directory, &mut results)?;
     *saved = Some(results.clone());
     if scene.path.receives_here() {
@@ -184,18 +189,28 @@ fn measure<P: Plan>(
     if let Some(failure) = failure {
         return Err(failure.into());
     }
-    let stopped = stopped.then(|| stop.signal());
+    for line in shortfall::lines(exit, &results, plan.requirements(), plan.max_loss()) {
+        tell!("capbench: {line}");
+    }
+    Ok(exit)
+}
+
+/// The exit code of a run that no failure of a trial ended.
+fn exit_of<P: Plan>(
+    scene: &Scene,
+    plan: &P,
+    results: &Results,
+    signal: Option<u8>,
+    failures: &[(MethodSpec, Failure)],
+) -> Exit {
     let is_named = |method: &MethodSpec| scene.is_named(method);
-    let exit = match exit::of_measurement(&results, stopped, &failures, is_named, plan.max_loss()) {
-        // They ask a question of their own.
+    match exit::of_measurement(results, signal, failures, is_named, plan.max_loss()) {
+        // The requirements are the question of the run.
         Exit::Done | Exit::Inconclusive if !plan.requirements().is_empty() => {
-            exit::of_requirements(&results, plan.requirements(), plan.max_loss())
+            exit::of_requirements(results, plan.requirements(), plan.max_loss())
         }
         exit => exit,
-    };
-    results.exit_code = Some(exit.number());
-    save_with_words(&mut directory, &mut results)?;
-    Ok(exit)
+    }
 }
 
 /// The last rows of a plan: what the agents of its path say of themselves.
