@@ -5,7 +5,7 @@ use capbench_judge::sweep::regimes::{CostRegimes, cost_regimes};
 use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
 use capbench_results::Results;
 
-use super::parts::{self, chart, grouped, linear, point, series};
+use super::parts::{self, by_key, chart, linear, point, series};
 use super::varied::Varied;
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
@@ -20,7 +20,7 @@ pub(super) fn section(results: &Results) -> Option<Section> {
         if !sweep.axis.shows(Analysis::CostRegimes) {
             continue;
         }
-        for (scene, lines) in grouped(&sweep.series, |line| line.scene()) {
+        for (scene, lines) in by_key(&sweep.series, |line| line.scene()) {
             charts.extend(regimes_chart(results, sweep, scene.as_deref(), &lines));
         }
     }

@@ -7,7 +7,7 @@ use capbench_results::Results;
 
 use super::ledger_layers::PlacedTrials;
 use super::parts::{
-    self, Estimate, bench_trials, chart, estimated, grouped, linear, names, point, resting_on, series,
+    self, Estimate, bench_trials, by_key, chart, estimated, linear, names, point, resting_on, series,
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
@@ -73,7 +73,7 @@ fn median_sum(placed: &PlacedTrials<'_>) -> Point {
 /// At the common load of each scene; without one a chart for each load.
 fn bench_charts(results: &Results) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for (scene, trials) in grouped(bench_trials(results), |trial| Scene::from_trial(trial)) {
+    for (scene, trials) in by_key(bench_trials(results), |trial| Scene::from_trial(trial)) {
         for at_load in compared(&trials) {
             charts.push(load_chart(&scene, &trials, &at_load));
         }
@@ -91,7 +91,7 @@ fn load_chart(scene: &Scene, scene_trials: &[&TrialResult], at_load: &AtLoad<'_>
     let mut methods = Vec::new();
     let mut missing = Vec::new();
     let mut groups = Vec::new();
-    for (method, _) in grouped(scene_trials, |trial| &trial.profile.method) {
+    for (method, _) in by_key(scene_trials, |trial| &trial.profile.method) {
         let mut trials = shown.clone();
         trials.retain(|trial| trial.profile.method == *method);
         if trials.is_empty() {

@@ -4,7 +4,7 @@ use capbench_judge::search::SearchOutcome;
 use capbench_model::trial::{Phase, SizeLabel, TrialResult};
 use capbench_results::Results;
 
-use super::parts::{Estimate, chart, estimated, grouped, linear, sentence, series, whole_section};
+use super::parts::{Estimate, by_key, chart, estimated, linear, sentence, series, whole_section};
 use super::searches::{bounds_point, goal_names, is_at_least};
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Unit};
@@ -114,9 +114,9 @@ fn chart_over_sizes<'r, T: Copy>(
     let first = values.first().map(|value| &value.place);
     let common = first.filter(|first| values.iter().all(|value| value.place == **first));
     let mut lines = Vec::new();
-    for ((method, place), values) in grouped(values, |value| (&value.method, &value.place)) {
+    for ((method, place), values) in by_key(values, |value| (&value.method, &value.place)) {
         let mut points = Vec::new();
-        for (size, values) in grouped(values, |value| value.size) {
+        for (size, values) in by_key(values, |value| value.size) {
             let values: Vec<T> = values.iter().map(|value| value.value).collect();
             points.push(point(sizes.at(size), &values));
         }

@@ -6,7 +6,7 @@ use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
 use super::parts::{
-    self, Estimate, chart, estimated, grouped, logarithmic, point, resting_on, series, upright,
+    self, Estimate, by_key, chart, estimated, logarithmic, point, resting_on, series, upright,
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
@@ -74,7 +74,7 @@ pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Sect
 /// Percentile curves of every set-up and leg, one line per method and load.
 fn percentile_charts(trials: Vec<&TrialResult>) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for (scene, trials) in grouped(trials, |trial| Scene::from_trial(trial)) {
+    for (scene, trials) in by_key(trials, |trial| Scene::from_trial(trial)) {
         let intended = trials[0].intended_pps;
         let has_one_load = trials.iter().all(|trial| trial.intended_pps == intended);
         let at = if has_one_load { format!(" at {}", load(trials[0])) } else { String::new() };
@@ -92,7 +92,7 @@ fn percentile_charts(trials: Vec<&TrialResult>) -> Vec<Chart> {
 
 /// A curve for each method, and for each load if there are several.
 fn percentile_lines(trials: &[&TrialResult], leg: &Leg, has_one_load: bool) -> Vec<Series> {
-    let by_name = grouped(trials.iter().copied(), |trial| match has_one_load {
+    let by_name = by_key(trials.iter().copied(), |trial| match has_one_load {
         true => trial.profile.method.to_string(),
         false => format!("{}, {}", trial.profile.method, load(trial)),
     });

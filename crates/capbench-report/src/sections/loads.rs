@@ -6,7 +6,7 @@ use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult};
 use capbench_results::Results;
 
 use super::ledger_layers::{PlacedTrials, ledger_chart};
-use super::parts::{bench_trials, grouped, linear, names, section, upright};
+use super::parts::{bench_trials, by_key, linear, names, section, upright};
 use super::searches::by_set_up;
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Section, Unit};
@@ -31,12 +31,12 @@ pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section>
 /// Trials of a bench: bars by method, or by frame size if there are many.
 fn bench_charts(results: &Results) -> Vec<Chart> {
     let trials = bench_trials(results);
-    let sizes = grouped(&trials, |trial| &trial.profile.frame_size).len();
+    let sizes = by_key(&trials, |trial| &trial.profile.frame_size).len();
     if sizes > MOST_SIZES_APART { by_size(&trials) } else { by_method(&trials) }
 }
 
 fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
-    let groups = grouped(trials.iter().copied(), |trial| {
+    let groups = by_key(trials.iter().copied(), |trial| {
         (Scene::from_trial(trial), trial.phase, IntendedLoad::from_trial(trial))
     });
     let mut charts = Vec::new();
@@ -46,7 +46,7 @@ fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
             continue;
         }
         let title = format!("Delivered and lost at {}: {}", load(trials[0]), scene.words());
-        let by_name = grouped(trials, |trial| &trial.profile.method);
+        let by_name = by_key(trials, |trial| &trial.profile.method);
         charts.push(bars("delivered", title, "Method", by_name));
     }
     charts
@@ -67,7 +67,7 @@ impl IntendedLoad {
 
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let trials = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
-    let set_ups = grouped(trials, |trial| {
+    let set_ups = by_key(trials, |trial| {
         (&trial.profile.method, Scene::from_trial(trial).placement_and_work(), trial.intended_pps.is_none())
     });
     let mut charts = Vec::new();
@@ -75,13 +75,13 @@ fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
         let id = format!("delivered-{method}");
         if load_follows_size(&trials) {
             let title = format!("Delivered and lost at the load of each frame size: {method}, {place}");
-            let by_name = grouped(trials, |trial| format!("{}, {}", trial.profile.frame_size, load(trial)));
+            let by_name = by_key(trials, |trial| format!("{}, {}", trial.profile.frame_size, load(trial)));
             charts.push(bars(&id, title, "Frame size (bytes), load", by_name));
             continue;
         }
-        for (_, trials) in grouped(trials, |trial| IntendedLoad::from_trial(trial)) {
+        for (_, trials) in by_key(trials, |trial| IntendedLoad::from_trial(trial)) {
             let title = format!("Delivered and lost at {}: {method}, {place}", load(trials[0]));
-            let by_name = grouped(trials, |trial| trial.profile.frame_size.to_string());
+            let by_name = by_key(trials, |trial| trial.profile.frame_size.to_string());
             charts.push(bars(&id, title, "Frame size (bytes)", by_name));
         }
     }
@@ -148,7 +148,7 @@ fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     let method = &first.profile.method;
     let mut placed = Vec::new();
     // Loads that differ by less than one frame are the same.
-    for (x, trials) in grouped(trials, |trial| intended_or_offered(trial).round()) {
+    for (x, trials) in by_key(trials, |trial| intended_or_offered(trial).round()) {
         placed.push(PlacedTrials { x, trials });
     }
     if placed.len() < 2 {

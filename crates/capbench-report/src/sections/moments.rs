@@ -5,7 +5,7 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
-use super::parts::{self, MOST_CHARTS, chart, grouped, linear, logarithmic, names, point, series, upright};
+use super::parts::{self, MOST_CHARTS, by_key, chart, linear, logarithmic, names, point, series, upright};
 use crate::model::{Cell, Chart, Kind, Mark, Role, Section, Series, Table, Unit};
 use crate::naming::{self, Scene, is_sound, load};
 use crate::tables::rows::{Fields, Rows};
@@ -29,7 +29,7 @@ impl<'r> LossyTrial<'r> {
 }
 
 pub(super) fn section(results: &Results) -> Option<Section> {
-    let groups = grouped(lossy_trials(results), |LossyTrial { trial, .. }| {
+    let groups = by_key(lossy_trials(results), |LossyTrial { trial, .. }| {
         (Scene::from_trial(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
     });
     let mut charts = Vec::new();
@@ -88,7 +88,7 @@ fn losses_in_time(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Option<Char
     let mut lines = Vec::new();
     let mut lengths_ns = Vec::new();
     let mut most_trials = 1;
-    for (method, mut trials) in grouped(known, |(trial, _)| &trial.profile.method) {
+    for (method, mut trials) in by_key(known, |(trial, _)| &trial.profile.method) {
         // Trials of one method at one load have the same length, and so have their intervals.
         let length_ns = trials[0].1.length_ns;
         trials.retain(|(_, losses)| losses.length_ns == length_ns);
@@ -161,7 +161,7 @@ fn parts_of_trials(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Chart {
 /// The longest bursts of each trial over its time.
 fn longest_bursts(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Chart {
     let mut lines = Vec::new();
-    for (method, trials) in grouped(group, |lossy| &lossy.trial.profile.method) {
+    for (method, trials) in by_key(group, |lossy| &lossy.trial.profile.method) {
         let mut points = Vec::new();
         for LossyTrial { trial, pattern } in trials {
             for burst in &pattern.longest {
@@ -195,10 +195,14 @@ fn worst_windows(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Option<Table
             .figure(
                 "worst_from_s",
                 "Worst began at",
-                Cell::number(worst.map(|window| seconds(window.from_ns))),
+                Cell::number_or_unknown(worst.map(|window| seconds(window.from_ns))),
             )
-            .count("worst_lost", "It lost", Cell::count(worst.map(|window| window.lost)))
-            .figure("worst_loss_ratio", "Of its frames", Cell::number(worst.map(Window::loss_ratio)));
+            .count("worst_lost", "It lost", Cell::count_or_unknown(worst.map(|window| window.lost)))
+            .figure(
+                "worst_loss_ratio",
+                "Of its frames",
+                Cell::number_or_unknown(worst.map(Window::loss_ratio)),
+            );
         rows.add(fields, vec![trial.number]);
     }
     rows.table("worst-windows", &format!("Times of 100 ms, at {load_and_scene}"))

@@ -1,6 +1,6 @@
 //! Helpers to build sections, charts, axes and points.
 
-pub(super) use capbench_model::statistics::by_key as grouped;
+pub(super) use capbench_model::statistics::by_key;
 pub(super) use capbench_model::statistics::interval::Estimate;
 
 use capbench_model::trial::{Phase, TrialResult};

@@ -7,7 +7,7 @@ use capbench_judge::search::{GoalResult, SearchOutcome};
 use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
 use capbench_results::{Kind as Purpose, Results};
 
-use super::parts::{chart, grouped, linear, names, point, series};
+use super::parts::{by_key, chart, linear, names, point, series};
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
 use crate::naming::{self, Scene, set_up_words};
 use crate::sentences::search::{goal_name, goal_words};
@@ -120,10 +120,10 @@ fn searches_chart(searches: &[SearchOutcome]) -> Option<Chart> {
     let mut goals = ranked_goals(searches);
     let set_up = SetUp::for_any_method(goals.first()?.0);
     goals.retain(|(search, _)| SetUp::for_any_method(search) == set_up);
-    let by_method = grouped(goals.iter(), |(search, _)| method(search));
+    let by_method = by_key(goals.iter(), |(search, _)| method(search));
     let methods: Vec<String> = by_method.into_iter().map(|(method, _)| method).collect();
     let mut lines = Vec::new();
-    for (name, results) in grouped(goals, |(_, goal)| goal.goal.name.clone()) {
+    for (name, results) in by_key(goals, |(_, goal)| goal.goal.name.clone()) {
         let is_first = lines.is_empty();
         let mut points = Vec::new();
         for (row, wanted) in methods.iter().enumerate() {

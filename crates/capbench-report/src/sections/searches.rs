@@ -6,7 +6,7 @@ use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::parts::{
-    self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,
+    self, Estimate, by_key, chart, keep_few, linear, names, point, resting_on, series, upright,
 };
 use crate::figures;
 use crate::model::{Chart, Kind, Mark, Point, Role, Section, Series, Trials, Unit};
@@ -43,7 +43,7 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
 
 /// The searches of each set-up.
 pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
-    let groups = grouped(naming::compared_searches(results), |search| {
+    let groups = by_key(naming::compared_searches(results), |search| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
     });
     groups.into_iter().map(|(_, searches)| searches).collect()
@@ -89,7 +89,7 @@ fn bounds_chart(searches: &[SearchOutcome], goal: &str) -> Chart {
     }
     let mut lines = Vec::new();
     let mut at_least = Vec::new();
-    for (method, searches) in grouped(known, |search| search.method.as_ref()) {
+    for (method, searches) in by_key(known, |search| search.method.as_ref()) {
         let mut points = Vec::new();
         for search in searches {
             let set_up = SetUp::for_any_method(search);

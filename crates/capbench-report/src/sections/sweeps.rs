@@ -6,7 +6,7 @@ use capbench_results::Results;
 use super::frame_sizes::line_rate;
 use super::ledger_layers::ledger_chart;
 use super::parts::{
-    Estimate, chart, estimated, grouped, keep_few, linear, point, sentence, series, whole_section,
+    Estimate, by_key, chart, estimated, keep_few, linear, point, sentence, series, whole_section,
 };
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Role, Section, Series, Trials, Unit};
@@ -136,7 +136,7 @@ struct LineGroup<'r> {
 
 /// All lines in one group, or a group for each placement and load.
 fn line_groups(sweep: &SweepOutcome) -> Vec<LineGroup<'_>> {
-    let by_scene = grouped(&sweep.series, |line| line.scene());
+    let by_scene = by_key(&sweep.series, |line| line.scene());
     if by_scene.len() > 1 && sweep.series.len() <= MOST_LINES {
         return vec![LineGroup { scene: None, lines: sweep.series.iter().collect() }];
     }

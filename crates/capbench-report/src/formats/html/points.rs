@@ -77,7 +77,7 @@ fn value_cell(point: &Point) -> Cell {
     match (point.y, point.interval) {
         (Some(y), _) if point.is_at_least => Cell::AtLeast(y),
         (None, Some([low, high])) => Cell::Range { low, high },
-        (y, _) => Cell::number(y),
+        (y, _) => Cell::number_or_unknown(y),
     }
 }
 
