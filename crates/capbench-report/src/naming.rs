@@ -271,7 +271,7 @@ pub fn losses_by_place(losses: &[(Place, u64)], unexplained: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::command_line;
 
     #[test]
     fn a_command_line_can_be_typed_again() {

@@ -12,10 +12,11 @@ use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
+/// How to read the percentile curves.
 const TEXT: &str = "Frames become rarer from left to right: one in two takes longer than the median, one in 1,000 longer than the 99.9th percentile; the last point is the longest of all. The first leg includes the lateness of the generator. A tail of hundreds of frames is more reliable than one of a single frame.";
 const LOSSY: &str = "Some of these trials lost frames, which have no latency: the latency shown is that of the delivered frames.";
 
-/// A part of the way of a frame.
+/// A part of the way of a frame, or the whole way.
 struct Leg {
     /// Its name in links.
     name: &'static str,
@@ -121,7 +122,7 @@ fn percentile_curve(repeats: &[&TrialResult], leg: &Leg) -> Vec<Point> {
         }
     }
     let Some((first, more)) = all_delays.split_first() else { return Vec::new() };
-    // The axis is logarithmic: delays below zero are at its beginning.
+    // The axis is logarithmic: delays of zero or less are at its beginning.
     let mut histogram = first.positive();
     let (mut least, mut longest) = (first.min_ns, first.max_ns);
     for delays in more {
@@ -159,7 +160,7 @@ fn one_in_steps(frames: f64) -> Vec<f64> {
     steps
 }
 
-/// Quantiles over the axis of a sweep, medians of the repeats.
+/// Quantiles over the varied setting of a sweep: of several trials their median.
 fn sweep_chart(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Chart {
     let varied = Varied::from_outcome(sweep);
     let mut lines = Vec::new();

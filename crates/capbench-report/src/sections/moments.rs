@@ -10,6 +10,7 @@ use crate::model::{Cell, Chart, Kind, Mark, Role, Section, Series, Table, Unit};
 use crate::naming::{self, Scene, is_sound, load};
 use crate::tables::rows::{Fields, Rows};
 
+/// What to know before reading the charts. A trial stores its eight longest bursts.
 const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stalled. Curves over time have every \
                     frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.";
 
@@ -41,6 +42,7 @@ pub(super) fn section(results: &Results) -> Option<Section> {
         charts.push(longest_bursts(&load_and_scene, &group));
         tables.extend(worst_windows(&load_and_scene, &group));
     }
+    // Tables take more room than charts: a section shows half as many.
     tables.truncate(MOST_CHARTS / 2);
     let section = parts::section("loss-in-time", "When frames were lost", charts, TEXT, [])?;
     Some(Section { tables, ..section })
@@ -61,7 +63,7 @@ fn lossy_trials(results: &Results) -> Vec<LossyTrial<'_>> {
             trials.push(trial);
         }
     }
-    // Of a soak: the first segment and the one with the most losses are kept.
+    // A soak keeps the trials of its first segment and of the one with the most losses.
     trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
     trials.retain(|trial| is_sound(trial));
     trials.into_iter().filter_map(LossyTrial::from_trial).collect()
@@ -82,7 +84,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Losses over time by method; `None` if the results lack them.
+/// Losses over time by method; `None` if no trial has them. A stretch is an interval of the saved curve.
 fn losses_in_time(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Option<Chart> {
     let known = group.iter().filter_map(|lossy| Some((lossy.trial, lossy.pattern.in_time.as_ref()?)));
     let mut lines = Vec::new();
@@ -181,7 +183,7 @@ fn longest_bursts(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Chart {
         .noting(["The eight longest bursts of each trial; shorter ones are counted and not drawn."])
 }
 
-/// How many times of 100 ms lost frames, and the worst of them, for each trial.
+/// For each trial, how many windows of 100 ms lost frames, and the worst of them.
 fn worst_windows(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Option<Table> {
     let mut rows = Rows::new();
     for LossyTrial { trial, pattern } in group {

@@ -171,7 +171,10 @@ fn counts_words(counts: &FigureCounts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureCounts, RunsDifference,
+        TrialFact, counts_words, difference_words, words,
+    };
     use capbench_judge::comparison::note::RunSide;
 
     #[test]

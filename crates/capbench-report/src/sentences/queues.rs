@@ -12,7 +12,7 @@ pub(super) fn words(queues: &QueuesAgainstCapture) -> String {
 mod tests {
     use capbench_model::environment::queues::QueueFinding;
 
-    use super::*;
+    use super::{QueuesAgainstCapture, words};
 
     #[test]
     fn all_that_is_against_capture_is_one_sentence() {

@@ -124,7 +124,7 @@ impl From<&Estimate> for Cell {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Cell;
 
     #[test]
     fn the_median_of_unknown_numbers_is_unknown() {

@@ -95,7 +95,7 @@ fn without_unit(key: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Unit, unit_of, words_of};
 
     #[test]
     fn names_say_their_units() {

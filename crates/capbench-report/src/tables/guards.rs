@@ -107,3 +107,36 @@ fn reasons_for_caution(trial: &TrialResult) -> Vec<String> {
     }
     reasons
 }
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::disturbance::{CpuDisturbance, Disturbance};
+    use capbench_model::for_tests::{measured, profile};
+
+    use capbench_model::noise::Noise;
+    use capbench_model::trial::{Load, Phase};
+    use std::time::Duration;
+
+    use super::{TrialResult, noise, reasons_for_caution};
+
+    /// A trial whose CPU other work and the hypervisor took away.
+    fn disturbed_trial() -> TrialResult {
+        let mut measured = measured(10, 10, 10, 0);
+        let taken_away =
+            CpuDisturbance { steal_ns: 500_000_000, foreign_ns: 500_000_000, ..CpuDisturbance::default() };
+        measured.trial.disturbance =
+            Disturbance { cpus: vec![taken_away], sending_ns: 1_000_000_000, ..Disturbance::default() };
+        measured.result(1, Phase::FixedLoad, &profile("recv"), Load::Maximum, Duration::from_secs(1))
+    }
+
+    #[test]
+    fn each_reason_is_listed_once() {
+        let both = [noise::words(&Noise::Steal), noise::words(&Noise::ForeignLoad)];
+        let mut trial = disturbed_trial();
+        assert_eq!(trial.noise.reasons, [Noise::Steal, Noise::ForeignLoad]);
+        assert_eq!(reasons_for_caution(&trial), both);
+        // A file of an earlier version has the disturbance only.
+        trial.noise.reasons.clear();
+        assert_eq!(reasons_for_caution(&trial), both);
+    }
+}

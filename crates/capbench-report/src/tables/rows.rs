@@ -143,7 +143,7 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Cell, Fields, Rows};
 
     #[test]
     fn empty_columns_are_left_out_and_unknown_ones_stay() {

@@ -650,7 +650,7 @@ fn the_schema_of_reports_knows_every_field_and_refuses_others() {
 
 #[test]
 fn tidy_rows_for_notebooks() {
-    insta::assert_snapshot!("tidy_bench", csv::tidy(&[run(runs::small_bench())]).unwrap());
+    insta::assert_snapshot!("tidy_bench", csv::tidy_rows(&[run(runs::small_bench())]).unwrap());
 }
 
 #[test]
@@ -658,7 +658,7 @@ fn tidy_rows_sum_up_to_the_results() {
     for (name, results) in runs::all() {
         let expected = runs::totals(&results);
         let intended: i128 = results.trials.iter().map(|trial| i128::from(trial.intended)).sum();
-        let written = csv::tidy(&[run(results)]).unwrap();
+        let written = csv::tidy_rows(&[run(results)]).unwrap();
         let mut reader = ::csv::Reader::from_reader(written.as_bytes());
         let head = reader.headers().unwrap().clone();
         let column = |key: &str| head.iter().position(|name| name == key).unwrap();

@@ -1,6 +1,9 @@
 //! Each sentence once.
 
-use super::*;
+use super::{
+    BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SavedMethod, SetUp,
+    words,
+};
 use capbench_judge::finding::bench::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
 use capbench_judge::recommendation::Certainty;
 use capbench_model::places::Place;
