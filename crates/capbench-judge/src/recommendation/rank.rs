@@ -26,7 +26,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
         Question::CheapestAt { pps } => Some(pps),
         Question::HighestRate => equal_load(entrants),
     };
-    let (frame_size, placement, work) = scene.clone();
+    let Scene { frame_size, placement, work } = scene.clone();
     let mut methods: Vec<Ranked> = entrants.iter().map(|entrant| ranked(entrant, equal_load_pps)).collect();
     let mut sent_pps: Option<f64> = None;
     if let Question::CheapestAt { pps } = question {

@@ -3,7 +3,7 @@
 
 use crate::thresholds::CLEARLY_BUSY_FACTOR;
 use capbench_model::ledger::LostAt;
-use capbench_model::trial::{TrialResult, Verdict};
+use capbench_model::trial::TrialResult;
 
 use super::verdict::{BenchVerdict, NoAnswerBecause, TimeOfThread};
 use super::{BenchFinding, SetUp, found, is_sound};
@@ -13,19 +13,19 @@ use crate::recommendation::{Conclusion, Question, Ranking};
 use crate::run::RunFacts;
 use crate::sustained::is_rate_sent;
 
-/// The invalid trials; `None` if there are none.
-pub(super) fn invalid(run: &RunFacts<'_>) -> Option<Found> {
-    let invalid: Vec<&TrialResult> =
-        run.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
-    let reason = invalid.first()?.why_invalid();
-    Some(found(
-        BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason }),
-        invalid.iter().map(|trial| trial.number),
-    ))
+/// That every trial is invalid; `None` if one is sound, or if there is no trial.
+pub(super) fn every_trial_invalid(run: &RunFacts<'_>) -> Option<Found> {
+    if run.trials.iter().any(is_sound) {
+        return None;
+    }
+    let reason = run.trials.first()?.why_invalid();
+    let fact = BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason });
+    Some(found(fact, run.trials.iter().map(|trial| trial.number)))
 }
 
-/// What no trial shows because the host disturbed those with losses.
-pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
+/// What the sound trials leave open: no method is known to sustain a load, because the host disturbed the trials with losses, or
+/// because the generator did not send the load. `None` without a sound trial of a method.
+pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let trials: Vec<&TrialResult> = run.trials.iter().filter(|trial| is_sound(trial)).collect();
     if trials.is_empty() || ranking.methods.is_empty() {
         return None;
@@ -38,17 +38,19 @@ pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_
         Question::CheapestAt { pps } => NoAnswerBecause::NotSustained { asked_pps: pps },
         Question::HighestRate => NoAnswerBecause::NoneSustained,
     };
-    let lost = LostAt::sum(trials.iter().flat_map(|trial| trial.losses()));
+    // The place with most lost frames is the first one.
+    let lost_by_place = LostAt::sum(trials.iter().flat_map(|trial| trial.losses()));
     let fact = BenchFinding::Verdict(BenchVerdict::NoAnswer {
         because,
         noisy_trials: trials.iter().filter(|trial| !trial.noise.is_empty()).count() as u32,
         trials: trials.len() as u32,
-        place: lost.first().map(|lost| lost.place),
+        place: lost_by_place.first().map(|lost| lost.place),
     });
     Some(found(fact, trials.iter().map(|trial| trial.number)))
 }
 
-/// That no method sustains the load because one thread has no time for it, by the work per packet or by what was measured.
+/// The verdict that no method sustains the load because one thread has no time for it, by the work per packet or by the measured
+/// time. It goes together with other answers, so it is no [`Found`] yet.
 pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchVerdict> {
     let Question::CheapestAt { pps } = question else { return None };
     if !matches!(ranking.conclusion, Conclusion::Nothing | Conclusion::NoneLossless { .. }) {

@@ -14,7 +14,7 @@ use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained,
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum BenchVerdict {
-    /// No method can be named, because trials are invalid.
+    /// No method can be named, because every trial is invalid.
     EveryTrialInvalid {
         /// Why the first one is.
         reason: String,
