@@ -78,3 +78,42 @@ fn least_application_ns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<f64> {
     }
     least_ns
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::environment::Environment;
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+
+    use super::every_trial_invalid;
+    use crate::run::RunFacts;
+
+    /// The numbers of the trials of the fact that every trial is invalid.
+    fn invalid_trials(trials: &[TrialResult]) -> Option<Vec<u32>> {
+        let run = RunFacts {
+            command: &[],
+            started_unix_s: 1,
+            complete: true,
+            environment: &Environment::default(),
+            statements: &[],
+            trials,
+            searches: &[],
+            sweeps: &[],
+            soak: None,
+        };
+        every_trial_invalid(&run).map(|found| found.trials)
+    }
+
+    #[test]
+    fn one_invalid_trial_does_not_make_every_trial_invalid() {
+        let second = Duration::from_secs(1);
+        let sound =
+            measured(10, 10, 10, 0).result(1, Phase::BestEffort, &profile("recv"), Load::Maximum, second);
+        let invalid = TrialResult { number: 2, verdict: Verdict::Invalid, ..sound.clone() };
+        assert_eq!(invalid_trials(&[sound, invalid.clone()]), None);
+        assert_eq!(invalid_trials(&[invalid]), Some(vec![2]));
+        assert_eq!(invalid_trials(&[]), None);
+    }
+}

@@ -101,6 +101,7 @@ pub fn answers(record: &SoakRecord) -> Vec<Found> {
     found
 }
 
+/// The answers alone; none before the first segment ended.
 pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     let Some(whole) = &record.whole else { return Vec::new() };
     let is_cut = whole.sending_s < record.planned_s * (1.0 - NOTED_SOAK_SHARE);
@@ -120,6 +121,7 @@ pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     answers
 }
 
+/// When and where frames were lost.
 fn when_lost(record: &SoakRecord, whole: &Interval) -> SoakAnswer {
     let mut places = Vec::new();
     for (place, frames) in &whole.lost {
