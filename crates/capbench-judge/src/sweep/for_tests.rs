@@ -68,6 +68,7 @@ pub(crate) fn sweep_of_loads(places: &[f64], series: Vec<Series>) -> SweepOutcom
         seed: 0,
         repeats: 1,
         quiet_s: 0.0,
+        interval_method: None,
         interval: String::new(),
         points,
         series,

@@ -76,7 +76,10 @@ fn what_each_run_has_one_of_is_compared_and_said() {
     // The source of times, and the names of interfaces that are new in every run, make no other set-up.
     let run_with = |interface: &str, seed| {
         let command = "tcpdump -i {interface} -w {file}".into();
-        with((RingGeometry::Program { command, interface: interface.into() }, "a"), seed)
+        with(
+            (RingGeometry::Program { command, interface: interface.into(), file: None, remark: None }, "a"),
+            seed,
+        )
     };
     let comparison = compared(&run_with("cbr12ag", 1), &run_with("cbr12bh", 2));
     assert!(
