@@ -170,7 +170,7 @@ impl Reading {
         self.visits().falls_short()
     }
 
-    /// Whether frames were lost in most of the trials.
+    /// Whether frames were lost in most of the trials. A reading that does not lose need not be clean.
     pub fn loses(&self) -> bool {
         self.visits().loses()
     }
@@ -187,6 +187,11 @@ impl Reading {
 }
 
 impl SweepOutcome {
+    /// Whether the points are names without an order, such as placements. Else they are numbers of one unit.
+    pub fn has_named_points(&self) -> bool {
+        self.unit.is_none()
+    }
+
     /// The name of a reading's point in reports.
     pub fn label(&self, reading: &Reading) -> &str {
         self.points.get(reading.point).map_or("?", |point| &point.label)
