@@ -53,7 +53,7 @@ pub enum EndProgram {
         /// Its kernel; `None` if unknown.
         kernel: Option<String>,
         /// Its interface, or why that cannot be used.
-        interface: Result<DescribedInterface, String>,
+        interface: std::result::Result<DescribedInterface, String>,
     },
     /// A generator that the Open Traffic Generator API drives.
     Generator(GeneratorFacts),
