@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_cpus_say_who_slows_the_generator() {
+    fn shared_cpus_say_what_slows_the_generator() {
         for (cpus, words) in [
             (
                 [4, 4, 4],
