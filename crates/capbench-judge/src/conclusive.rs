@@ -45,7 +45,7 @@ mod tests {
     use capbench_model::trial::{Load, Phase};
 
     use super::*;
-    use crate::search::notation::preset;
+    use crate::search::preset::goals_of_preset;
     use crate::search::{End, GoalResult, Held, LossNumbers, SearchOutcome, SearchPlan};
 
     fn trial(sent: u64) -> TrialResult {
@@ -60,7 +60,7 @@ mod tests {
 
     fn search(status: Status) -> SearchOutcome {
         let goal = GoalResult {
-            goal: preset("ndr").unwrap().remove(0),
+            goal: goals_of_preset("ndr").unwrap().remove(0),
             status,
             reason: None,
             lower: None,
