@@ -1,96 +1,25 @@
-//! The searches of a bench: how precise, in what time, and from which trial at maximum load each starts.
+//! The searches of a bench: in which order, in what time, and from which trial at maximum load each starts.
 
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
+use super::search_plan::Searching;
 use super::time::{Clock, coarser_searches, set_ups_that_fit};
 use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
 use crate::session::Session;
 use capbench_judge::limit::Limit;
-use capbench_judge::recommendation::{Certainty, LOSSLESS, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
-use capbench_judge::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
-use capbench_judge::sustained::{Criteria, is_as_high, is_sustained};
+use capbench_judge::recommendation::{Certainty, LOSSLESS, Ranked, Ranking, recommend};
+use capbench_judge::search::{Ratio, SearchOutcome, SearchPlan};
+use capbench_judge::sustained::{is_as_high, is_sustained};
 use capbench_judge::thresholds::{
-    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, LIKELY_SEARCH_TRIALS,
-    LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD, METHOD_HOLD_TIME, NEARLY_LOSSLESS_RATIO,
-    NEXT_CONFIRMATION_LOAD, UNDERSENT_SHARE,
+    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, NEXT_CONFIRMATION_LOAD,
+    UNDERSENT_SHARE,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::statement::{LeftOutOfBench, PartOfBench};
-use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
-
-/// How a bench searches for sustained rates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Searching {
-    /// Requested distance of the bounds, as a share of the upper one.
-    pub precision: Ratio,
-    /// The time that all trials of the first visit may take.
-    pub budget: Duration,
-    /// Length of the trials of searches. Shorter trials do not show a smaller excess: [`Self::least_trial`].
-    pub trial: Duration,
-    /// How long a trial waits for missing frames.
-    pub quiet: Duration,
-}
-
-impl Searching {
-    /// The shortest trial that shows an excess of this share: the buffer absorbs the frames of the time that the receiver needs
-    /// to notice the end, and of the time that the method may hold frames back.
-    pub fn least_trial(precision: Ratio) -> Duration {
-        (TICK + METHOD_HOLD_TIME).div_f64(precision.get().max(f64::MIN_POSITIVE))
-    }
-
-    /// Number of trials of a search, before any trial shows it.
-    pub(super) fn trials(&self) -> u32 {
-        LIKELY_SEARCH_TRIALS
-    }
-
-    /// The same with the longest trials for which what it needs is a part of this time.
-    fn longer(&self, left: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
-        let time = left.mul_f64(LONGER_TRIALS_TIME);
-        for factor in [LONGER_SEARCH_TRIALS, 2] {
-            let longer = Self { trial: self.trial * factor, ..*self };
-            if needs(&longer) <= time {
-                return longer;
-            }
-        }
-        *self
-    }
-
-    /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
-    pub(super) fn plan(&self, overload: &TrialResult, coarser: u32) -> Option<SearchPlan> {
-        if is_sustained(overload) || overload.verdict == Verdict::Invalid {
-            return None;
-        }
-        let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
-        // A coarser search has fewer trials, but no shorter ones: these would not meet a loss that lasts for a moment.
-        let goals = vec![
-            goal(LOSSLESS, Ratio::ZERO, precision, self.trial),
-            goal(NEARLY_LOSSLESS, Ratio::new(NEARLY_LOSSLESS_RATIO).ok()?, precision, self.trial),
-        ];
-        let overload = Overload::from_trial(overload)?;
-        let plan = SearchPlan::new(goals);
-        let least = plan.least_pps.get().max(overload.read_pps.get() * LOWEST_SEARCH_LOAD);
-        let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
-        Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
-    }
-}
-
-fn goal(name: &str, loss_ratio: Ratio, precision: Ratio, trial: Duration) -> Goal {
-    let criteria = Criteria::of_repeats(loss_ratio, trial);
-    Goal {
-        name: name.into(),
-        strategy: Strategy::Mlr,
-        loss_ratio,
-        exceed_ratio: criteria.exceed_ratio,
-        width: Width::Relative(precision),
-        final_duration: criteria.full_length,
-        duration_sum: criteria.duration_sum,
-        initial_duration: trial,
-        preceding_targets: 1,
-    }
-}
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// How far a bench got in its time.
 #[derive(Debug)]

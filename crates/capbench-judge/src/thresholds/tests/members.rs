@@ -3,8 +3,9 @@
 use capbench_model::members::Member;
 
 use super::*;
+use crate::sweep::members_growth::MembersStep;
 use crate::sweep::outcome::Reading;
-use crate::sweep::scaling::{Scaling, Step};
+use crate::sweep::scaling::Scaling;
 
 /// A trial of a method whose members, each on a CPU, read this rate of a million packets/s.
 fn at_its_limit(members: u32, read: u64) -> TrialResult {
@@ -36,7 +37,7 @@ fn more_members_are_worth_half_of_what_as_many_brought_before() {
         let readings = trials.map(|trial| Reading::from_trials(0, &[trial], None).unwrap());
         let mut steps = Vec::new();
         for (nth, reading) in readings.iter().enumerate() {
-            steps.push(Step { members: (nth + 1) as f64, reading, trials: vec![trials[nth]] });
+            steps.push(MembersStep { members: (nth + 1) as f64, reading, trials: vec![trials[nth]] });
         }
         let stop = Scaling::from_steps(&steps, Load::Maximum).stop.unwrap();
         assert_eq!(stop.after, after, "{both_read} packets/s with two members");
