@@ -16,7 +16,7 @@ use crate::bursts::BurstSearch;
 use crate::session::{Missing, Session};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::sustained::{is_load_sent, is_sustained};
-use capbench_judge::sweep::back_to_back::Burst;
+use capbench_judge::sweep::back_to_back::{Burst, InvalidTrial};
 use capbench_judge::thresholds::SWEPT_BURST_RESOLUTION;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
@@ -94,6 +94,7 @@ impl BackToBackTest {
         let mut burst = Burst {
             end: BurstEnd::Found,
             because: None,
+            because_fact: None,
             frames: None,
             burst_pps: overload.offered_pps,
             drained_pps: overload.delivered_pps,
@@ -120,7 +121,7 @@ impl BackToBackTest {
                 }
                 Err(Missing::Invalid { trial, because }) => {
                     burst.end = BurstEnd::Invalid;
-                    burst.because = Some(format!("trial {trial}: {because}"));
+                    burst.because_fact = Some(InvalidTrial { trial: Some(trial), because });
                     burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
                 }
                 Err(Missing::NotRun) => {

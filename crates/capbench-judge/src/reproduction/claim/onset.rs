@@ -8,7 +8,7 @@ use crate::reproduction::measured::StepFacts;
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Limit, Visits};
-use crate::reproduction::{Answer, ClaimEvidence, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimValue, Quantity, Undecided};
 
 /// Packet loss begins at one of the points that the claim is `over`.
 #[derive(Debug, Deserialize)]
@@ -52,20 +52,19 @@ impl Onset {
         });
         let last_clean = clean_before.checked_sub(1).map_or("", |last| label(groups, last));
         let mut values = TextValues::from_operands(&visits).with("clean", last_clean);
-        let from = values.fill(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
+        let from = values.text(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
         let is_short = self.next_only && visits_there.fell_short();
         let captured = visits_there.median(Figure::Captured).unwrap_or_default();
         let loops: f64 = label(groups, point).parse().unwrap_or_default();
-        let loops_us = loops * step.map_or(0.0, |step| step.loop_ns) / 1e3;
         let values = values
-            .with("from", from)
+            .with("from", ClaimValue::Text(from))
             .with("at", label(groups, point))
-            .with("us", format!("{loops_us:.2}"))
-            .with("captured", Quantity::Captured.text(captured))
-            .with("why", self.why_undecided(&visits_there))
+            .with("us", ClaimValue::WorkTime { ns: loops * step.map_or(0.0, |step| step.loop_ns) })
+            .with("captured", ClaimValue::Figure { quantity: Quantity::Captured, value: captured })
+            .with("why", ClaimValue::Undecided { why: self.why_undecided(&visits_there) })
             .with("short", if is_short { claim.says("short") } else { "" });
-        let text = claim.text(case, values, &[]);
-        RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Limit }
+        let evidence = ClaimEvidence::Figures(claim.text(case, values, &[]));
+        RuleAnswer { answer, evidence, visits, chance: Chance::Limit }
     }
 
     fn begins(&self, visits: &[Visits<'_>]) -> Begins {
@@ -101,11 +100,11 @@ impl Onset {
     }
 
     /// Why a point does not show whether packets are lost.
-    fn why_undecided(&self, visits: &Visits<'_>) -> &'static str {
+    fn why_undecided(&self, visits: &Visits<'_>) -> Undecided {
         if self.next_only && visits.fell_short() && self.is_whole(visits) {
-            return "the generator does not reach the wire's rate";
+            return Undecided::LoadNotReached;
         }
-        visits.why_inconclusive()
+        visits.why_undecided()
     }
 }
 
