@@ -23,7 +23,7 @@ pub use claim_text::{ClaimText, ClaimValue, Undecided};
 pub use measured::{Done, LeftOut};
 pub use outcome::{
     Answer, Cell, ClaimEvidence, Column, Comparison, EffectOfMethod, Judgement, Reproduction, Row, RowHeader,
-    Side,
+    Side, TrialConditions,
 };
 pub use quantity::Quantity;
 pub use table_note::TableNote;

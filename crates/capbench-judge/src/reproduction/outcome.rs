@@ -19,8 +19,12 @@ pub struct Reproduction {
     pub source: String,
     /// How the publication measured.
     pub then: String,
-    /// How this run measured.
+    /// How this run measured: the words of the publication's file, then those of `conditions`, which the report makes when the
+    /// reproduction is saved.
     pub here: Vec<String>,
+    /// The conditions of its trials. Absent in files of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<TrialConditions>,
     /// Whether it completed.
     pub complete: bool,
     /// Tables.
@@ -29,6 +33,22 @@ pub struct Reproduction {
     pub findings: Vec<Judgement>,
     /// Its trials.
     pub trials: Vec<u32>,
+}
+
+/// The conditions of the trials of a reproduction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TrialConditions {
+    /// Length of trials, as a share of the published length.
+    pub scale: f64,
+    /// The shortest and the longest trial, seconds; absent without a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_range_s: Option<[f64; 2]>,
+    /// Visits of each point.
+    pub visits: u32,
+    /// The distance of the bounds of searches, as a share of the upper one.
+    pub search_width: f64,
+    /// How long a trial waited for missing frames, seconds.
+    pub quiet_s: f64,
 }
 
 /// A published table next to the measured values.

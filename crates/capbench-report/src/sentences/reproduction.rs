@@ -48,6 +48,7 @@ pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
     }
 }
 
+pub(crate) use texts::here_words;
 pub use texts::table_notes;
 
 /// The evidence for an answer.

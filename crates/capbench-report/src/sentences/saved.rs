@@ -9,7 +9,7 @@ use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::comparison::{difference_words, note_words};
-use super::reproduction::{claim_words, table_notes};
+use super::reproduction::{claim_words, here_words, table_notes};
 use super::search::warnings;
 use super::sweep::buffers::invalid_trial;
 use super::{generator, noise, statements};
@@ -55,6 +55,7 @@ pub fn add_words_to_trial(trial: &mut TrialResult) {
 }
 
 fn add_words_to_reproduction(reproduction: &mut Reproduction) {
+    reproduction.here = here_words(reproduction);
     for judgement in &mut reproduction.findings {
         judgement.text = claim_words(judgement);
     }

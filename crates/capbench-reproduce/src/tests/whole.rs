@@ -43,8 +43,8 @@ fn every_publication_has_its_tables_and_answers_and_survives_json() {
         let text = serde_json::to_string(&reproduction).unwrap();
         let again: Reproduction = serde_json::from_str(&text).unwrap();
         assert_eq!(
-            (again.findings, again.trials, again.here),
-            (reproduction.findings, reproduction.trials, reproduction.here)
+            (again.findings, again.trials, again.conditions),
+            (reproduction.findings, reproduction.trials, reproduction.conditions)
         );
         // Numbers are read to their last digit but one.
         let columns = |tables: Vec<Comparison>| {

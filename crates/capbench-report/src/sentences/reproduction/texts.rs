@@ -1,9 +1,15 @@
 //! The words of `ClaimText` and `TableNote`: what a publication says, with the measured values, and notes below its tables.
 
+use std::time::Duration;
+
 use capbench_judge::reproduction::claim_text::fill;
-use capbench_judge::reproduction::{ClaimText, ClaimValue, Comparison, Quantity, TableNote, Undecided};
+use capbench_judge::reproduction::{
+    ClaimText, ClaimValue, Comparison, Quantity, Reproduction, TableNote, TrialConditions, Undecided,
+};
 use capbench_model::figures::percent;
 use capbench_model::ledger::LostAt;
+
+use crate::naming::many;
 
 /// A text of a claim, with the values that it names.
 pub(super) fn claim_text(text: &ClaimText) -> String {
@@ -58,6 +64,30 @@ fn undecided_words(why: Undecided) -> &'static str {
         Undecided::VisitsDisagree => "its visits do not agree",
         Undecided::LoadNotReached => "the generator does not reach the wire's rate",
     }
+}
+
+/// How a run measured: the publication's words, then the conditions of its trials.
+pub(crate) fn here_words(reproduction: &Reproduction) -> Vec<String> {
+    let Some(conditions) = &reproduction.conditions else { return reproduction.here.clone() };
+    let mut words = Vec::from_iter(reproduction.here.first().cloned());
+    words.push(conditions_words(conditions));
+    words
+}
+
+fn conditions_words(conditions: &TrialConditions) -> String {
+    let lengths = match conditions.length_range_s {
+        None => "none".into(),
+        Some([shortest, longest]) if shortest == longest => format!("{shortest:.2} s"),
+        Some([shortest, longest]) => format!("{shortest:.2} to {longest:.2} s"),
+    };
+    format!(
+        "Scale {}: trials of {lengths}, {} of each point where nothing else is said, searches to {} %; {:?} of waiting for missing \
+         frames.",
+        conditions.scale,
+        many(conditions.visits.into(), "visit", "visits"),
+        conditions.search_width * 100.0,
+        Duration::from_secs_f64(conditions.quiet_s),
+    )
 }
 
 /// The notes below a table: the facts, or in files of earlier versions the texts.
@@ -127,6 +157,31 @@ mod tests {
         ] {
             assert_eq!(filled(value), format!("Here {words}, {{b}}."), "a name without a value stays");
         }
+    }
+
+    #[test]
+    fn conditions_of_trials_follow_the_words_of_the_publication() {
+        let conditions = TrialConditions {
+            scale: 0.005,
+            length_range_s: None,
+            visits: 1,
+            search_width: 0.05,
+            quiet_s: 0.2,
+        };
+        let text = |length_range_s, visits| {
+            conditions_words(&TrialConditions { length_range_s, visits, ..conditions })
+        };
+        assert_eq!(
+            text(Some([0.3, 0.6]), 2),
+            "Scale 0.005: trials of 0.30 to 0.60 s, 2 visits of each point where nothing else is said, searches to 5 %; 200ms of \
+             waiting for missing frames."
+        );
+        assert!(text(Some([0.3, 0.3]), 1).contains("trials of 0.30 s, 1 visit of"));
+        assert!(text(None, 1).contains("trials of none,"));
+        let earlier = Reproduction { here: vec!["So.".into(), "Scale 1.".into()], ..Reproduction::default() };
+        assert_eq!(here_words(&earlier), ["So.", "Scale 1."]);
+        let now = Reproduction { conditions: Some(conditions), ..earlier };
+        assert_eq!(here_words(&now), ["So.".to_string(), conditions_words(&conditions)]);
     }
 
     #[test]
