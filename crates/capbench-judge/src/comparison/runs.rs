@@ -37,50 +37,64 @@ pub fn of_runs(
     if is_one && !then.trials.is_empty() {
         return Err(JudgeError::OneRun);
     }
-    let runs = [then, now];
-    let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
-    let fastest = runs.map(|run| match is_one_host {
-        true => Fastest::from_trials(then.trials.iter().chain(now.trials)),
-        false => Fastest::from_trials(run.trials),
-    });
-    let mut samples = [0, 1].map(|nth| Samples::from_run(runs[nth], &fastest[nth]));
+    let mut samples = samples_of(then, now);
     settle(&mut samples);
+    let mut left_out = Vec::new();
     for (side, samples) in SIDES.iter().zip(&samples) {
         one_each(side, &samples.all, across)?;
+        left_out.extend(samples.left_out(side));
     }
-    let mut left_out: Vec<LeftOut> =
-        SIDES.iter().zip(&samples).flat_map(|(side, samples)| samples.left_out(side)).collect();
-    let notes = circumstances::notes(then, now);
-    let is_changed = runs.iter().any(|run| run.trials.iter().any(|trial| !trial.ledger_sums_up()));
     let unlike = unlike_loads(&samples, across);
     for (side, samples) in SIDES.iter().zip(&mut samples) {
-        samples.all.iter_mut().for_each(|sample| sample.setup = sample.setup.across(across));
-        let before = trials(&samples.all);
-        samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
-        let trials = before - trials(&samples.all);
-        if trials > 0 {
-            let because = NotCompared::UnlikeCommonLoads;
-            left_out.push(LeftOut { of: (*side).into(), because, trials });
+        for sample in &mut samples.all {
+            sample.setup = sample.setup.across(across);
         }
+        left_out.extend(without_scenes(&unlike, side, &mut samples.all));
     }
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
     if matched.is_empty() {
-        let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
+        let commands = [then, now].map(|run| run.command.get(1).cloned().unwrap_or_default());
         let left_out = left_out.iter().map(LeftOut::to_string).collect();
         return Err(JudgeError::NothingInCommon { commands, left_out });
     }
     left_out.extend(without_lone_paces(&mut matched));
     left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
     Ok(Comparison {
-        disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
-        damaged: is_changed,
+        disturbed: circumstances::is_disturbed(then) || circumstances::is_disturbed(now),
+        damaged: is_damaged(then) || is_damaged(now),
         difference_facts: circumstances::differences(then, now, across),
-        note_facts: notes,
+        note_facts: circumstances::notes(then, now),
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
         ..Comparison::from_matched(SIDES.map(String::from), false, &matched, thresholds, left_out)
     })
+}
+
+/// The samples of both runs. On one host, the fastest trial of either is the fastest of both.
+fn samples_of(then: &RunFacts<'_>, now: &RunFacts<'_>) -> [Samples; 2] {
+    let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
+    if is_one_host {
+        let fastest = Fastest::from_trials(then.trials.iter().chain(now.trials));
+        return [then, now].map(|run| Samples::from_run(run, &fastest));
+    }
+    [then, now].map(|run| Samples::from_run(run, &Fastest::from_trials(run.trials)))
+}
+
+/// Whether the ledger of a trial does not sum up: the file was changed.
+fn is_damaged(run: &RunFacts<'_>) -> bool {
+    run.trials.iter().any(|trial| !trial.ledger_sums_up())
+}
+
+/// Removes the samples at the common loads of these scenes.
+fn without_scenes(unlike: &[Setup], side: &str, samples: &mut Vec<Sample>) -> Option<LeftOut> {
+    let before = trials(samples);
+    samples.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
+    let removed = before - trials(samples);
+    if removed == 0 {
+        return None;
+    }
+    Some(LeftOut { of: side.into(), because: NotCompared::UnlikeCommonLoads, trials: removed })
 }
 
 /// Figures of the same set-ups, in the order of the first run. Trials of one pace form a stratum.
@@ -113,21 +127,27 @@ fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
 fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
     let mut lone: [BTreeSet<u32>; 2] = Default::default();
     for one in &mut *matched {
-        let (both, single): (Vec<_>, Vec<_>) =
-            one.strata.drain(..).partition(|hands| hands.iter().all(|hand| !hand.is_empty()));
-        one.strata = both;
-        for (nth, hand) in single.iter().flat_map(|hands| hands.iter().enumerate()) {
-            lone[nth].extend(hand.iter().map(|(_, trial)| *trial));
+        let mut of_both = Vec::new();
+        for stratum in one.strata.drain(..) {
+            if !stratum.iter().any(Vec::is_empty) {
+                of_both.push(stratum);
+                continue;
+            }
+            for (trials, values) in lone.iter_mut().zip(&stratum) {
+                trials.extend(values.iter().map(|(_, trial)| *trial));
+            }
         }
+        one.strata = of_both;
     }
     matched.retain(|one| !one.strata.is_empty());
-    let of = SIDES.iter().zip(lone).filter(|(_, trials)| !trials.is_empty());
-    of.map(|(side, trials)| LeftOut {
-        of: (*side).into(),
-        because: NotCompared::LonePace,
-        trials: trials.len() as u32,
-    })
-    .collect()
+    let mut left_out = Vec::new();
+    for (side, trials) in SIDES.iter().zip(lone) {
+        if !trials.is_empty() {
+            let because = NotCompared::LonePace;
+            left_out.push(LeftOut { of: (*side).into(), because, trials: trials.len() as u32 });
+        }
+    }
+    left_out
 }
 
 /// Every set-up once, in order.

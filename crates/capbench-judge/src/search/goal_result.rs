@@ -49,6 +49,18 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// The quality of a result that is irregular for this reason.
+    fn status(&self) -> Status {
+        match self {
+            Self::MaximumLoad { .. } | Self::GeneratorFellShort | Self::GeneratorAndReceiverFellShort => {
+                Status::AtLeast
+            }
+            Self::LeastLoadNotHeld | Self::Ended { .. } => Status::Irregular,
+        }
+    }
+}
+
 /// Bounds by a coarser target of the search, which requires less trial time than the goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SoFar {
@@ -139,46 +151,23 @@ impl GoalResult {
     ) -> Self {
         let criteria = goal.criteria();
         let bounds = seen.bounds(&criteria);
+        let reason = why_irregular(goal, &bounds, seen, trials, maximum, ended);
+        let status = reason.as_ref().map_or(Status::Regular, Reason::status);
         let (lower, upper) = bounded(&criteria, seen, trials);
-        let top = maximum.map_or(f64::INFINITY, |maximum| maximum.load_pps.get());
-        let is_over = *ended == End::Complete;
-        let reason = match (bounds.lower, bounds.upper) {
-            (Some(low), Some(high)) if is_over || goal.width.is_met(low.get(), high.get(), top) => {
-                match seen.is_limit_of_path(high, &criteria) {
-                    false if trials.load_depends() => Some(Reason::GeneratorAndReceiverFellShort),
-                    false => Some(Reason::GeneratorFellShort),
-                    true if goal.width.is_met(low.get(), high.get(), top) => None,
-                    true => Some(Reason::Ended { end: ended.clone() }),
-                }
-            }
-            (Some(lower), None) if lower.get() >= top => {
-                maximum.map(|maximum| Reason::MaximumLoad { limit: maximum.source })
-            }
-            (None, Some(_)) if is_over => Some(Reason::LeastLoadNotHeld),
-            _ => Some(Reason::Ended { end: ended.clone() }),
-        };
-        let status = match reason {
-            None => Status::Regular,
-            Some(
-                Reason::MaximumLoad { .. }
-                | Reason::GeneratorFellShort
-                | Reason::GeneratorAndReceiverFellShort,
-            ) => Status::AtLeast,
-            Some(_) => Status::Irregular,
-        };
         let has_both = lower.is_some() && upper.is_some();
         let is_unfinished = matches!(reason, Some(Reason::Ended { .. })) && !has_both;
-        let so_far = is_unfinished.then(|| SoFar::new(goal, seen, trials)).flatten();
+        let so_far = if is_unfinished { SoFar::new(goal, seen, trials) } else { None };
         let limiting = upper.as_ref().or(so_far.as_ref().map(|so_far| &so_far.upper));
+        let mut conditional_throughput_pps = None;
+        if let Some(load) = bounds.lower.filter(|_| status != Status::AtLeast) {
+            conditional_throughput_pps = Some(load.get() * (1.0 - criteria.quantile_loss(seen.at(load))));
+        }
         Self {
             goal: goal.clone(),
             status,
             reason,
             relative_width: bounds.lower.zip(bounds.upper).map(|(low, high)| width(low, high)),
-            conditional_throughput_pps: bounds
-                .lower
-                .filter(|_| status != Status::AtLeast)
-                .map(|load| load.get() * (1.0 - criteria.quantile_loss(seen.at(load)))),
+            conditional_throughput_pps,
             apart: Apart::from_bounds(seen, &criteria, bounds),
             limit: limiting.and_then(|bound| limit(bound, trials)),
             so_far,
@@ -211,6 +200,39 @@ impl GoalResult {
         let coarser = self.so_far.iter().flat_map(|so_far| [&so_far.lower, &so_far.upper]);
         let bounds = self.lower.iter().chain(&self.upper).chain(coarser);
         bounds.flat_map(|bound| bound.trials.iter().copied()).collect()
+    }
+}
+
+/// Why the result of a goal with these bounds is not regular; `None` if it is.
+fn why_irregular(
+    goal: &Goal,
+    bounds: &Bounds,
+    seen: &Database,
+    trials: &Trials<'_>,
+    maximum: Option<&MaximumLoad>,
+    ended: &End,
+) -> Option<Reason> {
+    let top = maximum.map_or(f64::INFINITY, |maximum| maximum.load_pps.get());
+    let is_over = *ended == End::Complete;
+    match (bounds.lower, bounds.upper) {
+        (Some(lower), Some(upper)) => {
+            let is_met = goal.width.is_met(lower.get(), upper.get(), top);
+            let is_limit = seen.is_limit_of_path(upper, &goal.criteria());
+            if is_limit && is_met {
+                None
+            } else if is_limit || !is_met && !is_over {
+                Some(Reason::Ended { end: ended.clone() })
+            } else if trials.load_depends() {
+                Some(Reason::GeneratorAndReceiverFellShort)
+            } else {
+                Some(Reason::GeneratorFellShort)
+            }
+        }
+        (Some(lower), None) if lower.get() >= top => {
+            maximum.map(|maximum| Reason::MaximumLoad { limit: maximum.source })
+        }
+        (None, Some(_)) if is_over => Some(Reason::LeastLoadNotHeld),
+        _ => Some(Reason::Ended { end: ended.clone() }),
     }
 }
 

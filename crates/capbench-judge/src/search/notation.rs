@@ -20,8 +20,11 @@ const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
 /// `duration` are required without `from`. Fails with the invalid or contradictory part.
 pub fn parse(text: &str) -> Result<Vec<Goal>> {
     let Some((name, settings)) = text.split_once(':') else {
-        let goals: Result<Vec<_>> = text.split(',').map(|name| named(name.trim())).collect();
-        return Ok(goals?.into_iter().flatten().collect());
+        let mut goals = Vec::new();
+        for name in text.split(',') {
+            goals.extend(named(name.trim())?);
+        }
+        return Ok(goals);
     };
     let goal = pairs(settings).and_then(|pairs| goal(name.trim(), &pairs));
     Ok(vec![checked(name.trim(), goal)?])
@@ -52,33 +55,40 @@ pub fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
     if file.goals.is_empty() {
         return Err(Unread::File("it defines no goal; write [goals.NAME]".into()));
     }
-    file.goals
-        .into_iter()
-        .map(|(name, table)| {
-            let pairs: std::result::Result<Vec<_>, String> = table.into_iter().map(text_of).collect();
-            checked(&name, pairs.and_then(|pairs| goal(&name, &pairs))).map_err(Unread::Goal)
-        })
-        .collect()
+    let mut goals = Vec::new();
+    for (name, table) in file.goals {
+        goals.push(checked(&name, goal_of_table(&name, table)).map_err(Unread::Goal)?);
+    }
+    Ok(goals)
+}
+
+fn goal_of_table(name: &str, table: BTreeMap<String, toml::Value>) -> std::result::Result<Goal, String> {
+    let mut pairs = Vec::new();
+    for (key, value) in table {
+        let text = text_of(&key, value)?;
+        pairs.push((key, text));
+    }
+    goal(name, &pairs)
 }
 
 /// The settings of the form `KEY=VALUE,...`.
 fn pairs(settings: &str) -> std::result::Result<Vec<(String, String)>, String> {
-    let pair = |pair: &str| {
+    let mut pairs = Vec::new();
+    for pair in settings.split(',') {
         let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\" is not KEY=VALUE"))?;
-        Ok((key.trim().to_string(), value.trim().to_string()))
-    };
-    settings.split(',').map(pair).collect()
+        pairs.push((key.trim().to_string(), value.trim().to_string()));
+    }
+    Ok(pairs)
 }
 
 /// A value in the notation of the other form.
-fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, String), String> {
-    let text = match value {
-        toml::Value::String(text) => text,
-        toml::Value::Integer(number) => number.to_string(),
-        toml::Value::Float(number) => number.to_string(),
-        other => return Err(format!("{key}: a {} is neither a text nor a number", other.type_str())),
-    };
-    Ok((key, text))
+fn text_of(key: &str, value: toml::Value) -> std::result::Result<String, String> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        other => Err(format!("{key}: a {} is neither a text nor a number", other.type_str())),
+    }
 }
 
 fn named(name: &str) -> Result<Vec<Goal>> {

@@ -37,6 +37,13 @@ impl MembersStep<'_> {
         Limit::Unknown
     }
 
+    /// Whether its rate is worth its members, in comparison with fewer of them.
+    fn is_worth(&self, fewer: &Self) -> bool {
+        let members_gain = self.members / fewer.members - 1.0;
+        let rate_gain = middle(self.rates()) / middle(fewer.rates()) - 1.0;
+        rate_gain >= USEFUL_MEMBERS_GAIN * members_gain
+    }
+
     /// Whether it read the whole load in every trial.
     fn holds(&self, load_pps: f64) -> bool {
         let is_sent = is_rate_sent(self.reading.offered_pps.median, load_pps);
@@ -82,20 +89,22 @@ impl Scaling {
 
 /// The first step after which no later one brings enough.
 fn last_worth(steps: &[MembersStep<'_>]) -> Option<usize> {
-    let rates: Vec<f64> = steps.iter().map(|step| middle(step.rates())).collect();
-    let is_worth = |one: usize, other: usize| {
-        let (members, rate) =
-            (steps[other].members / steps[one].members - 1.0, rates[other] / rates[one] - 1.0);
-        rate >= USEFUL_MEMBERS_GAIN * members
-    };
-    (0..steps.len()).find(|&one| !(one + 1..steps.len()).any(|other| is_worth(one, other)))
+    (0..steps.len()).find(|&nth| {
+        let later = &steps[nth + 1..];
+        !later.iter().any(|more| more.is_worth(&steps[nth]))
+    })
 }
 
 /// The fewest members whose rate by the law is at least the load, of those that a fanout group can have.
 fn by_law(law: &Law, load_pps: f64) -> Needed {
     let most = law.peak().unwrap_or(f64::INFINITY).ceil().min(MOST_MEMBERS as f64);
-    let rates = || (1..=most as u32).map(|members| (members, law.rate(members.into())));
-    let found = rates().find(|(_, rate)| *rate >= load_pps).map(|(members, _)| members);
-    let most_pps = rates().map(|(_, rate)| rate).fold(0.0, f64::max);
-    found.map_or(Needed::NoNumber { most_pps }, |members| Needed::ByLaw { members })
+    let mut most_pps: f64 = 0.0;
+    for members in 1..=most as u32 {
+        let rate = law.rate(members.into());
+        if rate >= load_pps {
+            return Needed::ByLaw { members };
+        }
+        most_pps = most_pps.max(rate);
+    }
+    Needed::NoNumber { most_pps }
 }

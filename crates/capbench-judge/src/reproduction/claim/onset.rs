@@ -43,13 +43,15 @@ impl Onset {
         let begins = self.begins(&visits);
         let Begins { clean_before, lossy_from } = begins;
         let (answer, case) = self.answer(groups, begins, visits.len());
-        let point = if case == "open" { clean_before } else { lossy_from.unwrap_or(clean_before) };
+        let point = match lossy_from {
+            Some(lossy) if case != "open" => lossy,
+            _ => clean_before,
+        };
         let visits_there = visits.get(point).cloned().unwrap_or_default();
-        visits.truncate(match lossy_from {
-            _ if self.next_only => clean_before + 1,
-            Some(lossy) => lossy + 1,
-            None => visits.len(),
-        });
+        let last = if self.next_only { Some(clean_before) } else { lossy_from };
+        if let Some(last) = last {
+            visits.truncate(last + 1);
+        }
         let last_clean = clean_before.checked_sub(1).map_or("", |last| label(groups, last));
         let mut values = TextValues::from_operands(&visits).with("clean", last_clean);
         let from = values.text(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
@@ -68,13 +70,15 @@ impl Onset {
     }
 
     fn begins(&self, visits: &[Visits<'_>]) -> Begins {
-        let is_clean = |point: &&Visits<'_>| self.is_whole(point) && !(self.next_only && point.fell_short());
+        let is_lossy = Limit::Below(self.limit);
         Begins {
-            clean_before: visits.iter().take_while(is_clean).count(),
-            lossy_from: visits
-                .iter()
-                .position(|point| point.meets(Limit::Below(self.limit), Figure::Captured)),
+            clean_before: visits.iter().take_while(|point| self.is_clean(point)).count(),
+            lossy_from: visits.iter().position(|point| point.meets(is_lossy, Figure::Captured)),
         }
+    }
+
+    fn is_clean(&self, visits: &Visits<'_>) -> bool {
+        self.is_whole(visits) && !(self.next_only && visits.fell_short())
     }
 
     /// Whether no packet is lost at a point.
