@@ -131,7 +131,9 @@ pub(super) fn words(fact: &ReproductionFinding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        Answer, ClaimEvidence, ReproductionAnswer, ReproductionFinding, SupportedClaim, answer, words,
+    };
     use capbench_judge::reproduction::ClaimText;
 
     fn text(of_claims: ReproductionAnswer) -> String {
