@@ -70,18 +70,26 @@ fn check_shortest_trial(goal: &Goal, plan: &SearchPlan) -> Result<()> {
         return Ok(());
     }
     let least = grouped(plan.least_pps.get());
-    let reason = if burst == 1 {
-        format!(
-            "a trial of {trial:?} at the least load, {least} packets/s, is less than a frame; give a longer duration, a higher \
-             least load"
-        )
-    } else {
+    if burst == 1 {
+        return Err(refused_goal(
+            goal,
+            format!(
+                "a trial of {trial:?} at the least load, {least} packets/s, is less than a frame; give a longer duration, a higher \
+                 least load"
+            ),
+        ));
+    }
+    Err(refused_goal(
+        goal,
         format!(
             "a trial of {trial:?} at the least load, {least} packets/s, is {frames:.0} frames, which is shorter than a burst of \
              {burst}; give a longer duration, a higher least load or smaller bursts"
-        )
-    };
-    Err(JudgeError::Goal { goal: goal.name.clone(), reason }.into())
+        ),
+    ))
+}
+
+fn refused_goal(goal: &Goal, reason: String) -> PlanError {
+    JudgeError::Goal { goal: goal.name.clone(), reason }.into()
 }
 
 /// Fails if the least load, the maximum load and the line rate contradict each other.
