@@ -68,7 +68,7 @@ mod tests {
             relative_width: None,
             conditional_throughput_pps: None,
             so_far: None,
-            apart: None,
+            distinction: None,
             limit: None,
         };
         let held = Held {

@@ -86,17 +86,17 @@ mod tests {
         assert_eq!(read, record, "the first two are in the saved record already");
 
         let mut cut = saved.clone();
-        let said = add_lines(&mut cut, &lines[..ends[8] - 1]).unwrap();
-        assert_eq!((cut.segments, said.contains("ends within line 9")), (8, true), "{said}");
+        let warning = add_lines(&mut cut, &lines[..ends[8] - 1]).unwrap();
+        assert_eq!((cut.segments, warning.contains("ends within line 9")), (8, true), "{warning}");
 
         let mut damaged = lines.clone();
         damaged[ends[4] + 1] = b'!';
         let mut before = saved.clone();
-        let said = add_lines(&mut before, &damaged).unwrap();
-        assert_eq!((before.segments, said.contains("line 6 is damaged")), (5, true), "{said}");
+        let warning = add_lines(&mut before, &damaged).unwrap();
+        assert_eq!((before.segments, warning.contains("line 6 is damaged")), (5, true), "{warning}");
 
         let mut first = SoakRecord { segments: 0, ..saved };
-        let said = add_lines(&mut first, &lines[ends[0] + 1..]).unwrap();
-        assert!(said.contains("segment 1 is missing"), "{said}");
+        let warning = add_lines(&mut first, &lines[ends[0] + 1..]).unwrap();
+        assert!(warning.contains("segment 1 is missing"), "{warning}");
     }
 }

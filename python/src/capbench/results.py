@@ -24,15 +24,6 @@ Answer: TypeAlias = Literal['holds', 'changed', 'cannot_be_told', 'not_testable'
 """The answer to a claim."""
 
 
-class Apart(TypedDict):
-    """Whether chance explains the difference between a goal's bounds."""
-
-    by_chance: float
-    """The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact test, one-sided). The real probability is higher, because the same trials selected the bounds."""
-    nearest: NotRequired[list[float]]
-    """If the bounds are not distinguished: the nearest loads around them that are, lower one first; absent if there are none."""
-
-
 class AttachedProgram(TypedDict):
     """An XDP program on an interface."""
 
@@ -94,6 +85,15 @@ class Benchmark(TypedDict):
     """The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst."""
     stdev_frames: float | None
     """Standard deviation in frames; absent with a single search."""
+
+
+class BoundsDistinction(TypedDict):
+    """Whether chance explains the difference between a goal's bounds."""
+
+    by_chance: float
+    """The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact test, one-sided). The real probability is higher, because the same trials selected the bounds."""
+    nearest: NotRequired[list[float]]
+    """If the bounds are not distinguished: the nearest loads around them that are, lower one first; absent if there are none."""
 
 
 Bucket = TypedDict(
@@ -1588,7 +1588,7 @@ class LeftOut(TypedDict):
     because: str
     """Why."""
     of: str
-    """The set-up or method of these trials."""
+    """The set-up, method or run of these trials."""
     trials: int
     """Number of trials."""
 
@@ -3091,7 +3091,7 @@ class SearchWarningUnsentFrames(TypedDict):
     """The generator left frames unsent, which count as lost."""
 
     all_trials: int
-    """Trials of the search."""
+    """Trials of the search, without the self-test."""
     trials: list[int]
     """The numbers of the trials."""
     what: Literal['unsent_frames']
@@ -6879,7 +6879,7 @@ class FactReproductionClaim(TypedDict):
 class GoalResult(TypedDict):
     """The result of a search for one goal."""
 
-    apart: NotRequired[Apart]
+    apart: NotRequired[BoundsDistinction]
     """Whether the trials distinguish its bounds; absent unless both are known."""
     conditional_throughput_pps: float | None
     """Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent for "at least"."""
@@ -6996,7 +6996,7 @@ class Results(TypedDict):
     environment: Environment
     """The host."""
     exit_code: NotRequired[int]
-    """The exit code of the command, once it ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was killed, and for runs of earlier versions."""
+    """The exit code that follows from the results, once the run ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was killed, and for runs of earlier versions."""
     findings: list[Finding]
     """Findings from these results."""
     host_id: NotRequired[str]

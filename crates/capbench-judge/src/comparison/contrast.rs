@@ -110,10 +110,10 @@ impl Matched {
 }
 
 /// Removes comparisons of generators.
-pub fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
+pub fn without_those_of_generator(matched: &mut Vec<Matched>, subject: &str) -> Option<LeftOut> {
     let trials = matched.iter().filter(|matched| matched.is_of_generator()).map(Matched::trials).sum();
     matched.retain(|matched| !matched.is_of_generator());
-    (trials > 0).then(|| LeftOut { of: of.into(), because: NotCompared::RateOfGenerator, trials })
+    (trials > 0).then(|| LeftOut { subject: subject.into(), because: NotCompared::RateOfGenerator, trials })
 }
 
 /// A contrast, and the lowest probability possible with its number of trials.
@@ -187,7 +187,7 @@ impl Side {
 }
 
 /// Every set-up separately, then all set-ups of a method together, then all of them.
-pub fn all(matched: &[Matched]) -> Vec<Tested> {
+pub fn tested(matched: &[Matched]) -> Vec<Tested> {
     let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
     for (_, of_method) in by_key(matched, |matched| (matched.measure, &matched.setup.method)) {
         add_group(&mut groups, of_method);

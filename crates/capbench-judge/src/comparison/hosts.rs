@@ -97,12 +97,12 @@ pub fn of_figures(
     ] {
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
         if trials > 0 {
-            left_out.push(LeftOut { of: "both".into(), because, trials });
+            left_out.push(LeftOut { subject: "both".into(), because, trials });
         }
     }
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();
-    let own: BTreeSet<usize> = strata.iter().flat_map(|stratum| stratum.runs()).collect();
-    let note_facts = notes(figures, &own);
+    let compared_runs: BTreeSet<usize> = strata.iter().flat_map(|stratum| stratum.runs()).collect();
+    let note_facts = notes(figures, &compared_runs);
     let mut comparison = Comparison {
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
         note_facts,
@@ -115,7 +115,7 @@ pub fn of_figures(
         contrast.now.median = None;
     }
     let paired = hosts.len();
-    Ok(HostsCompared { comparison, changes, paired, only: sides.only(&hosts), runs: own.len() })
+    Ok(HostsCompared { comparison, changes, paired, only: sides.only(&hosts), runs: compared_runs.len() })
 }
 
 fn refused(reason: String) -> JudgeError {

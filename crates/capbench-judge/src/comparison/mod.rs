@@ -136,7 +136,7 @@ impl Comparison {
         thresholds: Thresholds,
         left_out: Vec<LeftOut>,
     ) -> Self {
-        let (contrasts, tested) = contrast::judged(contrast::all(matched), thresholds);
+        let (contrasts, tested) = contrast::judged(contrast::tested(matched), thresholds);
         Self {
             then,
             now,

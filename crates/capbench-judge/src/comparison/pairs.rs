@@ -61,7 +61,7 @@ fn of_methods(
     let mut left_out: Vec<LeftOut> =
         contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
     if unusable > 0 {
-        left_out.push(LeftOut { of: both, because: NotCompared::UnequalPair, trials: unusable });
+        left_out.push(LeftOut { subject: both, because: NotCompared::UnequalPair, trials: unusable });
     }
     Comparison::from_matched([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)
 }

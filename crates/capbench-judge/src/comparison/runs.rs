@@ -60,7 +60,7 @@ pub fn of_runs(
         let trials = before - trials(&samples.all);
         if trials > 0 {
             let because = NotCompared::UnlikeCommonLoads;
-            left_out.push(LeftOut { of: (*side).into(), because, trials });
+            left_out.push(LeftOut { subject: (*side).into(), because, trials });
         }
     }
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
@@ -121,13 +121,17 @@ fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
         }
     }
     matched.retain(|one| !one.strata.is_empty());
-    let of = SIDES.iter().zip(lone).filter(|(_, trials)| !trials.is_empty());
-    of.map(|(side, trials)| LeftOut {
-        of: (*side).into(),
-        because: NotCompared::LonePace,
-        trials: trials.len() as u32,
-    })
-    .collect()
+    let mut left_out = Vec::new();
+    for (side, trials) in SIDES.iter().zip(lone) {
+        if !trials.is_empty() {
+            left_out.push(LeftOut {
+                subject: (*side).into(),
+                because: NotCompared::LonePace,
+                trials: trials.len() as u32,
+            });
+        }
+    }
+    left_out
 }
 
 /// Every set-up once, in order.

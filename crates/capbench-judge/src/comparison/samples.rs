@@ -65,8 +65,8 @@ impl Fastest {
         // Every CPU of the trial but one that only generates.
         let captures =
             |cpu: u32| cpus.generator != cpu || cpus.application == cpu || cpus.kernel == Some(cpu);
-        let own = trial.disturbance.cpus.iter().filter(|cpu| captures(cpu.cpu));
-        let slowdowns = own.filter_map(|cpu| {
+        let capturing = trial.disturbance.cpus.iter().filter(|cpu| captures(cpu.cpu));
+        let slowdowns = capturing.filter_map(|cpu| {
             let speed = cpu.core_speed?;
             let fastest_ns = self.0.get(&(cpu.cpu, busy.clone())).copied()?.max(f64::MIN_POSITIVE);
             Some(f64::midpoint(speed.before_ns, speed.after_ns) / fastest_ns)

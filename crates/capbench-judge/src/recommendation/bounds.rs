@@ -321,8 +321,8 @@ mod tests {
         // 1.4 % of the frames were lost while others took 10 % of the CPU.
         let disturbed = at_least(&[trial(1, 236_013, 232_709, 0.1), held.clone()]);
         assert_eq!(disturbed, (SustainedStatus::Disturbed, Some(236_013.0), None, vec![2, 1]));
-        let own = at_least(&[trial(1, 236_013, 232_709, 0.0), held.clone()]);
-        assert_eq!(own, (SustainedStatus::Between, Some(236_013.0), Some(236_013.0), vec![2, 1]));
+        let found = at_least(&[trial(1, 236_013, 232_709, 0.0), held.clone()]);
+        assert_eq!(found, (SustainedStatus::Between, Some(236_013.0), Some(236_013.0), vec![2, 1]));
         // The search's own trial does not count a second time, and a trial at the same load only counts if the search repeats it.
         let searched = TrialResult { number: 2, ..trial(1, 9_100, 9_000, 0.0) };
         assert_eq!(at_least(&[searched, held.clone()]).0, SustainedStatus::AtLeast);

@@ -33,7 +33,7 @@ enum LossOf {
 struct Sums {
     loss_ratio: Ratio,
     full_length: Duration,
-    of: LossOf,
+    losses: LossOf,
     tally: Tally,
     trials: usize,
 }
@@ -45,18 +45,19 @@ struct AtLoad {
 }
 
 impl AtLoad {
-    fn classify(&self, criteria: &Criteria, of: LossOf) -> Class {
+    fn classify(&self, criteria: &Criteria, losses: LossOf) -> Class {
         let Criteria { loss_ratio, full_length, .. } = *criteria;
-        let mut all = self.sums.borrow_mut();
-        let is_same =
-            |sums: &Sums| (sums.loss_ratio, sums.full_length, sums.of) == (loss_ratio, full_length, of);
-        let place = all.iter().position(is_same).unwrap_or_else(|| {
-            all.push(Sums { loss_ratio, full_length, of, tally: Tally::default(), trials: 0 });
-            all.len() - 1
+        let mut kept_sums = self.sums.borrow_mut();
+        let is_same = |sums: &Sums| {
+            (sums.loss_ratio, sums.full_length, sums.losses) == (loss_ratio, full_length, losses)
+        };
+        let place = kept_sums.iter().position(is_same).unwrap_or_else(|| {
+            kept_sums.push(Sums { loss_ratio, full_length, losses, tally: Tally::default(), trials: 0 });
+            kept_sums.len() - 1
         });
-        let sums = &mut all[place];
+        let sums = &mut kept_sums[place];
         for trial in &self.trials[sums.trials..] {
-            let loss = match of {
+            let loss = match losses {
                 LossOf::Trial => trial.loss_ratio,
                 LossOf::Path => trial.path_loss_ratio,
             };

@@ -23,7 +23,7 @@ mod plan;
 pub mod ranking;
 pub mod warning;
 
-pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses, Moments};
+pub use bound::{Backlogged, Bound, BoundsDistinction, Buffered, HighLoss, Losses, Moments};
 pub use end::End;
 pub use goal::{Goal, Strategy, Width};
 pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};

@@ -136,9 +136,12 @@ fn many_set_ups_of_one_visit_are_told_together() {
         run(&plan, &mut path(seed), seed)
     };
     let comparison = compared(&run_with(2000, 1), &run_with(2400, 2));
-    let told: Vec<_> = comparison.judged(Judgement::Regression).collect();
-    assert!(!told.is_empty() && told.iter().all(|contrast| contrast.setups > 1), "{told:#?}");
-    assert!(told.iter().any(|one| one.measure == Measure::DeliveredRate && one.setups == 14));
+    let regressions: Vec<_> = comparison.judged(Judgement::Regression).collect();
+    assert!(
+        !regressions.is_empty() && regressions.iter().all(|contrast| contrast.setups > 1),
+        "{regressions:#?}"
+    );
+    assert!(regressions.iter().any(|one| one.measure == Measure::DeliveredRate && one.setups == 14));
 }
 
 /// A method of this capacity in turns with one that does 400,000 frames per second.
@@ -179,8 +182,8 @@ fn lengthy_methods_that_are_alike_hardly_ever_differ_in_turns() {
     let mut false_alarms = 0;
     for seed in 0..RUNS {
         let comparison = &took_turns(400_000.0, seed)[0];
-        let told = comparison.contrasts.iter().filter(|one| one.corrected.is_some_and(|p| p <= 0.05));
-        false_alarms += u32::from(told.count() > 0);
+        let significant = comparison.contrasts.iter().filter(|one| one.corrected.is_some_and(|p| p <= 0.05));
+        false_alarms += u32::from(significant.count() > 0);
     }
     assert!(f64::from(false_alarms) <= most, "{false_alarms} of {RUNS}");
 }
@@ -225,7 +228,7 @@ fn what_is_left_out_is_counted_and_what_is_in_one_run_only_is_listed() {
     }
     let comparison = of_runs(&then, &now, &[], Thresholds::default()).unwrap();
     assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
-    assert_eq!((comparison.left_out[0].of.as_str(), comparison.left_out[0].trials), ("B", 1));
+    assert_eq!((comparison.left_out[0].subject.as_str(), comparison.left_out[0].trials), ("B", 1));
     assert_eq!(comparison.only_then.len(), 1, "{:?}", comparison.only_then);
     assert_eq!(comparison.only_then[0].method, Some("packet-v3".into()));
     assert!(comparison.only_now.is_empty());
@@ -311,7 +314,7 @@ fn a_run_that_was_slow_throughout_is_not_compared_with_one_that_was_not() {
     }
     let comparison = compared(&then, &now);
     assert!(comparison.contrasts.is_empty() && comparison.is_inconclusive() && !comparison.disturbed);
-    let lone: Vec<_> = comparison.left_out.iter().map(|out| (out.of.as_str(), out.trials)).collect();
+    let lone: Vec<_> = comparison.left_out.iter().map(|out| (out.subject.as_str(), out.trials)).collect();
     assert_eq!(lone, [("A", then.trials.len() as u32), ("B", now.trials.len() as u32)]);
     now.environment.cpu_model = Some("another CPU".into());
     assert!(!compared(&then, &now).contrasts.is_empty(), "of another host nothing is known");
@@ -346,8 +349,8 @@ fn what_the_generator_sent_is_no_limit_of_a_method() {
     // Where the side that delivered less lost frames, it is the method's.
     let slower = run(&plan(6, 2000), &mut path(3), 3);
     let comparison = of_runs(&run_with(1e6, 1), &slower, &[Field::Work], Thresholds::default()).unwrap();
-    let mut told = comparison.judged(Judgement::Regression);
-    assert!(told.any(|one| one.measure == Measure::DeliveredRate), "{comparison:#?}");
+    let mut regressions = comparison.judged(Judgement::Regression);
+    assert!(regressions.any(|one| one.measure == Measure::DeliveredRate), "{comparison:#?}");
 }
 
 #[test]

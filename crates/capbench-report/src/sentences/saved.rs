@@ -13,10 +13,10 @@ use super::{generator, noise, statements};
 
 /// Gives all facts of results their words.
 pub fn add_words(results: &mut Results) {
-    results.statements = statements::all(results);
+    results.statements = statements::of_run(results);
     results.trials.iter_mut().for_each(add_words_to_trial);
     for search in &mut results.searches {
-        search.warnings = warnings::all(search);
+        search.warnings = warnings::of_search(search);
     }
     for reproduction in &mut results.reproductions {
         for judgement in &mut reproduction.findings {
@@ -38,7 +38,7 @@ pub fn add_words_to_comparison(comparison: &mut Comparison) {
 pub fn add_words_to_trial(trial: &mut TrialResult) {
     trial.noise.words = all_words(&trial.noise.reasons);
     if !trial.generator_facts.is_empty() {
-        trial.generator = generator::all(&trial.generator_facts);
+        trial.generator = generator::line(&trial.generator_facts);
     }
     let Some(guarding) = &mut trial.guarding else { return };
     for attempt in &mut guarding.discarded {

@@ -7,7 +7,7 @@ use capbench_model::statement::{
 use capbench_results::Results;
 
 /// All statements of a run.
-pub(crate) fn all(results: &Results) -> Vec<String> {
+pub(crate) fn of_run(results: &Results) -> Vec<String> {
     if results.statement_facts.is_empty() {
         return results.statements.clone();
     }

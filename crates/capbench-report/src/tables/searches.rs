@@ -8,7 +8,7 @@ use std::fmt;
 
 use capbench_judge::search::ranking::{goals as goals_of, repeated};
 use capbench_judge::search::{
-    Apart, Bound, MaximumLoad, MaximumSource, SearchOutcome, SelfTest, SoFar, Status,
+    Bound, BoundsDistinction, MaximumLoad, MaximumSource, SearchOutcome, SelfTest, SoFar, Status,
 };
 use capbench_model::saved::Saved;
 
@@ -93,7 +93,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
             .words("limit", "what limits", goal.limit.map(limits::words))
             .words("reason", "why not regular", goal.reason.as_ref().map(reason_words))
             .words("so_far", "known so far, by a coarser target", goal.so_far.as_ref().map(so_far_words))
-            .words("apart", "bounds distinguished", goal.apart.map(distinction_words))
+            .words("apart", "bounds distinguished", goal.distinction.map(distinction_words))
             .words("attributes", "what was asked for", goal_help::words(&goal.goal));
         rows.add(fields, sorted(goal.trials()));
     }
@@ -113,15 +113,20 @@ fn so_far_words(so_far: &SoFar) -> String {
 }
 
 /// Whether the trials of both bounds differ by more than chance.
-fn distinction_words(apart: Apart) -> String {
-    if apart.is_told() {
-        return format!("yes (chance {:.3})", apart.by_chance);
+fn distinction_words(distinction: BoundsDistinction) -> String {
+    if distinction.is_significant() {
+        return format!("yes (chance {:.3})", distinction.by_chance);
     }
-    match apart.nearest {
+    match distinction.nearest {
         Some([from, to]) => {
-            format!("no (chance {:.2}); distinguished are {} and {}", apart.by_chance, rate(from), rate(to))
+            format!(
+                "no (chance {:.2}); distinguished are {} and {}",
+                distinction.by_chance,
+                rate(from),
+                rate(to)
+            )
         }
-        None => format!("no (chance {:.2}), and no two loads are", apart.by_chance),
+        None => format!("no (chance {:.2}), and no two loads are", distinction.by_chance),
     }
 }
 
@@ -169,7 +174,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
     for search in searches {
         let maximum = search.maximum.as_ref();
         let self_test = maximum.and_then(|maximum| maximum.self_test.as_ref());
-        let warnings = warnings::all(search).join("; ");
+        let warnings = warnings::of_search(search).join("; ");
         let fields = set_up_and_number(search)
             .figure(
                 "maximum_pps",

@@ -50,7 +50,7 @@ fn stretch_fields(stretch: &Interval) -> Fields {
         .count("lossy", "with loss", stretch.lossy)
         .count("delivered", "delivered", stretch.counts.delivered)
         .count("worst_100ms_lost", "most lost in 100 ms", Cell::count(stretch.worst_100ms_lost))
-        .count("backlogged", "only because of pauses", stretch.untaken)
+        .count("backlogged", "only because of pauses", stretch.backlogged)
         .figure("app_ns_per_packet", "application", Cell::number(stretch.app_ns_per_packet))
         .figure("latest_ns", "generator late by up to", Cell::number(stretch.latest_ns.map(|ns| ns as f64)))
 }

@@ -22,9 +22,9 @@ fn sections(results: &Results) -> Vec<Section> {
     let is_own = |section: &&mut Section| {
         section.id != "sweep-points" && CHARTED.iter().any(|id| section.id.starts_with(id))
     };
-    let own = report.sections.iter_mut().find(is_own);
-    if let Some(own) = own.filter(|_| is_moved) {
-        own.charts.splice(0..0, report.picture);
+    let section = report.sections.iter_mut().find(is_own);
+    if let Some(section) = section.filter(|_| is_moved) {
+        section.charts.splice(0..0, report.picture);
     }
     report.sections
 }
@@ -102,8 +102,8 @@ fn sums(chart: &Chart) -> Vec<(f64, Vec<u32>)> {
         .iter()
         .map(|point| {
             let layers = chart.series.iter().filter(|series| series.role != Role::Total);
-            let own = layers.flat_map(|series| &series.points).filter(|other| other.x == point.x);
-            (own.filter_map(|other| other.y).sum(), point.trials.clone())
+            let points_there = layers.flat_map(|series| &series.points).filter(|other| other.x == point.x);
+            (points_there.filter_map(|other| other.y).sum(), point.trials.clone())
         })
         .collect()
 }
@@ -111,10 +111,10 @@ fn sums(chart: &Chart) -> Vec<(f64, Vec<u32>)> {
 /// The layers of a chart sum up to what was to be sent in the trials that they name.
 fn check_layers(results: &Results, chart: &Chart) {
     for (rate, numbers) in sums(chart) {
-        let own = || results.trials.iter().filter(|trial| numbers.contains(&trial.number));
-        assert_eq!(own().count(), numbers.len(), "{}", chart.title);
-        let seconds: f64 = own().map(|trial| trial.sending_s).sum();
-        let intended: u64 = own().map(|trial: &TrialResult| trial.intended).sum();
+        let trials_of_point = || results.trials.iter().filter(|trial| numbers.contains(&trial.number));
+        assert_eq!(trials_of_point().count(), numbers.len(), "{}", chart.title);
+        let seconds: f64 = trials_of_point().map(|trial| trial.sending_s).sum();
+        let intended: u64 = trials_of_point().map(|trial: &TrialResult| trial.intended).sum();
         assert!(
             (rate * seconds - intended as f64).abs() < 1e-3,
             "{}: {} of {intended}",
@@ -332,8 +332,8 @@ fn sizes_with_a_load_each_share_a_chart_and_loads_of_one_size_do_not() {
     for id in ["delivered-and-lost", "cpu"] {
         for chart in of_section(&results, id).charts {
             for point in chart.series.iter().flat_map(|series| &series.points) {
-                let own = results.trials.iter().filter(|trial| point.trials.contains(&trial.number));
-                let mut loads: Vec<u64> = own.map(|trial| trial.intended_pps.unwrap().to_bits()).collect();
+                let trials = results.trials.iter().filter(|trial| point.trials.contains(&trial.number));
+                let mut loads: Vec<u64> = trials.map(|trial| trial.intended_pps.unwrap().to_bits()).collect();
                 loads.dedup();
                 assert!(loads.len() <= 1, "{}", chart.title);
             }
@@ -367,8 +367,8 @@ fn searches_have_their_bounds_and_their_trials() {
         .flat_map(|chart| &chart.series)
         .map(|series| series.points.len())
         .sum();
-    let own: usize = results.searches.iter().map(|search| search.trials.len()).sum();
-    assert_eq!(trials, own, "each trial is a point");
+    let of_searches: usize = results.searches.iter().map(|search| search.trials.len()).sum();
+    assert_eq!(trials, of_searches, "each trial is a point");
     let alone = section.charts.iter().find(|chart| chart.id == "search-packet-v2").unwrap();
     assert_eq!(alone.marks.len(), 4, "two bounds of two goals");
 }
@@ -499,11 +499,11 @@ fn losses_in_time_sum_up_to_what_was_lost() {
     let results = runs::moments();
     let section = of_section(&results, "loss-in-time");
     let (in_time, parts, bursts) = (&section.charts[0], &section.charts[1], &section.charts[2]);
-    for own in &in_time.series {
-        let number = own.points[0].trials[0];
+    for series in &in_time.series {
+        let number = series.points[0].trials[0];
         let trial = results.trials.iter().find(|trial| trial.number == number).unwrap();
-        let lost: f64 = own.points.iter().filter_map(|point| point.y).map(|rate| rate * 0.1).sum();
-        assert_eq!((lost.round() as u64, own.points.len()), (trial.lost(), 10), "{}", own.name);
+        let lost: f64 = series.points.iter().filter_map(|point| point.y).map(|rate| rate * 0.1).sum();
+        assert_eq!((lost.round() as u64, series.points.len()), (trial.lost(), 10), "{}", series.name);
     }
     assert_eq!(in_time.marks.len(), 2, "the worst window");
     for (lost, numbers) in sums(parts) {

@@ -55,13 +55,14 @@ fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
     let numbers: BTreeSet<u32> = results.trials.iter().map(|trial| trial.number).collect();
     assert_eq!(numbers.len(), results.trials.len(), "each trial has a number of its own");
     let report = report::report(&run(results.clone()));
-    for own in &results.reproductions {
-        let id = format!("reproduction-{}", own.key);
+    for reproduction in &results.reproductions {
+        let id = format!("reproduction-{}", reproduction.key);
         let mut section = report.sections.iter().find(|section| section.id == id).unwrap().clone();
-        let of_own = |chart: &&Chart| own.tables.iter().any(|table| chart.title.starts_with(&table.caption));
+        let of_own =
+            |chart: &&Chart| reproduction.tables.iter().any(|table| chart.title.starts_with(&table.caption));
         section.charts.extend(report.picture.iter().filter(of_own).cloned());
-        assert_eq!(section.tables.len(), own.tables.len(), "{id}");
-        for table in &own.tables {
+        assert_eq!(section.tables.len(), reproduction.tables.len(), "{id}");
+        for table in &reproduction.tables {
             let charts: Vec<&Chart> =
                 section.charts.iter().filter(|chart| chart.title.starts_with(&table.caption)).collect();
             assert!((1..=3).contains(&charts.len()), "{}: {}", table.id, charts.len());
@@ -81,7 +82,7 @@ fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
                     chart.title
                 );
                 let trials = rests_on(chart);
-                assert!(trials.iter().all(|number| own.trials.contains(number)), "{}", chart.title);
+                assert!(trials.iter().all(|number| reproduction.trials.contains(number)), "{}", chart.title);
                 assert_eq!(trials.is_empty(), !is_measured, "{}", chart.title);
             }
         }
@@ -95,17 +96,17 @@ fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
             "{}: what publications are compared by are their tables",
             section.id
         );
-        let said = section.text.iter().any(|sentence| sentence.text.contains("left out"));
-        assert!(!said && section.charts.len() <= 16, "{}: {}", section.id, section.charts.len());
+        let is_left_out = section.text.iter().any(|sentence| sentence.text.contains("left out"));
+        assert!(!is_left_out && section.charts.len() <= 16, "{}: {}", section.id, section.charts.len());
         for chart in &section.charts {
             let trials = rests_on(chart);
-            let own: Vec<&str> = results
+            let keys: Vec<&str> = results
                 .reproductions
                 .iter()
                 .filter(|one| one.trials.iter().any(|number| trials.contains(number)))
                 .map(|one| one.key.as_str())
                 .collect();
-            assert_eq!(own.len(), 1, "{}: {own:?}", chart.title);
+            assert_eq!(keys.len(), 1, "{}: {keys:?}", chart.title);
         }
     }
     let titles: Vec<String> = report
@@ -116,8 +117,9 @@ fn a_report_of_publications_has_their_tables_as_charts_and_mixes_no_trials() {
         })
         .collect();
     insta::assert_snapshot!("charts_of_publications", titles.join("\n"));
-    let own: Vec<&String> = titles.iter().filter(|title| title.contains("published and here")).collect();
-    assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), own.len(), "{own:#?}");
+    let published: Vec<&String> =
+        titles.iter().filter(|title| title.contains("published and here")).collect();
+    assert_eq!(published.iter().collect::<BTreeSet<_>>().len(), published.len(), "{published:#?}");
 }
 
 #[test]
@@ -559,11 +561,11 @@ fn each_claim_is_a_plain_sentence_and_more_visits_have_their_time() {
         claim.answer = Answer::Inconclusive;
         claim.visits = Some(4);
     }
-    let own = &results.reproductions[0].trials;
+    let trials_of_reproduction = &results.reproductions[0].trials;
     let (count, sending) = results
         .trials
         .iter()
-        .filter(|trial| own.contains(&trial.number))
+        .filter(|trial| trials_of_reproduction.contains(&trial.number))
         .fold((0.0, 0.0), |(count, sending), trial| (count + 1.0, sending + trial.sending_s + trial.drain_s));
     let expected = (sending + 0.25 * count) * 1.5;
     let answers = finding::reproduction::answers(&results.reproductions, &results.trials);

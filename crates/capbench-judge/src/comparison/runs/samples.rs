@@ -71,10 +71,10 @@ impl Samples {
     }
 
     /// Trials that were left out, and why.
-    pub(super) fn left_out(&self, of: &str) -> impl Iterator<Item = LeftOut> {
-        let of = of.to_string();
+    pub(super) fn left_out(&self, subject: &str) -> impl Iterator<Item = LeftOut> {
+        let subject = subject.to_string();
         self.left_out.iter().map(move |(because, trials)| LeftOut {
-            of: of.clone(),
+            subject: subject.clone(),
             because: because.clone(),
             trials: *trials,
         })

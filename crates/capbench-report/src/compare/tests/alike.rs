@@ -114,7 +114,7 @@ fn trials_that_contradict_themselves_are_set_aside_and_make_it_inconclusive() {
     now.trials[0].delivered -= 1;
     let comparison = compared(&then, &now);
     assert!(comparison.damaged && comparison.is_inconclusive());
-    assert_eq!((comparison.left_out[0].of.as_str(), comparison.left_out[0].trials), ("B", 1));
+    assert_eq!((comparison.left_out[0].subject.as_str(), comparison.left_out[0].trials), ("B", 1));
     assert!(comparison.left_out[0].because == NotCompared::Changed, "{:?}", comparison.left_out);
     let number = now.trials[0].number;
     assert!(!comparison.contrasts.iter().any(|one| one.now.trials.contains(&number)));

@@ -46,7 +46,7 @@ fn bound_fields(bound: &Bound) -> Fields {
     let moments = losses.and_then(|losses| losses.moments);
     let high_loss = match bound.high_loss {
         Some(high) => Cell::Interval {
-            middle: f64::from(high.trials) / f64::from(high.of.max(1)),
+            middle: f64::from(high.trials) / f64::from(high.all_trials.max(1)),
             low: high.low,
             high: high.high,
         },

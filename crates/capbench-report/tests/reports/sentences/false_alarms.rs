@@ -149,8 +149,9 @@ fn with_varying_costs(mut run: SweepRun, spread: f64, seed: u64) -> SweepRun {
     }
     for series in &mut run.outcome.series {
         for reading in &mut series.readings {
-            let own = run.trials.iter().filter(|trial| reading.trials.contains(&trial.number));
-            reading.total_ns_per_packet = Estimate::of(own.filter_map(|trial| trial.cpu.total_ns_per_packet));
+            let trials = run.trials.iter().filter(|trial| reading.trials.contains(&trial.number));
+            reading.total_ns_per_packet =
+                Estimate::of(trials.filter_map(|trial| trial.cpu.total_ns_per_packet));
         }
     }
     run
@@ -168,7 +169,7 @@ fn lengthy_costs_that_are_alike_hardly_ever_have_a_cheapest() {
         names.into_iter().zip(costs).map(method).collect()
     };
     for plan in [loads, rings] {
-        let told = |costs: [u64; 3], seeds: u64| {
+        let alarms = |costs: [u64; 3], seeds: u64| {
             let run = run(&plan, &mut SimulatedLaboratory::new(1e6, methods(costs)));
             let is_told = |seed: &u64| {
                 let SweepRun { outcome, trials } = &run;
@@ -178,8 +179,8 @@ fn lengthy_costs_that_are_alike_hardly_ever_have_a_cheapest() {
             };
             (1..=seeds).filter(is_told).count()
         };
-        let false_alarms = told([500; 3], SEEDS);
+        let false_alarms = alarms([500; 3], SEEDS);
         assert!(false_alarms <= FALSE, "{false_alarms} of {SEEDS}");
-        assert_eq!(told([1500, 500, 1500], CONTROLS), CONTROLS as usize);
+        assert_eq!(alarms([1500, 500, 1500], CONTROLS), CONTROLS as usize);
     }
 }
