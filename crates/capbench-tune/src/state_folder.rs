@@ -203,7 +203,9 @@ mod tests {
         let scratch = Scratch::new();
         let mut folder = Folder::open(scratch.path(), true).unwrap().unwrap();
         let named = |name: &str| Identity { bus: Some("b1".into()), ..identity(name) };
-        folder.save(&State { identity: named("eth0"), ..state() }).unwrap();
+        let mut saved = state();
+        saved.identity = named("eth0");
+        folder.save(&saved).unwrap();
         std::fs::write(scratch.file("bad.json"), "{").unwrap();
         let found = folder.load_of("lan0", &[named("lan0")], "boot").unwrap().unwrap();
         assert_eq!(found.identity.interface, "eth0");

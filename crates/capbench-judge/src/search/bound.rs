@@ -6,7 +6,7 @@
 //!
 //! A search decides each load separately. On a host that stalls now and then, the share of lossy trials grows slowly with the
 //! load. Then chance decides which load is just sustained, and bounds half a per cent apart suggest a precision that does not
-//! exist ([`Apart`]). The probability treats the trials as they are. It ignores that these same trials selected the two bounds,
+//! exist ([`BoundsDistinction`]). The probability treats the trials as they are. It ignores that these same trials selected the two bounds,
 //! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 

@@ -26,7 +26,7 @@ use capbench_judge::livelock;
 use capbench_judge::rfc2544::Ended as TestEnded;
 use capbench_judge::search::End;
 use capbench_model::TrialError;
-use capbench_model::environment::Environment;
+use capbench_model::environment::{Difference, Environment};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
@@ -37,6 +37,7 @@ use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 use capbench_plan::guards::{Guarded, Policy};
 use capbench_report::formats::text;
+use capbench_report::sentences::host_difference_words;
 use capbench_report::{report, save, sentences};
 use capbench_results::read;
 use capbench_results::{Kind, Results, RunDirectory, SCHEMA_VERSION};
@@ -289,7 +290,10 @@ fn resumed(
 ) -> Result<Results> {
     let differences = earlier.environment.differences(environment);
     if !differences.is_empty() {
-        let list: Vec<_> = differences.iter().map(ToString::to_string).collect();
+        let mut list = Vec::new();
+        for Difference { fact, then, now } in &differences {
+            list.push(host_difference_words(fact, then, now));
+        }
         return Err(Usage(format!(
             "--resume {}: its trials were measured elsewhere ({}); begin a new search, or go on where they were",
             directory.path().display(),

@@ -1,13 +1,13 @@
 //! What every measuring command needs: methods, frame sizes and placements, the path, and how the run is saved.
 
-use std::fmt::Display;
-use std::num::{NonZeroU16, NonZeroU32};
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use anyhow::Result;
 use capbench_agent::laboratory::Route;
 use capbench_agent::location::{Location, Locations};
 use capbench_frames::layout::Flows;
+use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
 use capbench_host::bed::Placement;
 use capbench_lab::live;
@@ -23,7 +23,7 @@ use capbench_model::work::WorkModel;
 use capbench_sys::host::CpuId;
 
 use super::path::{AgentPath, Path};
-use super::scene_flags::{GivenMembers, PathFlags, RunFlags, SceneFlags};
+use super::scene_flags::{GivenMembers, PathFlags, RunFlags, SceneFlags, once};
 use super::words;
 use crate::exit::Usage;
 use crate::flags::transmit_by;
@@ -204,14 +204,6 @@ impl Scene {
         }
         words::row(&mut text, "path", self.path.describe());
         text
-    }
-}
-
-/// Refuses duplicates: a user who names a thing twice does not mean to measure it twice.
-pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage> {
-    match named.iter().enumerate().find(|(place, thing)| named[..*place].contains(thing)) {
-        Some((_, twice)) => Err(Usage(format!("{flag}: {twice} is named twice; name it once"))),
-        None => Ok(()),
     }
 }
 

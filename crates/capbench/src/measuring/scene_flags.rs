@@ -1,12 +1,12 @@
 //! Flags of every measuring command: what is measured, on which path, and how the run is saved.
 
+use std::fmt::Display;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_agent::location::{Location, Locations};
 use capbench_capture::fanout_choice::FanoutChoice;
-use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Sizes, TransmitSpec};
 use capbench_judge::thresholds::DISTURBED_TRIAL_REPEATS;
 use capbench_lab::subject::ReceiveBy;
@@ -238,6 +238,14 @@ impl RunFlags {
 pub fn otherwise(flag: Arg, default: &str) -> Arg {
     let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
     flag.help(format!("{help} [default: {default}]"))
+}
+
+/// Refuses duplicates: a user who names a thing twice does not mean to measure it twice.
+pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage> {
+    match named.iter().enumerate().find(|(place, thing)| named[..*place].contains(thing)) {
+        Some((_, twice)) => Err(Usage(format!("{flag}: {twice} is named twice; name it once"))),
+        None => Ok(()),
+    }
 }
 
 /// Reads a number of queues.

@@ -413,8 +413,7 @@ fn root_the_controllers_cpus_decide_nothing_about_other_hosts() {
 fn root_an_interface_serves_one_controller_at_a_time() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
-    let mut soak =
-        capbench("soak --method packet-v3 --placement same --rate 20k --for 1h --interval 500ms");
+    let mut soak = capbench("soak --method packet-v3 --placement same --rate 20k --for 1h --interval 500ms");
     soak.args(["--tx", &hosts.location("gen"), "--rx", &hosts.location("dut")]);
     let mut first = Running::start(HOST, soak.arg("--out").arg(out.file("run")));
     // It measures for as long as the second controller needs to be refused, and accounts for every frame meanwhile.
