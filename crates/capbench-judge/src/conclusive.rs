@@ -77,7 +77,7 @@ mod tests {
             relative_width: None,
             conditional_throughput_pps: None,
             so_far: None,
-            apart: None,
+            distinction: None,
             limit: None,
         };
         let held = Held {

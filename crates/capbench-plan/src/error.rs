@@ -52,7 +52,7 @@ pub enum PlanError {
         "search: {}{} is too short: the goals need at least {} trials, {:.0} s of traffic and about {:.0} s in all; allow more time, \
          or give goals with shorter trials, smaller sums or larger widths",
         humantime::format_duration(*allowed),
-        match of {
+        match allowance {
             Allowance::Time => "",
             Allowance::Traffic => " of traffic",
         },
@@ -64,7 +64,7 @@ pub enum PlanError {
         /// What the user allows.
         allowed: Duration,
         /// Of what.
-        of: Allowance,
+        allowance: Allowance,
         /// What the goals need at least.
         need: SearchNeed,
     },

@@ -24,15 +24,6 @@ Answer: TypeAlias = Literal['holds', 'changed', 'cannot_be_told', 'not_testable'
 """The answer to a claim."""
 
 
-class Apart(TypedDict):
-    """Whether chance explains the difference between a goal's bounds."""
-
-    by_chance: float
-    """The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact test, one-sided). The real probability is higher, because the same trials selected the bounds."""
-    nearest: NotRequired[list[float]]
-    """If the bounds are not distinguished: the nearest loads around them that are, lower one first; absent if there are none."""
-
-
 class AttachedProgram(TypedDict):
     """An XDP program on an interface."""
 
@@ -94,6 +85,15 @@ class Benchmark(TypedDict):
     """The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst."""
     stdev_frames: float | None
     """Standard deviation in frames; absent with a single search."""
+
+
+class BoundsDistinction(TypedDict):
+    """Whether chance explains the difference between a goal's bounds."""
+
+    by_chance: float
+    """The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact test, one-sided). The real probability is higher, because the same trials selected the bounds."""
+    nearest: NotRequired[list[float]]
+    """If the bounds are not distinguished: the nearest loads around them that are, lower one first; absent if there are none."""
 
 
 Bucket = TypedDict(
@@ -1661,7 +1661,7 @@ class LeftOut(TypedDict):
     because: str
     """Why."""
     of: str
-    """The set-up or method of these trials."""
+    """The set-up, method or run of these trials."""
     trials: int
     """Number of trials."""
 
@@ -7047,7 +7047,7 @@ class FactSearchGoals(TypedDict):
 class GoalResult(TypedDict):
     """The result of a search for one goal."""
 
-    apart: NotRequired[Apart]
+    apart: NotRequired[BoundsDistinction]
     """Whether the trials distinguish its bounds; absent unless both are known."""
     conditional_throughput_pps: float | None
     """Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent for "at least"."""

@@ -6,7 +6,7 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::bound::{Apart, Bound, Moments, Side, Trials};
+use super::bound::{Bound, BoundsDistinction, Moments, Side, Trials};
 use super::database::{Bounds, Database};
 use super::end::End;
 use super::goal::{Goal, seconds};
@@ -101,8 +101,8 @@ pub struct GoalResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub so_far: Option<SoFar>,
     /// Whether the trials distinguish its bounds; absent unless both are known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub apart: Option<Apart>,
+    #[serde(rename = "apart", default, skip_serializing_if = "Option::is_none")]
+    pub distinction: Option<BoundsDistinction>,
     /// The limiting component, by losses and backlog at the upper bound; absent without either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
@@ -168,7 +168,7 @@ impl GoalResult {
             reason,
             relative_width: bounds.lower.zip(bounds.upper).map(|(low, high)| width(low, high)),
             conditional_throughput_pps,
-            apart: Apart::from_bounds(seen, &criteria, bounds),
+            distinction: BoundsDistinction::from_bounds(seen, &criteria, bounds),
             limit: limiting.and_then(|bound| limit(bound, trials)),
             so_far,
             lower,
@@ -178,8 +178,8 @@ impl GoalResult {
 
     /// Its own bounds, or those of the finest coarser target if it does not have both.
     pub fn best_bounds(&self) -> Option<(&Bound, &Bound)> {
-        let own = self.lower.as_ref().zip(self.upper.as_ref());
-        own.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
+        let bounds = self.lower.as_ref().zip(self.upper.as_ref());
+        bounds.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
     }
 
     /// Its upper bound, or if it has none, that of the finest coarser target.

@@ -25,7 +25,7 @@ pub mod preset;
 pub mod ranking;
 pub mod warning;
 
-pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses, Moments};
+pub use bound::{Backlogged, Bound, BoundsDistinction, Buffered, HighLoss, Losses, Moments};
 pub use end::End;
 pub use goal::{Goal, Strategy, Width};
 pub use goal_result::{GoalResult, Reason, SoFar, Status};

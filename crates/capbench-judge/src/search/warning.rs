@@ -32,7 +32,8 @@ pub enum SearchWarning {
         /// What is allowed.
         allowed_s: f64,
         /// Of what.
-        of: Allowance,
+        #[serde(rename = "of")]
+        allowance: Allowance,
         /// How likely it is too little.
         chance: ChanceToSuffice,
         /// What the goals can need.

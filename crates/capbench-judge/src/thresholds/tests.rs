@@ -153,7 +153,7 @@ fn moments_with_loss_are_stalls_in_less_than_a_quarter_of_the_windows() {
             relative_width: None,
             conditional_throughput_pps: None,
             so_far: None,
-            apart: None,
+            distinction: None,
             limit: None,
         };
         assert_eq!(result.stalls().is_some(), are_stalls, "{lossy_windows} of 100 windows");

@@ -224,12 +224,12 @@ pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<SearchWarning>> {
     }
     let Estimate { at_maximum, below: Spread { least, most, .. }, least_traffic } = estimate(plan)?;
     let mut warnings = Vec::new();
-    for (allowed, of) in limits {
+    for (allowed, allowance) in limits {
         let Some(allowed) = allowed else { continue };
         if least_traffic.traffic > allowed {
-            return Err(PlanError::TooShort { allowed, of, need: need(least_traffic, plan.quiet) });
+            return Err(PlanError::TooShort { allowed, allowance, need: need(least_traffic, plan.quiet) });
         }
-        let takes_longer = |cost: Cost| match of {
+        let takes_longer = |cost: Cost| match allowance {
             Allowance::Time => cost.time(plan.quiet) > allowed,
             Allowance::Traffic => cost.traffic > allowed,
         };
@@ -243,7 +243,12 @@ pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<SearchWarning>> {
             continue;
         };
         let need = need(most, plan.quiet);
-        warnings.push(SearchWarning::MayNotSuffice { allowed_s: allowed.as_secs_f64(), of, chance, need });
+        warnings.push(SearchWarning::MayNotSuffice {
+            allowed_s: allowed.as_secs_f64(),
+            allowance,
+            chance,
+            need,
+        });
     }
     Ok(warnings)
 }

@@ -19,13 +19,13 @@ use super::{generator, noise, statements};
 
 /// Gives all facts of results their words.
 pub fn add_words(results: &mut Results) {
-    results.statements = statements::all(results);
+    results.statements = statements::of_run(results);
     results.trials.iter_mut().for_each(add_words_to_trial);
     for sweep in &mut results.sweeps {
         sweep.interval = interval_of_sweep(sweep).to_string();
     }
     for search in &mut results.searches {
-        search.warnings = warnings::all(search);
+        search.warnings = warnings::of_search(search);
     }
     results.reproductions.iter_mut().for_each(add_words_to_reproduction);
     for series in results.sweeps.iter_mut().flat_map(|sweep| &mut sweep.series) {
@@ -51,7 +51,7 @@ pub fn add_words_to_trial(trial: &mut TrialResult) {
         trial.profile.load_depends_because = Some(load_depends_words(because));
     }
     if !trial.generator_facts.is_empty() {
-        trial.generator = generator::all(&trial.generator_facts);
+        trial.generator = generator::line(&trial.generator_facts);
     }
     let Some(guarding) = &mut trial.guarding else { return };
     for attempt in &mut guarding.discarded {

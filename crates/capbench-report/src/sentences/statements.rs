@@ -9,7 +9,7 @@ use capbench_results::Results;
 use super::cpu_tasks::cpu_tasks_words;
 
 /// All statements of a run.
-pub(crate) fn all(results: &Results) -> Vec<String> {
+pub(crate) fn of_run(results: &Results) -> Vec<String> {
     if results.statement_facts.is_empty() {
         return results.statements.clone();
     }

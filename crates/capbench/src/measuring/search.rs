@@ -19,7 +19,8 @@ use capbench_results::{Kind, Results, RunDirectory};
 use clap::{Arg, Args, FromArgMatches, value_parser};
 
 use super::recorder::Recorder;
-use super::scene::{Defaults, Scene, SceneFlags, otherwise};
+use super::scene::{Defaults, Scene};
+use super::scene_flags::{SceneFlags, otherwise};
 use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
 use crate::flag_values::positive_duration;
