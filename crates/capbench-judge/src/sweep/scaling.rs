@@ -9,7 +9,7 @@ use capbench_model::statistics::scalability::{Law, ScalabilityFit, Unfit};
 use capbench_model::trial::{Load, TrialResult};
 use serde::{Deserialize, Serialize};
 
-use super::contrasts::middle;
+use super::contrasts::median_or_zero;
 use super::outcome::{Reading, sustained_pps};
 
 /// How the rate of a method grows with its members.
@@ -140,7 +140,7 @@ impl Scaling {
 
 /// The first step after which no later one brings enough.
 fn last_worth(steps: &[Step<'_>]) -> Option<usize> {
-    let rates: Vec<f64> = steps.iter().map(|step| middle(step.rates())).collect();
+    let rates: Vec<f64> = steps.iter().map(|step| median_or_zero(step.rates())).collect();
     let is_worth = |one: usize, other: usize| {
         let (members, rate) =
             (steps[other].members / steps[one].members - 1.0, rates[other] / rates[one] - 1.0);
