@@ -154,16 +154,17 @@ pub struct Finding {
     pub trials: Vec<u32>,
 }
 
-/// A fact, unless a later version knows it alone.
+/// A fact; `None` if it is one that only later versions know.
 fn known_fact<'d, D: Deserializer<'d>>(source: D) -> std::result::Result<Option<Fact>, D::Error> {
     let fact = serde_json::Value::deserialize(source)?;
     Ok(serde_json::from_value(fact).ok())
 }
 
-/// Memory of what is read of a text, as a multiple of its length.
+/// Most memory that results may take, as a multiple of the length of their text. Results of capbench take less; a file made to
+/// exhaust memory takes more.
 const MEMORY: usize = 12;
 
-/// What reading this text may take.
+/// The memory that reading this text may take.
 pub(crate) fn memory(text: &[u8]) -> Budget {
     Budget::times(MEMORY, text)
 }

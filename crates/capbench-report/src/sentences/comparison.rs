@@ -197,8 +197,12 @@ fn counts_words(counts: &FigureCounts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureCounts, RunsDifference,
+        TrialFact, counts_words, difference_words, words,
+    };
     use capbench_judge::comparison::note::RunSide;
+    use capbench_model::environment::HostFact;
 
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {

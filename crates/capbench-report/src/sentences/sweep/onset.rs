@@ -160,7 +160,11 @@ fn loss_and_places(loss: &LossAtPoint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        BufferedAtPoint, GeneratorLimits, HardlyAnyLoss, HiddenByBuffers, LastPoint, Limit, LimitFrom,
+        LossAtNamedPoints, LossAtPoint, LossBegins, LossEnds, hardly_any_loss, last_point, limits,
+        loss_at_named_points, loss_begins, loss_ends,
+    };
     use crate::sentences::sweep::tests::{point, series};
     use capbench_judge::finding::sweep::loss::PlaceShare;
     use capbench_model::places::Place;

@@ -40,7 +40,7 @@ fn goal_fields(goal: &GoalResult) -> Fields {
         .words("goal", "goal", goal.goal.name.as_str())
         .figure("lower_pps", "sustained", lower_bound(goal.status, best_lower(goal)))
         .figure("upper_pps", "not sustained", upper_bound(best_upper(goal)))
-        .figure("relative_width_ratio", "width", Cell::where_known(width))
+        .figure("relative_width_ratio", "width", Cell::number_or_empty(width))
         .words("status", "result", result)
         .words("limit", "limited by", LimitedBy::of_limit(lost_at, goal.limit).map(limit_word))
 }
