@@ -37,26 +37,26 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum RiseAnswer {
-    /// It cannot: hardly a packet is lost.
+    /// The rate cannot rise with the work, because hardly a packet is lost.
     HardlyAnyLoss {
         /// Whether no packet is lost in any visit.
         is_clean: bool,
         /// The last point.
         up_to: String,
     },
-    /// It does.
+    /// The rate rises with the work.
     Appears {
         /// The largest rise.
         rise: LargestRise,
     },
-    /// The visits do not decide it.
+    /// The visits are too few to decide whether the rate rises.
     Undecided {
         /// Visits of each point.
         visits: u32,
-        /// Points.
+        /// Number of points.
         points: usize,
     },
-    /// It does not, as far as the visits exclude it.
+    /// The rate does not rise by more than the visits exclude.
     DoesNotAppear {
         /// The largest rise, which chance explains; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,19 +94,19 @@ pub struct AgainstSocket {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum SocketAnswer {
-    /// It cannot: hardly a packet is lost with either.
+    /// The ring cannot be behind, because hardly a packet is lost with either method.
     HardlyAnyLoss {
         /// Whether no packet is lost in any visit.
         is_clean: bool,
     },
-    /// It does.
+    /// The ring captures less.
     RingBehind {
         /// What both sustain there.
         rates: ComparedRates,
         /// The evidence.
         evidence: Evidence,
     },
-    /// The visits exclude nothing.
+    /// The visits are too few to exclude that the ring is behind.
     Undecided {
         /// Visits of each point.
         visits: u32,
@@ -114,7 +114,7 @@ pub enum SocketAnswer {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ring_ahead: Option<RingAhead>,
     },
-    /// It sustains more.
+    /// The ring sustains more.
     RingAhead {
         /// Where.
         ahead: RingAhead,
@@ -215,16 +215,16 @@ impl SustainedPart {
 /// Whether an effect appears.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Appearance {
-    /// It appears.
+    /// The effect appears.
     Appears,
-    /// It does not appear, within the stated limit.
+    /// The effect does not appear, within the stated limit.
     DoesNotAppear {
         /// The test excludes a rise, or a lead, above this share.
         excluded_above: f64,
     },
-    /// It cannot appear: nothing is lost, or the method has no ring.
+    /// The effect cannot appear: nothing is lost, or the method has no ring.
     CannotAppear,
-    /// The visits cannot decide it.
+    /// The visits cannot decide whether the effect appears.
     Inconclusive,
 }
 
