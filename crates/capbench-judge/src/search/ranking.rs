@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::bound::Bound;
-use super::outcome::{GoalResult, SearchOutcome, Status};
+use super::goal_result::{GoalResult, Status};
+use super::outcome::SearchOutcome;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};

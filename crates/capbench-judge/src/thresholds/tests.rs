@@ -21,7 +21,7 @@ use crate::recommendation::Cost;
 use crate::rfc2544::recovery::{Recovery, recovery};
 use crate::search::bound::{Bound, Losses, Moments, Trials};
 use crate::search::maximum::{SelfTest, Try};
-use crate::search::notation::preset;
+use crate::search::preset::goals_of_preset;
 use crate::search::warning::{SearchWarning, SelfTestCause};
 use crate::search::{GoalResult, Status};
 use crate::sweep::contrasts::{Evidence, Lead};
@@ -145,7 +145,7 @@ fn moments_with_loss_are_stalls_in_less_than_a_quarter_of_the_windows() {
             disturbed: Vec::new(),
         };
         let result = GoalResult {
-            goal: preset("ndr").unwrap().remove(0),
+            goal: goals_of_preset("ndr").unwrap().remove(0),
             status: Status::Irregular,
             reason: None,
             lower: None,
