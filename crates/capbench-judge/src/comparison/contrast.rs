@@ -27,7 +27,7 @@ pub struct Side {
 /// The change of a figure: relative to the earlier value; for shares, the difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Change {
-    /// The change that makes both sides equal (Hodges and Lehmann).
+    /// The change that makes both sides equal (Hodges and Lehmann), between the limits.
     pub middle: f64,
     /// Lower limit of the change, at the level of [`LEVEL`]; absent if there are too few trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,16 +41,16 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// It became worse, by more than the threshold and than chance explains. Of a loss where none was, the size does not
+    /// The figure became worse, by more than the threshold and than chance explains. Of a loss where none was, the size does not
     /// matter.
     Regression,
-    /// It became better, under the same conditions.
+    /// The figure became better, under the same conditions.
     Improvement,
-    /// It changed by less than the threshold.
+    /// The figure changed by less than the threshold.
     BelowThreshold,
-    /// Chance explains it.
+    /// Chance explains the change.
     NotShown,
-    /// Too few trials to reach the level with any values.
+    /// There are too few trials for a test: chance could explain any values.
     TooFewVisits,
 }
 
@@ -69,10 +69,11 @@ pub struct Contrast {
     pub now: Side,
     /// The change.
     pub change: Change,
-    /// The probability that chance distributes the figures this unevenly or more; absent if there are too few.
+    /// The probability that chance alone distributes the figures over both sides at least this unevenly; absent if there are too few
+    /// figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_chance: Option<f64>,
-    /// The same, corrected after Holm for all tests.
+    /// This probability, corrected after Holm for all tests; absent if the figure could not be tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected: Option<f64>,
     /// The judgement.

@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Frames per second delivered at maximum load. At a set load it duplicates the loss.
+    /// Frames per second delivered at maximum load. At another load the loss shows the same.
     DeliveredRate,
-    /// Share of the sent frames that was lost, at a set load. At maximum load it depends on the generator's rate.
+    /// Share of the sent frames that was lost. It is not compared at maximum load, where it depends on the generator's rate.
     LossRatio,
     /// The highest load that a goal of a search accepts.
     Throughput,
-    /// CPU time of application and kernel per frame, ns, if the load was sustained. In an overload it shows the time available.
+    /// CPU time of application and kernel per frame, in nanoseconds. It is compared if the load was delivered: in an overload it only
+    /// shows how much time there is.
     TotalCost,
-    /// CPU time of the application per frame, nanoseconds. If only a range is known, it is not compared.
+    /// CPU time of the application per frame, in nanoseconds. It is not compared if only a range is known.
     ApplicationCost,
     /// Median of the latency, nanoseconds.
     MedianLatency,
@@ -35,16 +36,17 @@ pub enum Scale {
     Difference,
 }
 
-/// The better direction.
+/// Whether a higher value or a lower one is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More.
+    /// A higher value is better.
     Higher,
-    /// Less.
+    /// A lower value is better.
     Lower,
 }
 
 impl Measure {
+    /// The figures of trials, in the order of reports.
     pub(crate) const OF_TRIALS: [Self; 6] = [
         Self::DeliveredRate,
         Self::LossRatio,
@@ -85,7 +87,7 @@ impl Measure {
         }
     }
 
-    /// The better direction.
+    /// Whether a higher value or a lower one is better.
     pub const fn better(self) -> Better {
         match self {
             Self::DeliveredRate | Self::Throughput => Better::Higher,
@@ -93,7 +95,7 @@ impl Measure {
         }
     }
 
-    /// A value on the scale on which differences are computed.
+    /// A value on the scale on which differences are computed: a logarithm if values are compared by their ratio.
     pub fn scaled(self, value: f64) -> f64 {
         match self.scale() {
             Scale::Ratio => value.max(SMALLEST_COMPARED_VALUE).ln(),
@@ -101,7 +103,7 @@ impl Measure {
         }
     }
 
-    /// Converts a difference on that scale to a change: relative to the earlier value, or a difference of shares.
+    /// Converts a difference on the scale of [`Self::scaled`] to a change: relative to the earlier value, or a difference of shares.
     pub fn change(self, difference: f64) -> f64 {
         match self.scale() {
             Scale::Ratio => difference.exp_m1(),

@@ -23,12 +23,12 @@ pub enum ComparisonFinding {
     },
     /// The runs differ in something that could be the reason of a change.
     RunsDiffer {
-        /// In what.
+        /// The difference.
         difference: RunsDifference,
     },
     /// Something to read before the figures.
     Note {
-        /// What.
+        /// The note.
         note: ComparisonNote,
     },
 }

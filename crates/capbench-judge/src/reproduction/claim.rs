@@ -1,6 +1,9 @@
 //! Claims of publications, as their files define them: each has a rule, the trials that the rule compares, and texts for each
 //! case that the rule can find. This file selects the measurements and asks the rule.
 //!
+//! A rule gives an answer and a case: a word such as `holds`, `changed` or `unmeasured`. In the file of the publication, the claim's table
+//! `says` has a text for each case. The text names values in braces, which the rule and the measurements have ([`TextValues`]).
+//!
 //! | file | the rule |
 //! |---|---|
 //! | `share` | shares meet limits |
@@ -154,7 +157,8 @@ impl Claim {
         self.says.get(case).map_or("", String::as_str)
     }
 
-    /// The text of a case with its values. If a named figure is missing, the text of `unmeasured`, if there is one.
+    /// The text of a case with its values. If a figure that the text names is missing, the text of the case `unmeasured` instead, if the
+    /// claim has one. `names` are the names of the operands, for rules whose text `unmeasured` says which one is missing.
     fn text(&self, case: &str, mut values: TextValues<'_, '_>, names: &[String]) -> ClaimText {
         let text = values.text(self.says(case));
         let Some(missing) = values.missing.filter(|_| self.says.contains_key("unmeasured")) else {
@@ -162,6 +166,11 @@ impl Claim {
         };
         let name = names.get(missing).cloned().unwrap_or_default();
         values.with("missing", name).text(self.says("unmeasured"))
+    }
+
+    /// The text of a case with its values, for rules whose operands have no names.
+    fn text_without_names(&self, case: &str, values: TextValues<'_, '_>) -> ClaimText {
+        self.text(case, values, &[])
     }
 }
 
@@ -179,8 +188,8 @@ struct Cases {
 }
 
 impl Cases {
-    /// Holds if all cases but `exceptions` confirm the claim; changed if at least `refuting` contradict it, by default as many as
-    /// confirm it otherwise.
+    /// Holds if all cases but `exceptions` confirm the claim. Changed if at least `refuting` contradict it: by default as many as would
+    /// confirm it.
     fn answer(self, exceptions: usize, refuting: Option<usize>) -> Answer {
         if self.all <= exceptions {
             Answer::Inconclusive

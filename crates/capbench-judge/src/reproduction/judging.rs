@@ -124,8 +124,10 @@ pub fn note_chance(judgement: &mut Judgement) {
 mod tests {
     use std::time::Duration;
 
-    use super::*;
-    use crate::reproduction::ClaimText;
+    use super::{
+        Chance, Done, RuleAnswer, Visits, judgement, judgement_at_any_load, note_chance, note_disturbance,
+    };
+    use crate::reproduction::{Answer, ClaimEvidence, ClaimText, Judgement};
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};

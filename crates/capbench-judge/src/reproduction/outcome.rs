@@ -272,15 +272,12 @@ impl Cell {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Cell, Quantity};
 
     #[test]
     fn cells_are_printed_as_published() {
-        assert_eq!(
-            Cell { value: Some(0.5), at_least: true, mark: Some('g'), ..Cell::default() }
-                .text(Quantity::Captured),
-            ">=50g"
-        );
+        let minimum = Cell { value: Some(0.5), at_least: true, mark: Some('g'), ..Cell::default() };
+        assert_eq!(minimum.text(Quantity::Captured), ">=50g");
         assert_eq!(Cell::default().text(Quantity::Count), "-");
     }
 }

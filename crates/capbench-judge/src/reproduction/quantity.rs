@@ -71,7 +71,7 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Quantity;
 
     #[test]
     fn shares_are_whole_only_where_they_are() {

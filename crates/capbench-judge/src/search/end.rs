@@ -22,7 +22,7 @@ pub enum End {
         #[serde(default)]
         because: String,
     },
-    /// A rate above the capacity of the link: counts or clock are wrong.
+    /// A trial shows a rate above the capacity of the link: counts or clock are wrong.
     AboveLineRate {
         /// The trial.
         trial: u32,

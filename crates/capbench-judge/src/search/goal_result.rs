@@ -116,11 +116,13 @@ fn bounded(criteria: &Criteria, seen: &Database, trials: &Trials<'_>) -> (Option
     (lower, upper)
 }
 
+/// The distance of bounds as a share of the upper one.
 fn width(lower: Pps, upper: Pps) -> f64 {
     (upper.get() - lower.get()) / upper.get()
 }
 
 impl SoFar {
+    /// The bounds of the finest coarser target that has both; `None` if none has.
     fn new(goal: &Goal, seen: &Database, trials: &Trials<'_>) -> Option<Self> {
         let chain = goal.chain();
         let (_, coarser) = chain.split_last()?;
@@ -189,6 +191,7 @@ impl GoalResult {
 
     /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
     pub fn stalls(&self) -> Option<Moments> {
+        // Frames that were not read as fast as they arrived are no moments.
         let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
         let moments = upper.losses.as_ref()?.moments?;
         (moments.lossy_windows > 0 && moments.lossy_windows * STALL_WINDOWS < moments.windows)

@@ -14,7 +14,7 @@ use capbench_model::statistics::by_key;
 pub enum MaximumSource {
     /// The generator's limit while this method captures.
     Generator,
-    /// The same on a path where the offered load depends on the receiver: the limit of both together.
+    /// The limit of generator and receiver together, on a path where the offered load depends on the receiver.
     GeneratorAndReceiver,
     /// The link's limit, which the generator reaches.
     LineRate,
@@ -72,7 +72,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// What its best try sent.
+    /// The highest rate that a try sent.
     pub fn best(&self) -> f64 {
         most(self.offered.iter().copied())
     }

@@ -62,6 +62,7 @@ pub fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
     Ok(goals)
 }
 
+/// The goal that a table of a file defines.
 fn goal_of_table(name: &str, table: BTreeMap<String, toml::Value>) -> std::result::Result<Goal, String> {
     let mut pairs = Vec::new();
     for (key, value) in table {
@@ -91,6 +92,7 @@ fn text_of(key: &str, value: toml::Value) -> std::result::Result<String, String>
     }
 }
 
+/// The goals of the preset that a user named.
 fn named(name: &str) -> Result<Vec<Goal>> {
     if name.is_empty() {
         return Err(JudgeError::Goals {
@@ -106,6 +108,7 @@ fn named(name: &str) -> Result<Vec<Goal>> {
     })
 }
 
+/// A goal without contradictions. Its errors have its name.
 fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> {
     let goal = goal.map_err(|reason| JudgeError::Goal { goal: name.into(), reason })?;
     goal.validate()?;
@@ -116,6 +119,7 @@ fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> 
 pub const KEYS: [&str; 9] =
     ["loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy", "from"];
 
+/// The goal with these keys and values, and with defaults for the others.
 fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
     let mut given: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {
@@ -174,6 +178,7 @@ fn whole(text: &str) -> std::result::Result<u32, String> {
     text.parse().map_err(|_| format!("\"{text}\" is no whole number"))
 }
 
+/// The preset whose attributes are the defaults of a goal.
 fn base(text: &str) -> std::result::Result<Goal, String> {
     let mut goals = goals_of_preset(text)
         .ok_or_else(|| format!("there is no preset \"{text}\"; there are {}", names().join(", ")))?;
@@ -251,20 +256,24 @@ mod tests {
         }
     }
 
+    /// Why the text of a file defines no goals.
+    fn refusal(text: &str) -> String {
+        match parse_toml(text) {
+            Err(Unread::Goal(error)) => error.to_string(),
+            Err(Unread::File(reason)) => reason,
+            Ok(goals) => panic!("{goals:?}"),
+        }
+    }
+
     #[test]
     fn a_file_defines_goals_in_the_same_keys() {
         let text = "[goals.a]\nfrom = \"ndr\"\nexceed = 0.2\n[goals.b]\nloss = \"1%\"\nwidth = \"1%\"\nduration = \"2s\"\ntargets = 1";
         let Ok(goals) = parse_toml(text) else { panic!("two goals") };
         assert_eq!((goals[0].exceed_ratio, goals[1].preceding_targets), (ratio(0.2), 1));
-        let given = |text| match parse_toml(text) {
-            Err(Unread::Goal(error)) => error.to_string(),
-            Err(Unread::File(reason)) => reason,
-            Ok(goals) => panic!("{goals:?}"),
-        };
-        assert!(given("[goals.a]\nloss = 2").contains("loss: 2 is no ratio"));
-        assert!(given("[goals.a]\nfrom = true").contains("from: a boolean is neither"));
-        assert!(given("[goals.a]\nloss = ").starts_with("line 2: "));
-        assert!(given("[goal.a]\nloss = 0").contains("line 1: "));
+        assert!(refusal("[goals.a]\nloss = 2").contains("loss: 2 is no ratio"));
+        assert!(refusal("[goals.a]\nfrom = true").contains("from: a boolean is neither"));
+        assert!(refusal("[goals.a]\nloss = ").starts_with("line 2: "));
+        assert!(refusal("[goal.a]\nloss = 0").contains("line 1: "));
     }
 
     #[test]

@@ -29,12 +29,12 @@ pub enum SearchWarning {
     },
     /// The allowed time or traffic may not suffice.
     MayNotSuffice {
-        /// What is allowed.
+        /// The allowed time in seconds.
         allowed_s: f64,
-        /// Of what.
+        /// What is allowed: time of the search, or of sending.
         #[serde(rename = "of")]
         allowance: Allowance,
-        /// How likely it is too little.
+        /// How likely that suffices.
         chance: ChanceToSuffice,
         /// What the goals can need.
         need: SearchNeed,
@@ -100,22 +100,22 @@ pub enum Allowance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChanceToSuffice {
-    /// Hardly.
+    /// The allowance hardly suffices.
     Hardly,
-    /// Hardly, unless the maximum load is sustained.
+    /// The allowance hardly suffices, unless the maximum load is sustained.
     HardlyBelowMaximum,
-    /// It may not.
+    /// The allowance may not suffice.
     Perhaps,
 }
 
 /// What a search takes, by an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchNeed {
-    /// Trials.
+    /// Number of trials.
     pub trials: u32,
-    /// Time of sending.
+    /// Time of sending, in seconds.
     pub traffic_s: f64,
-    /// Time in all.
+    /// Time of the whole search, in seconds.
     pub time_s: f64,
 }
 
@@ -123,10 +123,10 @@ pub struct SearchNeed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SelfTestCause {
-    /// The tries differ: the host, not the generator.
+    /// The tries differ: the host disturbed the generator.
     Host,
-    /// It did so later.
+    /// A later try sent the rate.
     NotAtFirst,
-    /// It never did.
+    /// No try sent the rate.
     NotSustained,
 }

@@ -3,8 +3,8 @@
 use super::record::SoakRecord;
 use crate::thresholds::NOTED_SOAK_SHARE;
 
-/// Reasons to doubt that a soak sustained its load. Frames that no counter explains are none: whether they were delivered is known,
-/// only the place of the loss is not.
+/// Reasons to doubt that a soak sustained its load. Frames that no counter explains are no such reason: it is known
+/// whether they were delivered, and only the place of the loss is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SoakDoubts {
     /// Share of the intended frames that was not sent, if it matters.
@@ -16,7 +16,7 @@ pub struct SoakDoubts {
 }
 
 impl SoakDoubts {
-    /// Those about a soak.
+    /// The doubts about a soak.
     pub fn of_record(record: &SoakRecord) -> Self {
         Self {
             unsent_ratio: noted(record.unsent_ratio()),
@@ -25,7 +25,7 @@ impl SoakDoubts {
         }
     }
 
-    /// The share of the frames that could be lost as well.
+    /// The share of the frames that another run, without unsent and buffered frames, could lose.
     pub fn doubtful_share(&self) -> f64 {
         self.unsent_ratio.unwrap_or(0.0) + self.buffered_ratio.unwrap_or(0.0)
     }
@@ -33,7 +33,7 @@ impl SoakDoubts {
 
 /// A share that matters. One clock read at the end of a segment, or a stall at the end of one segment in hundreds, leaves far less.
 fn noted(share: f64) -> Option<f64> {
-    Some(share).filter(|share| *share > NOTED_SOAK_SHARE)
+    if share > NOTED_SOAK_SHARE { Some(share) } else { None }
 }
 
 #[cfg(test)]
@@ -44,12 +44,20 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase};
 
-    use super::*;
+    use crate::soak::record::SoakRecord;
     use crate::soak::segment::Segment;
     use crate::sustained::{Sustains, of_soak};
 
-    /// A soak of one segment that should send a million frames.
-    fn soak(unsent: u64, lost: u64, buffered: u64) -> SoakRecord {
+    /// What became of a million frames that a soak of one segment should send. The others were delivered.
+    #[derive(Clone, Copy, Default)]
+    struct Frames {
+        unsent: u64,
+        lost: u64,
+        /// Delivered only because the generator paused.
+        buffered: u64,
+    }
+
+    fn soak(Frames { unsent, lost, buffered }: Frames) -> SoakRecord {
         let second = Duration::from_secs(1);
         let sent = 1_000_000 - unsent;
         let measured = measured(1_000_000, sent, sent - lost, lost);
@@ -62,35 +70,55 @@ mod tests {
 
     #[test]
     fn a_loss_above_the_allowed_one_decides_whatever_else_is_in_doubt() {
-        assert_eq!(of_soak(&soak(0, 0, 0), 0.0), Sustains::Yes);
-        assert_eq!(of_soak(&soak(0, 1, 0), 0.0), Sustains::No);
-        assert_eq!(of_soak(&soak(100_000, 1, 100_000), 0.0), Sustains::No);
-        assert_eq!(of_soak(&soak(0, 5, 0), 1e-5), Sustains::Yes);
+        assert_eq!(of_soak(&soak(Frames::default()), 0.0), Sustains::Yes);
+        assert_eq!(of_soak(&soak(Frames { lost: 1, ..Frames::default() }), 0.0), Sustains::No);
+        assert_eq!(of_soak(&soak(Frames { unsent: 100_000, lost: 1, buffered: 100_000 }), 0.0), Sustains::No);
+        assert_eq!(of_soak(&soak(Frames { lost: 5, ..Frames::default() }), 1e-5), Sustains::Yes);
     }
 
     #[test]
     fn unsent_or_buffered_frames_leave_it_open_from_a_thousandth_on() {
         for (frames, sustains) in [(800, Sustains::Yes), (1200, Sustains::Unknown)] {
-            assert_eq!(of_soak(&soak(frames, 0, 0), 0.0), sustains, "{frames} unsent");
-            assert_eq!(of_soak(&soak(0, 0, frames), 0.0), sustains, "{frames} buffered");
+            assert_eq!(
+                of_soak(&soak(Frames { unsent: frames, ..Frames::default() }), 0.0),
+                sustains,
+                "{frames} unsent"
+            );
+            assert_eq!(
+                of_soak(&soak(Frames { buffered: frames, ..Frames::default() }), 0.0),
+                sustains,
+                "{frames} buffered"
+            );
         }
     }
 
     #[test]
     fn doubtful_frames_that_may_be_lost_as_well_leave_nothing_open() {
+        // 10,000 of a million frames.
         let allowed = 0.01;
-        assert_eq!(of_soak(&soak(4000, 1000, 4000), allowed), Sustains::Yes);
-        assert_eq!(of_soak(&soak(6000, 1000, 4000), allowed), Sustains::Unknown, "11,000 of a million");
-        assert_eq!(of_soak(&soak(0, 9000, 2000), allowed), Sustains::Unknown, "all together are too many");
+        assert_eq!(
+            of_soak(&soak(Frames { unsent: 4000, lost: 1000, buffered: 4000 }), allowed),
+            Sustains::Yes
+        );
+        assert_eq!(
+            of_soak(&soak(Frames { unsent: 6000, lost: 1000, buffered: 4000 }), allowed),
+            Sustains::Unknown,
+            "11,000 of a million"
+        );
+        assert_eq!(
+            of_soak(&soak(Frames { lost: 9000, buffered: 2000, ..Frames::default() }), allowed),
+            Sustains::Unknown,
+            "all together are too many"
+        );
     }
 
     #[test]
     fn an_end_before_the_planned_time_leaves_it_open_unless_too_much_was_lost() {
         for (planned_s, sustains) in [(1.0009, Sustains::Yes), (1.0011, Sustains::Unknown)] {
-            let cut = SoakRecord { planned_s, ..soak(0, 0, 0) };
+            let cut = SoakRecord { planned_s, ..soak(Frames::default()) };
             assert_eq!(of_soak(&cut, 0.0), sustains, "{planned_s}");
             assert_eq!(of_soak(&cut, 1.0), sustains, "{planned_s}: whatever loss is allowed");
-            let lossy = SoakRecord { planned_s, ..soak(0, 1, 0) };
+            let lossy = SoakRecord { planned_s, ..soak(Frames { lost: 1, ..Frames::default() }) };
             assert_eq!(of_soak(&lossy, 0.0), Sustains::No, "{planned_s}");
         }
         let nothing_sent = SoakRecord { planned_s: 1.0, ..SoakRecord::default() };
@@ -99,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_contradiction_leaves_it_open_and_an_unexplained_loss_does_not() {
-        let mut record = soak(0, 10, 0);
+        let mut record = soak(Frames { lost: 10, ..Frames::default() });
         record.whole.as_mut().unwrap().counts.unexplained = 10;
         assert_eq!(of_soak(&record, 1e-4), Sustains::Yes);
         record.whole.as_mut().unwrap().invalid = 1;

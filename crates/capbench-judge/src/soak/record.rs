@@ -95,7 +95,7 @@ pub struct Interval {
     /// Its counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Lost frames by the name of the place.
+    /// Lost frames by place.
     pub lost: BTreeMap<Place, u64>,
     /// Most frames that were lost within 100 ms; absent if frames were not inspected one by one.
     pub worst_100ms_lost: Option<u64>,
@@ -179,7 +179,7 @@ impl SoakRecord {
         }
     }
 
-    /// Adds a segment, and returns it as an interval.
+    /// Adds the next segment, and returns it as an interval.
     pub fn add(&mut self, segment: Segment) -> Interval {
         let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
         let interval = Interval::from_segment(&segment, from_s);
@@ -195,12 +195,13 @@ impl SoakRecord {
             None => self.whole = Some(interval.clone()),
         }
         self.append(interval.clone());
-        let most_lost = self.worst.as_ref().map_or(0, Interval::lost);
-        if interval.lost() > most_lost {
+        let is_worst = interval.lost() > self.worst.as_ref().map_or(0, Interval::lost);
+        if is_worst {
             self.worst = Some(interval.clone());
+            // The first trial stays; the worst one until now goes.
             self.kept.truncate(1);
-            self.kept.push(trial);
-        } else if self.kept.is_empty() {
+        }
+        if is_worst || self.kept.is_empty() {
             self.kept.push(trial);
         }
         interval
@@ -237,17 +238,22 @@ impl SoakRecord {
         }
         let is_full = self.intervals.last().is_some_and(|last| last.segments == self.segments_per_interval);
         if self.intervals.len() >= INTERVALS && is_full {
-            let mut merged = Vec::new();
-            for pair in self.intervals.chunks(2) {
-                let mut interval = pair[0].clone();
-                for next in &pair[1..] {
-                    interval.append(next);
-                }
-                merged.push(interval);
-            }
-            self.intervals = merged;
-            self.segments_per_interval *= 2;
+            self.merge_neighbours();
         }
+    }
+
+    /// Merges every two neighbouring intervals.
+    fn merge_neighbours(&mut self) {
+        let mut merged = Vec::new();
+        for pair in self.intervals.chunks(2) {
+            let mut interval = pair[0].clone();
+            for next in &pair[1..] {
+                interval.append(next);
+            }
+            merged.push(interval);
+        }
+        self.intervals = merged;
+        self.segments_per_interval *= 2;
     }
 
     /// Counts reasons of noise. New reasons after the maximum number are only counted together.
@@ -281,6 +287,7 @@ impl SoakRecord {
 }
 
 impl Interval {
+    /// A segment that begins at this time of sending.
     fn from_segment(segment: &Segment, from_s: f64) -> Self {
         let trial = &segment.trial;
         Self {
@@ -297,10 +304,7 @@ impl Interval {
             behind_s: trial.behind_s(1).unwrap_or(0.0),
             counts: Counts::from_trial(trial),
             lost: trial.losses().into_iter().collect(),
-            worst_100ms_lost: trial
-                .loss_pattern
-                .as_ref()
-                .map(|shape| shape.worst_window.map_or(0, |window| window.lost)),
+            worst_100ms_lost: worst_100ms_lost(trial),
             app_ns_per_packet: trial.cpu.app_ns_per_packet,
             latest_ns: trial.lateness.map(|lateness| lateness.max_ns),
             resident_bytes: segment.resident_bytes,
@@ -339,6 +343,12 @@ impl Interval {
     }
 }
 
+/// Most frames that a trial lost within 100 ms; `None` if frames were not inspected one by one.
+fn worst_100ms_lost(trial: &TrialResult) -> Option<u64> {
+    let pattern = trial.loss_pattern.as_ref()?;
+    Some(pattern.worst_window.map_or(0, |window| window.lost))
+}
+
 /// The application's mean time over both parts, weighted by their frames; `None` if one does not know it.
 fn mean_ns_per_packet(before: &Interval, after: &Interval) -> Option<f64> {
     let before_ns = before.app_ns_per_packet?;
@@ -369,31 +379,33 @@ fn share(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{EVENTS, Interval, Segment, SoakRecord};
-    use capbench_frames::rates::Pps;
-    use capbench_model::loss_pattern::{Burst, Position};
     use std::time::Duration;
+
+    use capbench_frames::rates::Pps;
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::loss_pattern::{Burst, Position};
+    use capbench_model::trial::{Load, Phase};
+
+    use super::{EVENTS, Interval, Segment, SoakRecord};
+
+    /// A segment of a second that begins so many seconds after the soak.
+    fn interval(from_s: u32) -> Interval {
+        let measured = measured(1000, 1000, 1000, 0);
+        let second = Duration::from_secs(1);
+        let trial = measured.result(1, Phase::Soak, &profile("recv"), Load::Maximum, second);
+        let from_s = f64::from(from_s);
+        let segment = Segment { number: 1, began_unix_s: 1e9 + from_s, resident_bytes: None, trial };
+        Interval::from_segment(&segment, from_s)
+    }
 
     #[test]
     fn the_largest_bursts_are_kept_with_their_time_and_all_are_counted() {
         let second = Duration::from_secs(1);
         let mut record = SoakRecord::new(Pps::new(1000.0).unwrap(), second, second);
-        let segment = |from_s: u32| -> Interval {
-            let mut trial = capbench_model::for_tests::measured(1000, 1000, 1000, 0).result(
-                1,
-                capbench_model::trial::Phase::Soak,
-                &capbench_model::for_tests::profile("recv"),
-                capbench_model::trial::Load::Maximum,
-                second,
-            );
-            trial.sending_s = 1.0;
-            let segment =
-                Segment { number: 1, began_unix_s: 1e9 + f64::from(from_s), resident_bytes: None, trial };
-            Interval::from_segment(&segment, f64::from(from_s))
-        };
         for number in 0..1000 {
+            // One large burst, and others of 0 to 6 frames.
             let frames = if number == 500 { 9999 } else { u64::from(number) % 7 };
-            let burst = Burst {
+            let longest = Burst {
                 first: 3,
                 frames,
                 from_ns: 250_000_000,
@@ -401,12 +413,14 @@ mod tests {
                 position: Position::Steady,
                 marked: None,
             };
-            record.note_bursts(&[burst], 2, &segment(number));
+            // Each segment has a second burst, which is shorter.
+            record.note_bursts(&[longest], 2, &interval(number));
         }
         assert_eq!((record.events.len(), record.bursts), (EVENTS, 2000));
         let largest = record.events.iter().find(|event| event.frames == 9999).unwrap();
         assert_eq!((largest.at_s, largest.unix_s, largest.length_s), (500.25, 1_000_000_500.25, 0.5));
         assert!(record.events.is_sorted_by_key(|event| event.at_s));
+        // More than 256 of 1000 bursts have 5 or 6 frames.
         assert!(record.events.iter().all(|event| event.frames >= 5), "smaller ones made room");
     }
 }

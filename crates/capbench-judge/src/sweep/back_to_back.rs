@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::bursts::BurstEnd;
 use capbench_model::ledger::LostAt;
 
-/// One search.
+/// One search for the longest burst without loss. It begins with an overload: a trial at the rate of the bursts that is long enough to fill
+/// the buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Burst {
+#[schemars(rename = "Burst")]
+pub struct SweptBurst {
     /// How it ended.
     pub end: BurstEnd,
     /// The invalid trial that ended the search in words, for readers of the file. The report makes them when the sweep is saved.
@@ -20,7 +22,7 @@ pub struct Burst {
     pub frames: Option<u64>,
     /// The rate of the burst.
     pub burst_pps: f64,
-    /// The rate at which the application read frames under that load, once its buffer was full.
+    /// The rate at which the application read frames in the overload, once its buffer was full.
     pub drained_pps: f64,
     /// Trials of the search, the overload first.
     pub trials: Vec<u32>,
@@ -39,7 +41,7 @@ pub struct InvalidTrial {
     pub because: String,
 }
 
-impl Burst {
+impl SweptBurst {
     /// The invalid trial that ended the search.
     pub fn invalid_trial(&self) -> Option<InvalidTrial> {
         let earlier = self.because.clone().map(|because| InvalidTrial { trial: None, because });
@@ -47,29 +49,30 @@ impl Burst {
     }
 }
 
-/// All searches at one point.
+/// All searches at one point. The figures are those of the searches that found a longest burst. A search that reached the limit of lengths
+/// did not, so it is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BackToBack {
     /// The searches.
-    pub searches: Vec<Burst>,
-    /// Mean frames of the searches that found a burst: the benchmark.
+    pub searches: Vec<SweptBurst>,
+    /// Mean length of the longest bursts, in frames: the benchmark.
     pub mean_frames: Option<f64>,
-    /// The minimum.
+    /// The shortest of the longest bursts, in frames.
     pub least_frames: Option<u64>,
-    /// The maximum.
+    /// The longest of them, in frames.
     pub most_frames: Option<u64>,
-    /// Their standard deviation.
+    /// Standard deviation of their lengths, in frames.
     pub deviation_frames: Option<f64>,
     /// `mean_frames` divided by the rate of the burst, seconds.
     pub implied_buffer_s: Option<f64>,
-    /// The same minus the frames delivered meanwhile: `implied x (1 - drained / burst rate)`, seconds.
+    /// How long the buffer lasts without the frames that were read from it meanwhile: `implied x (1 - drained / burst rate)`, seconds.
     #[serde(alias = "corrected_buffer_s")]
     pub drain_corrected_buffer_s: Option<f64>,
 }
 
 impl BackToBack {
     /// Summary of these searches; `None` if there are none.
-    pub fn from_searches(searches: Vec<Burst>) -> Option<Self> {
+    pub fn from_searches(searches: Vec<SweptBurst>) -> Option<Self> {
         if searches.is_empty() {
             return None;
         }
@@ -103,7 +106,7 @@ impl BackToBack {
     }
 }
 
-/// `None` without values.
+/// The mean; `None` without values.
 fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -123,13 +126,13 @@ fn deviation(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Burst, InvalidTrial};
+    use super::{InvalidTrial, SweptBurst};
 
     #[test]
     fn a_search_of_an_earlier_version_has_the_text_of_its_invalid_trial() {
         let saved = r#"{"end": "invalid", "because": "trial 4: a reason", "frames": null, "burst_pps": 1.0, "drained_pps": 1.0,
             "trials": [4]}"#;
-        let mut search: Burst = serde_json::from_str(saved).unwrap();
+        let mut search: SweptBurst = serde_json::from_str(saved).unwrap();
         let earlier = InvalidTrial { trial: None, because: "trial 4: a reason".into() };
         assert_eq!(search.invalid_trial(), Some(earlier));
         let fact = InvalidTrial { trial: Some(4), because: "a reason".into() };

@@ -6,16 +6,14 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::outcome::{Reading, Series, Swept};
 use crate::thresholds::{CONTRASTED_POINTS, EQUAL_RATES};
-
-use super::outcome::Swept;
-use super::outcome::{Reading, Series};
 use capbench_model::statistics::holm::corrected;
 use capbench_model::statistics::ranks::{Stratum, against, by_chance};
 use capbench_model::statistics::{FALSE_ALARMS, median};
 use capbench_model::trial::TrialResult;
 
-/// How likely chance alone causes a difference somewhere in a search.
+/// How likely chance alone causes a difference somewhere among all comparisons of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// The probability after the correction.
@@ -25,7 +23,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Evidence that two groups of repeats differ, as the smallest of `comparisons`, so that the correction covers all.
+    /// Evidence that two groups of repeats differ, in any direction. It is corrected as the clearest of so many comparisons.
     pub fn of_difference(before: &[f64], after: &[f64], comparisons: usize) -> Self {
         let strata = [Stratum { low: before.len(), high: after.len() }];
         let pairs_against = against(before, after).min(against(after, before));
@@ -49,23 +47,23 @@ impl Evidence {
     }
 }
 
-/// A rise of a value along the axis.
+/// Two blocks of points that are compared: whether a value is higher at the later ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Rise<'r> {
-    /// The points with the lower values.
+    /// The earlier points, whose values would be lower.
     pub low: &'r [Reading],
-    /// The points with the higher values.
+    /// The later points, whose values would be higher.
     pub high: &'r [Reading],
-    /// Increase of the median.
+    /// Increase of the median; negative if the value falls.
     pub gain: f64,
     /// Its evidence.
     pub evidence: Evidence,
 }
 
-/// The result of a search for rises.
+/// The comparisons of the points of a series.
 #[derive(Debug)]
 pub struct Rises<'r> {
-    /// All rises compared.
+    /// All of them, whether or not chance explains them.
     pub all: Vec<Rise<'r>>,
 }
 
@@ -79,14 +77,14 @@ impl<'r> Rises<'r> {
         let mut all = Vec::new();
         for width in 1..=CONTRASTED_POINTS {
             for blocks in block_pairs(readings.len(), width) {
-                let below = values[blocks.earlier.clone()].concat();
-                let above = values[blocks.later.clone()].concat();
-                let strata = [Stratum { low: below.len(), high: above.len() }];
+                let low = values[blocks.earlier.clone()].concat();
+                let high = values[blocks.later.clone()].concat();
+                let strata = [Stratum { low: low.len(), high: high.len() }];
                 all.push(Rise {
                     low: &readings[blocks.earlier],
                     high: &readings[blocks.later],
-                    evidence: Evidence::uncorrected(chance(against(&below, &above), &strata)),
-                    gain: middle(above) - middle(below),
+                    evidence: Evidence::uncorrected(chance(against(&low, &high), &strata)),
+                    gain: median_or_zero(high) - median_or_zero(low),
                 });
             }
         }
@@ -119,7 +117,7 @@ pub(super) fn block_pairs(points: usize, width: usize) -> Vec<BlockPair> {
     pairs
 }
 
-/// Corrects the probabilities of all comparisons of a search for their number.
+/// Corrects the probabilities of these comparisons for their number.
 fn correct(all: Vec<&mut Evidence>) {
     let comparisons = all.len();
     let chances: Vec<f64> = all.iter().map(|evidence| evidence.by_chance).collect();
@@ -198,8 +196,8 @@ struct PointValues {
     behind: Vec<f64>,
 }
 
-/// What one method is ahead of another, at each block of neighbouring points at which both have values. Its evidence is not
-/// corrected.
+/// By how much one method is ahead of another at each block of neighbouring points at which both have values. The evidence is not yet
+/// corrected for the number of comparisons.
 fn possible_leads<'r>(
     ahead: &'r Series,
     behind: &'r Series,
@@ -207,7 +205,7 @@ fn possible_leads<'r>(
 ) -> Vec<Lead<'r>> {
     let mut points = Vec::new();
     let mut values_at = Vec::new();
-    for (reading_ahead, reading_behind) in common(ahead, behind) {
+    for (reading_ahead, reading_behind) in readings_at_common_points(ahead, behind) {
         points.push(LeadPoint { ahead: reading_ahead, behind: reading_behind });
         values_at.push(PointValues { ahead: values(reading_ahead), behind: values(reading_behind) });
     }
@@ -222,6 +220,7 @@ fn possible_leads<'r>(
     leads
 }
 
+/// By how much one method is ahead of another at a block of points, each a stratum of its own.
 fn possible_lead<'r>(
     ahead: &'r Series,
     behind: &'r Series,
@@ -235,27 +234,27 @@ fn possible_lead<'r>(
     for at in values {
         strata.push(Stratum { low: at.behind.len(), high: at.ahead.len() });
         pairs_against += against(&at.behind, &at.ahead);
-        let median_ahead = middle(at.ahead.iter().copied());
-        gains.push(median_ahead - middle(at.behind.iter().copied()));
+        let median_ahead = median_or_zero(at.ahead.iter().copied());
+        gains.push(median_ahead - median_or_zero(at.behind.iter().copied()));
         most = most.max(median_ahead);
     }
     Lead {
         ahead,
         behind,
         points: points.to_vec(),
-        gain: middle(gains),
+        gain: median_or_zero(gains),
         most,
         evidence: Evidence::uncorrected(chance(pairs_against, &strata)),
     }
 }
 
-/// The median; 0 of no values.
-pub(super) fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
+/// The median; 0 without a value.
+pub(super) fn median_or_zero(values: impl IntoIterator<Item = f64>) -> f64 {
     median(values).unwrap_or_default()
 }
 
 /// The readings of two series at the points that both have.
-pub fn common<'r>(one: &'r Series, other: &'r Series) -> Vec<(&'r Reading, &'r Reading)> {
+pub fn readings_at_common_points<'r>(one: &'r Series, other: &'r Series) -> Vec<(&'r Reading, &'r Reading)> {
     let mut pairs = Vec::new();
     for reading in &one.readings {
         if let Some(same_point) = other.readings.iter().find(|candidate| candidate.point == reading.point) {
@@ -265,7 +264,7 @@ pub fn common<'r>(one: &'r Series, other: &'r Series) -> Vec<(&'r Reading, &'r R
     pairs
 }
 
-/// The probability that chance alone has so few pairs of repeats against a difference; 1 if most pairs are against it.
+/// The probability that chance alone has so few pairs of repeats that contradict a difference; 1 if most pairs contradict it.
 fn chance(pairs_against: usize, strata: &[Stratum]) -> f64 {
     let pairs: usize = strata.iter().map(|stratum| stratum.low * stratum.high).sum();
     if 2 * pairs_against > pairs { 1.0 } else { by_chance(pairs_against, strata) }

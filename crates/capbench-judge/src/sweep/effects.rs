@@ -8,9 +8,11 @@
 mod more_work;
 mod ring;
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use super::contrasts::{Evidence, Leads, middle};
+use super::contrasts::{Evidence, Leads, median_or_zero};
 use super::limits::{LimitBasis, Limits};
 use super::outcome::{Reading, Series, Swept};
 use capbench_model::saved::SavedMethod;
@@ -35,26 +37,26 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum RiseAnswer {
-    /// It cannot: hardly a packet is lost.
+    /// The rate cannot rise with the work, because hardly a packet is lost.
     HardlyAnyLoss {
-        /// Whether none is.
+        /// Whether no packet is lost in any visit.
         is_clean: bool,
         /// The last point.
         up_to: String,
     },
-    /// It does.
+    /// The rate rises with the work.
     Appears {
         /// The largest rise.
         rise: LargestRise,
     },
-    /// The visits do not decide it.
+    /// The visits are too few to decide whether the rate rises.
     Undecided {
         /// Visits of each point.
         visits: u32,
-        /// Points.
+        /// Number of points.
         points: usize,
     },
-    /// It does not, as far as the visits exclude it.
+    /// The rate does not rise by more than the visits exclude.
     DoesNotAppear {
         /// The largest rise, which chance explains; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,19 +94,19 @@ pub struct AgainstSocket {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum SocketAnswer {
-    /// It cannot: hardly a packet is lost with either.
+    /// The ring cannot be behind, because hardly a packet is lost with either method.
     HardlyAnyLoss {
-        /// Whether none is.
+        /// Whether no packet is lost in any visit.
         is_clean: bool,
     },
-    /// It does.
+    /// The ring captures less.
     RingBehind {
         /// What both sustain there.
         rates: ComparedRates,
         /// The evidence.
         evidence: Evidence,
     },
-    /// The visits exclude nothing.
+    /// The visits are too few to exclude that the ring is behind.
     Undecided {
         /// Visits of each point.
         visits: u32,
@@ -112,7 +114,7 @@ pub enum SocketAnswer {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ring_ahead: Option<RingAhead>,
     },
-    /// It sustains more.
+    /// The ring sustains more.
     RingAhead {
         /// Where.
         ahead: RingAhead,
@@ -181,10 +183,9 @@ pub struct Excluded {
 }
 
 impl Excluded {
-    /// The limit over the blocks of points, by their first point and their length, that `is_selected` accepts. `None` if the
-    /// repeats exclude nothing.
-    fn from_limits(limits: &Limits, is_selected: impl Fn(usize, usize) -> bool) -> Option<Self> {
-        let above_ratio = limits.increase(|first| is_selected(first, limits.width))?;
+    /// The limit over the blocks that `is_selected` accepts, by the indices of their points. `None` if the repeats exclude nothing.
+    fn from_limits(limits: &Limits, is_selected: impl Fn(Range<usize>) -> bool) -> Option<Self> {
+        let above_ratio = limits.increase(is_selected)?;
         Some(Self { above_ratio, basis: limits.basis() })
     }
 }
@@ -201,28 +202,29 @@ impl SustainedPart {
             rates.push(sustained_pps);
             labels.push(swept.label(reading));
         }
-        let (from, to) = match labels[..] {
-            [] => ("?", None),
-            [only] => (only, None),
-            [first, .., last] => (first, Some(last)),
-        };
-        Self { ratio: middle(shares), pps: middle(rates), from: from.into(), to: to.map(String::from) }
+        let last = labels.last().filter(|_| labels.len() > 1);
+        Self {
+            ratio: median_or_zero(shares),
+            pps: median_or_zero(rates),
+            from: labels.first().map_or("?", |first| *first).into(),
+            to: last.map(|last| (*last).into()),
+        }
     }
 }
 
 /// Whether an effect appears.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Appearance {
-    /// It appears.
+    /// The effect appears.
     Appears,
-    /// It does not appear, within the stated limit.
+    /// The effect does not appear, within the stated limit.
     DoesNotAppear {
         /// The test excludes a rise, or a lead, above this share.
         excluded_above: f64,
     },
-    /// It cannot appear: nothing is lost, or the method has no ring.
+    /// The effect cannot appear: nothing is lost, or the method has no ring.
     CannotAppear,
-    /// The visits cannot decide it.
+    /// The visits cannot decide whether the effect appears.
     Inconclusive,
 }
 
@@ -250,25 +252,24 @@ impl Effect {
 /// The effect appears if one socket is ahead of the ring. Else one undecided socket leaves it undecided, and sockets with hardly any
 /// loss do not count. The limit against all of them is the limit against the worst.
 fn against_all(sockets: &[AgainstSocket]) -> Appearance {
-    let mut appearance = Appearance::CannotAppear;
+    let mut is_undecided = false;
+    let mut worst_limit: Option<f64> = None;
     for socket in sockets {
-        let excluded = match &socket.answer {
+        match &socket.answer {
             SocketAnswer::RingBehind { .. } => return Appearance::Appears,
-            SocketAnswer::Undecided { .. } => {
-                appearance = Appearance::Inconclusive;
-                continue;
+            SocketAnswer::Undecided { .. } => is_undecided = true,
+            SocketAnswer::HardlyAnyLoss { .. } => {}
+            SocketAnswer::RingAhead { excluded, .. } | SocketAnswer::Alike { excluded, .. } => {
+                let above_ratio = excluded.above_ratio;
+                worst_limit = Some(worst_limit.map_or(above_ratio, |known| known.max(above_ratio)));
             }
-            SocketAnswer::HardlyAnyLoss { .. } => continue,
-            SocketAnswer::RingAhead { excluded, .. } | SocketAnswer::Alike { excluded, .. } => excluded,
-        };
-        let excluded_above = match appearance {
-            Appearance::Inconclusive => continue,
-            Appearance::DoesNotAppear { excluded_above } => excluded_above.max(excluded.above_ratio),
-            Appearance::CannotAppear | Appearance::Appears => excluded.above_ratio,
-        };
-        appearance = Appearance::DoesNotAppear { excluded_above };
+        }
     }
-    appearance
+    match worst_limit {
+        _ if is_undecided => Appearance::Inconclusive,
+        Some(excluded_above) => Appearance::DoesNotAppear { excluded_above },
+        None => Appearance::CannotAppear,
+    }
 }
 
 /// An effect with the trials that show it.

@@ -1,7 +1,7 @@
 //! How the rate of a method grows with its members: what limits each number of them, after which number more bring too little, and
 //! the fewest that a load needs.
 
-use super::contrasts::middle;
+use super::contrasts::median_or_zero;
 use super::outcome::{Reading, sustained_pps};
 use super::scaling::{Needed, Scaling, Stop};
 use crate::limit::Limit;
@@ -23,6 +23,7 @@ pub struct MembersStep<'r> {
 }
 
 impl MembersStep<'_> {
+    /// The sustainable rate that each of its trials shows.
     fn rates(&self) -> Vec<f64> {
         self.trials.iter().map(|trial| sustained_pps(trial)).collect()
     }
@@ -40,12 +41,12 @@ impl MembersStep<'_> {
     /// Whether its rate is worth its members, in comparison with fewer of them.
     fn is_worth(&self, fewer: &Self) -> bool {
         let members_gain = self.members / fewer.members - 1.0;
-        let rate_gain = middle(self.rates()) / middle(fewer.rates()) - 1.0;
+        let rate_gain = median_or_zero(self.rates()) / median_or_zero(fewer.rates()) - 1.0;
         rate_gain >= USEFUL_MEMBERS_GAIN * members_gain
     }
 
     /// Whether it read the whole load in every trial.
-    fn holds(&self, load_pps: f64) -> bool {
+    fn reads_whole(&self, load_pps: f64) -> bool {
         let is_sent = is_rate_sent(self.reading.offered_pps.median, load_pps);
         is_sent && self.reading.is_clean() && !self.reading.falls_short()
     }
@@ -62,41 +63,53 @@ impl Scaling {
             }
         }
         let fit = ScalabilityFit::of(&rates);
-        let offered = steps.iter().map(|step| step.reading.offered_pps.median).fold(0.0, f64::max);
-        let load_pps = load.pps().unwrap_or(offered);
+        let highest_offered_pps =
+            steps.iter().map(|step| step.reading.offered_pps.median).fold(0.0, f64::max);
+        let load_pps = load.pps().unwrap_or(highest_offered_pps);
         let law = fit.ok();
         let no_law_because = fit.err();
         let mut stop = None;
         if let Some(last) = last_worth(steps)
             && let Some(next) = steps.get(last + 1)
         {
-            let is_load_read = load.pps().is_some() && next.holds(load_pps);
+            // At maximum load there is no load that could be read as a whole.
+            let is_load_read = load.pps().is_some() && next.reads_whole(load_pps);
             stop = Some(Stop {
                 after: steps[last].members as u32,
                 next: next.members as u32,
                 cause: limits[last + 1].of_more_members(is_load_read, law.as_ref(), next.members),
             });
         }
-        let held = steps.iter().find(|step| step.holds(load_pps));
-        let needed = match (held, law) {
-            (Some(step), _) => Needed::Measured { members: step.members as u32 },
-            (None, Some(fit)) => by_law(&fit.law(), load_pps),
-            (None, None) => Needed::Unknown,
-        };
+        let needed = members_needed(steps, load_pps, law.as_ref());
         Self { limits, law, no_law_because, stop, load_pps, needed }
     }
 }
 
-/// The first step after which no later one brings enough.
+/// How many members a load needs: the first number that reads all of it, else the number by the law.
+fn members_needed(steps: &[MembersStep<'_>], load_pps: f64, law: Option<&ScalabilityFit>) -> Needed {
+    if let Some(step) = steps.iter().find(|step| step.reads_whole(load_pps)) {
+        return Needed::Measured { members: step.members as u32 };
+    }
+    match law {
+        Some(fit) => by_law(&fit.law(), load_pps),
+        None => Needed::Unknown,
+    }
+}
+
+/// The index of the first step after which no later one is worth its members; `None` without a step.
 fn last_worth(steps: &[MembersStep<'_>]) -> Option<usize> {
-    (0..steps.len()).find(|&nth| {
-        let later = &steps[nth + 1..];
-        !later.iter().any(|more| more.is_worth(&steps[nth]))
-    })
+    for (nth, step) in steps.iter().enumerate() {
+        let is_later_worth = steps[nth + 1..].iter().any(|more| more.is_worth(step));
+        if !is_later_worth {
+            return Some(nth);
+        }
+    }
+    None
 }
 
 /// The fewest members whose rate by the law is at least the load, of those that a fanout group can have.
 fn by_law(law: &Law, load_pps: f64) -> Needed {
+    // Beyond the peak of the law, more members read less.
     let most = law.peak().unwrap_or(f64::INFINITY).ceil().min(MOST_MEMBERS as f64);
     let mut most_pps: f64 = 0.0;
     for members in 1..=most as u32 {

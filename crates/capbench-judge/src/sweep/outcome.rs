@@ -153,10 +153,14 @@ impl Reading {
     }
 
     /// Share of the sent frames that was lost at the selected places.
-    fn lost_share(&self, at: impl Fn(Place) -> bool) -> f64 {
-        let all: u64 = self.lost.iter().map(|lost| lost.frames).sum();
-        let there: u64 = self.lost.iter().filter(|lost| at(lost.place)).map(|lost| lost.frames).sum();
-        if all == 0 { 0.0 } else { self.sent_loss_ratio.median * there as f64 / all as f64 }
+    fn lost_share(&self, is_selected: impl Fn(Place) -> bool) -> f64 {
+        let mut all = 0;
+        let mut selected = 0;
+        for lost in &self.lost {
+            all += lost.frames;
+            selected += if is_selected(lost.place) { lost.frames } else { 0 };
+        }
+        if all == 0 { 0.0 } else { self.sent_loss_ratio.median * selected as f64 / all as f64 }
     }
 
     /// Whether no trial lost a frame.
@@ -240,8 +244,8 @@ impl SweepScene {
     }
 }
 
-/// The rate that a method could sustain: the delivered rate, less what was only buffered when sending ended. It makes methods
-/// with buffers of different depth comparable.
+/// The rate that a method could sustain: the delivered rate, less what was only buffered when sending ended. Buffers of any depth give
+/// the same, so it compares methods.
 pub fn sustained_pps(trial: &TrialResult) -> f64 {
     trial.read_pps().min(trial.delivered_pps)
 }

@@ -77,19 +77,19 @@ pub struct Regimes {
     pub plateaus: Vec<Plateau>,
 }
 
-/// The cost at each point, and its plateaus. The slope gives the time of a unit of work unless it is known. `None` with too few
-/// points, or without a slope.
-pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
+/// The cost at each point, and its plateaus. `requested_ns` is the time of a unit of work, if it is known; the slope shows whether work
+/// takes longer. `None` with too few points, or if neither a request nor a slope gives that time.
+pub fn find(points: &[Saturated], requested_ns: Option<f64>) -> Option<Regimes> {
     if points.len() < PLATEAU_POINTS {
         return None;
     }
-    let unit = unit_time(points, asked_ns)?;
+    let unit = unit_time(points, requested_ns)?;
     let costs_ns: Vec<f64> = points.iter().map(|point| point.time_ns - unit.ns * point.work).collect();
     let plateaus = plateaus(points, &costs_ns);
     Some(Regimes { unit, costs_ns, plateaus })
 }
 
-/// The cost of a packet besides its work, as one line of a work sweep shows it.
+/// The cost of a packet besides its work, as one series of a work sweep shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostRegimes<'r> {
     /// The points at which the application was the limit.
@@ -100,7 +100,7 @@ pub struct CostRegimes<'r> {
     pub changes: Vec<Evidence>,
 }
 
-/// The cost regimes of one line of a work sweep. `None` with too few points, without a line, or of bursts.
+/// The cost regimes of one series of a work sweep. `None` with too few points, without a line, or of bursts.
 pub fn cost_regimes<'r>(swept: &Swept<'_>, series: &'r Series) -> Option<CostRegimes<'r>> {
     if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
         return None;
@@ -111,10 +111,11 @@ pub fn cost_regimes<'r>(swept: &Swept<'_>, series: &'r Series) -> Option<CostReg
         points.push(saturated_point(swept, reading)?);
     }
     let regimes = find(&points, series.unit_ns)?;
-    let (plateaus, changes) = proven_plateaus(swept, &readings, &regimes);
+    let ProvenPlateaus { plateaus, changes } = proven_plateaus(swept, &readings, &regimes);
     Some(CostRegimes { readings, found: Regimes { plateaus, ..regimes }, changes })
 }
 
+/// The point of a reading; `None` if it has no coordinate.
 fn saturated_point(swept: &Swept<'_>, reading: &Reading) -> Option<Saturated> {
     let rate = reading.taken_pps;
     let time_ns = 1e9 / rate.median;
@@ -125,13 +126,16 @@ fn saturated_point(swept: &Swept<'_>, reading: &Reading) -> Option<Saturated> {
     })
 }
 
-/// The plateaus whose costs differ by more than chance explains, the others merged, and the evidence for every two neighbours,
-/// corrected for all ways to cut two plateaus out of the points.
-fn proven_plateaus(
-    swept: &Swept<'_>,
-    saturated: &[&Reading],
-    regimes: &Regimes,
-) -> (Vec<Plateau>, Vec<Evidence>) {
+/// Plateaus whose costs differ by more than chance explains, and the evidence for every two neighbours.
+struct ProvenPlateaus {
+    plateaus: Vec<Plateau>,
+    changes: Vec<Evidence>,
+}
+
+/// Merges neighbouring plateaus whose difference chance explains. The evidence is corrected for all ways to cut two plateaus out of the
+/// points.
+fn proven_plateaus(swept: &Swept<'_>, saturated: &[&Reading], regimes: &Regimes) -> ProvenPlateaus {
+    let comparisons = ways_to_cut(saturated.len());
     let mut plateaus: Vec<Plateau> = Vec::new();
     let mut changes: Vec<Evidence> = Vec::new();
     for next in &regimes.plateaus {
@@ -139,9 +143,13 @@ fn proven_plateaus(
             plateaus.push(*next);
             continue;
         };
-        let before = &saturated[last.first..=last.last];
-        let after = &saturated[next.first..=next.last];
-        let change = change_for_any_slope(swept, before, after, regimes.unit, ways_to_cut(saturated.len()));
+        let neighbours = Neighbours {
+            swept,
+            before: &saturated[last.first..=last.last],
+            after: &saturated[next.first..=next.last],
+            comparisons,
+        };
+        let change = neighbours.change_for_any_slope(regimes.unit);
         if change.excludes_chance() {
             plateaus.push(*next);
             changes.push(change);
@@ -149,50 +157,54 @@ fn proven_plateaus(
             *last = level(&regimes.costs_ns, last.first, next.last);
         }
     }
-    (plateaus, changes)
+    ProvenPlateaus { plateaus, changes }
 }
 
-/// In how many ways two pieces of at least three points, one after the other, can be cut out of so many points.
+/// In how many ways two pieces of at least [`PLATEAU_POINTS`] points, one after the other, can be cut out of so many points.
+///
+/// Shorten each piece by the points that it must have besides its two ends. Then the ways are those to choose four ends of the points
+/// that are left: n (n - 1) (n - 2) (n - 3) / 24.
 fn ways_to_cut(points: usize) -> usize {
     let ends = points.saturating_sub(2 * (PLATEAU_POINTS - 2));
     if ends < 4 { 1 } else { ends * (ends - 1) * (ends - 2) * (ends - 3) / 24 }
 }
 
-/// The evidence that the costs of two plateaus differ. The error of the slope must not create a difference: the same plateau must
-/// be higher for every possible slope.
-fn change_for_any_slope(
-    swept: &Swept<'_>,
-    before: &[&Reading],
-    after: &[&Reading],
-    unit: UnitTime,
+/// The readings of two neighbouring plateaus.
+struct Neighbours<'s> {
+    swept: &'s Swept<'s>,
+    before: &'s [&'s Reading],
+    after: &'s [&'s Reading],
+    /// How many such comparisons are possible.
     comparisons: usize,
-) -> Evidence {
-    let least = change(swept, before, after, unit.ns - unit.error_ns, comparisons);
-    let fitted = change(swept, before, after, unit.ns, comparisons);
-    let most = change(swept, before, after, unit.ns + unit.error_ns, comparisons);
-    if least.rises != most.rises {
-        return Evidence { by_chance: 1.0, comparisons };
-    }
-    fitted.evidence.weaker(least.evidence).weaker(most.evidence)
 }
 
 /// The difference between the costs of two plateaus.
 struct Change {
     evidence: Evidence,
-    rises: bool,
+    /// Whether the second one costs more.
+    is_rise: bool,
 }
 
-fn change(
-    swept: &Swept<'_>,
-    before: &[&Reading],
-    after: &[&Reading],
-    unit_ns: f64,
-    comparisons: usize,
-) -> Change {
-    let before = costs_of_trials(swept, before, unit_ns);
-    let after = costs_of_trials(swept, after, unit_ns);
-    let rises = median(after.iter().copied()) > median(before.iter().copied());
-    Change { evidence: Evidence::of_difference(&before, &after, comparisons), rises }
+impl Neighbours<'_> {
+    /// The evidence that the costs differ. The error of the slope must not create a difference: the same plateau must be higher for every
+    /// possible slope.
+    fn change_for_any_slope(&self, unit: UnitTime) -> Evidence {
+        let least = self.change(unit.ns - unit.error_ns);
+        let fitted = self.change(unit.ns);
+        let most = self.change(unit.ns + unit.error_ns);
+        if least.is_rise != most.is_rise {
+            return Evidence { by_chance: 1.0, comparisons: self.comparisons };
+        }
+        fitted.evidence.weaker(least.evidence).weaker(most.evidence)
+    }
+
+    /// The difference if a unit of work takes so long.
+    fn change(&self, unit_ns: f64) -> Change {
+        let before = costs_of_trials(self.swept, self.before, unit_ns);
+        let after = costs_of_trials(self.swept, self.after, unit_ns);
+        let is_rise = median(after.iter().copied()) > median(before.iter().copied());
+        Change { evidence: Evidence::of_difference(&before, &after, self.comparisons), is_rise }
+    }
 }
 
 /// The cost of a packet besides its work in each trial of these readings, nanoseconds.
@@ -200,7 +212,9 @@ fn costs_of_trials(swept: &Swept<'_>, readings: &[&Reading], unit_ns: f64) -> Ve
     let mut costs = Vec::new();
     for reading in readings {
         let work = swept.outcome.points.get(reading.point).and_then(|point| point.at).unwrap_or(0.0);
-        costs.extend(swept.trials_of(reading).map(|trial| 1e9 / trial.read_pps() - unit_ns * work));
+        for trial in swept.trials_of(reading) {
+            costs.push(1e9 / trial.read_pps() - unit_ns * work);
+        }
     }
     costs
 }

@@ -16,7 +16,7 @@ use crate::bursts::{BurstSearch, Longest};
 use crate::session::{Missing, Session};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::sustained::{is_load_sent, is_sustained};
-use capbench_judge::sweep::back_to_back::{Burst, InvalidTrial};
+use capbench_judge::sweep::back_to_back::{InvalidTrial, SweptBurst};
 use capbench_judge::thresholds::SWEPT_BURST_RESOLUTION;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
@@ -41,7 +41,7 @@ impl Default for BackToBackTest {
 /// A visit of a point: its trial, which overloads the path if bursts are searched for, and the search for the longest burst.
 pub(super) struct BurstVisit {
     pub(super) trial: TrialResult,
-    pub(super) burst: Option<Burst>,
+    pub(super) burst: Option<SweptBurst>,
 }
 
 /// The rate at which frames were read in an overload, once its first `burst` frames had filled the buffer.
@@ -91,7 +91,7 @@ impl BackToBackTest {
         if overload.verdict == Verdict::Invalid {
             return Ok(Some(BurstVisit { trial: overload, burst: None }));
         }
-        let mut burst = Burst {
+        let mut burst = SweptBurst {
             end: BurstEnd::Found,
             because: None,
             because_fact: None,
@@ -125,7 +125,7 @@ impl BackToBackTest {
 }
 
 /// Adds the longest burst that a search found.
-fn add_longest(burst: &mut Burst, longest: Longest, overload: &TrialResult) {
+fn add_longest(burst: &mut SweptBurst, longest: Longest, overload: &TrialResult) {
     burst.end = longest.end;
     burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
     burst.burst_pps = longest.offered_pps.unwrap_or(overload.offered_pps);

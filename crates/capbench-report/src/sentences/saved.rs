@@ -5,7 +5,7 @@ use capbench_judge::comparison::Comparison;
 use capbench_judge::reproduction::Reproduction;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sweep::SweepOutcome;
-use capbench_judge::sweep::back_to_back::Burst;
+use capbench_judge::sweep::back_to_back::SweptBurst;
 use capbench_model::noise::Noise;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -73,7 +73,7 @@ fn add_words_to_reproduction(reproduction: &mut Reproduction) {
     }
 }
 
-fn add_words_to_burst(search: &mut Burst) {
+fn add_words_to_burst(search: &mut SweptBurst) {
     search.because = search.invalid_trial().as_ref().map(invalid_trial);
 }
 
@@ -125,7 +125,7 @@ mod tests {
             "end": "invalid", "because_fact": {"trial": 4, "because": "a reason"}, "frames": null, "burst_pps": 1.0,
             "drained_pps": 1.0, "trials": [4],
         });
-        let mut search: Burst = serde_json::from_value(search).unwrap();
+        let mut search: SweptBurst = serde_json::from_value(search).unwrap();
         add_words_to_burst(&mut search);
         assert_eq!(search.because.as_deref(), Some("trial 4: a reason"));
     }

@@ -36,16 +36,20 @@ fn normal(random: &mut Xoshiro256PlusPlus, deviation: f64) -> f64 {
     (uniform - 6.0) * deviation
 }
 
+/// The set-up of a method at maximum load.
+fn setup(method: &str) -> Setup {
+    Setup {
+        method: Some(method.into()),
+        frame_size: Some("64".into()),
+        load: Some("maximum load".into()),
+        ..Setup::default()
+    }
+}
+
 impl Fleet {
     /// Figures of two methods: the rate at maximum load, and the CPU time. Hosts differ by 20 %, runs by 1 %.
     fn figures(self) -> Figures {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        let setup = |method: &str| Setup {
-            method: Some(method.into()),
-            frame_size: Some("64".into()),
-            load: Some("maximum load".into()),
-            ..Setup::default()
-        };
         let mut figures = Figures {
             setups: vec![setup("recv"), setup("packet-v3")],
             values: vec!["6.1".into(), "6.2".into()],

@@ -12,9 +12,9 @@ use crate::recommendation::{Because, Conclusion, Cost, Ranked, Ranking};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedTime {
-    /// Of the application.
+    /// The time of the application.
     Application,
-    /// Of application and kernel together: it decided.
+    /// The time of application and kernel together, which decided between the methods.
     Total,
 }
 

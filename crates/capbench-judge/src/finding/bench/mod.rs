@@ -86,17 +86,17 @@ pub enum BenchFinding {
     },
     /// The methods cannot be distinguished by their CPU time.
     CostsEqual {
-        /// Which time.
+        /// Which time is compared.
         time: ComparedTime,
-        /// At which load, in packets per second.
+        /// The load at which it is compared, in packets per second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_pps: Option<f64>,
     },
     /// The methods with the least and the most CPU time.
     CostsDiffer {
-        /// Which time.
+        /// Which time is compared.
         time: ComparedTime,
-        /// At which load, in packets per second.
+        /// The load at which it is compared, in packets per second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_pps: Option<f64>,
         /// The methods with the least.
@@ -116,14 +116,14 @@ pub enum BenchFinding {
         method: SavedMethod,
         /// How many other set-ups there are.
         others: u32,
-        /// In how many of them it is best or equal.
+        /// In how many other set-ups the method is best, or equal to the best.
         alike: u32,
-        /// Methods that are better in the rest.
+        /// The best method of each of the remaining set-ups.
         better: Vec<BetterElsewhere>,
     },
 }
 
-/// What trials have in common in which methods are compared.
+/// What trials must have in common for a comparison of their methods.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetUp {
     /// The frame size with FCS, or the name of a mix.

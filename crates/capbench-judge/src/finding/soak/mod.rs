@@ -48,7 +48,7 @@ pub enum SoakFinding {
         segments: u64,
         /// Longest time that the application was behind, in seconds.
         behind_s: f64,
-        /// These frames.
+        /// The frames that were delivered only because of that.
         frames: u64,
         /// Sent frames.
         sent: u64,

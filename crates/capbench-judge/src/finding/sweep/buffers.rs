@@ -10,7 +10,7 @@ use super::{SweepFinding, found};
 use crate::bursts::BurstEnd;
 use crate::finding::Found;
 use crate::sweep::Analysis;
-use crate::sweep::back_to_back::{BackToBack, Burst, InvalidTrial};
+use crate::sweep::back_to_back::{BackToBack, InvalidTrial, SweptBurst};
 use crate::sweep::outcome::{Reading, Series, Swept};
 use crate::thresholds::BUFFER_FOLLOWS_RING;
 
@@ -162,7 +162,7 @@ fn without_burst(swept: &Swept<'_>, measured: &[Measured<'_>]) -> Vec<EndedSearc
                 continue;
             }
             points.push(SweepPoint::of_reading(swept.outcome, reading));
-            invalid = invalid.or_else(|| ended.find_map(Burst::invalid_trial));
+            invalid = invalid.or_else(|| ended.find_map(SweptBurst::invalid_trial));
         }
         if !points.is_empty() {
             all.push(EndedSearches { end, points, invalid });

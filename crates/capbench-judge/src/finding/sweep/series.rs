@@ -66,7 +66,7 @@ pub enum KeptPoints {
     From(SweepPoint),
     /// Some of them.
     Only {
-        /// These.
+        /// The points at which the method keeps up.
         points: Vec<SweepPoint>,
     },
 }

@@ -129,7 +129,7 @@ pub enum TrialFinding {
     Noisy {
         /// The reason.
         noise: Noise,
-        /// How many are.
+        /// How many trials are noisy for it.
         noisy_trials: u32,
         /// Trials of the run.
         all_trials: u32,
@@ -204,9 +204,9 @@ pub struct ReportSums {
 pub struct StalledCpu {
     /// The CPU.
     pub cpu: u32,
-    /// How often.
+    /// How often it stalled.
     pub stalls: u64,
-    /// In how many trials.
+    /// In how many trials it stalled.
     pub trials: u32,
     /// Upper bound of the longest stall.
     pub at_most_ns: u64,

@@ -19,6 +19,7 @@ pub(super) struct EffectRule {
     methods: Vec<SavedMethod>,
 }
 
+/// Which effect.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -36,9 +37,9 @@ impl Kind {
 }
 
 impl EffectRule {
-    /// The answers, one for all methods with the same answer.
-    pub(super) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
-        let Some(done) = measured.done(of) else { return Vec::new() };
+    /// The answers, one for all methods with the same answer, by the selected step.
+    pub(super) fn judge(&self, claim: &str, step: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+        let Some(done) = measured.done(step) else { return Vec::new() };
         let Some(outcome) = &done.sweep else { return Vec::new() };
         let mut judgements: Vec<Judgement> = Vec::new();
         for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &done.trials)) {
@@ -67,6 +68,7 @@ impl EffectRule {
     }
 }
 
+/// The answer to the claim that an effect appears.
 fn answer(appearance: Appearance) -> Answer {
     match appearance {
         Appearance::Appears => Answer::Holds,
@@ -80,7 +82,9 @@ fn answer(appearance: Appearance) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::answer;
+    use crate::reproduction::Answer;
+    use crate::sweep::effects::Appearance;
 
     #[test]
     fn an_effect_is_absent_if_a_tenth_is_excluded() {

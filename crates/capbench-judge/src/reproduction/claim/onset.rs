@@ -43,6 +43,7 @@ impl Onset {
         let begins = self.begins(&visits);
         let Begins { clean_before, lossy_from } = begins;
         let (answer, case) = self.answer(groups, begins, visits.len());
+        // The point that the text names: the first with loss, or where it is open, the first that is not clean.
         let point = match lossy_from {
             Some(lossy) if case != "open" => lossy,
             _ => clean_before,
@@ -65,10 +66,11 @@ impl Onset {
             .with("captured", ClaimValue::Figure { quantity: Quantity::Captured, value: captured })
             .with("why", ClaimValue::Undecided { why: self.why_undecided(&visits_there) })
             .with("short", if is_short { claim.says("short") } else { "" });
-        let evidence = ClaimEvidence::Figures(claim.text(case, values, &[]));
+        let evidence = ClaimEvidence::Figures(claim.text_without_names(case, values));
         RuleAnswer { answer, evidence, visits, chance: Chance::Limit }
     }
 
+    /// Where loss begins at these points.
     fn begins(&self, visits: &[Visits<'_>]) -> Begins {
         let is_lossy = Limit::Below(self.limit);
         Begins {
@@ -77,6 +79,7 @@ impl Onset {
         }
     }
 
+    /// Whether a point loses no packets, and decides that.
     fn is_clean(&self, visits: &Visits<'_>) -> bool {
         self.is_whole(visits) && !(self.next_only && visits.fell_short())
     }

@@ -48,7 +48,7 @@ impl Search {
             .with("below", ClaimValue::count(cases.confirming as u64))
             .with("decided", ClaimValue::count((cases.confirming + cases.contrary) as u64))
             .with("searched", ClaimValue::count(cases.all as u64));
-        let text = claim.text("all", values, &[]);
+        let text = claim.text_without_names("all", values);
         let answer = cases.answer(1, None);
         let mut judgement = claim.judgement(RuleAnswer {
             answer,

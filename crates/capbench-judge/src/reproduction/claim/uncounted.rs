@@ -33,38 +33,45 @@ impl Losses {
     }
 }
 
+/// What the losses show: the answer, and the case of the claim's text.
+struct Found {
+    answer: Answer,
+    case: &'static str,
+}
+
 /// Holds if more than a few of the lost frames are counted nowhere.
 pub(super) fn judge<'m>(claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
     let visits = all_visits(groups);
     let losses = Losses::from_visits(&visits);
-    let (answer, case) = answer(&losses, &visits);
+    let Found { answer, case } = found(&losses, &visits);
     let values = TextValues::from_operands(&visits)
         .with("lost", ClaimValue::count(losses.lost))
         .with("uncounted", ClaimValue::count(losses.uncounted))
         .with("places", ClaimValue::Losses { losses: losses.places });
-    let evidence = ClaimEvidence::Figures(claim.text(case, values, &[]));
+    let evidence = ClaimEvidence::Figures(claim.text_without_names(case, values));
     RuleAnswer { answer, evidence, visits, chance: Chance::Unknown }
 }
 
-/// The answer, and the case of the claim's text.
-fn answer(losses: &Losses, visits: &[Visits<'_>]) -> (Answer, &'static str) {
+fn found(losses: &Losses, visits: &[Visits<'_>]) -> Found {
     if visits.iter().any(|visits| visits.trials.is_empty()) {
-        return (Answer::Inconclusive, "unmeasured");
+        return Found { answer: Answer::Inconclusive, case: "unmeasured" };
     }
     if losses.is_overcounted {
-        return (Answer::Inconclusive, "overcounted");
+        return Found { answer: Answer::Inconclusive, case: "overcounted" };
     }
     if losses.uncounted > 0 {
-        let is_few = (losses.uncounted as f64) < UNCOUNTED_LOSS_SHARE * losses.lost as f64;
-        return (if is_few { Answer::Inconclusive } else { Answer::Holds }, "uncounted");
+        // A few can be frames that were counted at another time.
+        let are_few = (losses.uncounted as f64) < UNCOUNTED_LOSS_SHARE * losses.lost as f64;
+        let answer = if are_few { Answer::Inconclusive } else { Answer::Holds };
+        return Found { answer, case: "uncounted" };
     }
     if losses.lost == 0 {
-        return (
-            if buffered_share(visits).is_some() { Answer::Inconclusive } else { Answer::Changed },
-            "lossless",
-        );
+        // If the buffers contained more than a few frames when sending ended, a longer trial could lose some.
+        let is_buffered = buffered_share(visits).is_some();
+        let answer = if is_buffered { Answer::Inconclusive } else { Answer::Changed };
+        return Found { answer, case: "lossless" };
     }
-    (Answer::Changed, "counted")
+    Found { answer: Answer::Changed, case: "counted" }
 }
 
 #[cfg(test)]
@@ -74,17 +81,24 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
 
-    use super::*;
+    use super::{Claim, Group, Visits, judge};
+    use crate::reproduction::Answer;
 
     #[test]
     fn losses_are_uncounted_from_a_hundredth_of_them_on() {
         let claim: Claim =
             serde_json::from_value(serde_json::json!({"claim": "some", "rule": "uncounted"})).unwrap();
+        // Of 100,000 sent frames 10,000 are lost.
+        let second = Duration::from_secs(1);
+        let trial = measured(100_000, 100_000, 90_000, 10_000).result(
+            1,
+            Phase::Sweep,
+            &profile("recv"),
+            Load::Maximum,
+            second,
+        );
         for (unexplained, answer) in [(95, Answer::Inconclusive), (105, Answer::Holds)] {
-            let trial = measured(100_000, 100_000, 90_000, 10_000);
-            let second = Duration::from_secs(1);
-            let trial = trial.result(1, Phase::Sweep, &profile("recv"), Load::Maximum, second);
-            let trial = TrialResult { unexplained, ..trial };
+            let trial = TrialResult { unexplained, ..trial.clone() };
             let visits = vec![Visits::from_trials([&trial])];
             let group = Group { label: String::new(), names: Vec::new(), visits };
             assert_eq!(judge(&claim, &[group]).answer, answer, "{unexplained} of 10,000");

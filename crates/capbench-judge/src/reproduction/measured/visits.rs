@@ -196,6 +196,7 @@ mod tests {
 
     #[test]
     fn visits_differ_only_if_all_of_them_differ() {
+        // Differences up to 0.02 count as none.
         assert_eq!(order(&[0.9, 0.92], &[0.5, 0.6], 0.02), Order::Above);
         assert_eq!(order(&[0.5, 0.6], &[0.9, 0.92], 0.02), Order::Below);
         assert_eq!(order(&[0.9, 0.91], &[0.905, 0.9], 0.02), Order::Alike);

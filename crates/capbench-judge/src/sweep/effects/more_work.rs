@@ -2,11 +2,10 @@
 //! at which it does not keep up.
 
 use super::{Effect, Excluded, LargestRise, RiseAnswer, ShownEffect, SustainedPart};
-use crate::sweep::contrasts::{Rise, Rises, block_pairs, middle};
-use crate::sweep::limits::Limits;
+use crate::sweep::contrasts::{Rise, Rises, block_pairs, median_or_zero};
+use crate::sweep::limits::{ComparedBlock, Limits};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers, sustained_pps};
 use crate::thresholds::EQUAL_RATES;
-use capbench_model::statistics::shift::Groups;
 
 /// Whether the first effect appears with a method.
 pub(super) fn more_packets<'r>(swept: &Swept<'r>, series: &'r Series) -> ShownEffect<'r> {
@@ -14,6 +13,7 @@ pub(super) fn more_packets<'r>(swept: &Swept<'r>, series: &'r Series) -> ShownEf
     ShownEffect { series, effect, trials: numbers(&series.readings) }
 }
 
+/// Whether the sustainable rate rises with the work.
 fn answer<'r>(swept: &Swept<'r>, readings: &'r [Reading]) -> RiseAnswer {
     if !readings.iter().any(Reading::falls_short) {
         let is_clean = readings.iter().all(Reading::is_clean);
@@ -21,7 +21,7 @@ fn answer<'r>(swept: &Swept<'r>, readings: &'r [Reading]) -> RiseAnswer {
         return RiseAnswer::HardlyAnyLoss { is_clean, up_to: up_to.into() };
     }
     let rises = Rises::find(swept, readings, sustained_pps);
-    if let Some(rise) = rises.largest(|rise| starts_short(rise) && is_notable(swept, rise)) {
+    if let Some(rise) = rises.largest(|rise| starts_without_keeping_up(rise) && is_notable(swept, rise)) {
         return RiseAnswer::Appears { rise: largest_rise(swept, rise) };
     }
     match excluded_rise(swept, readings) {
@@ -34,36 +34,36 @@ fn answer<'r>(swept: &Swept<'r>, readings: &'r [Reading]) -> RiseAnswer {
 }
 
 /// Whether the method keeps up at none of the points with the lower rate.
-fn starts_short(rise: &Rise<'_>) -> bool {
+fn starts_without_keeping_up(rise: &Rise<'_>) -> bool {
     rise.low.iter().all(Reading::falls_short)
 }
 
+/// Whether a rise is large enough to matter.
 fn is_notable(swept: &Swept<'_>, rise: &Rise<'_>) -> bool {
     let rates = rise.low.iter().map(|reading| swept.sustained_pps(reading));
-    rise.gain > EQUAL_RATES * middle(rates)
+    rise.gain > EQUAL_RATES * median_or_zero(rates)
 }
 
 /// The largest rise, whether or not chance explains it.
 fn largest_seen<'s, 'r>(rises: &'s Rises<'r>) -> Option<&'s Rise<'r>> {
-    let seen = rises.all.iter().filter(|rise| starts_short(rise) && rise.gain > 0.0);
+    let seen = rises.all.iter().filter(|rise| starts_without_keeping_up(rise) && rise.gain > 0.0);
     seen.max_by(|a, b| a.gain.total_cmp(&b.gain))
 }
 
 /// The rise that the repeats exclude, from points at which the method does not keep up.
 fn excluded_rise(swept: &Swept<'_>, readings: &[Reading]) -> Option<Excluded> {
     let limits = Limits::from_comparisons(|width| compared_blocks(swept, readings, width))?;
-    Excluded::from_limits(&limits, |first, width| {
-        readings[first..first + width].iter().all(Reading::falls_short)
-    })
+    Excluded::from_limits(&limits, |block| readings[block].iter().all(Reading::falls_short))
 }
 
-/// The rates of every block of `width` neighbouring points and of every later block of the same length, by the first point.
-fn compared_blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Groups>)> {
+/// Compares every block of `width` neighbouring points with every later block of the same length.
+fn compared_blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<ComparedBlock> {
     let rates: Vec<Vec<f64>> = readings.iter().map(|reading| swept.sustained(reading)).collect();
     let mut compared = Vec::new();
     for blocks in block_pairs(readings.len(), width) {
-        let first = blocks.earlier.start;
-        compared.push((first, vec![(rates[blocks.earlier].concat(), rates[blocks.later].concat())]));
+        let first_point = blocks.earlier.start;
+        let groups = (rates[blocks.earlier].concat(), rates[blocks.later].concat());
+        compared.push(ComparedBlock { first_point, strata: vec![groups] });
     }
     compared
 }

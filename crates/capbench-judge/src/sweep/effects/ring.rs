@@ -5,8 +5,8 @@ use super::{
     AgainstSocket, ComparedRates, Effect, Excluded, RingAhead, RingAnswer, ShownEffect, SocketAnswer,
     SustainedPart,
 };
-use crate::sweep::contrasts::{Lead, LeadPoint, Leads, common};
-use crate::sweep::limits::Limits;
+use crate::sweep::contrasts::{Lead, LeadPoint, Leads, readings_at_common_points};
+use crate::sweep::limits::{ComparedBlock, Limits};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 use capbench_model::method_spec::Delivery;
 use capbench_model::saved::SavedMethod;
@@ -53,10 +53,12 @@ pub(super) fn ring_behind_socket<'r>(
     Some(ShownEffect { series, effect: Effect::RingBehindSocket { answer }, trials })
 }
 
+/// How a method delivers frames; `None` of programs, and of unknown methods.
 fn delivery(method: &SavedMethod) -> Option<Delivery> {
     method.known()?.delivery()
 }
 
+/// The answers for a ring and each of these sockets.
 fn against_all<'r>(
     swept: &Swept<'r>,
     ring: &'r Series,
@@ -90,8 +92,11 @@ fn against_one<'r>(
         let rates = rates_of_lead(swept, lead, ring);
         return SocketAnswer::RingBehind { rates, evidence: lead.evidence };
     }
-    let ring_ahead = largest_lead(leads, ring, socket)
-        .map(|lead| RingAhead { rates: rates_of_lead(swept, lead, ring), evidence: lead.evidence });
+    let mut ring_ahead = None;
+    if let Some(lead) = largest_lead(leads, ring, socket) {
+        let rates = rates_of_lead(swept, lead, ring);
+        ring_ahead = Some(RingAhead { rates, evidence: lead.evidence });
+    }
     match (excluded_lead(swept, &points), ring_ahead) {
         (None, ring_ahead) => SocketAnswer::Undecided { visits: swept.outcome.repeats, ring_ahead },
         (Some(excluded), Some(ahead)) => SocketAnswer::RingAhead { ahead, excluded },
@@ -103,7 +108,11 @@ fn against_one<'r>(
 
 /// The points that both methods have.
 fn shared_points<'r>(ring: &'r Series, socket: &'r Series) -> Vec<RingAndSocket<'r>> {
-    common(ring, socket).into_iter().map(|(ring, socket)| RingAndSocket { ring, socket }).collect()
+    let mut points = Vec::new();
+    for (ring, socket) in readings_at_common_points(ring, socket) {
+        points.push(RingAndSocket { ring, socket });
+    }
+    points
 }
 
 /// The point at which the ring sustains least, compared with the socket, of those at which one of them does not keep up.
@@ -117,8 +126,9 @@ fn largest_lead<'s, 'r>(leads: &'s Leads<'r>, ahead: &Series, behind: &Series) -
     let mut largest: Option<&Lead<'r>> = None;
     for lead in &leads.proven {
         let is_of_both = std::ptr::eq(lead.ahead, ahead) && std::ptr::eq(lead.behind, behind);
-        let is_short = lead.points.iter().all(|at| at.ahead.falls_short() || at.behind.falls_short());
-        if !is_of_both || !is_short || !lead.is_notable() {
+        let is_where_one_falls_short =
+            lead.points.iter().all(|at| at.ahead.falls_short() || at.behind.falls_short());
+        if !is_of_both || !is_where_one_falls_short || !lead.is_notable() {
             continue;
         }
         if largest.is_none_or(|known| lead.gain.total_cmp(&known.gain).is_ge()) {
@@ -131,30 +141,28 @@ fn largest_lead<'s, 'r>(leads: &'s Leads<'r>, ahead: &Series, behind: &Series) -
 /// The lead of the socket that the repeats exclude, at points at which one of both does not keep up.
 fn excluded_lead(swept: &Swept<'_>, points: &[RingAndSocket<'_>]) -> Option<Excluded> {
     let limits = Limits::from_comparisons(|width| compared_blocks(swept, points, width))?;
-    Excluded::from_limits(&limits, |first, width| {
-        points[first..first + width].iter().all(RingAndSocket::falls_short)
-    })
+    Excluded::from_limits(&limits, |block| points[block].iter().all(RingAndSocket::falls_short))
 }
 
-/// The rates of both methods in every block of `width` neighbouring points, the ring's first, by the first point.
-fn compared_blocks(
-    swept: &Swept<'_>,
-    points: &[RingAndSocket<'_>],
-    width: usize,
-) -> Vec<(usize, Vec<Groups>)> {
+/// Compares both methods, the ring first, in every block of `width` neighbouring points. Each point is a stratum.
+fn compared_blocks(swept: &Swept<'_>, points: &[RingAndSocket<'_>], width: usize) -> Vec<ComparedBlock> {
     let mut rates: Vec<Groups> = Vec::new();
     for point in points {
         rates.push((swept.sustained(point.ring), swept.sustained(point.socket)));
     }
-    rates.windows(width).enumerate().map(|(first, block)| (first, block.to_vec())).collect()
+    let mut compared = Vec::new();
+    for (first_point, block) in rates.windows(width).enumerate() {
+        compared.push(ComparedBlock { first_point, strata: block.to_vec() });
+    }
+    compared
 }
 
 /// What both methods sustain at the points of a lead.
 fn rates_of_lead<'r>(swept: &Swept<'r>, lead: &Lead<'r>, ring: &Series) -> ComparedRates {
-    let is_of_ring = std::ptr::eq(lead.ahead, ring);
+    let is_ring_ahead = std::ptr::eq(lead.ahead, ring);
     let mut points = Vec::new();
     for &LeadPoint { ahead, behind } in &lead.points {
-        points.push(match is_of_ring {
+        points.push(match is_ring_ahead {
             true => RingAndSocket { ring: ahead, socket: behind },
             false => RingAndSocket { ring: behind, socket: ahead },
         });
@@ -162,6 +170,7 @@ fn rates_of_lead<'r>(swept: &Swept<'r>, lead: &Lead<'r>, ring: &Series) -> Compa
     compared_rates(swept, &points)
 }
 
+/// What both methods sustain at these points.
 fn compared_rates<'r>(swept: &Swept<'r>, points: &[RingAndSocket<'r>]) -> ComparedRates {
     ComparedRates {
         ring: SustainedPart::new(swept, points.iter().map(|point| point.ring)),

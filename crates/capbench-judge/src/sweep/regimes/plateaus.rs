@@ -3,7 +3,7 @@
 
 use super::unit_time::slope;
 use super::{Plateau, Saturated};
-use crate::sweep::contrasts::middle;
+use crate::sweep::contrasts::median_or_zero;
 use crate::thresholds::{PLATEAU_LEVEL_DIFFERENCE, PLATEAU_PENALTY, PLATEAU_POINTS, PLATEAU_VARIATION};
 
 /// Points in a row, by their indices.
@@ -13,14 +13,14 @@ struct Piece {
     last: usize,
 }
 
-/// The plateaus, in the order of the points.
+/// The plateaus, in the order of the points. `costs` and, below, `noise` have a value for each point, in nanoseconds.
 pub(super) fn plateaus(points: &[Saturated], costs: &[f64]) -> Vec<Plateau> {
     let noise: Vec<f64> = points.iter().map(Saturated::noise_ns).collect();
     let mut plateaus: Vec<Plateau> = Vec::new();
     for piece in pieces(costs, &noise) {
         let Some(plateau) = plateau(points, costs, &noise, piece) else { continue };
         match plateaus.last_mut() {
-            Some(before) if before.last + 1 == piece.first && are_one(before, &plateau, &noise) => {
+            Some(before) if are_one(before, &plateau, &noise) => {
                 *before = level(costs, before.first, piece.last);
             }
             _ => plateaus.push(plateau),
@@ -29,12 +29,12 @@ pub(super) fn plateaus(points: &[Saturated], costs: &[f64]) -> Vec<Plateau> {
     plateaus
 }
 
-/// The best cut of the first points.
+/// The best way to cut the points up to one of them into pieces.
 #[derive(Clone, Copy)]
 struct Cut {
-    /// The deviation of its pieces, with their penalties.
+    /// The deviation of the costs from the levels of their pieces, with a penalty for each piece: the least is best.
     badness: f64,
-    /// Where its last piece begins.
+    /// Index of the first point of the last piece.
     last_piece: usize,
 }
 
@@ -42,7 +42,7 @@ struct Cut {
 fn pieces(costs: &[f64], noise: &[f64]) -> Vec<Piece> {
     let penalty = PLATEAU_PENALTY * (costs.len() as f64).ln();
     let weights: Vec<f64> = noise.iter().map(|noise| noise.powi(-2)).collect();
-    // By the number of points that it cuts.
+    // The n-th entry is the best cut of the first n points.
     let mut best_cuts = vec![Cut { badness: 0.0, last_piece: 0 }];
     for end in 1..=costs.len() {
         let mut best: Option<Cut> = None;
@@ -55,6 +55,7 @@ fn pieces(costs: &[f64], noise: &[f64]) -> Vec<Piece> {
         }
         best_cuts.extend(best);
     }
+    // From the last piece back to the first.
     let mut pieces = Vec::new();
     let mut end = costs.len();
     while end > 0 {
@@ -68,27 +69,30 @@ fn pieces(costs: &[f64], noise: &[f64]) -> Vec<Piece> {
 
 /// The weighted sum of the squared differences from the mean.
 fn weighted_deviation(costs: &[f64], weights: &[f64]) -> f64 {
-    let weight: f64 = weights.iter().sum();
+    let all_weights: f64 = weights.iter().sum();
     let weighted = costs.iter().zip(weights);
-    let mean = weighted.clone().map(|(cost, weight)| weight * cost).sum::<f64>() / weight;
+    let mean = weighted.clone().map(|(cost, weight)| weight * cost).sum::<f64>() / all_weights;
     weighted.map(|(cost, weight)| weight * (cost - mean).powi(2)).sum()
 }
 
 /// A plateau from a piece, if it is long and level enough.
 fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], piece: Piece) -> Option<Plateau> {
     let Piece { first, last } = piece;
-    if last + 1 - first < PLATEAU_POINTS {
+    let number_of_points = last + 1 - first;
+    if number_of_points < PLATEAU_POINTS {
         return None;
     }
     let mut costs_over_work = Vec::new();
     for nth in first..=last {
         costs_over_work.push(Saturated { time_ns: costs[nth], ..points[nth] });
     }
-    let drift = (slope(&costs_over_work)? * (points[last].work - points[first].work)).abs();
     let plateau = level(costs, first, last);
-    let explained_drift = (PLATEAU_LEVEL_DIFFERENCE * plateau.cost_ns.abs())
-        .max(2.0 * middle(noise[first..=last].iter().copied()));
-    let doubt = (plateau.most_ns - plateau.least_ns) / (last + 1 - first) as f64;
+    // How far the costs rise or fall along the piece.
+    let drift = (slope(&costs_over_work)? * (points[last].work - points[first].work)).abs();
+    let noise = median_or_zero(noise[first..=last].iter().copied());
+    let explained_drift = (PLATEAU_LEVEL_DIFFERENCE * plateau.cost_ns.abs()).max(2.0 * noise);
+    // The more points there are, the better their median is known.
+    let doubt = (plateau.most_ns - plateau.least_ns) / number_of_points as f64;
     let is_level = drift <= explained_drift && doubt <= PLATEAU_VARIATION * plateau.cost_ns.abs();
     is_level.then_some(plateau)
 }
@@ -99,15 +103,18 @@ pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
     Plateau {
         first,
         last,
-        cost_ns: middle(piece.iter().copied()),
+        cost_ns: median_or_zero(piece.iter().copied()),
         least_ns: piece.iter().copied().fold(f64::INFINITY, f64::min),
         most_ns: piece.iter().copied().fold(f64::NEG_INFINITY, f64::max),
     }
 }
 
-/// Whether two neighbouring plateaus are one that noise has cut.
+/// Whether two plateaus are one that noise has cut: no point is between them, and they differ by no more than a plateau may.
 fn are_one(before: &Plateau, after: &Plateau, noise: &[f64]) -> bool {
-    let noise = middle(noise[before.first..=after.last].iter().copied());
+    if before.last + 1 != after.first {
+        return false;
+    }
+    let noise = median_or_zero(noise[before.first..=after.last].iter().copied());
     let lower = before.cost_ns.min(after.cost_ns).abs();
     (before.cost_ns - after.cost_ns).abs() <= (PLATEAU_LEVEL_DIFFERENCE * lower).max(noise)
 }
