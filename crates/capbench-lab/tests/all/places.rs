@@ -1,7 +1,8 @@
 //! Every fault at three intensities, one place at a time: the ledger books exactly what was injected at its place and
 //! nothing at any other, and nothing is unexplained. Each row says what its number is known from, which is never the
 //! counter that the ledger takes it from, nor what is left when that is known. A trial is repeated only where something
-//! else shows that the host disturbed it: so these tests run next to others. What fills a backlog runs alone.
+//! else shows that the host disturbed it: so these tests run next to others. What fills a backlog, or holds a reader for
+//! milliseconds, runs alone.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -419,7 +420,7 @@ fn slow_application() -> [Case; 3] {
 }
 
 #[test]
-fn root_a_held_reader_loses_what_has_no_room_in_its_ring_fill_ring_or_queue() {
+fn root_alone_a_held_reader_loses_what_has_no_room_in_its_ring_fill_ring_or_queue() {
     let mut cases = Vec::new();
     cases.extend(tiny_ring());
     cases.extend(starved_fill_ring());
