@@ -1,7 +1,8 @@
 //! Every fault at three intensities, one place at a time: the ledger books exactly what was injected at its place and
 //! nothing at any other, and nothing is unexplained. Each row says what its number is known from, which is never the
 //! counter that the ledger takes it from, nor what is left when that is known. A trial is repeated only where something
-//! else shows that the host disturbed it: so these tests run next to others. What fills a backlog runs alone.
+//! else shows that the host disturbed it: so these tests run next to others. What fills a backlog, or holds a reader for
+//! milliseconds, runs alone.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
