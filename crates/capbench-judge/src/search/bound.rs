@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::database::{Bounds, Database};
@@ -214,7 +215,7 @@ impl Moments {
 }
 
 impl Bound {
-    /// The load of these trials by some criteria.
+    /// The bound whose load these trials have, by the criteria that decided it.
     pub(super) fn new(
         seen: &[Observation],
         trials: &Trials<'_>,
@@ -266,7 +267,7 @@ pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
     found
 }
 
-/// The sum of their intended durations; 0 if there are none, without the negative sign of an empty floating-point sum.
+/// The sum of the intended durations of trials; 0 if there are none, without the negative sign of an empty floating-point sum.
 pub(super) fn seconds<'o>(seen: impl IntoIterator<Item = &'o Observation>) -> f64 {
     seen.into_iter().fold(0.0, |sum, trial| sum + trial.duration.as_secs_f64())
 }
@@ -319,46 +320,86 @@ pub struct BoundsDistinction {
 }
 
 impl BoundsDistinction {
+    /// Whether chance explains the difference between these bounds; `None` unless both are known.
     pub(super) fn from_bounds(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
-        let (lower, upper) = (bounds.lower?, bounds.upper?);
-        let mut few = hits(seen.at(lower), criteria);
-        let mut many = hits(seen.at(upper), criteria);
-        let by_chance = counts::as_few(few, many);
+        let mut interval = Interval::between(seen, criteria, bounds.lower?, bounds.upper?);
+        let by_chance = interval.by_chance();
         if by_chance <= 1.0 - LEVEL {
             return Some(Self { by_chance, nearest: None });
         }
-        let mut below: Vec<_> = seen.loads().filter(|(load, _)| *load < lower).collect();
-        let mut above: Vec<_> = seen.loads().filter(|(load, _)| *load > upper).collect();
-        above.reverse();
-        let steps = (below.len() + above.len()) as f64;
-        let (mut from, mut to) = (lower.get(), upper.get());
-        // Each step includes the load that widens the interval least. Loss does not decrease with the load, so loads on the way
-        // to another load reduce the difference, never increase it. Every step is one more comparison (Bonferroni).
-        let nearest = loop {
-            let down = below.last().map(|(load, _)| to / load.get());
-            let up = above.last().map(|(load, _)| load.get() / from);
-            let is_down = match (down, up) {
-                (Some(down), Some(up)) => down <= up,
-                (down, None) if down.is_none() => break None,
-                (down, _) => down.is_some(),
-            };
-            let (side, hits_of_side, end) = match is_down {
-                true => (&mut below, &mut few, &mut from),
-                false => (&mut above, &mut many, &mut to),
-            };
-            let Some((load, trials)) = side.pop() else { break None };
-            *hits_of_side = hits_of_side.and(hits(trials, criteria));
-            *end = load.get();
-            if counts::as_few(few, many) * steps <= 1.0 - LEVEL {
-                break Some([from, to]);
+        // Every step is one more comparison (Bonferroni).
+        let steps = (interval.below.len() + interval.above.len()) as f64;
+        while interval.widen() {
+            if interval.by_chance() * steps <= 1.0 - LEVEL {
+                return Some(Self { by_chance, nearest: Some([interval.from_pps, interval.to_pps]) });
             }
-        };
-        Some(Self { by_chance, nearest })
+        }
+        Some(Self { by_chance, nearest: None })
     }
 
     /// Whether trials distinguish the bounds.
     pub fn is_significant(&self) -> bool {
         self.by_chance <= 1.0 - LEVEL
+    }
+}
+
+/// A load with its trials.
+type LoadTrials<'d> = (Pps, &'d [Observation]);
+
+/// An interval of loads, with the high-loss trials at its loads up to the lower bound, and at those from the upper bound on.
+struct Interval<'d> {
+    criteria: &'d Criteria,
+    from_pps: f64,
+    to_pps: f64,
+    few: Hits,
+    many: Hits,
+    /// Loads below the interval, the nearest last.
+    below: Vec<LoadTrials<'d>>,
+    /// Loads above the interval, the nearest last.
+    above: Vec<LoadTrials<'d>>,
+}
+
+impl<'d> Interval<'d> {
+    fn between(seen: &'d Database, criteria: &'d Criteria, lower: Pps, upper: Pps) -> Self {
+        let below = seen.loads().filter(|(load, _)| *load < lower).collect();
+        let mut above: Vec<LoadTrials<'_>> = seen.loads().filter(|(load, _)| *load > upper).collect();
+        above.reverse();
+        Self {
+            criteria,
+            from_pps: lower.get(),
+            to_pps: upper.get(),
+            few: hits(seen.at(lower), criteria),
+            many: hits(seen.at(upper), criteria),
+            below,
+            above,
+        }
+    }
+
+    /// The probability that chance alone makes the shares of high-loss trials at both ends so different.
+    fn by_chance(&self) -> f64 {
+        counts::as_few(self.few, self.many)
+    }
+
+    /// Includes the next load: of those below and above the one that widens the interval least. Loss does not decrease with the load, so
+    /// a load that is included on the way to a farther one reduces the difference, and never increases it. Returns false if no load is
+    /// left.
+    fn widen(&mut self) -> bool {
+        let width_down = self.below.last().map(|(load, _)| self.to_pps / load.get());
+        let width_up = self.above.last().map(|(load, _)| load.get() / self.from_pps);
+        let is_down = match (width_down, width_up) {
+            (Some(down), Some(up)) => down <= up,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => return false,
+        };
+        if is_down && let Some((load, trials)) = self.below.pop() {
+            self.few = self.few.and(hits(trials, self.criteria));
+            self.from_pps = load.get();
+        } else if let Some((load, trials)) = self.above.pop() {
+            self.many = self.many.and(hits(trials, self.criteria));
+            self.to_pps = load.get();
+        }
+        true
     }
 }
 
@@ -373,20 +414,26 @@ mod tests {
     use crate::search::database::{Bounds, Database};
     use crate::sustained::{Criteria, Observation};
 
-    fn at(seen: &mut Database, pps: f64, lossy: u32, all: u32) -> Pps {
+    /// A load, and how many of its trials of a second lost frames.
+    struct Lossy {
+        pps: f64,
+        lossy_trials: u32,
+        trials: u32,
+    }
+
+    /// Adds the trials of a load, and returns the load.
+    fn add(seen: &mut Database, Lossy { pps, lossy_trials, trials }: Lossy) -> Pps {
         let load = Pps::new(pps).unwrap();
-        for nth in 0..all {
-            let loss_ratio = if nth < lossy { 0.001 } else { 0.0 };
-            let duration = Duration::from_secs(1);
-            let trial = Observation {
-                number: nth,
+        for number in 0..trials {
+            let loss_ratio = if number < lossy_trials { 0.001 } else { 0.0 };
+            seen.add(Observation {
+                number,
                 load,
-                duration,
+                duration: Duration::from_secs(1),
                 loss_ratio,
                 path_loss_ratio: loss_ratio,
                 achieved: load,
-            };
-            seen.add(trial);
+            });
         }
         load
     }
@@ -400,16 +447,16 @@ mod tests {
             duration_sum: Duration::from_secs(21),
         };
         let mut seen = Database::default();
-        let lower = at(&mut seen, 434_457.0, 9, 20);
-        let upper = at(&mut seen, 436_640.0, 11, 19);
+        let lower = add(&mut seen, Lossy { pps: 434_457.0, lossy_trials: 9, trials: 20 });
+        let upper = add(&mut seen, Lossy { pps: 436_640.0, lossy_trials: 11, trials: 19 });
         let bounds = Bounds { lower: Some(lower), upper: Some(upper) };
         let alone = BoundsDistinction::from_bounds(&seen, &criteria, bounds).unwrap();
         assert!(!alone.is_significant() && alone.by_chance > 0.25 && alone.nearest.is_none(), "{alone:?}");
-        for (pps, lossy, all) in
-            [(419_480.0, 2, 5), (427_974.0, 0, 9), (482_674.0, 12, 13), (492_448.0, 9, 9)]
-        {
-            at(&mut seen, pps, lossy, all);
-        }
+        // Farther loads, at which the shares of lossy trials differ more.
+        add(&mut seen, Lossy { pps: 419_480.0, lossy_trials: 2, trials: 5 });
+        add(&mut seen, Lossy { pps: 427_974.0, lossy_trials: 0, trials: 9 });
+        add(&mut seen, Lossy { pps: 482_674.0, lossy_trials: 12, trials: 13 });
+        add(&mut seen, Lossy { pps: 492_448.0, lossy_trials: 9, trials: 9 });
         let distinction = BoundsDistinction::from_bounds(&seen, &criteria, bounds).unwrap();
         let [from, to] = distinction.nearest.unwrap();
         assert!(from <= 427_974.0 && (482_674.0..=492_448.0).contains(&to), "{distinction:?}");
@@ -417,8 +464,8 @@ mod tests {
         // Where every trial above is lossy and none below is, nothing is in doubt.
         let mut clear = Database::default();
         let bounds = Bounds {
-            lower: Some(at(&mut clear, 1000.0, 0, 11)),
-            upper: Some(at(&mut clear, 1005.0, 11, 11)),
+            lower: Some(add(&mut clear, Lossy { pps: 1000.0, lossy_trials: 0, trials: 11 })),
+            upper: Some(add(&mut clear, Lossy { pps: 1005.0, lossy_trials: 11, trials: 11 })),
         };
         assert!(BoundsDistinction::from_bounds(&clear, &criteria, bounds).unwrap().is_significant());
     }
