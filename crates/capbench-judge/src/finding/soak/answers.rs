@@ -11,7 +11,7 @@ use super::kept_trials;
 use crate::finding::{Finding, Found};
 use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::{Interval, LossEvent, SoakRecord};
-use crate::thresholds::NOTED_SOAK_SHARE;
+use crate::thresholds::CUT_SOAK_SHARE;
 
 /// An answer to the question of a soak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -103,7 +103,7 @@ pub fn answers(record: &SoakRecord) -> Vec<Found> {
 
 pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     let Some(whole) = &record.whole else { return Vec::new() };
-    let is_cut = whole.sending_s < record.planned_s * (1.0 - NOTED_SOAK_SHARE);
+    let is_cut = whole.sending_s < record.planned_s * (1.0 - CUT_SOAK_SHARE);
     let mut answers = vec![SoakAnswer::Loss {
         set_up: record.kept.first().map(SoakSetUp::of_trial),
         lost: whole.lost(),
