@@ -23,7 +23,7 @@ mod plan;
 pub mod ranking;
 pub mod warning;
 
-pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses, Moments};
+pub use bound::{Apart, Backlogged, Bound, Buffered, HighLoss, Losses};
 pub use end::End;
 pub use goal::{Goal, Strategy, Width};
 pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};
@@ -34,3 +34,4 @@ pub use plan::{Overload, SearchPlan};
 pub use warning::SearchWarning;
 
 pub use crate::ratio::Ratio;
+pub use crate::sustained::moments::Moments;

@@ -4,7 +4,6 @@ use crate::limit::{Limit, saved_names};
 use crate::sustained::is_rate_sent;
 use crate::thresholds::USEFUL_MEMBERS_GAIN;
 use capbench_model::members::MOST_MEMBERS;
-use capbench_model::statistics::by_key;
 use capbench_model::statistics::scalability::{Law, ScalabilityFit, Unfit};
 use capbench_model::trial::{Load, TrialResult};
 use serde::{Deserialize, Serialize};
@@ -85,16 +84,6 @@ impl Step<'_> {
         self.trials.iter().map(|trial| sustained_pps(trial)).collect()
     }
 
-    /// What limited most of its trials.
-    fn limit(&self) -> Limit {
-        for (limit, trials) in by_key(&self.trials, |trial| Limit::of_members(trial)) {
-            if 2 * trials.len() > self.trials.len() {
-                return limit;
-            }
-        }
-        Limit::Unknown
-    }
-
     /// Whether it read the whole load in every trial.
     fn holds(&self, load_pps: f64) -> bool {
         let is_sent = is_rate_sent(self.reading.offered_pps.median, load_pps);
@@ -105,7 +94,7 @@ impl Step<'_> {
 impl Scaling {
     /// How the rate grows over the steps, by rising number of members.
     pub fn from_steps(steps: &[Step<'_>], load: Load) -> Self {
-        let limits: Vec<Limit> = steps.iter().map(Step::limit).collect();
+        let limits: Vec<Limit> = steps.iter().map(|step| Limit::of_members(&step.trials)).collect();
         let mut rates = Vec::new();
         for (step, limit) in steps.iter().zip(&limits) {
             if *limit == Limit::Members {

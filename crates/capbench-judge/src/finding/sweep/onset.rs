@@ -1,14 +1,13 @@
 //! At which point of a sweep a method starts to lose frames, or would start in longer trials, and where loss ends, by its
 //! readings in the order of the axis.
 
-use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::loss::{BufferedAtPoint, HiddenByBuffers, LimitFrom, LossAtPoint, hidden_by_buffers, limits};
 use super::point::{SweepPoint, SweepSeries, points_of};
 use super::{SweepFinding, found};
 use crate::finding::Found;
-use crate::sustained::is_load_sent;
+use crate::limit::is_generator_limit;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
@@ -180,15 +179,11 @@ fn hardly_any_loss(swept: &Swept<'_>, series: &Series) -> Found {
 fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<GeneratorLimits> {
     let (saturated, kept): (Vec<&Reading>, Vec<&Reading>) =
         readings.iter().partition(|reading| reading.is_saturated());
-    if !kept.iter().any(|reading| swept.trials_of(reading).any(is_limited_by_generator)) {
+    if !kept.iter().any(|reading| swept.trials_of(reading).any(is_generator_limit)) {
         return None;
     }
     Some(match saturated.is_empty() {
         true => GeneratorLimits::Everywhere,
         false => GeneratorLimits::WhereItKeepsUp,
     })
-}
-
-fn is_limited_by_generator(trial: &TrialResult) -> bool {
-    trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !is_load_sent(trial)
 }
