@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::contrast::{Matched, without_those_of_generator};
 use crate::comparison::note::ComparisonNote;
+use crate::comparison::sampled::are_loads_unlike;
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, LeftOut, Measure, NotCompared, Setup, Thresholds};
-use crate::thresholds::EQUAL_LOADS;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
@@ -269,7 +269,7 @@ impl<'f> Sides<'f> {
 fn are_unlike(sides: &BothSides) -> bool {
     let [then, now] = sides;
     match (median_load_pps(then), median_load_pps(now)) {
-        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS * then.max(now),
+        (Some(then_pps), Some(now_pps)) => are_loads_unlike(then_pps, now_pps),
         _ => false,
     }
 }

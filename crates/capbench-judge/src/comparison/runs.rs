@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::samples::{Samples, settle};
 use crate::comparison::contrast::{self, Matched};
 use crate::comparison::measure::Measure;
+use crate::comparison::sampled::are_loads_unlike;
 use crate::comparison::samples::{Fastest, PACES, Sample};
 use crate::comparison::setup::{Field, Setup};
 use crate::comparison::{Comparison, LeftOut, NotCompared, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_LOADS;
 
 /// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -155,11 +155,6 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     Ok(())
 }
 
-/// Whether the CPU time of a packet at two common loads is not compared.
-fn are_unlike(one_pps: f64, other_pps: f64) -> bool {
-    (one_pps - other_pps).abs() > EQUAL_LOADS * one_pps.max(other_pps)
-}
-
 /// Scenes whose common loads differ too much.
 fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let [then, now] = samples;
@@ -167,7 +162,7 @@ fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     for (scene, then_pps) in then.common.scenes() {
         let open = scene.across(across);
         for (other, now_pps) in now.common.scenes() {
-            if other.across(across) == open && are_unlike(then_pps, now_pps) {
+            if other.across(across) == open && are_loads_unlike(then_pps, now_pps) {
                 unlike.push(open.clone());
             }
         }

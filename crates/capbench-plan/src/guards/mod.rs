@@ -16,7 +16,7 @@
 
 mod guarded;
 pub(crate) mod line_rate;
-mod saturation;
+pub(crate) mod saturation;
 #[cfg(test)]
 mod tests;
 
