@@ -49,7 +49,7 @@ impl NamedRun {
 }
 
 impl Document {
-    /// The printed document of a comparison.
+    /// The printed document of a comparison, whose facts get their words: the document has both.
     pub fn new([then, now]: [NamedRun; 2], mut comparison: Comparison) -> Self {
         add_words_to_comparison(&mut comparison);
         Self { schema_version: SCHEMA_VERSION, then, now, verdict: comparison.conclusion(), comparison }

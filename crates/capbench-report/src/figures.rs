@@ -40,7 +40,7 @@ pub(crate) fn utc(unix_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Cell, Unit, cell, utc};
 
     #[test]
     fn cells_are_told_apart() {

@@ -1,7 +1,7 @@
 //! Groups of trials: the same set-up at the same load for the same purpose.
 
 use capbench_model::saved::SavedMethod;
-pub(crate) use capbench_model::statistics::by_key as grouped;
+pub(crate) use capbench_model::statistics::by_key;
 use capbench_model::trial::{LoadShape, Phase, TrialResult};
 use capbench_results::Results;
 
@@ -76,7 +76,7 @@ impl<'r> CommonSetUp<'r> {
 fn groups_by_phase(results: &Results) -> Vec<Group<'_>> {
     let trials = results.trials.iter().filter(|trial| is_result_by_itself(trial.phase));
     let mut groups = Vec::new();
-    for (common, trials) in grouped(trials, |trial| CommonSetUp::from_trial(results, trial)) {
+    for (common, trials) in by_key(trials, |trial| CommonSetUp::from_trial(results, trial)) {
         groups.extend(Group::from_trials(common.purpose(), trials));
     }
     groups

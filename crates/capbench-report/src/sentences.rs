@@ -21,8 +21,8 @@
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
 //! A fact with its text, as it is saved, is a `Finding`. A file's function `words` gives the text of one fact. Its function
-//! `answer`, if it has one, gives the sentence of one answer to the question of a run. Which facts a run has, and in which order,
-//! is decided in `capbench-judge/src/finding/whole_run.rs`.
+//! `answer`, if it has one, gives the sentence of one answer to the question of a run. `capbench-judge/src/finding/whole_run.rs`
+//! decides which facts a run has, and in which order.
 
 mod bench;
 pub(crate) mod caveats;
@@ -48,6 +48,8 @@ use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
+pub use comparison::host_difference_words;
+pub use queues::queue_words;
 pub use reproduction::claim_words;
 pub use rfc2544::{not_measured, not_tested_words};
 pub use search::goal_help;
@@ -145,8 +147,14 @@ struct Clause {
     trials: Trials,
 }
 
-/// One sentence of up to `most` of at least one clause: `a; b; 2 more in the table.`
+/// The first clauses, up to `most`, as one sentence: `a; b; 2 more in the table.` There is at least one clause.
 fn first_clauses(clauses: &[Clause], most: usize) -> Sentence {
+    let Clause { text, trials } = joined_clauses(clauses, most);
+    with_trials(format!("{text}."), trials)
+}
+
+/// The first clauses, up to `most`, as one clause: `a; b; 2 more in the table`. There is at least one clause.
+fn joined_clauses(clauses: &[Clause], most: usize) -> Clause {
     let mut texts = Vec::new();
     let mut trials = Trials::new();
     for clause in clauses.iter().take(most) {
@@ -157,7 +165,7 @@ fn first_clauses(clauses: &[Clause], most: usize) -> Sentence {
         0 => String::new(),
         more => format!("; {more} more in the table"),
     };
-    with_trials(format!("{}{more}.", texts.join("; ")), trials)
+    Clause { text: format!("{}{more}", texts.join("; ")), trials }
 }
 
 /// Frames that arrived and do not count as delivered in order.
@@ -169,7 +177,7 @@ fn odd_frames_words(frames: &OddFrames) -> String {
     )
 }
 
-/// With a capital letter, as sentences start.
+/// The text with a capital first letter, as sentences start.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {

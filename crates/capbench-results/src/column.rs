@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// A function that finds a value in a row.
 type Find<'t, R, T> = Box<dyn Fn(&R) -> T + 't>;
 
-/// The type of a column's values, with the function that finds them. `None` is unknown: empty in CSV, NULL in Parquet.
+/// The type of a column's values, with the function that finds them in a row. `None` is unknown: empty in CSV, NULL in Parquet.
 pub enum Values<'t, R> {
     /// Text in UTF-8.
     Text(Find<'t, R, Option<String>>),
@@ -65,7 +65,7 @@ impl<'t, R: 't> Column<'t, R> {
         Self { name, origin, values: Values::Flag(Box::new(find)) }
     }
 
-    /// The same column in a table whose rows `W` contain an `R`.
+    /// The same column in a table with rows `W`, which contain an `R`: `part_of_row` gives it.
     pub fn in_rows<W: 't>(self, part_of_row: fn(&W) -> &R) -> Column<'t, W> {
         let values = match self.values {
             Values::Text(find) => Values::Text(Box::new(move |row| find(part_of_row(row)))),
@@ -129,30 +129,37 @@ fn field_of<T: ToString>(value: Option<T>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{BTreeMap, Column, Values};
 
+    /// A row of a table, with a trial as a part of it.
     struct Row {
-        inner: Inner,
+        trial: Trial,
     }
 
-    struct Inner {
-        text: &'static str,
+    struct Trial {
+        method: &'static str,
         count: Option<u64>,
+    }
+
+    fn row(method: &'static str, count: Option<u64>) -> Row {
+        Row { trial: Trial { method, count } }
     }
 
     #[test]
     fn a_column_reads_a_part_of_the_row_and_unknown_is_empty() {
-        let count = Column::count("count", "", |inner: &Inner| inner.count);
-        let count = count.in_rows(|row: &Row| &row.inner);
-        let text = Column::text("text", "", |inner: &Inner| Some(inner.text.into()));
-        let text = text.in_rows(|row: &Row| &row.inner).with_empty_text_as_unknown();
-        let row = |text, count| Row { inner: Inner { text, count } };
-        assert_eq!(
-            (count.csv_field(&row("", Some(3))), count.csv_field(&row("", None))),
-            ("3".into(), "".into())
-        );
-        let Values::Text(find) = &text.values else { unreachable!() };
-        assert_eq!((find(&row("a", None)), find(&row("", None))), (Some("a".into()), None));
+        let count = Column::count("count", "", |trial: &Trial| trial.count);
+        let count = count.in_rows(|row: &Row| &row.trial);
+        assert_eq!(count.csv_field(&row("", Some(3))), "3");
+        assert_eq!(count.csv_field(&row("", None)), "");
+    }
+
+    #[test]
+    fn empty_text_can_be_unknown() {
+        let method = Column::text("method", "", |trial: &Trial| Some(trial.method.into()));
+        let method = method.in_rows(|row: &Row| &row.trial).with_empty_text_as_unknown();
+        let Values::Text(find) = &method.values else { panic!("a column of text") };
+        assert_eq!(find(&row("recv", None)), Some("recv".into()));
+        assert_eq!(find(&row("", None)), None);
     }
 
     #[test]

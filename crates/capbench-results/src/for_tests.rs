@@ -13,10 +13,7 @@ pub fn bench(trials: Vec<TrialResult>, searches: Vec<SearchOutcome>) -> Results 
     Results { command, searches, recommended, ..results(trials) }
 }
 
-/// A finished run with only these trials.
-///
-/// # Panics
-/// Where the environment cannot be read.
+/// A finished run with only these trials, on a host of which nothing is known.
 pub fn results(trials: Vec<TrialResult>) -> Results {
     Results {
         schema_version: SCHEMA_VERSION,

@@ -2,8 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | this | which file it is, and whether it can be read completely |
-//! | `salvage` | reads what is left of a file that is cut off, damaged, or holds a trial that this version cannot parse |
+//! | this | finds the file, and reads a complete one |
+//! | `salvage` | reads what is left of a file that is cut off, damaged, or has a trial that this version cannot parse |
 //!
 //! Only [`SCHEMA_VERSION`] is read. It is raised when a reader would misunderstand a file, so newer files are refused instead
 //! of being read partly. Unknown members are ignored.
@@ -22,7 +22,7 @@ use crate::error::{Result, ResultsError};
 /// The name of the file in a run's directory.
 const FILE: &str = "results.json";
 
-/// Size limit of a file in octets, far above runs of days.
+/// Size limit of a file in octets. Runs of days are far smaller.
 const MOST_OCTETS: u64 = 1 << 30;
 
 /// Saved results, and problems found while reading them.
@@ -65,7 +65,7 @@ pub fn read(path: &Path) -> Result<Run> {
     Ok(run)
 }
 
-/// The results file in a directory; of a file the file itself.
+/// The results file of a path: the file in a directory, or the path itself if it is none.
 fn results_file(path: &Path) -> Result<PathBuf> {
     let kind = fs::metadata(path).map_err(|source| ResultsError::Unreadable(path.into(), source))?;
     if !kind.is_dir() {
@@ -158,7 +158,8 @@ fn directory_name(file: &Path) -> Option<String> {
     Some(directory.file_name()?.to_string_lossy().into_owned())
 }
 
-/// A warning of trials with a ledger that does not add up: the file was changed after it was written.
+/// A warning that names the trials whose ledger does not add up; `None` if all do. Such a file was changed after it was written:
+/// a trial whose ledger contradicts itself while it runs says so in its `unexplained`.
 fn contradictions(results: &Results) -> Option<String> {
     let mut numbers = Vec::new();
     for trial in &results.trials {

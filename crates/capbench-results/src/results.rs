@@ -42,8 +42,8 @@ pub struct Results {
     pub host_id: Option<String>,
     /// Whether the run completed.
     pub complete: bool,
-    /// The exit code of the command, once it ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was
-    /// killed, and for runs of earlier versions.
+    /// The exit code that follows from the results, once the run ended; 128 + N when signal N stopped it. Absent while it runs,
+    /// for a run that was killed, and for runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
     /// The host.
@@ -154,16 +154,17 @@ pub struct Finding {
     pub trials: Vec<u32>,
 }
 
-/// A fact, unless a later version knows it alone.
+/// A fact; `None` if it is one that only later versions know.
 fn known_fact<'d, D: Deserializer<'d>>(source: D) -> std::result::Result<Option<Fact>, D::Error> {
     let fact = serde_json::Value::deserialize(source)?;
     Ok(serde_json::from_value(fact).ok())
 }
 
-/// Memory of what is read of a text, as a multiple of its length.
+/// Most memory that results may take, as a multiple of the length of their text. Results of capbench take less; a file made to
+/// exhaust memory takes more.
 const MEMORY: usize = 12;
 
-/// What reading this text may take.
+/// The memory that reading this text may take.
 pub(crate) fn memory(text: &[u8]) -> Budget {
     Budget::times(MEMORY, text)
 }

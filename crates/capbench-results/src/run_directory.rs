@@ -26,21 +26,22 @@ const TRIALS: &str = "trials.csv";
 pub struct RunDirectory {
     folder: Folder,
     /// Octets of `results.json`, once this run has written it.
-    results: Option<u64>,
-    /// Segments of a soak since the last save.
+    results_octets: Option<u64>,
+    /// The segments of a soak since the last save; `None` if there are none.
     segments: Option<Segments>,
 }
 
-/// The open file of segments, and its octets.
+/// The open file of segments.
 #[derive(Debug)]
 struct Segments {
     file: File,
+    /// Its length.
     octets: u64,
 }
 
 /// The results are rewritten when the new segments exceed both this size and the size of the results. So all writes together are
 /// up to twice the size of the segments.
-const SEGMENT_OCTETS: u64 = 1 << 20;
+const LEAST_OCTETS_OF_SEGMENTS: u64 = 1 << 20;
 
 impl RunDirectory {
     /// Creates the directory with its parents. An existing directory must be empty.
@@ -58,7 +59,7 @@ impl RunDirectory {
         // Reports an unwritable directory now, not after the first trial. The temporary file is removed again.
         let temporary = folder.temporary(FILE_MODE).map_err(|source| ResultsError::writing(path, source))?;
         drop(temporary);
-        Ok(Self { folder, results: None, segments: None })
+        Ok(Self { folder, results_octets: None, segments: None })
     }
 
     /// Opens the directory of a run to resume, and reads its results.
@@ -82,7 +83,7 @@ impl RunDirectory {
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
-        Ok((Self { folder, results: Some(text.len() as u64), segments: None }, results))
+        Ok((Self { folder, results_octets: Some(text.len() as u64), segments: None }, results))
     }
 
     /// The path of the directory.
@@ -108,7 +109,7 @@ impl RunDirectory {
         if self.segments.take().is_none() {
             return Ok(());
         }
-        // The results now contain these segments. Readers would skip them by their numbers if the file stayed.
+        // The results now contain these segments. A kill before this removal does no harm: readers skip them by their numbers.
         let removed = self.folder.remove(OsStr::new(segments::FILE));
         removed.map_err(|source| ResultsError::writing(self.path().join(segments::FILE), source))
     }
@@ -138,29 +139,30 @@ impl RunDirectory {
         line.push(b'\n');
         let segments = match &mut self.segments {
             Some(segments) => segments,
-            none => {
+            absent => {
                 let file = self.folder.create_file(OsStr::new(segments::FILE), FILE_MODE)?;
+                // The new name is on the disk, too.
                 self.folder.sync()?;
-                none.insert(Segments { file, octets: 0 })
+                absent.insert(Segments { file, octets: 0 })
             }
         };
         segments.file.write_all(&line)?;
         segments.file.sync_data()?;
         segments.octets += line.len() as u64;
-        Ok(segments.octets >= self.results.unwrap_or(0).max(SEGMENT_OCTETS))
+        Ok(segments.octets >= self.results_octets.unwrap_or(0).max(LEAST_OCTETS_OF_SEGMENTS))
     }
 
-    /// Replaces the results that this run wrote before, or is the first to write some here.
+    /// Writes the results. This run replaces those that it wrote before; if it wrote none, there must not be any.
     fn save_text(&mut self, text: &[u8]) -> io::Result<()> {
         let name = OsStr::new(RESULTS);
         let octets = Some(text.len() as u64);
-        if self.results.is_some() {
-            self.results = octets;
+        if self.results_octets.is_some() {
+            self.results_octets = octets;
             return self.folder.replace(name, text);
         }
         match self.folder.temporary(FILE_MODE)?.with(text)?.publish_new(name) {
             Ok(()) => {
-                self.results = octets;
+                self.results_octets = octets;
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(io::Error::new(
@@ -174,48 +176,57 @@ impl RunDirectory {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
     use capbench_testing::Scratch;
 
     use super::RunDirectory;
 
     #[test]
-    fn a_directory_with_something_in_it_is_refused() {
-        let folder = Scratch::new();
-        let path = folder.file("run");
+    fn a_directory_with_a_file_is_refused() {
+        let scratch = Scratch::new();
+        let path = scratch.file("run");
         RunDirectory::create(&path).unwrap();
-        std::fs::write(path.join("mine"), "x").unwrap();
+        fs::write(path.join("mine"), "x").unwrap();
         let text = RunDirectory::create(&path).unwrap_err().to_string();
         assert!(text.contains("not empty"), "{text}");
-        assert!(RunDirectory::create(std::path::Path::new("/proc/nothing")).is_err());
     }
 
     #[test]
-    fn of_two_runs_in_one_directory_one_saves() {
+    fn a_directory_that_cannot_be_made_is_refused() {
+        assert!(RunDirectory::create(Path::new("/proc/nothing")).is_err());
+    }
+
+    #[test]
+    fn of_two_runs_in_one_directory_the_first_to_save_owns_it() {
         let scratch = Scratch::new();
-        let [mut one, mut other] = [(); 2].map(|()| RunDirectory::create(scratch.path()).unwrap());
-        one.save_text(b"one").unwrap();
-        let text = other.save_text(b"other").unwrap_err().to_string();
+        let mut first = RunDirectory::create(scratch.path()).unwrap();
+        let mut second = RunDirectory::create(scratch.path()).unwrap();
+        first.save_text(b"first").unwrap();
+        let text = second.save_text(b"second").unwrap_err().to_string();
         assert!(text.contains("another run saves"), "{text}");
-        one.save_text(b"one again").unwrap();
-        assert_eq!(std::fs::read(scratch.path().join("results.json")).unwrap(), b"one again");
-        assert_eq!(one.folder().names().unwrap(), ["results.json"]);
+        first.save_text(b"first again").unwrap();
+        assert_eq!(fs::read(scratch.path().join("results.json")).unwrap(), b"first again");
+        assert_eq!(first.folder().names().unwrap(), ["results.json"], "the second left no file behind");
     }
 
     #[test]
     fn results_follow_no_link_that_takes_the_place_of_their_directory() {
         let scratch = Scratch::new();
-        let [run, moved, theirs, victim] =
-            ["run", "moved", "theirs", "victim"].map(|name| scratch.path().join(name));
+        let [run, moved, attacker, victim] =
+            ["run", "moved", "attacker", "victim"].map(|name| scratch.path().join(name));
         let mut directory = RunDirectory::create(&run).unwrap();
-        std::fs::write(&victim, "secret").unwrap();
-        std::fs::create_dir(&theirs).unwrap();
-        for part in ["results.part", "results.json"] {
-            std::os::unix::fs::symlink(&victim, theirs.join(part)).unwrap();
+        fs::write(&victim, "secret").unwrap();
+        fs::create_dir(&attacker).unwrap();
+        for file in ["results.part", "results.json"] {
+            symlink(&victim, attacker.join(file)).unwrap();
         }
-        std::fs::rename(&run, &moved).unwrap();
-        std::os::unix::fs::symlink(&theirs, &run).unwrap();
+        fs::rename(&run, &moved).unwrap();
+        symlink(&attacker, &run).unwrap();
         directory.save_text(b"{}").unwrap();
-        assert_eq!(std::fs::read(&victim).unwrap(), b"secret");
-        assert_eq!(std::fs::read(moved.join("results.json")).unwrap(), b"{}");
+        assert_eq!(fs::read(&victim).unwrap(), b"secret");
+        assert_eq!(fs::read(moved.join("results.json")).unwrap(), b"{}");
     }
 }

@@ -10,10 +10,12 @@ use capbench_model::bounded_json;
 /// File name in a run's directory.
 pub const FILE: &str = "segments.jsonl";
 
-/// Memory of a segment, as a multiple of the length of its line.
+/// Most memory that parsing a segment may take, as a multiple of the length of its line.
 const MEMORY: usize = 12;
 
-/// Adds the segments of these lines that a saved record lacks, up to the first damaged line, whose fault it returns.
+/// Adds the segments of these lines that a saved record lacks. Stops at the first line that is damaged or does not follow, and
+/// returns a warning about it. A segment that the record has is skipped: a kill may prevent the removal of the file after the
+/// record was saved.
 pub fn add_lines(record: &mut SoakRecord, lines: &[u8]) -> Option<String> {
     let mut remaining = lines;
     let mut number = 0u64;
@@ -65,38 +67,68 @@ mod tests {
         Segment { number, began_unix_s: number as f64, resident_bytes: None, trial }
     }
 
-    #[test]
-    fn lines_of_segments_add_up_to_the_record_that_the_soak_had() {
+    /// A soak of nine segments. It was killed after the last one, and had saved its results after the second.
+    struct KilledSoak {
+        /// The record of all nine segments.
+        complete: SoakRecord,
+        /// The record in its results: the first two segments.
+        saved: SoakRecord,
+        /// A line for each of the nine segments.
+        lines: Vec<u8>,
+        /// The position of each line's line feed.
+        ends: Vec<usize>,
+    }
+
+    fn killed_soak() -> KilledSoak {
         let rate = "1k".parse().unwrap();
-        let mut record = SoakRecord::new(rate, Duration::from_secs(9), Duration::from_secs(1));
-        let mut saved = record.clone();
-        let (mut lines, mut ends) = (Vec::new(), Vec::new());
+        let empty = SoakRecord::new(rate, Duration::from_secs(9), Duration::from_secs(1));
+        let mut soak =
+            KilledSoak { complete: empty.clone(), saved: empty, lines: Vec::new(), ends: Vec::new() };
         for number in 1..=9 {
             let segment = segment(number, Load::Rate(rate));
-            serde_json::to_writer(&mut lines, &segment).unwrap();
-            ends.push(lines.len());
-            lines.push(b'\n');
-            record.add(segment);
+            serde_json::to_writer(&mut soak.lines, &segment).unwrap();
+            soak.ends.push(soak.lines.len());
+            soak.lines.push(b'\n');
+            soak.complete.add(segment);
             if number == 2 {
-                saved = record.clone();
+                soak.saved = soak.complete.clone();
             }
         }
-        let mut read = saved.clone();
-        assert_eq!(add_lines(&mut read, &lines), None);
-        assert_eq!(read, record, "the first two are in the saved record already");
+        soak
+    }
 
-        let mut cut = saved.clone();
-        let said = add_lines(&mut cut, &lines[..ends[8] - 1]).unwrap();
-        assert_eq!((cut.segments, said.contains("ends within line 9")), (8, true), "{said}");
+    #[test]
+    fn lines_of_segments_complete_the_saved_record() {
+        let mut soak = killed_soak();
+        assert_eq!(add_lines(&mut soak.saved, &soak.lines), None);
+        assert_eq!(soak.saved, soak.complete, "the first two lines are skipped");
+    }
 
-        let mut damaged = lines.clone();
-        damaged[ends[4] + 1] = b'!';
-        let mut before = saved.clone();
-        let said = add_lines(&mut before, &damaged).unwrap();
-        assert_eq!((before.segments, said.contains("line 6 is damaged")), (5, true), "{said}");
+    #[test]
+    fn a_line_that_is_cut_is_left_out() {
+        let mut soak = killed_soak();
+        let cut = &soak.lines[..soak.ends[8] - 1];
+        let warning = add_lines(&mut soak.saved, cut).unwrap();
+        assert!(warning.contains("ends within line 9"), "{warning}");
+        assert_eq!(soak.saved.segments, 8);
+    }
 
-        let mut first = SoakRecord { segments: 0, ..saved };
-        let said = add_lines(&mut first, &lines[ends[0] + 1..]).unwrap();
-        assert!(said.contains("segment 1 is missing"), "{said}");
+    #[test]
+    fn a_damaged_line_and_those_after_it_are_left_out() {
+        let mut soak = killed_soak();
+        // The first octet of the sixth line.
+        soak.lines[soak.ends[4] + 1] = b'!';
+        let warning = add_lines(&mut soak.saved, &soak.lines).unwrap();
+        assert!(warning.contains("line 6 is damaged"), "{warning}");
+        assert_eq!(soak.saved.segments, 5);
+    }
+
+    #[test]
+    fn lines_that_do_not_follow_the_record_are_left_out() {
+        let soak = killed_soak();
+        let mut without_segments = SoakRecord { segments: 0, ..soak.saved };
+        let from_second_line = &soak.lines[soak.ends[0] + 1..];
+        let warning = add_lines(&mut without_segments, from_second_line).unwrap();
+        assert!(warning.contains("segment 1 is missing"), "{warning}");
     }
 }

@@ -10,7 +10,7 @@ use crate::read::Run;
 use crate::results::Results;
 use crate::trial_columns::{column, key};
 
-/// How trials are kept that are results.
+/// [`SavedTrial::kept`] of a result.
 pub const RESULT: &str = "result";
 
 /// A trial that a run saved, and why.
@@ -18,7 +18,7 @@ pub const RESULT: &str = "result";
 pub struct SavedTrial<'r> {
     /// The trial.
     pub trial: &'r TrialResult,
-    /// `result`, `set_aside` or `probe`.
+    /// Why it is saved: `result`, `set_aside` for a discarded attempt, or `probe`.
     pub kept: &'static str,
     /// The trial that this one belongs to; itself if it is a result.
     pub belongs_to: u32,
@@ -92,7 +92,7 @@ impl TidyRow<'_> {
     }
 }
 
-/// The trial's columns between `engine` and `place`, in order.
+/// The columns of `trials.csv` between `engine` and `place`, in order.
 const TRIAL_COLUMNS: [&str; 22] = [
     "frame_size",
     "mean_frame_size",

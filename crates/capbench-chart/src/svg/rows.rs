@@ -49,7 +49,7 @@ pub(super) fn whole(chart: &Chart, looks: &[Look]) -> String {
 
 /// The place of each point: its row.
 pub(super) fn spots(chart: &Chart) -> Vec<Vec<Option<Spot>>> {
-    let spot = |point: &Point| Some(Spot { place: drawable(point.x)?, shape: None });
+    let spot = |point: &Point| Some(Spot { axis_px: drawable(point.x)?, shape_px: None });
     chart.series.iter().map(|series| series.points.iter().map(spot).collect()).collect()
 }
 

@@ -25,10 +25,10 @@ pub(super) struct Plot<'a> {
 /// Where a point can be selected, in pixels of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// Its x, shared by points of several series.
-    pub place: f64,
-    /// Its y, and the upper and lower end of its bar, layer or marker; `None` if the value is unknown.
-    pub shape: Option<[f64; 3]>,
+    /// Its position on the horizontal axis, shared by points of several series.
+    pub axis_px: f64,
+    /// The horizontal middle of its bar, layer or marker, and the upper and the lower end; `None` if the value is unknown.
+    pub shape_px: Option<[f64; 3]>,
 }
 
 /// The lower and upper end of a layer at the place of a point.
@@ -137,22 +137,22 @@ impl Plot<'_> {
             let shift = self.shift(nth);
             let spot = |point: &Point| {
                 let x = drawable(point.x)?;
-                let place = self.x.at(x);
+                let axis_px = self.x.at(x);
                 let shape = || {
                     let y = self.y.at(drawable(point.y?)?);
                     Some(match self.chart.kind {
-                        Kind::Lines | Kind::Points | Kind::Ranked | Kind::Forest => [place + shift, y, y],
-                        Kind::Bars => [place + middle, top, bottom],
+                        Kind::Lines | Kind::Points | Kind::Ranked | Kind::Forest => [axis_px + shift, y, y],
+                        Kind::Bars => [axis_px + middle, top, bottom],
                         // Slightly larger than the mark, so that it is hit before the layer below.
-                        _ if series.role == Role::Total => [place, y, y + 6.0],
+                        _ if series.role == Role::Total => [axis_px, y, y + 6.0],
                         Kind::Stacked | Kind::StackedBars => {
                             let at = places.binary_search_by(|other| other.total_cmp(&x)).ok()?;
                             let layer = layers[nth][at]?;
-                            [place, self.y.at(layer.high), self.y.at(layer.low)]
+                            [axis_px, self.y.at(layer.high), self.y.at(layer.low)]
                         }
                     })
                 };
-                Some(Spot { place, shape: shape() })
+                Some(Spot { axis_px, shape_px: shape() })
             };
             series.points.iter().map(spot).collect()
         })

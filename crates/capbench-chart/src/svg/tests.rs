@@ -129,7 +129,7 @@ fn lying_bars_have_a_row_with_its_values_for_each_name() {
     assert!(page.plot.contains("width=\"100%\"") && !page.plot.contains("viewBox"), "{}", page.plot);
     assert_eq!(
         page.spots,
-        [[Some(Spot { place: 0.0, shape: None }), Some(Spot { place: 1.0, shape: None })]]
+        [[Some(Spot { axis_px: 0.0, shape_px: None }), Some(Spot { axis_px: 1.0, shape_px: None })]]
     );
 }
 
@@ -207,10 +207,10 @@ fn points_of_one_name_are_drawn_and_read_next_to_each_other() {
         chart.series.push(Series { name: "recv".into(), ..chart.series[0].clone() });
         let part = embedded(&chart, &Palette::of([&chart]));
         let spots: Vec<_> = part.spots.iter().map(|own| own[0].unwrap()).collect();
-        assert_eq!(spots[0].place, spots[1].place);
-        let [first, second] = [0, 1].map(|nth| spots[nth].shape.unwrap()[0]);
-        assert!(first < spots[0].place && spots[0].place < second, "{spots:?}");
-        assert_eq!(part.spots[0][1].unwrap().shape, None, "what is unknown has a place only");
+        assert_eq!(spots[0].axis_px, spots[1].axis_px);
+        let [first, second] = [0, 1].map(|nth| spots[nth].shape_px.unwrap()[0]);
+        assert!(first < spots[0].axis_px && spots[0].axis_px < second, "{spots:?}");
+        assert_eq!(part.spots[0][1].unwrap().shape_px, None, "what is unknown has a place only");
         if kind == Kind::Points {
             assert!(part.plot.contains(&format!("cx=\"{}\"", super::pen::pixels(first))), "{}", part.plot);
         }
@@ -323,8 +323,8 @@ proptest! {
         let part = embedded(&chart, &Palette::of([&chart]));
         prop_assert_eq!(check(&part.plot), Ok(()));
         for spot in part.spots.iter().flatten().flatten() {
-            let [_, top, bottom] = spot.shape.unwrap_or_default();
-            prop_assert!(spot.place.is_finite() && top <= bottom + 0.01, "{:?}", spot);
+            let [_, top, bottom] = spot.shape_px.unwrap_or_default();
+            prop_assert!(spot.axis_px.is_finite() && top <= bottom + 0.01, "{:?}", spot);
         }
         // Words of the chart may have these letters; numbers of the drawing may not.
         for number in drawn.split('"').skip(1).step_by(2) {

@@ -154,10 +154,10 @@ impl fmt::Display for MaximumRate {
 }
 
 impl MaximumRate {
-    /// A share of it.
+    /// A share of the maximum rate.
     ///
     /// # Errors
-    /// It is not a legal rate.
+    /// The share is not a legal rate.
     pub fn part(self, percent: Percent) -> Result<Pps, FrameError> {
         Pps::new(self.pps.get() * percent.ratio())
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::{self, NoisySegments};
 use super::segment::Segment;
+use crate::thresholds::CUT_SOAK_SHARE;
 use capbench_model::ledger::Entry;
 use capbench_model::loss_pattern::Burst;
 use capbench_model::noise::Noise;
@@ -148,7 +149,8 @@ pub struct SoakRecord {
     /// when the record is saved.
     #[serde(rename = "noise")]
     pub noise_words: BTreeMap<String, u64>,
-    /// Noise reasons, with the number of segments that reported each. Absent in files of versions that did not write it.
+    /// Noise reasons in the order of reports, with the number of segments that reported each. Absent in files of versions that did
+    /// not write it.
     #[serde(rename = "noise_facts", default, skip_serializing_if = "Vec::is_empty")]
     pub noise: Vec<NoisySegments>,
     /// Number of reports of other reasons, after the maximum number was stored.
@@ -204,6 +206,12 @@ impl SoakRecord {
         interval
     }
 
+    /// Whether it ended before its planned time of sending: it was stopped or killed, or an error ended it.
+    pub fn is_cut_short(&self) -> bool {
+        let sending_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
+        sending_s < self.planned_s * (1.0 - CUT_SOAK_SHARE)
+    }
+
     /// Share of the sent frames that was lost.
     pub fn loss_ratio(&self) -> f64 {
         self.whole.as_ref().map_or(0.0, |whole| share(whole.lost(), whole.counts.sent))
@@ -245,7 +253,7 @@ impl SoakRecord {
     /// Counts reasons of noise. New reasons after the maximum number are only counted together.
     fn note_noise(&mut self, reasons: &[Noise]) {
         for reason in reasons {
-            if !noise::count(&mut self.noise, reason) {
+            if !noise::count_if_room(&mut self.noise, reason) {
                 self.further_noise += 1;
             }
         }

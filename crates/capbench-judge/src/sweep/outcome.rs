@@ -12,7 +12,7 @@ use crate::sustained::{Visits, is_sustained};
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
-use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::interval::{Estimate, IntervalMethod};
 use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -30,7 +30,10 @@ pub struct SweepOutcome {
     pub repeats: u32,
     /// How long trials waited for missing frames, seconds.
     pub quiet_s: f64,
-    /// The kind of interval given with medians.
+    /// What the intervals around medians are; absent in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_method: Option<IntervalMethod>,
+    /// The same in words.
     pub interval: String,
     /// The points, in the order of the axis.
     pub points: Vec<PointRecord>,
@@ -165,7 +168,7 @@ impl Reading {
         self.visits().falls_short()
     }
 
-    /// Whether frames were lost in most of the trials.
+    /// Whether frames were lost in most of the trials. A reading that does not lose need not be clean.
     pub fn loses(&self) -> bool {
         self.visits().loses()
     }
@@ -182,6 +185,11 @@ impl Reading {
 }
 
 impl SweepOutcome {
+    /// Whether the points are names without an order, such as placements. Else they are numbers of one unit.
+    pub fn has_named_points(&self) -> bool {
+        self.unit.is_none()
+    }
+
     /// The name of a reading's point in reports.
     pub fn label(&self, reading: &Reading) -> &str {
         self.points.get(reading.point).map_or("?", |point| &point.label)

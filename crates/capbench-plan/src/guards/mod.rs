@@ -16,7 +16,7 @@
 
 mod guarded;
 pub(crate) mod line_rate;
-pub(crate) mod saturation;
+mod saturation;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +27,7 @@ use std::time::Duration;
 pub use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance, Stall};
 pub use capbench_model::trial::{Guarding, Livelock, Recovery, Retried};
 pub use guarded::Guarded;
+pub(crate) use saturation::is_overload;
 
 /// Limits of the guards.
 #[derive(Clone, Copy, Debug)]

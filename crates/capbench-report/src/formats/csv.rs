@@ -16,18 +16,18 @@ use super::{Source, Written};
 /// # Errors
 /// There is not enough memory.
 pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
-    let mut files = vec![Written::new("tidy.csv", tidy(source.runs)?)];
+    let mut files = vec![Written::new("tidy.csv", tidy_rows(source.runs)?)];
     for table in source.report.tables() {
         files.push(Written::new(format!("tables/{}.csv", table.id), self::table(table)?));
     }
     Ok(files)
 }
 
-/// The tidy rows: one per trial and place of its ledger.
+/// The tidy rows of runs as CSV: one per trial and place of its ledger.
 ///
 /// # Errors
 /// There is not enough memory.
-pub fn tidy(runs: &[Run]) -> Result<String> {
+pub fn tidy_rows(runs: &[Run]) -> Result<String> {
     let columns = tidy::columns();
     let mut csv = CsvText::new(columns.iter().map(|column| column.name.to_string())).map_err(failed)?;
     for row in tidy::rows(runs) {
@@ -36,11 +36,11 @@ pub fn tidy(runs: &[Run]) -> Result<String> {
     text_of(csv)
 }
 
-/// The columns of a CSV file that show one column of a table.
+/// The columns of a CSV file that show one column of a table: `KEY` has the value.
 struct ColumnFields {
-    /// The table has intervals or ranges there: `KEY_low` and `KEY_high` follow.
+    /// Whether `KEY_low` and `KEY_high` follow: the column has intervals or ranges.
     has_ends: bool,
-    /// The table has bounds there: `KEY_bound` follows, `at_least` or `at_most`.
+    /// Whether `KEY_bound` follows, with `at_least` or `at_most`: the column has lower or upper bounds.
     has_bounds: bool,
 }
 
@@ -58,7 +58,7 @@ impl ColumnFields {
         fields
     }
 
-    /// Adds the names of the columns that show the column with this key.
+    /// Adds the names of these columns for the key of the table's column.
     fn add_names(&self, key: &str, names: &mut Vec<String>) {
         names.push(key.into());
         if self.has_ends {

@@ -34,8 +34,9 @@ pub fn html(report: &Report) -> String {
     let style = format!("{STYLE}{}", view::colours(report));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    let lines_of_their_own = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(lines_of_their_own.expect("the delimiters are the usual ones"));
+    // A line of the template with a statement leaves no empty line in the page.
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.expect("the delimiters are the usual ones"));
     let policy = policy(&style);
     let values = context! { policy, style, theme => THEME, script => SCRIPT, page => view::page(report) };
     // The template is part of the program, and a test renders all of it.

@@ -12,6 +12,7 @@ const MOST_LISTED: usize = 12;
 pub fn markdown(report: &Report, charts: Option<&str>) -> String {
     let mut text = format!("# {}\n\n{}\n\n", escaped(&report.title), escaped(&report.subtitle));
     let verdict = &report.verdict;
+    // Writing to a string does not fail, here and below.
     let _ = writeln!(text, "**{}**{}\n", escaped(&verdict.text), evidence(&verdict.trials));
     if !report.warnings.is_empty() {
         text.push_str("> [!WARNING]\n");
@@ -24,10 +25,10 @@ pub fn markdown(report: &Report, charts: Option<&str>) -> String {
         write_chart(&mut text, chart, charts);
     }
     if let Some(summary) = &report.summary {
-        table(&mut text, summary);
+        write_table(&mut text, summary);
     }
-    list(&mut text, "Findings", &report.findings);
-    list(&mut text, "Caveats", &report.caveats);
+    write_list(&mut text, "Findings", &report.findings);
+    write_list(&mut text, "Caveats", &report.caveats);
     for section in &report.sections {
         write_section(&mut text, section, charts);
     }
@@ -40,13 +41,13 @@ pub fn markdown(report: &Report, charts: Option<&str>) -> String {
     }
     if !report.environment.is_empty() {
         text.push_str("## Environment\n\n");
-        for facts in &report.environment {
-            table(&mut text, facts);
+        for table in &report.environment {
+            write_table(&mut text, table);
         }
     }
     if !report.trials.rows.is_empty() {
         text.push_str("## Trials\n\n<details><summary>Every trial</summary>\n\n");
-        table(&mut text, &report.trials);
+        write_table(&mut text, &report.trials);
         text.push_str("</details>\n");
     }
     text
@@ -61,11 +62,11 @@ fn write_section(text: &mut String, section: &Section, charts: Option<&str>) {
         write_chart(text, chart, charts);
     }
     for shown in &section.tables {
-        table(text, shown);
+        write_table(text, shown);
     }
 }
 
-/// A chart by its file. Without a file even the title is omitted.
+/// A link to a chart's file; nothing if the charts are not written.
 fn write_chart(text: &mut String, chart: &Chart, charts: Option<&str>) {
     let Some(folder) = charts else { return };
     let _ = writeln!(text, "![{}]({folder}/{}.svg)\n", escaped(&chart.title), chart.id);
@@ -74,7 +75,8 @@ fn write_chart(text: &mut String, chart: &Chart, charts: Option<&str>) {
     }
 }
 
-fn list(text: &mut String, heading: &str, sentences: &[Sentence]) {
+/// Sentences as a list under a heading; nothing without sentences.
+fn write_list(text: &mut String, heading: &str, sentences: &[Sentence]) {
     if sentences.is_empty() {
         return;
     }
@@ -97,7 +99,7 @@ fn evidence(trials: &Trials) -> String {
     }
 }
 
-fn table(text: &mut String, table: &Table) {
+fn write_table(text: &mut String, table: &Table) {
     let _ = writeln!(text, "{}\n", escaped(&table.caption));
     let mut headings = Vec::new();
     let mut rules = Vec::new();
@@ -161,15 +163,16 @@ fn escaped(text: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::escaped;
+    use super::{escaped, write_table};
     use crate::model::{Column, Row, Table};
 
+    /// A table with this text as its heading and its only cell.
     fn rendered(text: &str) -> String {
-        let rows = vec![Row { cells: vec![crate::model::Cell::Text(text.into())], trials: vec![] }];
+        let rows = vec![Row::new(vec![text.into()], Vec::new())];
         let table = Table::with_rows("t", "", vec![Column::words("a", text)], rows);
-        let mut out = String::new();
-        super::table(&mut out, &table.unwrap());
-        out
+        let mut markdown = String::new();
+        write_table(&mut markdown, &table.unwrap());
+        markdown
     }
 
     #[test]
@@ -180,11 +183,12 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_breaks_a_table(text in any::<String>()) {
-            let rows: Vec<String> = rendered(&text).lines().filter(|line| line.starts_with('|')).map(String::from).collect();
-            prop_assert_eq!(rows.len(), 3);
+            let markdown = rendered(&text);
+            let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with('|')).collect();
+            prop_assert_eq!(rows.len(), 3, "the heading, the rule and the row");
             for row in rows {
-                let bars = row.replace("\\\\", "").replace("\\|", "").matches('|').count();
-                prop_assert_eq!(bars, 2, "{}", row);
+                let unescaped_bars = row.replace("\\\\", "").replace("\\|", "").matches('|').count();
+                prop_assert_eq!(unescaped_bars, 2, "{}", row);
             }
         }
     }

@@ -41,11 +41,11 @@ impl Written {
 /// Input of a writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'r> {
-    /// The runs of which the report is: one, or two that are compared.
+    /// The runs that the report is about: one, or two that are compared.
     pub runs: &'r [Run],
     /// The report.
     pub report: &'r Report,
-    /// Whether chart files are written in the same folder, so that links to them work.
+    /// Whether the files of the charts are written, too, so that other files may link to them.
     pub with_charts: bool,
 }
 

@@ -32,17 +32,17 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// What a command shows; `details` is whether its flag for details is given.
+    /// What a command shows; `details` is whether the user gave `--details`.
     pub fn with(details: bool) -> Self {
         if details { Self::Details } else { Self::Answer }
     }
 }
 
-/// Most lines of an answer.
+/// Most lines of an answer: as many as a terminal shows without scrolling.
 pub const LINES: usize = 45;
-/// Most rows of its table.
+/// Most rows of an answer's table.
 const MOST_ROWS: usize = 9;
-/// Most of its findings.
+/// Most findings of an answer.
 const MOST_FINDINGS: usize = 5;
 
 /// A saved run, with its name at the end.
@@ -71,27 +71,27 @@ fn body(report: &Report, extent: Extent, end: &str) -> String {
             Extent::Details => table(&mut text, summary),
         }
     }
-    let mut close = String::new();
+    let mut last_lines = String::new();
     for caveat in &report.caveats {
-        wrapped(&mut close, "", "  ", &caveat.text);
+        wrapped(&mut last_lines, "", "  ", &caveat.text);
     }
-    close.push_str(end);
-    findings(&mut text, report, extent, number_of_lines(&close));
+    last_lines.push_str(end);
+    add_findings(&mut text, report, extent, number_of_lines(&last_lines));
     if extent == Extent::Details {
-        for details in &report.sections {
-            section(&mut text, details);
+        for section in &report.sections {
+            add_section(&mut text, section);
         }
     }
     text.push('\n');
-    text + &close
+    text + &last_lines
 }
 
 fn number_of_lines(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// The findings that have room if `lines_after` lines follow, the most important first.
-fn findings(text: &mut String, report: &Report, extent: Extent, lines_after: usize) {
+/// Adds the findings that have room if `lines_after` lines follow, the most important first.
+fn add_findings(text: &mut String, report: &Report, extent: Extent, lines_after: usize) {
     let mut shown = 0;
     for (index, Sentence { text: words, .. }) in report.findings.iter().enumerate() {
         if extent == Extent::Answer && report.details.contains(&index) {
@@ -127,11 +127,12 @@ fn with_best_rows(table: &Table) -> Table {
     best
 }
 
-/// A section with its main tables. A section of text alone is shown completely.
-fn section(text: &mut String, section: &Section) {
+/// Adds a section with its main tables. A section without charts and tables is shown completely; one whose tables are all for
+/// pages and files is not shown.
+fn add_section(text: &mut String, section: &Section) {
     let tables: Vec<&Table> = section.tables.iter().filter(|table| table.is_main).collect();
-    let is_of_words = section.tables.is_empty() && section.charts.is_empty();
-    if tables.is_empty() && !is_of_words {
+    let is_text_only = section.tables.is_empty() && section.charts.is_empty();
+    if tables.is_empty() && !is_text_only {
         return;
     }
     text.push('\n');

@@ -15,7 +15,7 @@ const TEXT: &str = "The longest burst that is delivered whole, from an idle path
                     read meanwhile, at the rate of the overload, it is the drain-corrected one. Where both stop to grow with the ring, something \
                     else is full first.";
 
-/// How burst searches end that find no burst, as a note has it: "1 search lost frames of the shortest burst".
+/// How burst searches end that find no burst, as the end of a sentence: "1 search lost frames of the shortest burst."
 const ENDS: [(BurstEnd, &str); 6] = [
     (BurstEnd::NoneHeld, "lost frames of the shortest burst"),
     (BurstEnd::NeverFills, "found that the load is sustained, so that the buffer never fills"),
@@ -51,15 +51,16 @@ fn varied_in_frames(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
     if !sweep.axis.shows(Analysis::Buffers) {
         return varied;
     }
-    let places: Option<Vec<f64>> =
+    let slots: Option<Vec<f64>> =
         (0..sweep.points.len()).map(|index| slots_at_point(sweep, index, trials)).collect();
-    match places {
-        Some(places) => Varied { axis: logarithmic("Ring (frames)", Unit::Count), places, ..varied },
+    match slots {
+        Some(positions) => Varied { axis: logarithmic("Ring (frames)", Unit::Count), positions, ..varied },
         None => varied,
     }
 }
 
-/// Slots of the ring at a point; `None` if its trials do not report them. Nothing is drawn at a point without a measurement.
+/// Slots of the ring at the point with this index; `None` if it was measured and its trials do not report them. A point that was
+/// not measured is NaN: nothing is drawn there, and the others keep their positions.
 fn slots_at_point(sweep: &SweepOutcome, index: usize, trials: &Numbered<'_>) -> Option<f64> {
     let mut is_measured = false;
     for reading in sweep.series.iter().flat_map(|line| &line.readings) {
@@ -91,7 +92,7 @@ fn trials_of(bursts: &BackToBack) -> Trials {
     trials
 }
 
-/// A point of a line for each place with a burst search, as `make` makes it of its bursts and the position.
+/// A point of a line for each position with a burst search, as `make` makes it of its bursts and the position.
 fn points(varied: &Varied, line: &SweptSeries, make: impl Fn(&BackToBack, f64) -> Point) -> Vec<Point> {
     let mut points = Vec::new();
     for reading in &line.readings {
@@ -138,7 +139,7 @@ fn notes_of_ends(all_bursts: &[&BackToBack]) -> Vec<String> {
     notes
 }
 
-/// The time for which buffers hold the frames of an overload.
+/// How long an overload lasts until buffers are full: implied by the longest burst, and corrected for what was read meanwhile.
 fn times_chart(sweep: &SweepOutcome, varied: &Varied) -> Chart {
     let mut lines = Vec::new();
     for line in &sweep.series {

@@ -36,35 +36,57 @@ pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     Section { charts, ..tables::section(id, comparison) }
 }
 
-/// The largest changes on this scale; `None` if nothing changed.
+/// The most important contrasts on this scale; `None` if nothing changed.
 fn changes(comparison: &Comparison, scale: Scale) -> Option<Chart> {
     let mut contrasts = by_importance(comparison, scale);
     if !contrasts.iter().any(|contrast| is_change(contrast)) {
         return None;
     }
-    let left_out = contrasts.len().saturating_sub(MOST_ROWS) as u64;
+    let omitted = contrasts.len().saturating_sub(MOST_ROWS) as u64;
     contrasts.truncate(MOST_ROWS);
     let common = common_setup(&contrasts);
     let rows = contrasts.iter().map(|contrast| name(contrast, &contrasts, &common)).collect();
     let scene = if common == Setup::default() { String::new() } else { format!(": {common}") };
     let Comparison { then, now, thresholds, .. } = comparison;
-    let (id, what, threshold, share) = match scale {
-        Scale::Ratio => ("changes", "Change", thresholds.relative, ""),
-        Scale::Difference => ("changes-of-loss", "Change of loss", thresholds.loss, " of the sent frames"),
+    let words = match scale {
+        Scale::Ratio => {
+            ScaleWords { id: "changes", title: "Change", threshold: thresholds.relative, of_what: "" }
+        }
+        Scale::Difference => ScaleWords {
+            id: "changes-of-loss",
+            title: "Change of loss",
+            threshold: thresholds.loss,
+            of_what: " of the sent frames",
+        },
     };
     let mut notes = vec![format!(
-        "Grey: up to the threshold of ±{} %{share}. Lines: {:.0} % intervals.",
-        shortest(threshold * 100.0, 3),
+        "Grey: up to the threshold of ±{} %{}. Lines: {:.0} % intervals.",
+        shortest(words.threshold * 100.0, 3),
+        words.of_what,
         LEVEL * 100.0
     )];
-    if left_out > 0 {
-        notes.push(format!("{} in the tables.", many(left_out, "more figure is", "more figures are")));
+    if omitted > 0 {
+        notes.push(format!("{} in the tables.", many(omitted, "more figure is", "more figures are")));
     }
-    let title = format!("{what} from {then} to {now}{scene}");
+    let title = format!("{} from {then} to {now}{scene}", words.title);
+    let x = names("Figure", rows);
     let y = linear("Change", Unit::Ratio);
-    let chart = chart(id, title, Kind::Forest, names("Figure", rows), y, lines(comparison, &contrasts));
-    let marks = [-threshold, threshold].map(|at| Mark { label: "threshold".into(), at: Place::Y(at) });
+    let chart = chart(words.id, title, Kind::Forest, x, y, lines(comparison, &contrasts));
+    let marks = [-words.threshold, words.threshold]
+        .map(|threshold| Mark { label: "threshold".into(), at: Place::Y(threshold) });
     Some(chart.marking(marks).noting(notes))
+}
+
+/// What a chart of changes on a scale is called.
+struct ScaleWords {
+    /// Its name in links.
+    id: &'static str,
+    /// The beginning of its title.
+    title: &'static str,
+    /// Changes up to this one do not count.
+    threshold: f64,
+    /// Of what the threshold is a share, with a blank before it; empty for a ratio of two figures.
+    of_what: &'static str,
 }
 
 /// The contrasts on this scale, by judgement and then by the size of the change.
@@ -79,6 +101,7 @@ fn by_importance(comparison: &Comparison, scale: Scale) -> Vec<&Contrast> {
     contrasts
 }
 
+/// The judgement decides first, then the size of the change: the largest first.
 fn compare_importance(a: &Contrast, b: &Contrast) -> Ordering {
     let by_judgement = rank(a.judgement).cmp(&rank(b.judgement));
     by_judgement.then(b.change.middle.abs().total_cmp(&a.change.middle.abs()))
@@ -117,7 +140,7 @@ fn lines(comparison: &Comparison, contrasts: &[&Contrast]) -> Vec<Series> {
     lines
 }
 
-/// What all single set-ups have in common. Tables name neither traffic nor transmit method, and nor does a chart.
+/// What all single set-ups have in common, without traffic and transmit method: the tables do not name them, either.
 fn common_setup(contrasts: &[&Contrast]) -> Setup {
     let mut setups = Vec::new();
     for contrast in contrasts {
@@ -128,7 +151,7 @@ fn common_setup(contrasts: &[&Contrast]) -> Setup {
     Setup::common(&setups).across(&[Field::Traffic, Field::Transmit])
 }
 
-/// The figure and the part of its set-up that the other contrasts of the chart do not have: `recv CPU time, 64 B`.
+/// A contrast's figure, with the part of its set-up that not all contrasts of the chart share: `recv CPU time, 64 B`.
 fn name(contrast: &Contrast, contrasts: &[&Contrast], common: &Setup) -> String {
     let mut known: Vec<Field> =
         Field::ALL.into_iter().filter(|field| common.value(*field).is_some()).collect();
@@ -154,7 +177,7 @@ fn name(contrast: &Contrast, contrasts: &[&Contrast], common: &Setup) -> String 
     name
 }
 
-/// Whether the figure is at one load in all single set-ups, as most figures are.
+/// Whether all single set-ups of this figure have the same load: then its name need not say which.
 fn is_at_one_load(contrast: &Contrast, contrasts: &[&Contrast]) -> bool {
     for compared in contrasts {
         let is_same_figure = compared.measure == contrast.measure && compared.setups == 1;

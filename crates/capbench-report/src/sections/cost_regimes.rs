@@ -5,7 +5,7 @@ use capbench_judge::sweep::regimes::{CostRegimes, cost_regimes};
 use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
 use capbench_results::Results;
 
-use super::parts::{self, chart, grouped, linear, point, series};
+use super::parts::{self, by_key, chart, linear, point, series};
 use super::varied::Varied;
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
@@ -20,14 +20,14 @@ pub(super) fn section(results: &Results) -> Option<Section> {
         if !sweep.axis.shows(Analysis::CostRegimes) {
             continue;
         }
-        for (scene, lines) in grouped(&sweep.series, |line| line.scene()) {
+        for (scene, lines) in by_key(&sweep.series, |line| line.scene()) {
             charts.extend(regimes_chart(results, sweep, scene.as_deref(), &lines));
         }
     }
     parts::section("cost-regimes", "What a packet costs besides its work", charts, TEXT, [])
 }
 
-/// Methods in one set-up, each with its regimes; `None` if none has any.
+/// The methods of one set-up, each with its costs and regimes; `None` if no method has costs.
 fn regimes_chart(
     results: &Results,
     sweep: &SweepOutcome,
@@ -80,7 +80,7 @@ fn cost_interval(reading: &Reading, cost_ns: f64) -> Option<[f64; 2]> {
     Some([1e9 / highest - work_ns, 1e9 / lowest - work_ns])
 }
 
-/// The levels among the costs of a method.
+/// A level line for each cost regime of a method.
 fn levels(varied: &Varied, line: &SweptSeries, regimes: &CostRegimes<'_>) -> Vec<Series> {
     let mut levels = Vec::new();
     for (index, plateau) in regimes.found.plateaus.iter().enumerate() {
@@ -89,8 +89,8 @@ fn levels(varied: &Varied, line: &SweptSeries, regimes: &CostRegimes<'_>) -> Vec
         for reading in readings {
             trials.extend(&reading.trials);
         }
-        let places = readings.iter().filter_map(|reading| varied.at(reading));
-        let points = places.map(|x| point(x, plateau.cost_ns, trials.clone())).collect();
+        let positions = readings.iter().filter_map(|reading| varied.at(reading));
+        let points = positions.map(|x| point(x, plateau.cost_ns, trials.clone())).collect();
         let cost = figures::number(plateau.cost_ns, Unit::Nanoseconds);
         let name = format!("{}, regime {}: {cost} ns", line.method, index + 1);
         levels.push(Series { name, role: Role::Fit, points });

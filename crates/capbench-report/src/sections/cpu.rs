@@ -7,7 +7,7 @@ use capbench_results::Results;
 
 use super::ledger_layers::PlacedTrials;
 use super::parts::{
-    self, Estimate, bench_trials, chart, estimated, grouped, linear, names, point, resting_on, series,
+    self, Estimate, bench_trials, by_key, chart, estimated, linear, names, point, resting_on, series,
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
@@ -36,24 +36,36 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     parts::section("cpu", "CPU time per packet", charts, TEXT, resting_on(sampled, SAMPLED))
 }
 
-/// The names of the parts, in their order.
-const PARTS: [&str; 5] =
-    ["application", "application or kernel", "kernel", "application and kernel", "neither, by the clocks"];
+/// A part of the CPU time per packet.
+struct Part {
+    /// Its name in a chart.
+    name: &'static str,
+    ns: fn(&CpuParts) -> Option<f64>,
+}
 
-/// Layers of these trials if some trial knows them; with several visits also the spread of their sums.
+/// All parts, the lowest layer first.
+const PARTS: [Part; 5] = [
+    Part { name: "application", ns: |parts| parts.application },
+    Part { name: "application or kernel", ns: |parts| parts.either },
+    Part { name: "kernel", ns: |parts| parts.kernel },
+    Part { name: "application and kernel", ns: |parts| parts.both },
+    Part { name: "neither, by the clocks", ns: |parts| parts.unattributed },
+];
+
+/// A layer for each part that a trial knows. Where a position has several trials, their medians and the spread of their sums.
 fn layers_chart(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
-    let mut parts_of_places = Vec::new();
+    let mut medians = Vec::new();
     for placed in placed {
-        parts_of_places.push(CpuParts::median(&placed.trials).in_order());
+        medians.push(CpuParts::median(&placed.trials));
     }
     let mut layers: Vec<Series> = Vec::new();
-    for (index, name) in PARTS.into_iter().enumerate() {
-        if parts_of_places.iter().any(|parts| parts[index].is_some()) {
+    for part in &PARTS {
+        if medians.iter().any(|parts| (part.ns)(parts).is_some()) {
             let mut points = Vec::new();
-            for (placed, parts) in placed.iter().zip(&parts_of_places) {
-                points.push(point(placed.x, parts[index], placed.numbers()));
+            for (placed, parts) in placed.iter().zip(&medians) {
+                points.push(point(placed.x, (part.ns)(parts), placed.numbers()));
             }
-            layers.push(series(name, Role::Account, points));
+            layers.push(series(part.name, Role::Account, points));
         }
     }
     if !layers.is_empty() && placed.iter().any(|placed| placed.trials.len() > 1) {
@@ -64,16 +76,16 @@ fn layers_chart(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTr
     chart(id, title, kind, x, y, layers)
 }
 
-/// The median of the sums of these trials; unknown if one trial knows nothing.
+/// The median of these trials' sums; unknown if one trial does not know its sum.
 fn median_sum(placed: &PlacedTrials<'_>) -> Point {
     let sums: Option<Vec<f64>> = placed.trials.iter().map(|trial| CpuParts::of_trial(trial).sum()).collect();
     estimated(placed.x, sums.and_then(Estimate::of).as_ref(), placed.numbers())
 }
 
-/// At the common load of each scene; without one a chart for each load.
+/// The methods of each scene: at their common load; without one, a chart for each load.
 fn bench_charts(results: &Results) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for (scene, trials) in grouped(bench_trials(results), |trial| Scene::from_trial(trial)) {
+    for (scene, trials) in by_key(bench_trials(results), |trial| Scene::from_trial(trial)) {
         for at_load in compared(&trials) {
             charts.push(load_chart(&scene, &trials, &at_load));
         }
@@ -81,7 +93,7 @@ fn bench_charts(results: &Results) -> Vec<Chart> {
     charts
 }
 
-/// The methods of `scene_trials` at one load.
+/// The methods of `scene_trials` at one load. A method without a trial there has an empty bar, and a note names it.
 fn load_chart(scene: &Scene, scene_trials: &[&TrialResult], at_load: &AtLoad<'_>) -> Chart {
     let AtLoad { trials: shown, is_sustained } = at_load;
     let title = match shown.first() {
@@ -91,7 +103,7 @@ fn load_chart(scene: &Scene, scene_trials: &[&TrialResult], at_load: &AtLoad<'_>
     let mut methods = Vec::new();
     let mut missing = Vec::new();
     let mut groups = Vec::new();
-    for (method, _) in grouped(scene_trials, |trial| &trial.profile.method) {
+    for (method, _) in by_key(scene_trials, |trial| &trial.profile.method) {
         let mut trials = shown.clone();
         trials.retain(|trial| trial.profile.method == *method);
         if trials.is_empty() {
@@ -107,7 +119,7 @@ fn load_chart(scene: &Scene, scene_trials: &[&TrialResult], at_load: &AtLoad<'_>
     } else {
         None
     };
-    let placed = PlacedTrials::along(groups);
+    let placed = PlacedTrials::side_by_side(groups);
     let chart = layers_chart("cpu-methods", title, Kind::StackedBars, names("Method", methods), &placed);
     chart.noting(note).noting_repeats()
 }

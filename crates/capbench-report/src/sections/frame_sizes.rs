@@ -4,7 +4,7 @@ use capbench_judge::search::SearchOutcome;
 use capbench_model::trial::{Phase, SizeLabel, TrialResult};
 use capbench_results::Results;
 
-use super::parts::{Estimate, chart, estimated, grouped, linear, sentence, series, whole_section};
+use super::parts::{Estimate, by_key, chart, estimated, linear, sentence, series, whole_section};
 use super::searches::{bounds_point, goal_names, is_at_least};
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Unit};
@@ -43,7 +43,7 @@ impl<'r> SizeAxis<'r> {
         let words = "the frame size";
         let octets: Option<Vec<f64>> = labels.iter().map(|label| octets(label)).collect();
         let varied = match octets {
-            Some(places) => Varied { axis: linear("Frame size", Unit::Bytes), words, places },
+            Some(positions) => Varied { axis: linear("Frame size", Unit::Bytes), words, positions },
             None => {
                 Varied::named("Frame size (bytes)", words, labels.iter().map(ToString::to_string).collect())
             }
@@ -54,11 +54,11 @@ impl<'r> SizeAxis<'r> {
     /// The position of a size.
     fn at(&self, label: &SizeLabel) -> f64 {
         let index = self.labels.iter().position(|known| *known == label).unwrap_or(0);
-        self.varied.places[index]
+        self.varied.positions[index]
     }
 }
 
-/// A size in octets; `None` of a mix.
+/// A size in octets; `None` for a mix.
 fn octets(label: &SizeLabel) -> Option<f64> {
     match label {
         SizeLabel::Octets(octets) => Some((*octets).into()),
@@ -89,8 +89,8 @@ pub(super) fn line_rate<'r>(
 struct Sized<'r, T> {
     size: &'r SizeLabel,
     method: String,
-    /// The set-up without method and size.
-    place: String,
+    /// The set-up without method and size, in words.
+    placement_and_work: String,
     value: T,
 }
 
@@ -99,33 +99,35 @@ struct Words {
     id: String,
     /// The beginning of the title.
     what: String,
-    /// The vertical axis.
+    /// The label of the vertical axis.
     label: &'static str,
 }
 
-/// Lines over the frame sizes, one per method and place. A place that all share is in the title, else after the method's name.
-/// `point` makes a point of a position and the values of one size.
+/// Lines over the frame sizes, one per method, placement and work. Placement and work are in the title if all values share them,
+/// else after the method's name. `point` makes a point of a position and the values of one size.
 fn chart_over_sizes<'r, T: Copy>(
     words: &Words,
     sizes: &SizeAxis<'_>,
     values: &[Sized<'r, T>],
     point: impl Fn(f64, &[T]) -> Point,
 ) -> Chart {
-    let first = values.first().map(|value| &value.place);
-    let common = first.filter(|first| values.iter().all(|value| value.place == **first));
+    let first = values.first().map(|value| &value.placement_and_work);
+    let common = first.filter(|first| values.iter().all(|value| value.placement_and_work == **first));
     let mut lines = Vec::new();
-    for ((method, place), values) in grouped(values, |value| (&value.method, &value.place)) {
+    for ((method, placement_and_work), values) in
+        by_key(values, |value| (&value.method, &value.placement_and_work))
+    {
         let mut points = Vec::new();
-        for (size, values) in grouped(values, |value| value.size) {
+        for (size, values) in by_key(values, |value| value.size) {
             let values: Vec<T> = values.iter().map(|value| value.value).collect();
             points.push(point(sizes.at(size), &values));
         }
-        let name = if common.is_some() { method.clone() } else { format!("{method}, {place}") };
+        let name = if common.is_some() { method.clone() } else { format!("{method}, {placement_and_work}") };
         lines.push(series(name, Role::Method, points));
     }
     let mut title = format!("{} against {}", words.what, sizes.varied.words);
-    if let Some(place) = common {
-        title += &format!(": {place}");
+    if let Some(placement_and_work) = common {
+        title += &format!(": {placement_and_work}");
     }
     let y = linear(words.label, Unit::PacketsPerSecond);
     chart(&words.id, title, sizes.varied.kind(Kind::Bars), sizes.varied.axis.clone(), y, lines)
@@ -164,11 +166,11 @@ fn sized_searches(results: &Results) -> Vec<Sized<'_, &SearchOutcome>> {
     for search in naming::compared_searches(results) {
         let Some(size) = &search.frame_size else { continue };
         let method = search.method.as_ref().map(ToString::to_string).unwrap_or_default();
-        let place = match (&search.placement, &search.work) {
+        let placement_and_work = match (&search.placement, &search.work) {
             (Some(placement), Some(work)) => naming::placement_and_work(placement, work),
             _ => String::new(),
         };
-        sized.push(Sized { size, method, place, value: search });
+        sized.push(Sized { size, method, placement_and_work, value: search });
     }
     sized
 }
@@ -181,7 +183,7 @@ fn maximum_load_chart(results: &Results) -> Option<Chart> {
             trials.push(Sized {
                 size: &trial.profile.frame_size,
                 method: trial.profile.method.to_string(),
-                place: Scene::from_trial(trial).placement_and_work(),
+                placement_and_work: Scene::from_trial(trial).placement_and_work(),
                 value: trial,
             });
         }

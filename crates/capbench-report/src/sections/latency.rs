@@ -6,16 +6,17 @@ use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
 use super::parts::{
-    self, Estimate, chart, estimated, grouped, logarithmic, point, resting_on, series, upright,
+    self, Estimate, by_key, chart, estimated, logarithmic, point, resting_on, series, upright,
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
+/// How to read the percentile curves.
 const TEXT: &str = "Frames become rarer from left to right: one in two takes longer than the median, one in 1,000 longer than the 99.9th percentile; the last point is the longest of all. The first leg includes the lateness of the generator. A tail of hundreds of frames is more reliable than one of a single frame.";
 const LOSSY: &str = "Some of these trials lost frames, which have no latency: the latency shown is that of the delivered frames.";
 
-/// A part of the way of a frame.
+/// A part of the way of a frame, or the whole way.
 struct Leg {
     /// Its name in links.
     name: &'static str,
@@ -74,7 +75,7 @@ pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Sect
 /// Percentile curves of every set-up and leg, one line per method and load.
 fn percentile_charts(trials: Vec<&TrialResult>) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for (scene, trials) in grouped(trials, |trial| Scene::from_trial(trial)) {
+    for (scene, trials) in by_key(trials, |trial| Scene::from_trial(trial)) {
         let intended = trials[0].intended_pps;
         let has_one_load = trials.iter().all(|trial| trial.intended_pps == intended);
         let at = if has_one_load { format!(" at {}", load(trials[0])) } else { String::new() };
@@ -92,7 +93,7 @@ fn percentile_charts(trials: Vec<&TrialResult>) -> Vec<Chart> {
 
 /// A curve for each method, and for each load if there are several.
 fn percentile_lines(trials: &[&TrialResult], leg: &Leg, has_one_load: bool) -> Vec<Series> {
-    let by_name = grouped(trials.iter().copied(), |trial| match has_one_load {
+    let by_name = by_key(trials.iter().copied(), |trial| match has_one_load {
         true => trial.profile.method.to_string(),
         false => format!("{}, {}", trial.profile.method, load(trial)),
     });
@@ -121,7 +122,7 @@ fn percentile_curve(repeats: &[&TrialResult], leg: &Leg) -> Vec<Point> {
         }
     }
     let Some((first, more)) = all_delays.split_first() else { return Vec::new() };
-    // The axis is logarithmic: delays below zero are at its beginning.
+    // The axis is logarithmic: delays of zero or less are at its beginning.
     let mut histogram = first.positive();
     let (mut least, mut longest) = (first.min_ns, first.max_ns);
     for delays in more {
@@ -159,7 +160,7 @@ fn one_in_steps(frames: f64) -> Vec<f64> {
     steps
 }
 
-/// Quantiles over the axis of a sweep, medians of the repeats.
+/// Quantiles over the varied setting of a sweep: of several trials their median.
 fn sweep_chart(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Chart {
     let varied = Varied::from_outcome(sweep);
     let mut lines = Vec::new();

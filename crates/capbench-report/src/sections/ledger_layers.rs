@@ -11,15 +11,15 @@ use crate::sentences::places;
 /// Name of the layer that must be 0 for a complete ledger.
 pub(super) const UNEXPLAINED: &str = "unexplained";
 
-/// Trials at one place of the horizontal axis.
+/// Trials at one position of the horizontal axis.
 pub(super) struct PlacedTrials<'r> {
     pub(super) x: f64,
     pub(super) trials: Vec<&'r TrialResult>,
 }
 
 impl<'r> PlacedTrials<'r> {
-    /// Groups of trials side by side.
-    pub(super) fn along(groups: impl IntoIterator<Item = Vec<&'r TrialResult>>) -> Vec<Self> {
+    /// Groups of trials at the positions 0, 1, 2 and so on.
+    pub(super) fn side_by_side(groups: impl IntoIterator<Item = Vec<&'r TrialResult>>) -> Vec<Self> {
         let mut placed = Vec::new();
         for (index, trials) in groups.into_iter().enumerate() {
             placed.push(Self { x: index as f64, trials });
@@ -71,8 +71,8 @@ fn lost_at(trial: &TrialResult, place: Place) -> Option<u64> {
     trial.ledger.iter().find(|entry| entry.place == place)?.count
 }
 
-/// The ledger of these trials as a chart in packets per second. Its layers sum up to the intended load. A place that a trial does
-/// not know is unknown there, and its losses are unexplained frames.
+/// The ledger of these trials as a chart in packets per second. Its layers sum up to the intended load. Where a trial has no count
+/// for a place, the place's layer is unknown, and its losses are unexplained frames.
 pub(super) fn ledger_chart(
     id: &str,
     title: String,

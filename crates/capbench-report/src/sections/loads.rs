@@ -6,7 +6,7 @@ use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult};
 use capbench_results::Results;
 
 use super::ledger_layers::{PlacedTrials, ledger_chart};
-use super::parts::{bench_trials, grouped, linear, names, section, upright};
+use super::parts::{bench_trials, by_key, linear, names, section, upright};
 use super::searches::by_set_up;
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Section, Unit};
@@ -31,22 +31,23 @@ pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section>
 /// Trials of a bench: bars by method, or by frame size if there are many.
 fn bench_charts(results: &Results) -> Vec<Chart> {
     let trials = bench_trials(results);
-    let sizes = grouped(&trials, |trial| &trial.profile.frame_size).len();
+    let sizes = by_key(&trials, |trial| &trial.profile.frame_size).len();
     if sizes > MOST_SIZES_APART { by_size(&trials) } else { by_method(&trials) }
 }
 
+/// A chart for each scene and load: a bar per method.
 fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
-    let groups = grouped(trials.iter().copied(), |trial| {
+    let groups = by_key(trials.iter().copied(), |trial| {
         (Scene::from_trial(trial), trial.phase, IntendedLoad::from_trial(trial))
     });
     let mut charts = Vec::new();
     for ((scene, phase, _), trials) in groups {
-        // A common load is one that all methods sustain: show it only if one did not.
+        // All methods should sustain the common load: its chart is of interest only if one did not.
         if phase == Phase::CommonLoad && trials.iter().all(|trial| trial.lost() == 0) {
             continue;
         }
         let title = format!("Delivered and lost at {}: {}", load(trials[0]), scene.words());
-        let by_name = grouped(trials, |trial| &trial.profile.method);
+        let by_name = by_key(trials, |trial| &trial.profile.method);
         charts.push(bars("delivered", title, "Method", by_name));
     }
     charts
@@ -65,31 +66,33 @@ impl IntendedLoad {
     }
 }
 
+/// A chart for each method and set-up: a bar per frame size.
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let trials = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
-    let set_ups = grouped(trials, |trial| {
+    let set_ups = by_key(trials, |trial| {
         (&trial.profile.method, Scene::from_trial(trial).placement_and_work(), trial.intended_pps.is_none())
     });
     let mut charts = Vec::new();
-    for ((method, place, _), trials) in set_ups {
+    for ((method, placement_and_work, _), trials) in set_ups {
         let id = format!("delivered-{method}");
         if load_follows_size(&trials) {
-            let title = format!("Delivered and lost at the load of each frame size: {method}, {place}");
-            let by_name = grouped(trials, |trial| format!("{}, {}", trial.profile.frame_size, load(trial)));
+            let title =
+                format!("Delivered and lost at the load of each frame size: {method}, {placement_and_work}");
+            let by_name = by_key(trials, |trial| format!("{}, {}", trial.profile.frame_size, load(trial)));
             charts.push(bars(&id, title, "Frame size (bytes), load", by_name));
             continue;
         }
-        for (_, trials) in grouped(trials, |trial| IntendedLoad::from_trial(trial)) {
-            let title = format!("Delivered and lost at {}: {method}, {place}", load(trials[0]));
-            let by_name = grouped(trials, |trial| trial.profile.frame_size.to_string());
+        for (_, trials) in by_key(trials, |trial| IntendedLoad::from_trial(trial)) {
+            let title = format!("Delivered and lost at {}: {method}, {placement_and_work}", load(trials[0]));
+            let by_name = by_key(trials, |trial| trial.profile.frame_size.to_string());
             charts.push(bars(&id, title, "Frame size (bytes)", by_name));
         }
     }
     charts
 }
 
-/// Whether each frame size has one load, and not all the same, as with the line rate of a link: that is one chart, not one for
-/// each size.
+/// Whether each frame size has one load, and the loads differ, as those at a link's line rate do. One chart shows them all; a
+/// chart for each load would have a single bar.
 fn load_follows_size(trials: &[&TrialResult]) -> bool {
     let mut loads_by_size: Vec<(&SizeLabel, IntendedLoad)> = Vec::new();
     for trial in trials {
@@ -104,6 +107,7 @@ fn load_follows_size(trials: &[&TrialResult]) -> bool {
     loads_by_size.iter().any(|(_, load)| *load != loads_by_size[0].1)
 }
 
+/// A chart with a bar for each name.
 fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&TrialResult>)>) -> Chart {
     let mut bar_names = Vec::new();
     let mut groups = Vec::new();
@@ -111,7 +115,8 @@ fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&
         bar_names.push(name.to_string());
         groups.push(trials);
     }
-    ledger_chart(id, title, Kind::StackedBars, names(axis, bar_names), &PlacedTrials::along(groups))
+    let placed = PlacedTrials::side_by_side(groups);
+    ledger_chart(id, title, Kind::StackedBars, names(axis, bar_names), &placed)
 }
 
 /// Searches, tests of frame loss and sweeps of the load: one chart per set-up.
@@ -142,13 +147,13 @@ fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
     charts
 }
 
-/// One set-up over its loads; `None` if it ran at only one.
+/// One set-up over its loads; `None` if it ran at fewer than two.
 fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     let first = *trials.first()?;
     let method = &first.profile.method;
     let mut placed = Vec::new();
     // Loads that differ by less than one frame are the same.
-    for (x, trials) in grouped(trials, |trial| intended_or_offered(trial).round()) {
+    for (x, trials) in by_key(trials, |trial| intended_or_offered(trial).round()) {
         placed.push(PlacedTrials { x, trials });
     }
     if placed.len() < 2 {

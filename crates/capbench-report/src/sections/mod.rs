@@ -1,5 +1,6 @@
-//! Charts: each file has the section of one subject, a pure function of saved results. A new one is a file and a line of
-//! [`sections`].
+//! Charts: each file has the section of one subject, a pure function of saved results. A new subject is a file, and a line of
+//! [`sections`]. `ranking` has no section: its charts are the picture next to the verdict, which `report` adds. `report` also uses
+//! `comparisons`, for two runs.
 //!
 //! | file | what |
 //! |---|---|
@@ -55,7 +56,7 @@ pub fn sections(results: &Results) -> Vec<Section> {
     sections.extend(moments::section(results));
     sections.extend(soak::section(results));
     sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
-    // Their text alone says why nothing could be compared.
+    // Sections of comparisons stay without charts and tables: their text says why nothing could be compared.
     sections.extend(comparisons::sections(results));
     sections
 }

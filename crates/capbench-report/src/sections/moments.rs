@@ -5,11 +5,12 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
-use super::parts::{self, MOST_CHARTS, chart, grouped, linear, logarithmic, names, point, series, upright};
+use super::parts::{self, MOST_CHARTS, by_key, chart, linear, logarithmic, names, point, series, upright};
 use crate::model::{Cell, Chart, Kind, Mark, Role, Section, Series, Table, Unit};
 use crate::naming::{self, Scene, is_sound, load};
 use crate::tables::rows::{Fields, Rows};
 
+/// What to know before reading the charts. A trial stores its eight longest bursts.
 const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stalled. Curves over time have every \
                     frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.";
 
@@ -29,7 +30,7 @@ impl<'r> LossyTrial<'r> {
 }
 
 pub(super) fn section(results: &Results) -> Option<Section> {
-    let groups = grouped(lossy_trials(results), |LossyTrial { trial, .. }| {
+    let groups = by_key(lossy_trials(results), |LossyTrial { trial, .. }| {
         (Scene::from_trial(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))
     });
     let mut charts = Vec::new();
@@ -41,6 +42,7 @@ pub(super) fn section(results: &Results) -> Option<Section> {
         charts.push(longest_bursts(&load_and_scene, &group));
         tables.extend(worst_windows(&load_and_scene, &group));
     }
+    // Tables take more room than charts: a section shows half as many.
     tables.truncate(MOST_CHARTS / 2);
     let section = parts::section("loss-in-time", "When frames were lost", charts, TEXT, [])?;
     Some(Section { tables, ..section })
@@ -61,7 +63,7 @@ fn lossy_trials(results: &Results) -> Vec<LossyTrial<'_>> {
             trials.push(trial);
         }
     }
-    // Of a soak: the first segment and the one with the most losses are kept.
+    // A soak keeps the trials of its first segment and of the one with the most losses.
     trials.extend(results.soak.iter().flat_map(|soak| &soak.kept));
     trials.retain(|trial| is_sound(trial));
     trials.into_iter().filter_map(LossyTrial::from_trial).collect()
@@ -82,13 +84,13 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Losses over time by method; `None` if the results lack them.
+/// Losses over time by method; `None` if no trial has them. A stretch is an interval of the saved curve.
 fn losses_in_time(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Option<Chart> {
     let known = group.iter().filter_map(|lossy| Some((lossy.trial, lossy.pattern.in_time.as_ref()?)));
     let mut lines = Vec::new();
     let mut lengths_ns = Vec::new();
     let mut most_trials = 1;
-    for (method, mut trials) in grouped(known, |(trial, _)| &trial.profile.method) {
+    for (method, mut trials) in by_key(known, |(trial, _)| &trial.profile.method) {
         // Trials of one method at one load have the same length, and so have their intervals.
         let length_ns = trials[0].1.length_ns;
         trials.retain(|(_, losses)| losses.length_ns == length_ns);
@@ -161,7 +163,7 @@ fn parts_of_trials(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Chart {
 /// The longest bursts of each trial over its time.
 fn longest_bursts(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Chart {
     let mut lines = Vec::new();
-    for (method, trials) in grouped(group, |lossy| &lossy.trial.profile.method) {
+    for (method, trials) in by_key(group, |lossy| &lossy.trial.profile.method) {
         let mut points = Vec::new();
         for LossyTrial { trial, pattern } in trials {
             for burst in &pattern.longest {
@@ -181,7 +183,7 @@ fn longest_bursts(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Chart {
         .noting(["The eight longest bursts of each trial; shorter ones are counted and not drawn."])
 }
 
-/// How many times of 100 ms lost frames, and the worst of them, for each trial.
+/// For each trial, how many windows of 100 ms lost frames, and the worst of them.
 fn worst_windows(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Option<Table> {
     let mut rows = Rows::new();
     for LossyTrial { trial, pattern } in group {
@@ -195,10 +197,14 @@ fn worst_windows(load_and_scene: &str, group: &[LossyTrial<'_>]) -> Option<Table
             .figure(
                 "worst_from_s",
                 "Worst began at",
-                Cell::number(worst.map(|window| seconds(window.from_ns))),
+                Cell::number_or_unknown(worst.map(|window| seconds(window.from_ns))),
             )
-            .count("worst_lost", "It lost", Cell::count(worst.map(|window| window.lost)))
-            .figure("worst_loss_ratio", "Of its frames", Cell::number(worst.map(Window::loss_ratio)));
+            .count("worst_lost", "It lost", Cell::count_or_unknown(worst.map(|window| window.lost)))
+            .figure(
+                "worst_loss_ratio",
+                "Of its frames",
+                Cell::number_or_unknown(worst.map(Window::loss_ratio)),
+            );
         rows.add(fields, vec![trial.number]);
     }
     rows.table("worst-windows", &format!("Times of 100 ms, at {load_and_scene}"))

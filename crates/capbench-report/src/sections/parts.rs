@@ -1,6 +1,6 @@
 //! Helpers to build sections, charts, axes and points.
 
-pub(super) use capbench_model::statistics::by_key as grouped;
+pub(super) use capbench_model::statistics::by_key;
 pub(super) use capbench_model::statistics::interval::Estimate;
 
 use capbench_model::trial::{Phase, TrialResult};
@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::naming::{self, is_sound};
 
-/// Most charts of one kind in a section. A note lists the omitted ones.
+/// Most charts of one kind in a section. A note counts the omitted ones.
 pub(super) const MOST_CHARTS: usize = 16;
 
 pub(super) fn linear(label: &str, unit: Unit) -> Axis {
@@ -39,18 +39,19 @@ pub(super) fn estimated(x: f64, estimate: Option<&Estimate>, trials: Trials) -> 
     Point { interval, ..point(x, estimate.median, trials) }
 }
 
+/// A series with its points in the order of the horizontal axis.
 pub(super) fn series(name: impl Into<String>, role: Role, mut points: Vec<Point>) -> Series {
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     Series { name: name.into(), role, points }
 }
 
-/// A chart of the series of which something is drawn.
+/// A chart. It leaves out series of which nothing would be drawn.
 pub(super) fn chart(id: &str, title: String, kind: Kind, x: Axis, y: Axis, mut series: Vec<Series>) -> Chart {
     series.retain(|series| series.points.iter().any(|point| is_drawn(kind, point)));
     Chart { id: slug(id), title, kind, x, y, series, marks: Vec::new(), notes: Vec::new() }
 }
 
-/// Whether a chart of this kind shows a point: a layer of 0 is not seen.
+/// Whether a chart of this kind shows a point. A layer of height 0 is invisible.
 fn is_drawn(kind: Kind, point: &Point) -> bool {
     match (kind, point.y) {
         (Kind::Stacked | Kind::StackedBars, Some(y)) => y != 0.0,
@@ -64,7 +65,8 @@ pub(super) fn upright(label: impl Into<String>, x: f64) -> Mark {
     Mark { label: label.into(), at: Place::X(x) }
 }
 
-/// A section with a text and its first charts up to a limit; it names the omitted ones. `None` if no chart has known values.
+/// A section with a text and its first charts, up to [`MOST_CHARTS`]; it counts the omitted ones. `None` if no chart has known
+/// values.
 pub(super) fn section(
     id: &str,
     heading: &str,
@@ -72,8 +74,8 @@ pub(super) fn section(
     text: &str,
     more: impl IntoIterator<Item = Sentence>,
 ) -> Option<Section> {
-    let left_out = keep_few(&mut charts);
-    whole_section(id, heading, charts, text, more.into_iter().chain(left_out))
+    let note_of_omitted = keep_few(&mut charts);
+    whole_section(id, heading, charts, text, more.into_iter().chain(note_of_omitted))
 }
 
 /// A section with a text and all charts; `None` if no chart has known values.
@@ -97,29 +99,30 @@ pub(super) fn sentence(text: impl Into<String>, trials: Trials) -> Sentence {
     Sentence { text: text.into(), trials }
 }
 
-/// A sentence about trials; `None` without trials.
+/// A sentence with its trials; `None` without trials.
 pub(super) fn resting_on(trials: Trials, text: &str) -> Option<Sentence> {
     if trials.is_empty() { None } else { Some(sentence(text, trials)) }
 }
 
-/// Keeps the first charts with known values, up to a section's limit, and names the omitted ones.
+/// Keeps the first charts with known values, up to [`MOST_CHARTS`], and says how many it omits.
 pub(super) fn keep_few(charts: &mut Vec<Chart>) -> Option<Sentence> {
     charts.retain(Chart::is_known);
-    let left_out = charts.len().saturating_sub(MOST_CHARTS);
+    let omitted = charts.len().saturating_sub(MOST_CHARTS);
     charts.truncate(MOST_CHARTS);
-    if left_out == 0 {
+    if omitted == 0 {
         return None;
     }
     let text = format!(
-        "{left_out} further charts of this kind are left out here; their trials are in the table of all trials."
+        "{omitted} further charts of this kind are left out here; their trials are in the table of all trials."
     );
     Some(sentence(text, Vec::new()))
 }
 
-/// A name of letters, digits and single hyphens.
+/// A text as a name for links, of lower-case letters, digits and single hyphens; empty if the text has no ASCII letter or digit.
 fn slug(text: &str) -> String {
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let mut slug = Vec::from_iter(parts).join("-").to_ascii_lowercase();
+    // A name is also the name of a file.
     slug.truncate(60);
     slug.trim_end_matches('-').into()
 }

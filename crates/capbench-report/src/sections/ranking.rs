@@ -7,7 +7,7 @@ use capbench_judge::search::{GoalResult, SearchOutcome};
 use capbench_judge::thresholds::NEARLY_LOSSLESS_RATIO;
 use capbench_results::{Kind as Purpose, Results};
 
-use super::parts::{chart, grouped, linear, names, point, series};
+use super::parts::{by_key, chart, linear, names, point, series};
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
 use crate::naming::{self, Scene, set_up_words};
 use crate::sentences::search::{goal_name, goal_words};
@@ -35,7 +35,7 @@ pub(crate) fn charts(results: &Results) -> Vec<Chart> {
     charts
 }
 
-/// Whether something is drawn besides bars of no length.
+/// Whether a bar of the chart is longer than 0.
 fn has_bar(chart: &Chart) -> bool {
     chart.series.iter().flat_map(|line| &line.points).any(|point| point.y != Some(0.0))
 }
@@ -66,12 +66,12 @@ fn rate_point(row: usize, sustained: &Sustained) -> Point {
         SustainedStatus::Unknown => None,
         _ => Some(sustained.lower_pps.unwrap_or(0.0)),
     };
-    let is_hidden = matches!(sustained.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
-    let is_at_least = sustained.lower_pps.is_some() && is_hidden;
+    let hides_limit = matches!(sustained.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
+    let is_at_least = sustained.lower_pps.is_some() && hides_limit;
     Point { is_at_least, ..point(row as f64, pps, sustained.trials.clone()) }
 }
 
-/// From the sustained rate to the lowest load that was not sustained; `None` if a generator hides it.
+/// From the sustained rate to the lowest load that was not sustained; `None` if the generator could not reach such a load.
 fn lowest_not_sustained(sustained: &Sustained) -> Option<[f64; 2]> {
     if sustained.status == SustainedStatus::AtLeast {
         return None;
@@ -103,7 +103,7 @@ fn costs_chart(ranking: &Ranking) -> Chart {
     chart("ranking-costs", title, Kind::Ranked, x, y, lines).noting(has_range.then_some(RANGE))
 }
 
-/// A method's cost in a row: a number, or the range of a number that is not known.
+/// A method's cost in a row: a number, or only its range. The range of a known number has equal ends.
 fn cost_point(row: usize, ranked: &Ranked, range_ns: Option<(f64, f64)>) -> Point {
     let trials = ranked.cost.as_ref().map_or_else(Vec::new, |cost| cost.trials.clone());
     match range_ns {
@@ -120,14 +120,14 @@ fn searches_chart(searches: &[SearchOutcome]) -> Option<Chart> {
     let mut goals = ranked_goals(searches);
     let set_up = SetUp::for_any_method(goals.first()?.0);
     goals.retain(|(search, _)| SetUp::for_any_method(search) == set_up);
-    let by_method = grouped(goals.iter(), |(search, _)| method(search));
+    let by_method = by_key(goals.iter(), |(search, _)| method(search));
     let methods: Vec<String> = by_method.into_iter().map(|(method, _)| method).collect();
     let mut lines = Vec::new();
-    for (name, results) in grouped(goals, |(_, goal)| goal.goal.name.clone()) {
+    for (name, results) in by_key(goals, |(_, goal)| goal.goal.name.clone()) {
         let is_first = lines.is_empty();
         let mut points = Vec::new();
-        for (row, wanted) in methods.iter().enumerate() {
-            if let Some((_, goal)) = results.iter().find(|(search, _)| method(search) == *wanted) {
+        for (row, name_in_row) in methods.iter().enumerate() {
+            if let Some((_, goal)) = results.iter().find(|(search, _)| method(search) == *name_in_row) {
                 points.extend(goal_point(row, goal, is_first));
             }
         }
@@ -139,15 +139,17 @@ fn searches_chart(searches: &[SearchOutcome]) -> Option<Chart> {
     Some(sustained_chart("ranking-searches", title, methods, without_hidden(lines)))
 }
 
+/// The method of a search; empty for a search without a trial, which has no bounds to rank.
 fn method(search: &SearchOutcome) -> String {
     search.method.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-/// The lower bound of a goal in a row, with the upper one as the end of its thin line if wanted.
-fn goal_point(row: usize, goal: &GoalResult, has_end: bool) -> Option<Point> {
+/// The lower bound of a goal in a row. The first goal of the chart has a thin line up to the upper bound; lines of several goals
+/// would hide each other.
+fn goal_point(row: usize, goal: &GoalResult, is_first_goal: bool) -> Option<Point> {
     let lower = goal.lower.as_ref()?;
     let interval = match &goal.upper {
-        Some(upper) if has_end => Some([lower.achieved_pps, upper.intended_pps]),
+        Some(upper) if is_first_goal => Some([lower.achieved_pps, upper.intended_pps]),
         _ => None,
     };
     let is_at_least = goal.upper.is_none();
@@ -156,17 +158,17 @@ fn goal_point(row: usize, goal: &GoalResult, has_end: bool) -> Option<Point> {
 
 /// Leaves out the lines that the first one hides, because none of their bars is longer.
 fn without_hidden(lines: Vec<Series>) -> Vec<Series> {
-    let mut seen: Vec<Series> = Vec::new();
+    let mut visible: Vec<Series> = Vec::new();
     for line in lines {
-        let is_seen = match seen.first() {
+        let is_visible = match visible.first() {
             Some(first) => line.points.iter().any(|point| is_longer(point, &first.points)),
             None => true,
         };
-        if is_seen {
-            seen.push(line);
+        if is_visible {
+            visible.push(line);
         }
     }
-    seen
+    visible
 }
 
 /// Whether the bar of a point is longer than the bars of `points` in its row.

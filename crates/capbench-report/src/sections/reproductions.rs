@@ -47,9 +47,9 @@ fn text(reproduction: &Reproduction) -> Vec<Sentence> {
     if !complete {
         text.push(sentence("Not complete: what follows is of the trials that were finished.", Vec::new()));
     }
-    for finding in &reproduction.findings {
-        let answer = format!("{}: {} {}", answer_words(finding.answer), finding.claim, claim_words(finding));
-        text.push(sentence(answer, finding.trials.clone()));
+    for judged in &reproduction.findings {
+        let answer = format!("{}: {} {}", answer_words(judged.answer), judged.claim, claim_words(judged));
+        text.push(sentence(answer, judged.trials.clone()));
     }
     text
 }

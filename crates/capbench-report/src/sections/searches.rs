@@ -6,7 +6,7 @@ use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::parts::{
-    self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,
+    self, Estimate, by_key, chart, keep_few, linear, names, point, resting_on, series, upright,
 };
 use crate::figures;
 use crate::model::{Chart, Kind, Mark, Point, Role, Section, Series, Trials, Unit};
@@ -29,7 +29,7 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     for searches in by_set_up(results) {
         trial_charts.extend(trials_chart(&searches, trials));
     }
-    let left_out = keep_few(&mut trial_charts);
+    let note_of_omitted = keep_few(&mut trial_charts);
     charts.extend(trial_charts);
     let mut more = Vec::new();
     more.extend(resting_on(
@@ -37,13 +37,13 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
         "Some trials lost nothing only because buffers absorbed the excess: a longer trial at their load loses frames, so \
          their load counts as not sustained.",
     ));
-    more.extend(left_out);
+    more.extend(note_of_omitted);
     parts::whole_section("searches", "Searches", charts, BOUNDS, more)
 }
 
-/// The searches of each set-up.
+/// The searches of each set-up, method included.
 pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
-    let groups = grouped(naming::compared_searches(results), |search| {
+    let groups = by_key(naming::compared_searches(results), |search| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
     });
     groups.into_iter().map(|(_, searches)| searches).collect()
@@ -61,7 +61,7 @@ pub(super) fn goal_names(results: &Results) -> Vec<&str> {
     names
 }
 
-/// Trials without loss only because buffers had room.
+/// The numbers of trials that lost nothing only because buffers had room.
 fn buffered_trials<'s>(searches: impl IntoIterator<Item = &'s SearchOutcome>) -> Trials {
     let mut trials = Vec::new();
     for search in searches {
@@ -77,7 +77,7 @@ fn scene_words(set_up: &SetUp) -> String {
     set_up_words(set_up).join(", ")
 }
 
-/// Bounds of every search for a goal: by set-up, one point per search.
+/// Bounds of every search for a goal: set-ups on the horizontal axis, a line per method, a point per search.
 fn bounds_chart(searches: &[SearchOutcome], goal: &str) -> Chart {
     let known = searches.iter().filter(|search| search.method.is_some());
     let mut set_ups: Vec<SetUp> = Vec::new();
@@ -89,7 +89,7 @@ fn bounds_chart(searches: &[SearchOutcome], goal: &str) -> Chart {
     }
     let mut lines = Vec::new();
     let mut at_least = Vec::new();
-    for (method, searches) in grouped(known, |search| search.method.as_ref()) {
+    for (method, searches) in by_key(known, |search| search.method.as_ref()) {
         let mut points = Vec::new();
         for search in searches {
             let set_up = SetUp::for_any_method(search);
@@ -142,18 +142,23 @@ pub(super) fn bounds_point(x: f64, goal: &str, searches: &[&SearchOutcome]) -> P
     Point { interval, ..point(x, median, trials) }
 }
 
-/// Points of one set-up side by side, so that none hides another: methods in order, searches in order.
+/// The part of a name's width on the axis that its points use together.
+const WIDTH_OF_NAME: f64 = 0.7;
+/// The largest distance of neighbouring points of one name.
+const LARGEST_STEP: f64 = 0.12;
+
+/// Puts the points of one set-up side by side, so that none hides another: methods in order, searches in order.
 fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
-    let mut places: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
-    places.sort_by(f64::total_cmp);
-    places.dedup();
-    for place in places {
-        let mut here: Vec<&mut Point> = lines.iter_mut().flat_map(|line| &mut line.points).collect();
-        here.retain(|point| point.x == place);
-        let number = here.len();
-        let step = (0.7 / number as f64).min(0.12);
-        for (index, point) in here.into_iter().enumerate() {
-            point.x += (index as f64 - (number - 1) as f64 / 2.0) * step;
+    let mut set_ups: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
+    set_ups.sort_by(f64::total_cmp);
+    set_ups.dedup();
+    for x in set_ups {
+        let mut points: Vec<&mut Point> = lines.iter_mut().flat_map(|line| &mut line.points).collect();
+        points.retain(|point| point.x == x);
+        let step = (WIDTH_OF_NAME / points.len() as f64).min(LARGEST_STEP);
+        let middle = (points.len() - 1) as f64 / 2.0;
+        for (index, point) in points.into_iter().enumerate() {
+            point.x += (index as f64 - middle) * step;
         }
     }
     lines
@@ -200,7 +205,7 @@ fn trial_point(trial: &TrialResult) -> Point {
     point(intended_or_offered(trial), trial.loss_ratio, vec![trial.number])
 }
 
-/// The bounds of a single search. Many searches have none here: their bounds would clutter the chart, and have a chart.
+/// The bounds of a single search. Bounds of several searches would clutter the chart; [`bounds_chart`] shows them.
 fn bound_marks(searches: &[&SearchOutcome]) -> Vec<Mark> {
     let [search] = searches else { return Vec::new() };
     let mut marks = Vec::new();

@@ -35,7 +35,7 @@ fn chart_over_time(id: &str, title: &str, kind: Kind, y: Axis, lines: Vec<Series
     chart(id, title.into(), kind, x, y, lines)
 }
 
-/// One point per interval. Trials of segments are not stored, except the first and the worst.
+/// One point per interval, without trials: a soak keeps those of its first and its worst segment only.
 fn points(soak: &SoakRecord, value: impl Fn(&Interval) -> Option<f64>) -> Vec<Point> {
     let intervals = soak.intervals.iter();
     intervals.map(|interval| point(interval.from_s, value(interval), Vec::new())).collect()
@@ -45,7 +45,7 @@ fn per_second(count: f64, interval: &Interval) -> Option<f64> {
     if interval.sending_s > 0.0 { Some(count / interval.sending_s) } else { None }
 }
 
-/// Losses by place. They are too few next to the delivered frames, so they have a separate chart.
+/// Losses by place. Next to the delivered frames they would be invisible, so they have a separate chart.
 fn lost_chart(soak: &SoakRecord) -> Chart {
     let mut layers: Vec<Series> = Vec::new();
     let mut unknown = Vec::new();
@@ -86,7 +86,7 @@ fn rates_chart(soak: &SoakRecord) -> Chart {
         .marking([load])
 }
 
-/// The most frames lost within 100 ms. It has no line, so that it is not shown, if nothing was lost.
+/// The most frames lost within 100 ms. Without a loss the chart has no line, and a section leaves out such a chart.
 fn worst_chart(soak: &SoakRecord) -> Chart {
     let mut lines = Vec::new();
     if soak.intervals.iter().any(|interval| interval.worst_100ms_lost.unwrap_or(0) > 0) {

@@ -6,11 +6,12 @@ use capbench_results::Results;
 use super::frame_sizes::line_rate;
 use super::ledger_layers::ledger_chart;
 use super::parts::{
-    Estimate, chart, estimated, grouped, keep_few, linear, point, sentence, series, whole_section,
+    Estimate, by_key, chart, estimated, keep_few, linear, point, sentence, series, whole_section,
 };
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered};
+use crate::sentences::saved::interval_of_sweep;
 
 /// If a chart would have more lines than this, each placement and load has a chart.
 const MOST_LINES: usize = 8;
@@ -24,8 +25,8 @@ const LAW: &str =
 struct Figure {
     /// Its name in links.
     name: &'static str,
-    /// Its words in a title.
-    what: &'static str,
+    /// The beginning of a chart's title.
+    title: &'static str,
     /// Its words on the axis.
     label: &'static str,
     unit: Unit,
@@ -34,28 +35,28 @@ struct Figure {
 
 const DELIVERED: Figure = Figure {
     name: "rate",
-    what: "Delivered rate",
+    title: "Delivered rate",
     label: "Delivered",
     unit: Unit::PacketsPerSecond,
     value: |reading| Some(&reading.delivered_pps),
 };
 const READ_RATE: Figure = Figure {
     name: "rate",
-    what: "Packets read per second",
+    title: "Packets read per second",
     label: "Read",
     unit: Unit::PacketsPerSecond,
     value: |reading| Some(&reading.taken_pps),
 };
 const LOSS: Figure = Figure {
     name: "loss",
-    what: "Share of the sent frames that was lost",
+    title: "Share of the sent frames that was lost",
     label: "Lost",
     unit: Unit::Ratio,
     value: |reading| Some(&reading.sent_loss_ratio),
 };
 const COST: Figure = Figure {
     name: "cost",
-    what: "CPU time per packet, application and kernel",
+    title: "CPU time per packet, application and kernel",
     label: "CPU time per packet",
     unit: Unit::NanosecondsPerPacket,
     value: |reading| reading.total_ns_per_packet.as_ref(),
@@ -77,7 +78,7 @@ fn has_rates(sweep: &SweepOutcome) -> bool {
     readings.any(|reading| reading.back_to_back.is_none())
 }
 
-/// The differences between sweeps of a publication: the unit of the axis, and the set-up.
+/// What distinguishes a sweep from others of its publication: the unit of the axis, and the set-up. Empty if neither is known.
 fn differences(sweep: &SweepOutcome) -> String {
     let mut parts = Vec::new();
     parts.extend(sweep.unit.clone());
@@ -107,7 +108,7 @@ fn section(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Op
             layers.extend(layers_chart(sweep, &varied, line, trials));
         }
     }
-    let left_out = keep_few(&mut layers);
+    let note_of_omitted = keep_few(&mut layers);
     charts.extend(layers);
     let heading = match publication {
         Some(key) => format!("{key}: sweep over {}{}", varied.words, differences(sweep)),
@@ -116,27 +117,28 @@ fn section(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Op
     let text = format!(
         "Points are medians of up to {} repeats, bars their intervals ({}). A point without a bar has one repeat; a place \
          without a point was not measured.",
-        sweep.repeats, sweep.interval
+        sweep.repeats,
+        interval_of_sweep(sweep)
     );
     let mut more = Vec::new();
     if sweep.stopped {
         let stopped = "This sweep did not go to its end: points have fewer repeats, or none.";
         more.push(sentence(stopped, Vec::new()));
     }
-    more.extend(left_out);
+    more.extend(note_of_omitted);
     whole_section(&format!("sweep-{}", sweep.axis), &heading, charts, &text, more)
 }
 
 /// The lines of one chart.
 struct LineGroup<'r> {
-    /// The scene of all lines, for the title; `None`: lines of several scenes, each named with its own.
+    /// The placement and load that all lines share, for the title; `None` if they differ, and each line's name has its own.
     scene: Option<String>,
     lines: Vec<&'r SweptSeries>,
 }
 
 /// All lines in one group, or a group for each placement and load.
 fn line_groups(sweep: &SweepOutcome) -> Vec<LineGroup<'_>> {
-    let by_scene = grouped(&sweep.series, |line| line.scene());
+    let by_scene = by_key(&sweep.series, |line| line.scene());
     if by_scene.len() > 1 && sweep.series.len() <= MOST_LINES {
         return vec![LineGroup { scene: None, lines: sweep.series.iter().collect() }];
     }
@@ -163,7 +165,7 @@ impl Drawn<'_> {
             let name = if group.scene.is_some() { line.method.to_string() } else { line.name() };
             lines.push(series(name, Role::Method, points));
         }
-        let mut title = format!("{} against {}", figure.what, varied.words);
+        let mut title = format!("{} against {}", figure.title, varied.words);
         if let Some(scene) = &group.scene {
             title += &format!(": {scene}");
         }
@@ -172,7 +174,8 @@ impl Drawn<'_> {
         chart(&id, title, varied.kind(Kind::Bars), varied.axis.clone(), y, lines)
     }
 
-    /// The rates, next to what they would be at best: all frames over loads, the line rate over sizes, the law over members.
+    /// The rates, next to the best ones possible: all frames over loads, the line rate over sizes, and over members the fitted law
+    /// and one member's rate for each.
     fn rates(&self, trials: &Numbered<'_>) -> Chart {
         let Self { sweep, varied, group } = self;
         match sweep.axis.facts().shows {
@@ -186,7 +189,7 @@ impl Drawn<'_> {
             Some(Analysis::LineRates) if !varied.is_named() => {
                 let readings = group.lines.iter().flat_map(|line| &line.readings);
                 let trials = readings.flat_map(|reading| trials.sound(&reading.trials));
-                // A label of sizes is the size, in octets; the name of a mix has no place on the axis.
+                // The axis has numbers, so each label is a size in octets: no mix is among them.
                 let rate = line_rate(trials, |label| label.to_string().parse().unwrap_or(0.0));
                 self.figure(&READ_RATE).noting([READ]).marking(rate)
             }
@@ -200,7 +203,7 @@ impl Drawn<'_> {
     }
 }
 
-/// The last number of members of a line.
+/// The largest number of members of a line, which is its last one.
 fn most_members(varied: &Varied, line: &SweptSeries) -> Option<f64> {
     varied.at(line.readings.last()?)
 }
@@ -220,7 +223,7 @@ fn scaling_law(varied: &Varied, line: &SweptSeries) -> Option<Series> {
     Some(series(format!("{}, by the law", line.name()), Role::Fit, points))
 }
 
-/// As many times the rate of one member as there are members.
+/// The rate of one member, times the number of members.
 fn linear_scaling(varied: &Varied, line: &SweptSeries) -> Option<Mark> {
     let pps_of_one = line.scaling.as_ref()?.law.as_ref()?.lambda_pps.value;
     let most = most_members(varied, line)?;
@@ -228,7 +231,7 @@ fn linear_scaling(varied: &Varied, line: &SweptSeries) -> Option<Mark> {
     Some(Mark { label: format!("{}: one member's rate for each", line.name()), at })
 }
 
-/// The ledger of one method over the axis; `None` if it lost nothing. A sweep of the load has these layers in `loads`.
+/// The ledger of one method over the axis; `None` if it lost nothing. A sweep of the load has none: `loads` shows its layers.
 fn layers_chart(
     sweep: &SweepOutcome,
     varied: &Varied,

@@ -13,10 +13,12 @@ pub(super) struct Varied {
     pub(super) axis: Axis,
     /// The setting in a sentence.
     pub(super) words: &'static str,
-    pub(super) places: Vec<f64>,
+    /// The position of each point on the axis, in the order of the sweep's points.
+    pub(super) positions: Vec<f64>,
 }
 
 impl Varied {
+    /// The axis of a sweep: numbers if all points have one and their unit is known, else names.
     pub(super) fn from_outcome(outcome: &SweepOutcome) -> Self {
         let Facts { heading: label, words, .. } = *outcome.axis.facts();
         let numbers: Option<Vec<f64>> = outcome.points.iter().map(|point| point.at).collect();
@@ -25,17 +27,18 @@ impl Varied {
             let labels = outcome.points.iter().map(|point| point.label.clone()).collect();
             return Self::named(label, words, labels);
         };
+        // Sizes of buffers range over orders of magnitude.
         let axis = match outcome.axis.shows(Analysis::Buffers) {
             true => logarithmic(label, unit),
             false => linear(label, unit),
         };
-        Self { axis, words, places: numbers.into_iter().map(|number| number * factor).collect() }
+        Self { axis, words, positions: numbers.into_iter().map(|number| number * factor).collect() }
     }
 
-    /// An axis whose places are names.
-    pub(super) fn named(label: &str, words: &'static str, places: Vec<String>) -> Self {
-        let positions = (0..places.len()).map(|index| index as f64).collect();
-        Self { axis: names(label, places), words, places: positions }
+    /// An axis of names, at equal distances.
+    pub(super) fn named(label: &str, words: &'static str, labels: Vec<String>) -> Self {
+        let positions = (0..labels.len()).map(|index| index as f64).collect();
+        Self { axis: names(label, labels), words, positions }
     }
 
     /// Whether its points are names, with nothing between them.
@@ -43,21 +46,24 @@ impl Varied {
         matches!(self.axis.scale, Scale::Names(_))
     }
 
-    /// The position of a reading.
+    /// The position of a reading; `None` if the file has no such point.
     pub(super) fn at(&self, reading: &Reading) -> Option<f64> {
-        self.places.get(reading.point).copied()
+        self.positions.get(reading.point).copied()
     }
 
-    /// The kind of its charts: `of_names` if its points are names, which cannot be joined by lines.
-    pub(super) fn kind(&self, of_names: Kind) -> Kind {
-        match (self.is_named(), of_names) {
-            (false, Kind::StackedBars) => Kind::Stacked,
-            (false, _) => Kind::Lines,
-            (true, of_names) => of_names,
+    /// The kind of its charts: `kind_of_names` if its points are names, which cannot be joined by lines; else lines, or layers
+    /// instead of stacked bars.
+    pub(super) fn kind(&self, kind_of_names: Kind) -> Kind {
+        if self.is_named() {
+            return kind_of_names;
+        }
+        match kind_of_names {
+            Kind::StackedBars => Kind::Stacked,
+            _ => Kind::Lines,
         }
     }
 
-    /// The trials of a line at each place, without burst searches.
+    /// The trials of a line at each position, without burst searches.
     pub(super) fn placed<'r>(&self, line: &SweptSeries, trials: &Numbered<'r>) -> Vec<PlacedTrials<'r>> {
         let mut placed = Vec::new();
         for reading in &line.readings {
@@ -68,10 +74,10 @@ impl Varied {
         placed
     }
 
-    /// A point for every place of the axis, as `make` makes it of a reading and its position; unknown where nothing was measured.
+    /// A point for every position, as `make` makes it of a reading and its position; unknown where nothing was measured.
     pub(super) fn points(&self, line: &SweptSeries, make: impl Fn(&Reading, f64) -> Point) -> Vec<Point> {
         let mut points = Vec::new();
-        for (index, &x) in self.places.iter().enumerate() {
+        for (index, &x) in self.positions.iter().enumerate() {
             points.push(match line.readings.iter().find(|reading| reading.point == index) {
                 Some(reading) => make(reading, x),
                 None => point(x, None, Vec::new()),

@@ -14,7 +14,7 @@ use capbench_model::saved::SavedMethod;
 use crate::figures::number;
 use crate::model::Unit;
 use crate::naming::{self, command_line, list, many, rate};
-use crate::sentences::places;
+use crate::sentences::{capitalised, places};
 
 /// Up to this number of methods are named.
 const NAMED_METHODS: usize = 4;
@@ -52,11 +52,11 @@ pub(super) fn words(fact: &BenchFinding) -> String {
         BenchFinding::Overload { lossless, behind, least, most } => {
             at_maximum_load(lossless, behind, least.as_ref(), most)
         }
-        BenchFinding::CostsEqual { time, at_pps } => format!(
+        BenchFinding::CostsEqual { time, at_pps } => capitalised(&format!(
             "{}the {} per packet of the methods cannot be distinguished.",
             at_load(*at_pps),
             compared_time_words(*time)
-        ),
+        )),
         BenchFinding::CostsDiffer { time, at_pps, cheapest, cheapest_time, dearest, dearest_time } => {
             format!(
                 "{}{} {} the least {}, {} per packet; {dearest} needs the most, {}.",
@@ -68,6 +68,7 @@ pub(super) fn words(fact: &BenchFinding) -> String {
                 range_in_ns(*dearest_time)
             )
         }
+        // `others` set-ups besides that of the verdict; in `alike` of them the method is best or equal.
         BenchFinding::OtherSetUps { set_up, method, others, alike, better } => {
             let other_set_ups = many((*others).into(), "other set-up", "other set-ups");
             let mut parts = vec![format!("{method} is best or equal in {alike} of {other_set_ups}")];
@@ -139,7 +140,8 @@ fn loss_clause(loss: &OverloadLoss) -> String {
     format!("{} loses {} of {} {place}", loss.method, percent(loss.loss_ratio), rate(loss.offered_pps))
 }
 
-/// How a sentence about costs at a load begins; empty without a load.
+/// How a sentence about costs at a load begins; empty if the methods were not measured at one load. A method's name may follow,
+/// which begins in lower case.
 fn at_load(pps: Option<f64>) -> String {
     match pps {
         Some(pps) => format!("At {} ", rate(pps)),

@@ -127,7 +127,7 @@ fn set_up_words(missing: &NotMeasured) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Caveat, KnownSkew, NoiseCause, NotMeasured, NotMeasuredBecause, words};
     use capbench_model::noise::Noise;
     use capbench_model::statement::{LeftOutOfBench, PartOfBench};
     use capbench_model::trial::SizeLabel;

@@ -34,7 +34,7 @@ pub fn words(generator: &GeneratorFacts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{GeneratorFacts, all, words};
 
     #[test]
     fn a_generator_is_said_with_its_buffers() {

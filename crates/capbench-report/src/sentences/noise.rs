@@ -112,7 +112,7 @@ fn program_words(name: &str, note: &ProgramNote) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{CountOfProgram, Noise, ProgramNote, words};
 
     #[test]
     fn a_program_is_named_with_what_it_did() {

@@ -126,7 +126,9 @@ pub(super) fn words(fact: &ReproductionFinding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        Answer, ClaimEvidence, ReproductionAnswer, ReproductionFinding, SupportedClaim, answer, words,
+    };
 
     fn text(of_claims: ReproductionAnswer) -> String {
         answer(&of_claims, Vec::new()).text

@@ -209,7 +209,10 @@ mod tests {
     use capbench_judge::finding::rfc2544::LossAtLoad;
     use capbench_judge::search::{MaximumSource, Reason};
 
-    use super::*;
+    use super::{
+        Contradiction, FoundThroughput, NotTested, SetUp, TestFact, Throughput, Untested, Way, contradicted,
+        not_measured, test_words, throughputs,
+    };
 
     #[test]
     fn each_result_of_a_test_has_its_clause() {

@@ -3,9 +3,11 @@
 //! | file | words |
 //! |---|---|
 //! | `findings` | `SearchFinding`, the other facts about searches |
-//! | `goals` | their clauses about goals: the limit, and the doubts about bounds |
-//! | `numbers` | their clauses about NDR, PDR and loss events |
+//! | `goals` | clauses of findings about goals: the limit, and the doubts about bounds |
+//! | `numbers` | clauses of findings about NDR, PDR and loss events |
 //! | `reasons` | why a result is not regular, and how a search ended |
+//! | `warnings` | doubts about a search |
+//! | `goal_help` | the keys of a goal, and its attributes |
 
 mod findings;
 pub mod goal_help;
@@ -17,12 +19,11 @@ mod tests;
 pub(crate) mod warnings;
 
 use capbench_judge::finding::search::{
-    FoundLoad, LimitOfMethods, SearchAnswer, SustainedLoads, UnsettledGoal,
+    FoundLoad, LimitOfMethods, MethodLoad, SearchAnswer, SustainedLoads, UnsettledGoal,
 };
 use capbench_judge::search::ranking::Repeated;
-use capbench_model::saved::SavedMethod;
 
-use super::{Clause, first_clauses, limits, with_trials};
+use super::{Clause, first_clauses, joined_clauses, limits, with_trials};
 use crate::model::Sentence;
 use crate::naming::{self, list, many, percent, rate, rate_number};
 
@@ -40,7 +41,7 @@ pub(super) fn answer(answer: &SearchAnswer) -> Sentence {
         SearchAnswer::Sustained(loads) => sustained(loads),
         SearchAnswer::Limits { limits } => limited_by(limits),
         SearchAnswer::Unsettled { goals } => unsettled(goals),
-        SearchAnswer::Repeated { results } => repeated(results),
+        SearchAnswer::Repeated { results } => spreads(results),
     }
 }
 
@@ -61,34 +62,40 @@ pub(crate) fn goal_name(goal: &str) -> String {
 fn sustained(loads: &SustainedLoads) -> Sentence {
     let mut clauses = Vec::new();
     for (nth, found) in loads.methods.iter().enumerate() {
-        let method = naming::method_name(found.method.as_ref());
-        let text = match load_words(&found.load) {
-            _ if nth == 0 => first_method(&method, &found.load, loads),
-            Some(load) => format!("{method} {load}"),
-            None => format!("{method} is not decided"),
-        };
+        let text = if nth == 0 { first_method(found, loads) } else { further_method(found) };
         clauses.push(Clause { text, trials: found.trials.clone() });
     }
     let other_set_ups = match loads.other_set_ups {
         0 => String::new(),
         number => format!("; {} in the table", many(number as u64, "other set-up is", "other set-ups are")),
     };
-    let Sentence { text, trials } = first_clauses(&clauses, NAMED_METHODS);
-    Sentence { text: format!("{}{other_set_ups}.", text.trim_end_matches('.')), trials }
+    let Clause { text, trials } = joined_clauses(&clauses, NAMED_METHODS);
+    with_trials(format!("{text}{other_set_ups}."), trials)
 }
 
 /// The clause of the first method, with the goal and the set-up, which all methods share.
-fn first_method(method: &str, load: &FoundLoad, loads: &SustainedLoads) -> String {
-    let mut goal_and_set_up = vec![goal_words(loads.loss_ratio)];
-    goal_and_set_up.extend(naming::set_up_words(&loads.set_up));
-    let scene = goal_and_set_up.join(", ");
-    if let FoundLoad::Below { pps } = load {
-        return format!("{method} does not sustain {} ({scene})", rate(*pps));
+fn first_method(found: &MethodLoad, loads: &SustainedLoads) -> String {
+    let mut parts = vec![goal_words(loads.loss_ratio)];
+    parts.extend(naming::set_up_words(&loads.set_up));
+    let goal_and_set_up = parts.join(", ");
+    let method = naming::method_name(found.method.as_ref());
+    match &found.load {
+        FoundLoad::Below { pps } => format!("{method} does not sustain {} ({goal_and_set_up})", rate(*pps)),
+        FoundLoad::Undecided { reason } => {
+            let reason = after_colon(reason.as_ref());
+            format!("It is not decided what {method} sustains ({goal_and_set_up}){reason}")
+        }
+        load => format!("{method} sustains {} ({goal_and_set_up})", load_words(load).unwrap_or_default()),
     }
-    if let FoundLoad::Undecided { reason } = load {
-        return format!("It is not decided what {method} sustains ({scene}){}", after_colon(reason.as_ref()));
+}
+
+/// The clause of a method after the first one.
+fn further_method(found: &MethodLoad) -> String {
+    let method = naming::method_name(found.method.as_ref());
+    match load_words(&found.load) {
+        Some(load) => format!("{method} {load}"),
+        None => format!("{method} is not decided"),
     }
-    format!("{method} sustains {} ({scene})", load_words(load).unwrap_or_default())
 }
 
 /// What a search found, in words; `None` without a bound.
@@ -110,12 +117,12 @@ fn between(lower_pps: f64, upper_pps: f64) -> String {
 }
 
 /// The spread of results of each set-up that was searched several times.
-fn repeated(set_ups: &[Repeated]) -> Sentence {
+fn spreads(set_ups: &[Repeated]) -> Sentence {
     let mut clauses = Vec::new();
     let mut trials = Vec::new();
-    for repeated in set_ups.iter().take(NAMED_METHODS) {
-        clauses.push(spread(repeated));
-        trials.extend(&repeated.trials);
+    for set_up in set_ups.iter().take(NAMED_METHODS) {
+        clauses.push(spread(set_up));
+        trials.extend(&set_up.trials);
     }
     with_trials(format!("{}.", clauses.join("; ")), trials)
 }
@@ -146,21 +153,17 @@ fn spread(repeated: &Repeated) -> String {
     format!("{} of {} is {median} {searches}{in_brackets}", goal_name(&repeated.goal), repeated.method)
 }
 
-/// The limits, from where the next load lost frames.
+/// What limits methods. The places where the lowest unsustained load lost frames show the limit.
 fn limited_by(limits: &[LimitOfMethods]) -> Sentence {
     let mut clauses = Vec::new();
     let mut trials = Vec::new();
     for LimitOfMethods { limit, methods, trials: upper_bound_trials } in limits {
-        let methods: Vec<String> = methods.iter().map(method_or_empty).collect();
+        let methods: Vec<String> =
+            methods.iter().map(|method| naming::method_name(method.as_ref())).collect();
         clauses.push(format!("{} ({})", limits::words(*limit), list(&methods)));
         trials.extend(upper_bound_trials);
     }
     with_trials(format!("Limited by {}.", clauses.join("; ")), trials)
-}
-
-/// The method; empty for a search without a trial.
-fn method_or_empty(method: &Option<SavedMethod>) -> String {
-    method.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Goals without a regular result, and why.

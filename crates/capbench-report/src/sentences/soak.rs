@@ -134,7 +134,7 @@ pub(super) fn words(fact: &SoakFinding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{LossEvent, LostAt, SoakAnswer, SoakFinding, SoakSetUp, answer_words, words};
     use capbench_judge::finding::OddFrames;
     use capbench_model::noise::Noise;
     use capbench_model::places::Place;

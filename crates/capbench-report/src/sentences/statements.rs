@@ -164,7 +164,7 @@ fn cable_check_words(check: &CableCheck) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{CableCheck, FrameEnds, Statement, Traced, TracedCost, TracedDrops, words};
 
     #[test]
     fn foreign_frames_and_pause_frames_are_in_the_check_of_the_cable() {

@@ -31,7 +31,7 @@ fn load_words(load: &TriedLoad) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{TriedLoad, Unfinished, words};
 
     fn text(trials: u32, lossless_pps: Option<f64>, lossy_pps: Option<f64>) -> String {
         let [lossless, lossy] = [lossless_pps, lossy_pps]

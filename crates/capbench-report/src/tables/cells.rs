@@ -10,7 +10,7 @@ impl Cell {
     }
 
     /// Text; `None` is empty.
-    pub(crate) fn words(text: Option<impl Into<String>>) -> Self {
+    pub(crate) fn text_or_empty(text: Option<impl Into<String>>) -> Self {
         match text {
             Some(text) => Self::Text(text.into()),
             None => Self::Empty,
@@ -18,12 +18,12 @@ impl Cell {
     }
 
     /// A count; `None` is unknown.
-    pub(crate) fn count(count: Option<u64>) -> Self {
+    pub(crate) fn count_or_unknown(count: Option<u64>) -> Self {
         count.map_or(Self::Unknown, Self::Count)
     }
 
     /// A number; `None` is unknown, and so is one that is not finite.
-    pub(crate) fn number(number: Option<f64>) -> Self {
+    pub(crate) fn number_or_unknown(number: Option<f64>) -> Self {
         match number {
             Some(number) if number.is_finite() => Self::Number(number),
             _ => Self::Unknown,
@@ -31,7 +31,7 @@ impl Cell {
     }
 
     /// A number; `None` is empty, and so is one that is not finite.
-    pub(crate) fn where_known(number: Option<f64>) -> Self {
+    pub(crate) fn number_or_empty(number: Option<f64>) -> Self {
         match number {
             Some(number) if number.is_finite() => Self::Number(number),
             _ => Self::Empty,
@@ -39,37 +39,37 @@ impl Cell {
     }
 
     /// A rate, rounded down to whole packets per second; `None` is unknown.
-    pub(crate) fn whole_rate(pps: Option<f64>) -> Self {
-        Self::number(pps.map(f64::floor))
+    pub(crate) fn whole_rate_or_unknown(pps: Option<f64>) -> Self {
+        Self::number_or_unknown(pps.map(f64::floor))
     }
 
     /// A rate, rounded down to whole packets per second; `None` is empty.
-    pub(crate) fn whole_rate_where_known(pps: Option<f64>) -> Self {
-        Self::where_known(pps.map(f64::floor))
+    pub(crate) fn whole_rate_or_empty(pps: Option<f64>) -> Self {
+        Self::number_or_empty(pps.map(f64::floor))
     }
 
     /// Repeats: their median, with its interval if it has one; `None` is unknown.
-    pub(crate) fn estimate(estimate: Option<&Estimate>) -> Self {
+    pub(crate) fn estimate_or_unknown(estimate: Option<&Estimate>) -> Self {
         match estimate {
             None => Self::Unknown,
             Some(Estimate { median, low: Some(low), high: Some(high), .. }) => {
                 Self::Interval { middle: *median, low: *low, high: *high }
             }
-            Some(estimate) => Self::number(Some(estimate.median)),
+            Some(estimate) => Self::number_or_unknown(Some(estimate.median)),
         }
     }
 
     /// The median of numbers with its interval; unknown if one number is unknown.
     pub(crate) fn median(numbers: impl IntoIterator<Item = Option<f64>>) -> Self {
         let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
-        Self::estimate(numbers.and_then(Estimate::of).as_ref())
+        Self::estimate_or_unknown(numbers.and_then(Estimate::of).as_ref())
     }
 }
 
 /// Text; `None` is empty.
 impl<T: Into<String>> From<Option<T>> for Cell {
     fn from(text: Option<T>) -> Self {
-        Self::words(text)
+        Self::text_or_empty(text)
     }
 }
 
@@ -112,19 +112,19 @@ impl From<i64> for Cell {
 /// Unknown if not finite.
 impl From<f64> for Cell {
     fn from(number: f64) -> Self {
-        Self::number(Some(number))
+        Self::number_or_unknown(Some(number))
     }
 }
 
 impl From<&Estimate> for Cell {
     fn from(estimate: &Estimate) -> Self {
-        Self::estimate(Some(estimate))
+        Self::estimate_or_unknown(Some(estimate))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Cell;
 
     #[test]
     fn the_median_of_unknown_numbers_is_unknown() {

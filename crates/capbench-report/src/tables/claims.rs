@@ -9,9 +9,9 @@ use crate::sentences::reproduction::answer_words;
 
 /// The table directly after the verdict of repeated experiments: one row per claim and its answer; `None` if no claim was judged.
 pub(super) fn table(results: &Results) -> Option<Table> {
-    let judged = results.reproductions.iter().flat_map(|reproduction| &reproduction.findings);
-    // Files of older versions do not have them.
-    let has_visits = judged.clone().any(|judged| judged.visits.is_some());
+    let mut judgements = results.reproductions.iter().flat_map(|reproduction| &reproduction.findings);
+    // Files of older versions do not have visits.
+    let has_visits = judgements.any(|judgement| judgement.visits.is_some());
     let mut rows = Rows::new();
     let mut notes = Vec::new();
     for reproduction in &results.reproductions {

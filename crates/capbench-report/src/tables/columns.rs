@@ -1,12 +1,17 @@
-//! Columns of tables. A key is that of results files and ends with the unit, as in `delivered_pps`.
+//! Columns of tables. A column's key is the name of its value in results files and ends with the unit, as in `delivered_pps`.
 
 use crate::model::{Column, Narrow, Unit};
+
+/// The key of the column with the reasons why a trial or segment is noisy. Tidy files of earlier versions have this name, so it
+/// stays.
+pub(crate) const NOISE_KEY: &str = "care";
 
 impl Column {
     pub(crate) fn new(key: &str, heading: &str, unit: Unit) -> Self {
         Self { key: key.into(), heading: heading.into(), unit, narrow: Narrow::default() }
     }
 
+    /// A column of words: it has no unit.
     pub(crate) fn words(key: &str, heading: &str) -> Self {
         Self::new(key, heading, Unit::None)
     }
@@ -90,7 +95,7 @@ fn without_unit(key: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Unit, unit_of, words_of};
 
     #[test]
     fn names_say_their_units() {

@@ -61,7 +61,7 @@ fn heading(comparison: &Comparison) -> String {
     }
 }
 
-/// The largest changes of a comparison, regressions first; `None` without any.
+/// Changes beyond the threshold: regressions first, each kind with the largest change first; `None` without any.
 pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
     let mut rows = Rows::new();
     for (judgement, word) in [(Judgement::Regression, "worse"), (Judgement::Improvement, "better")] {
@@ -71,7 +71,7 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
             let fields = Fields::new()
                 .words("judgement", "change", word)
                 .words("setup", "set-up", contrast.setup.scene().to_string())
-                .words("method", "method", method_or(contrast, "all"))
+                .words("method", "method", method_name(contrast).unwrap_or_else(|| "all".into()))
                 .words("measure", "figure", contrast.measure.words())
                 .words("then", "A", figure(contrast.measure, contrast.then.median))
                 .words("now", "B", figure(contrast.measure, contrast.now.median))
@@ -80,16 +80,13 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
         }
     }
     let table = rows.table("summary", "Changes beyond the threshold, from A to B")?;
-    // Of hosts together there are no figures.
+    // A comparison of several hosts has changes only: the columns `A` and `B` are empty.
     if comparison.hosts.is_some() { Some(table.without_empty_columns()) } else { Some(table) }
 }
 
-/// The method of a contrast; `all` if it is about all methods.
-fn method_or(contrast: &Contrast, all: &str) -> String {
-    match &contrast.setup.method {
-        Some(method) => method.to_string(),
-        None => all.into(),
-    }
+/// The method of a contrast; `None` if it is about all methods.
+fn method_name(contrast: &Contrast) -> Option<String> {
+    contrast.setup.method.as_ref().map(ToString::to_string)
 }
 
 /// The set-ups of a table's contrasts.
@@ -101,26 +98,26 @@ enum SetUps {
     Together,
 }
 
-/// The contrasts with a judgement.
+/// The contrasts with a judgement, of single set-ups or of several together.
 fn judged_table(id: &str, comparison: &Comparison, words: &JudgementWords, set_ups: SetUps) -> Option<Table> {
     let mut rows = Rows::new();
     for contrast in comparison.judged(words.judgement) {
-        let number = match (contrast.setups > 1, set_ups) {
-            (false, SetUps::Single) => Cell::Empty,
-            (true, SetUps::Together) => Cell::from(contrast.setups),
-            _ => continue,
-        };
+        let is_together = contrast.setups > 1;
+        if is_together != (set_ups == SetUps::Together) {
+            continue;
+        }
+        let number_of_setups = if is_together { Cell::from(contrast.setups) } else { Cell::Empty };
         let measure = format!("{} {}", contrast.measure.words(), unit(contrast.measure));
         let fields = Fields::new()
             .words("setup", "set-up", contrast.setup.scene().to_string())
-            .words("method", "method", method_or(contrast, "all methods"))
-            .count("setups", "set-ups", number)
+            .words("method", "method", method_name(contrast).unwrap_or_else(|| "all methods".into()))
+            .count("setups", "set-ups", number_of_setups)
             .words("measure", "figure", measure.trim_end())
             .words("then", "then", figure(contrast.measure, contrast.then.median))
             .words("now", "now", figure(contrast.measure, contrast.now.median))
             .with(Column::figure("change_ratio", "change (95 %)").whole(), change(contrast))
-            .with(Column::words("by_chance", "chance").detail(), Cell::where_known(contrast.by_chance))
-            .words("corrected", "p", Cell::where_known(contrast.corrected));
+            .with(Column::words("by_chance", "chance").detail(), Cell::number_or_empty(contrast.by_chance))
+            .words("corrected", "p", Cell::number_or_empty(contrast.corrected));
         rows.add(fields, trials_of(comparison, contrast));
     }
     let JudgementWords { name, heading, .. } = words;
@@ -155,7 +152,7 @@ fn change(contrast: &Contrast) -> Cell {
     let change = contrast.change;
     match (change.low, change.high) {
         (Some(low), Some(high)) => Cell::Interval { middle: change.middle, low, high },
-        _ => Cell::number(Some(change.middle)),
+        _ => change.middle.into(),
     }
 }
 
@@ -176,7 +173,7 @@ fn not_compared(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// The differences that a comparison's trials can detect.
+/// How many figures were tested, which changes count, and how many visits would judge the others.
 fn power(comparison: &Comparison) -> Vec<String> {
     let Comparison { thresholds, false_alarms, tested, contrasts, .. } = comparison;
     if contrasts.is_empty() {

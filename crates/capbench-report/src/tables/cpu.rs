@@ -3,13 +3,13 @@
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
-use super::rows::{Fields, Rows, group_fields};
+use super::rows::{Rows, group_fields};
 use super::trials::app_at_most;
 use crate::figures::number;
 use crate::groups::groups_in_run;
 use crate::model::{Cell, Column, Table, Unit};
 
-/// A figure of a trial, by its key and heading.
+/// A column of a figure that trials have.
 struct Figure {
     key: &'static str,
     heading: &'static str,
@@ -40,13 +40,9 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
             let median = Cell::median(group.trials.iter().map(|trial| (figure.value)(trial)));
             fields = fields.with(Column::figure(figure.key, figure.heading), median);
         }
-        let fields = fields.and(
-            Fields::new().words("split", "how application and kernel divide", split(&group.trials)).count(
-                "involuntary_switches",
-                "switches because others ran",
-                involuntary_switches(&group.trials),
-            ),
-        );
+        let fields = fields.words("split", "how application and kernel divide", split(&group.trials));
+        let switches = involuntary_switches(&group.trials);
+        let fields = fields.count("involuntary_switches", "switches because others ran", switches);
         rows.add(fields, group.numbers());
         has_unverified |= group.trials.iter().any(|trial| trial.cpu.verify_ns_per_packet == 0.0);
     }
@@ -61,7 +57,8 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     vec![table]
 }
 
-/// Whether the split of the sum is known exactly, or only sampled.
+/// The upper bound of the application's part of the CPU time, if the kernel only samples how it splits between application and
+/// kernel; empty if the split is exact.
 fn split(trials: &[&TrialResult]) -> Cell {
     let mut most: Option<f64> = None;
     for trial in trials {
@@ -75,7 +72,7 @@ fn split(trials: &[&TrialResult]) -> Cell {
     Cell::text(format!("a range: the application uses up to {most} ns"))
 }
 
-/// Of all trials together; unknown if one trial does not know them.
+/// Involuntary context switches of all trials together; unknown if one trial does not know them.
 fn involuntary_switches(trials: &[&TrialResult]) -> Cell {
     let mut sum = 0_u64;
     for trial in trials {

@@ -1,15 +1,15 @@
 //! The implementation that ran behind each method's name, as detected.
 
-use capbench_model::statistics::by_key as grouped;
 use capbench_results::Results;
 
 use super::rows::{Fields, Rows};
+use crate::groups::by_key;
 use crate::model::Table;
 use crate::naming::numbers;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let with_engine = results.trials.iter().filter(|trial| trial.capture.is_some());
-    let by_engine = grouped(with_engine, |trial| (&trial.profile.method, trial.engine()));
+    let by_engine = by_key(with_engine, |trial| (&trial.profile.method, trial.engine()));
     let mut rows = Rows::new();
     for ((method, engine), trials) in by_engine {
         let fields =

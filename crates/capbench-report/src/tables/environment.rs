@@ -28,12 +28,12 @@ fn tables_of_members(members: &Map<String, Value>) -> Vec<Table> {
     tables
 }
 
-/// An object with this many facts or more has a separate table.
-const MANY: usize = 8;
+/// An object with this many members or more has a separate table, if none of them is an object.
+const MEMBERS_OF_SEPARATE_TABLE: usize = 8;
 
-/// The facts of such an object, by name; `None` for another object.
+/// The separate table of an object; `None` if its members are few or nested.
 fn separate_table(key: &str, members: &Map<String, Value>) -> Option<Table> {
-    if members.len() < MANY || members.values().any(Value::is_object) {
+    if members.len() < MEMBERS_OF_SEPARATE_TABLE || members.values().any(Value::is_object) {
         return None;
     }
     let mut rows = Rows::new();
@@ -49,12 +49,13 @@ fn separate_table(key: &str, members: &Map<String, Value>) -> Option<Table> {
     rows.table(&id_of(key), &caption)
 }
 
-/// The name of the table of a member.
+/// The name of a table for the member with this key.
 fn id_of(key: &str) -> String {
     format!("environment-{}", key.replace(['.', '_'], "-"))
 }
 
-/// Adds the facts of an object and of nested ones; `path` is its position.
+/// Adds the members of an object and of nested ones: each to `facts`, or its table to `tables`. `path` is the object's key, such
+/// as `kernel.options`; empty for the environment itself.
 fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: &mut Vec<Table>) {
     for (name, value) in members {
         let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -64,7 +65,7 @@ fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: 
                 None => walk(&key, inner, facts, tables),
             },
             Value::Array(entries) if !entries.is_empty() && entries.iter().all(Value::is_object) => {
-                tables.extend(list(&key, entries));
+                tables.extend(table_of_list(&key, entries));
             }
             _ => {
                 let (value, unit) = fact(name, value);
@@ -85,48 +86,51 @@ fn fact(name: &str, value: &Value) -> (Cell, String) {
                 // Only figures of this unit are written in percent.
                 (_, Some(share)) if unit == Unit::Ratio => (Cell::text(figures::number(share, unit)), symbol),
                 (Some(count), _) => (Cell::Count(count), symbol),
-                (None, number) => (Cell::number(number), symbol),
+                (None, float) => (Cell::number_or_unknown(float), symbol),
             }
         }
-        other => (cell(other), String::new()),
+        _ => (cell(value), String::new()),
     }
 }
 
+/// A value without its unit.
 fn cell(value: &Value) -> Cell {
     match value {
         Value::Null => Cell::Unknown,
-        Value::Bool(is) => Cell::text(if *is { "yes" } else { "no" }),
+        Value::Bool(true) => Cell::text("yes"),
+        Value::Bool(false) => Cell::text("no"),
         Value::Number(number) => match (number.as_u64(), number.as_i64()) {
             (Some(count), _) => Cell::Count(count),
             (None, Some(signed)) => Cell::Signed(signed),
-            (None, None) => Cell::number(number.as_f64()),
+            (None, None) => Cell::number_or_unknown(number.as_f64()),
         },
         Value::String(text) if text.is_empty() => Cell::text("none"),
         Value::String(text) => Cell::text(text.as_str()),
         Value::Array(entries) if entries.is_empty() => Cell::text("none"),
         Value::Array(entries) => Cell::text(entries.iter().map(words).collect::<Vec<_>>().join(", ")),
-        object @ Value::Object(_) => Cell::text(words(object)),
+        Value::Object(_) => Cell::text(words(value)),
     }
 }
 
+/// A value within a list or an object, in words.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => figures::UNKNOWN.into(),
         Value::String(text) => text.clone(),
         Value::Array(entries) => entries.iter().map(words).collect::<Vec<_>>().join(" "),
         Value::Object(members) => {
-            let mut each = Vec::new();
+            let mut parts = Vec::new();
             for (key, value) in members {
-                each.push(format!("{key} {}", words(value)));
+                parts.push(format!("{key} {}", words(value)));
             }
-            each.join(", ")
+            parts.join(", ")
         }
-        other => other.to_string(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 
-/// A list of objects: one row each, one column per member of any of them.
-fn list(key: &str, entries: &[Value]) -> Option<Table> {
+/// The table of a list of objects: one row each, one column per member of any of them.
+fn table_of_list(key: &str, entries: &[Value]) -> Option<Table> {
     let objects: Vec<&Map<String, Value>> = entries.iter().filter_map(Value::as_object).collect();
     let mut names: Vec<&String> = Vec::new();
     for name in objects.iter().flat_map(|members| members.keys()) {
@@ -151,51 +155,51 @@ fn list(key: &str, entries: &[Value]) -> Option<Table> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{MEMBERS_OF_SEPARATE_TABLE, Map, Table, Value, figures, tables_of_members};
 
+    /// The cells of a table as a report shows them, row by row.
     fn texts(table: &Table) -> Vec<Vec<String>> {
-        let cells = |row: &Row| {
-            row.cells
-                .iter()
-                .zip(&table.columns)
-                .map(|(cell, column)| figures::cell(cell, column.unit))
-                .collect()
-        };
-        table.rows.iter().map(cells).collect()
+        let mut rows = Vec::new();
+        for row in &table.rows {
+            let mut texts = Vec::new();
+            for (cell, column) in row.cells.iter().zip(&table.columns) {
+                texts.push(figures::cell(cell, column.unit));
+            }
+            rows.push(texts);
+        }
+        rows
+    }
+
+    /// The tables of an environment with these members.
+    fn tables_of(environment: Value) -> Vec<Table> {
+        let Value::Object(members) = environment else { panic!("{environment} is no object") };
+        tables_of_members(&members)
     }
 
     #[test]
-    fn many_facts_of_one_thing_have_a_table() {
-        let many: Map<String, Value> =
-            (0..9).map(|nth| (format!("option_{nth}"), json!(nth.to_string()))).collect();
-        let Value::Object(members) = json!({ "kernel": { "options": many, "clock": "" } }) else {
-            unreachable!()
-        };
-        let tables = tables_of_members(&members);
+    fn an_object_with_many_members_has_a_table() {
+        let mut options = Map::new();
+        for nth in 0..MEMBERS_OF_SEPARATE_TABLE {
+            options.insert(format!("option_{nth}"), json!(format!("value {nth}")));
+        }
+        let tables = tables_of(json!({ "kernel": { "options": options, "clock": "" } }));
         assert_eq!(texts(&tables[0]), [["kernel.clock", "kernel, clock", "none", ""]]);
-        assert_eq!(
-            (tables[1].id.as_str(), tables[1].caption.as_str()),
-            ("environment-kernel-options", "kernel, options")
-        );
-        assert_eq!(
-            (tables[1].rows.len(), texts(&tables[1])[8].clone()),
-            (9, vec!["option_8".into(), "8".into(), String::new()])
-        );
+        assert_eq!(tables[1].id, "environment-kernel-options");
+        assert_eq!(tables[1].caption, "kernel, options");
+        assert_eq!(tables[1].rows.len(), MEMBERS_OF_SEPARATE_TABLE);
+        assert_eq!(texts(&tables[1])[7], ["option_7", "value 7", ""]);
     }
 
     #[test]
     fn members_of_any_shape_are_shown() {
-        let Value::Object(members) = json!({
+        let tables = tables_of(json!({
             "kernel_release": "6.18.0",
             "virtual_machine": null,
             "memory_bytes": 8_000_000_000_u64,
             "missing_capabilities": [],
             "irq": { "hz": 250, "inner": { "cpus": [0, 1] } },
             "interfaces": [ { "name": "eth0", "speed_bps": 10 }, { "name": "eth1", "driver": null, "rings": { "rx": 512 } } ],
-        }) else {
-            unreachable!()
-        };
-        let tables = tables_of_members(&members);
+        }));
         assert_eq!(
             texts(&tables[0]),
             [
@@ -207,7 +211,9 @@ mod tests {
                 ["virtual_machine", "virtual machine", "unknown", ""],
             ]
         );
-        assert_eq!((tables[1].id.as_str(), tables.len()), ("environment-interfaces", 2));
+        assert_eq!(tables.len(), 2);
+        assert_eq!(tables[1].id, "environment-interfaces");
+        // The first interface lacks members of the second one, whose driver is unknown.
         assert_eq!(texts(&tables[1])[0], ["eth0", "10", "", ""]);
         assert_eq!(texts(&tables[1])[1], ["eth1", "", "unknown", "rx 512"]);
     }

@@ -1,7 +1,7 @@
-//! Delays of frames: a row for each trial and leg.
+//! Delays of frames: a row for each trial and leg. A leg is a part of a frame's way: from its planned send time to the kernel's
+//! time stamp, from there to the application, or both together.
 
 use capbench_model::latency::{Delays, Latency};
-use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
@@ -22,21 +22,26 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
                 .count("lost", "lost in the trial", trial.lost());
             rows.add(fields, vec![trial.number]);
         }
-        notes.extend(absent_note(trial, latency));
+        // Trials of one method have the same note.
+        if let Some(note) = absent_note(trial, latency)
+            && !notes.contains(&note)
+        {
+            notes.push(note);
+        }
     }
     let caption = "Latency of every frame, a row for each trial and leg; the figures are those of RFC 8219";
-    let Some(table) = rows.table("latency-by-trial", caption) else { return Vec::new() };
-    let notes = grouped(notes, String::clone).into_iter().map(|(note, _)| note);
-    vec![table.with_notes(notes)]
+    let table = rows.table("latency-by-trial", caption);
+    Vec::from_iter(table.map(|table| table.with_notes(notes)))
 }
 
-/// The legs whose delays a trial recorded.
+/// The legs whose delays a trial recorded, with their names in tidy files.
 fn legs(latency: &Latency) -> Vec<(&'static str, &Delays)> {
     let mut legs = vec![
         ("to_kernel", &latency.to_kernel),
         ("to_application", &latency.to_application),
         ("total", &latency.total),
     ];
+    // Between two hosts: the same delays less the smallest one, which is known even if the clocks are not synchronised.
     if let Some(relative) = &latency.relative {
         legs.push(("relative to_kernel", &relative.to_kernel));
         legs.push(("relative total", &relative.total));
@@ -63,7 +68,7 @@ fn delay_fields(delays: &Delays) -> Fields {
         .figure("pdv_ns", "variation (PDV)", delays.pdv_ns as f64)
 }
 
-/// Why a leg of the trial was not recorded.
+/// Why a trial lacks legs.
 fn absent_note(trial: &TrialResult, latency: &Latency) -> Option<String> {
     let reason = latency.absent_because.as_ref()?;
     Some(format!("{}: {reason}.", trial.profile.method))

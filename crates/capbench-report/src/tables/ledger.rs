@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use capbench_model::ledger::Entry;
 use capbench_model::places::{ALL as ALL_PLACES, Place};
-use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::rows::{Fields, Rows, set_up};
+use crate::groups::by_key;
 use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
 use crate::sentences::places;
@@ -32,7 +32,7 @@ struct PlacesOfRun {
     lossy: Vec<Place>,
     /// No trial lost frames there.
     clean: Vec<&'static str>,
-    /// No trial is known to have lost frames there, and one does not know it.
+    /// No trial is known to have lost frames there, but at least one trial has no count for it.
     unknown: Vec<&'static str>,
 }
 
@@ -57,7 +57,7 @@ impl PlacesOfRun {
 fn frames_by_method(results: &Results) -> Option<Table> {
     let places = PlacesOfRun::from_trials(&results.trials);
     let groups =
-        grouped(&results.trials, |trial| (trial.phase, &trial.profile.method, Scene::from_trial(trial)));
+        by_key(&results.trials, |trial| (trial.phase, &trial.profile.method, Scene::from_trial(trial)));
     let mut rows = Rows::new();
     for (_, trials) in groups {
         let mut fields = set_up(&trials[0].profile)
@@ -65,7 +65,7 @@ fn frames_by_method(results: &Results) -> Option<Table> {
             .count("trials", "trials", trials.len())
             .count("intended", "intended", sum(&trials, |trial| trial.intended));
         for place in &places.lossy {
-            let lost = Cell::count(sum_lost_at(&trials, *place));
+            let lost = Cell::count_or_unknown(sum_lost_at(&trials, *place));
             fields = fields.count(&format!("lost_{}", place.key()), place.key(), lost);
         }
         let fields = fields.count("delivered", "delivered", sum(&trials, |trial| trial.delivered)).count(
@@ -108,7 +108,7 @@ fn sum_unexplained(trials: &[&TrialResult]) -> i64 {
     sum
 }
 
-/// Says something of places; empty without places.
+/// A note that says `what` of places; empty without places.
 fn note(what: &str, places: &[&str]) -> String {
     if places.is_empty() { String::new() } else { format!("{what}: {}.", places.join("; ")) }
 }
@@ -154,7 +154,7 @@ impl<'r> PlaceEntries<'r> {
     }
 }
 
-/// Each place that a trial has, with the counters behind its numbers, or why there are none.
+/// A row per place in the ledgers, with the counters behind its numbers, or why there are none.
 fn sources(results: &Results) -> Option<Table> {
     let mut rows = Rows::new();
     for place in ALL_PLACES {
@@ -165,7 +165,7 @@ fn sources(results: &Results) -> Option<Table> {
         let fields = Fields::new()
             .words("place", "place", place.key())
             .words("meaning", "frames counted here", places::about(place).meaning)
-            .count("lost", "lost", Cell::count(entries.lost()))
+            .count("lost", "lost", Cell::count_or_unknown(entries.lost()))
             .words("source", "who counted", different_sources(&entries.known))
             .count("unknown_trials", "trials without the count", entries.unknown.len())
             .words("unknown_because", "why they cannot", different_sources(&entries.unknown));

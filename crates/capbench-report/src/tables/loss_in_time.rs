@@ -22,7 +22,7 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     tables
 }
 
-/// Bursts of loss and the worst 100 ms, of groups that lost frames.
+/// A row per group of trials that lost frames: its bursts of loss and the worst 100 ms.
 fn bursts_of_groups(results: &Results) -> Option<Table> {
     let mut rows = Rows::new();
     let mut has_unknown = false;
@@ -59,26 +59,42 @@ fn known_patterns<'r>(trials: &[&'r TrialResult]) -> Option<Vec<&'r LossPattern>
     trials.iter().map(|trial| trial.loss_pattern.as_ref()).collect()
 }
 
-/// The fields of several trials' loss patterns; `None` is unknown.
+/// The fields of several trials' loss patterns; `None` if a pattern is unknown: then all figures are.
 fn pattern_fields(patterns: Option<&[&LossPattern]>) -> Fields {
     let longest_ns = largest(patterns, ns_of_longest_burst);
     Fields::new()
-        .count("loss_bursts", "bursts", Cell::count(sum(patterns, |pattern| pattern.bursts.count)))
+        .count("loss_bursts", "bursts", Cell::count_or_unknown(sum(patterns, |pattern| pattern.bursts.count)))
         .count(
             "longest_burst",
             "frames of the longest",
-            Cell::count(largest(patterns, frames_of_longest_burst)),
+            Cell::count_or_unknown(largest(patterns, frames_of_longest_burst)),
         )
-        .figure("longest_burst_ns", "time of the longest", Cell::number(longest_ns.map(|ns| ns as f64)))
-        .figure("worst_100ms_loss_ratio", "worst 100 ms", Cell::number(worst_ratio(patterns)))
-        .figure("lossy_100ms_ratio", "100 ms with loss", Cell::number(ratio_of_lossy_windows(patterns)))
+        .figure(
+            "longest_burst_ns",
+            "time of the longest",
+            Cell::number_or_unknown(longest_ns.map(|ns| ns as f64)),
+        )
+        .figure("worst_100ms_loss_ratio", "worst 100 ms", Cell::number_or_unknown(worst_ratio(patterns)))
+        .figure(
+            "lossy_100ms_ratio",
+            "100 ms with loss",
+            Cell::number_or_unknown(ratio_of_lossy_windows(patterns)),
+        )
         .count(
             "lost_at_start",
             "in the first 100 ms",
-            Cell::count(sum(patterns, |pattern| pattern.lost_at_start)),
+            Cell::count_or_unknown(sum(patterns, |pattern| pattern.lost_at_start)),
         )
-        .count("lost_steadily", "in between", Cell::count(sum(patterns, |pattern| pattern.lost_steadily)))
-        .count("lost_at_end", "in the last 100 ms", Cell::count(sum(patterns, |pattern| pattern.lost_at_end)))
+        .count(
+            "lost_steadily",
+            "in between",
+            Cell::count_or_unknown(sum(patterns, |pattern| pattern.lost_steadily)),
+        )
+        .count(
+            "lost_at_end",
+            "in the last 100 ms",
+            Cell::count_or_unknown(sum(patterns, |pattern| pattern.lost_at_end)),
+        )
 }
 
 /// The sum of a count of these patterns.
@@ -144,16 +160,16 @@ fn longest_bursts(results: &Results) -> Option<Table> {
             .figure("from_ns", "began", burst.from_ns as f64)
             .figure("length_ns", "lasted", burst.to_ns.saturating_sub(burst.from_ns) as f64)
             .words("position", "part of the trial", key(burst.position))
-            .words(
-                "marked",
-                "marked by the method",
-                match burst.marked {
-                    Some(true) => Cell::text("yes"),
-                    Some(false) => Cell::text("no"),
-                    None => Cell::Unknown,
-                },
-            );
+            .words("marked", "marked by the method", yes_or_no(burst.marked));
         rows.add(fields, vec![trial.number]);
     }
     rows.table("loss-longest", &caption)
+}
+
+fn yes_or_no(answer: Option<bool>) -> Cell {
+    match answer {
+        Some(true) => Cell::text("yes"),
+        Some(false) => Cell::text("no"),
+        None => Cell::Unknown,
+    }
 }

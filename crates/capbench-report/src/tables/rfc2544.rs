@@ -29,7 +29,7 @@ pub(super) fn name(found: &Found) -> &'static str {
     }
 }
 
-/// Why a test did not go to its end; `None` if it did.
+/// Why a test is not complete; `None` if it is.
 pub(super) fn unfinished(found: &Found) -> Option<String> {
     let ended = match found {
         Found::Latency(outcome) => &outcome.ended,
@@ -57,7 +57,7 @@ pub(super) fn set_up(tested: &Tested) -> Fields {
         .words("method", "method", tested.method.to_string())
 }
 
-/// A note about a test that did not go to its end.
+/// A note about a test that is not complete.
 fn note_of_unfinished(tested: &Tested) -> Option<String> {
     Some(format!("{}: not complete, {}.", tested.method, unfinished(&tested.found)?))
 }
@@ -78,7 +78,8 @@ fn latency(all: &[Tested]) -> Option<Table> {
     Some(table.with_notes(unfinished_notes).with_notes(notes).main())
 }
 
-/// The legs of a latency test. On one host there is no relative time, and the other legs say that they are unknown.
+/// The legs of a latency test, with their names. A leg that was not measured is unknown. Relative legs exist only between two
+/// hosts.
 fn legs(outcome: &LatencyOutcome) -> Vec<(&'static str, Option<&Leg>)> {
     let mut legs = vec![
         ("planned to kernel", outcome.to_kernel.as_ref()),
@@ -99,7 +100,7 @@ fn leg_fields(outcome: &LatencyOutcome, name: &str, leg: Option<&Leg>) -> Fields
         .figure("rate_pps", "at", outcome.rate_pps.get().floor())
         .words("leg", "leg", name)
         .count("repetitions", "trials", outcome.repetitions)
-        .figure("mean_ns", "mean", Cell::number(leg.map(|leg| leg.mean_ns)))
+        .figure("mean_ns", "mean", Cell::number_or_unknown(leg.map(|leg| leg.mean_ns)))
         .figure("typical_ns", "median (range)", across_trials(leg.map(|leg| leg.typical)))
         .figure("worst_ns", "99.9 % (range)", across_trials(leg.map(|leg| leg.worst)))
         .figure("pdv_ns", "PDV (range)", across_trials(leg.map(|leg| leg.pdv)))
@@ -118,7 +119,7 @@ fn across_trials(across: Option<Across>) -> Cell {
     }
 }
 
-/// What the latency of a test is worth.
+/// At which load the latency of a test was measured, of which frames, and whether they were in full buffers.
 fn latency_notes(tested: &Tested, outcome: &LatencyOutcome) -> Vec<String> {
     let method = &tested.method;
     let mut notes = Vec::new();
@@ -199,22 +200,30 @@ fn burst_fields(outcome: &BackToBackOutcome) -> Fields {
         .words("maximum", "bursts at", outcome.maximum.to_string())
         .figure("throughput_pps", "throughput", outcome.throughput_pps.get().floor())
         .count("searches", "searches", outcome.searches.len())
-        .count("average_frames", "longest burst, mean", Cell::number(found.map(|found| found.average_frames)))
-        .count("min_frames", "least", Cell::count(found.map(|found| found.min_frames)))
-        .count("max_frames", "most", Cell::count(found.map(|found| found.max_frames)))
-        .count("stdev_frames", "deviation", Cell::where_known(found.and_then(|found| found.stdev_frames)))
-        .figure("implied_buffer_s", "implied buffer", Cell::number(found.map(|found| found.implied_buffer_s)))
+        .count(
+            "average_frames",
+            "longest burst, mean",
+            Cell::number_or_unknown(found.map(|found| found.average_frames)),
+        )
+        .count("min_frames", "least", Cell::count_or_unknown(found.map(|found| found.min_frames)))
+        .count("max_frames", "most", Cell::count_or_unknown(found.map(|found| found.max_frames)))
+        .count("stdev_frames", "deviation", Cell::number_or_empty(found.and_then(|found| found.stdev_frames)))
+        .figure(
+            "implied_buffer_s",
+            "implied buffer",
+            Cell::number_or_unknown(found.map(|found| found.implied_buffer_s)),
+        )
         .figure(
             "corrected_buffer_s",
             "corrected buffer",
-            Cell::number(found.map(|found| found.corrected_buffer_s)),
+            Cell::number_or_unknown(found.map(|found| found.corrected_buffer_s)),
         )
         .words("ended", "how searches ended", ends)
         .words("invalid_because", "not valid because", outcome.invalid_because.as_deref())
         .figure(
             "offered_ratio",
             "sent at, of that rate",
-            Cell::where_known(offered_percent.map(|percent| percent / 100.0)),
+            Cell::number_or_empty(offered_percent.map(|percent| percent / 100.0)),
         )
 }
 
@@ -263,5 +272,5 @@ fn recovery_fields(outcome: &RecoveryOutcome, repetition: &Repetition) -> Fields
         .words("load", "load", load)
         .words("outcome", "outcome", words)
         .figure("after_s", "last frame lost after", last_lost_after)
-        .figure("generator_late_ns", "generator late by at most", Cell::number(generator_late_ns))
+        .figure("generator_late_ns", "generator late by at most", Cell::number_or_unknown(generator_late_ns))
 }

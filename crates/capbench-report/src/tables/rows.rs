@@ -17,21 +17,24 @@ impl Fields {
         Self::default()
     }
 
+    /// These fields, and then one more.
     pub(crate) fn with(mut self, column: Column, cell: impl Into<Cell>) -> Self {
         self.columns.push(column);
         self.cells.push(cell.into());
         self
     }
 
+    /// These fields, and then one without a unit.
     pub(crate) fn words(self, key: &str, heading: &str, cell: impl Into<Cell>) -> Self {
         self.with(Column::words(key, heading), cell)
     }
 
+    /// These fields, and then a count.
     pub(crate) fn count(self, key: &str, heading: &str, cell: impl Into<Cell>) -> Self {
         self.with(Column::new(key, heading, Unit::Count), cell)
     }
 
-    /// A number with the unit that its key ends with.
+    /// These fields, and then a number in the unit that its key ends with.
     pub(crate) fn figure(self, key: &str, heading: &str, cell: impl Into<Cell>) -> Self {
         self.with(Column::figure(key, heading), cell)
     }
@@ -55,14 +58,11 @@ pub(super) fn set_up(profile: &Profile) -> Fields {
 
 /// The fields that identify a group of trials.
 pub(super) fn group_fields(group: &Group<'_>) -> Fields {
-    set_up(&group.trials[0].profile).words("what", "run for", group.purpose.as_str()).words(
-        "load",
-        "load",
-        group.load.as_str(),
-    )
+    let fields = set_up(&group.trials[0].profile);
+    fields.words("what", "run for", group.purpose.as_str()).words("load", "load", group.load.as_str())
 }
 
-/// The rows of a table, as far as they are made.
+/// Collects the rows of a table.
 #[derive(Default)]
 pub(crate) struct Rows {
     columns: Vec<Column>,
@@ -101,7 +101,7 @@ impl Table {
     pub(crate) fn with_rows(id: &str, caption: &str, columns: Vec<Column>, rows: Vec<Row>) -> Option<Self> {
         debug_assert!(
             rows.iter().all(|row| row.cells.len() == columns.len()),
-            "{id}: a row has other cells than columns"
+            "{id}: a row has more or fewer cells than there are columns"
         );
         if rows.is_empty() {
             return None;
@@ -143,17 +143,22 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Cell, Fields, Rows};
 
     #[test]
-    fn columns_that_say_nothing_are_left_out_and_unknown_is_something() {
+    fn empty_columns_are_left_out_and_unknown_ones_stay() {
         let mut rows = Rows::new();
         let fields =
             Fields::new().words("a", "a", Cell::Empty).words("b", "b", Cell::Unknown).words("c", "c", "x");
         rows.add(fields, vec![1]);
         let table = rows.table("t", "").unwrap().without_empty_columns();
         let keys: Vec<_> = table.columns.iter().map(|column| column.key.as_str()).collect();
-        assert_eq!((keys, table.rows[0].cells.len()), (vec!["b", "c"], 2));
+        assert_eq!(keys, ["b", "c"]);
+        assert_eq!(table.rows[0].cells.len(), 2);
+    }
+
+    #[test]
+    fn a_table_without_rows_is_none() {
         assert_eq!(Rows::new().table("t", ""), None);
     }
 }

@@ -1,5 +1,10 @@
-//! Results of searches: goals with their bounds and quality, repeats, and how each search went. The trials that decide bounds and
-//! the related numbers have files of their own.
+//! Results of searches.
+//!
+//! | file | the table of |
+//! |---|---|
+//! | this | goals with their bounds and quality, repeated searches, loads that only buffers sustained, how each search went |
+//! | `bounds` | the trials that decide each bound |
+//! | `numbers` | rates without loss and with little loss |
 
 mod bounds;
 mod numbers;
@@ -20,7 +25,7 @@ use crate::sentences::search::{end_words, goal_help, reason_words, warnings};
 use crate::sentences::sorted;
 
 pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
-    let tables = [goals, bounds::table, numbers::table, repeats, buffered, conduct];
+    let tables = [goals, bounds::table, numbers::table, repeats, sustained_by_buffers, conduct];
     tables.iter().filter_map(|table| table(searches)).collect()
 }
 
@@ -62,7 +67,7 @@ pub(super) fn lower_bound(status: Status, bound: Option<&Bound>) -> Cell {
 /// The upper bound of a goal as a cell.
 pub(super) fn upper_bound(bound: Option<&Bound>) -> Cell {
     match bound {
-        Some(bound) => Cell::number(Some(bound.intended_pps.floor())),
+        Some(bound) => Cell::Number(bound.intended_pps.floor()),
         None => Cell::Unknown,
     }
 }
@@ -76,6 +81,7 @@ pub(super) fn quality(status: Status) -> &'static str {
     }
 }
 
+/// A row per search and goal: its bounds, and why the result is not better.
 fn goals(searches: &[SearchOutcome]) -> Option<Table> {
     let mut rows = Rows::new();
     for (search, goal) in goals_of(searches) {
@@ -84,11 +90,11 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
             .words("status", "result", quality(goal.status))
             .figure("lower_pps", "lower bound", lower_bound(goal.status, goal.lower.as_ref()))
             .figure("upper_pps", "upper bound", upper_bound(goal.upper.as_ref()))
-            .figure("relative_width_ratio", "width", Cell::where_known(goal.relative_width))
+            .figure("relative_width_ratio", "width", Cell::number_or_empty(goal.relative_width))
             .figure(
                 "conditional_throughput_pps",
                 "conditional throughput",
-                Cell::whole_rate_where_known(goal.conditional_throughput_pps),
+                Cell::whole_rate_or_empty(goal.conditional_throughput_pps),
             )
             .words("limit", "what limits", goal.limit.map(limits::words))
             .words("reason", "why not regular", goal.reason.as_ref().map(reason_words))
@@ -114,17 +120,20 @@ fn so_far_words(so_far: &SoFar) -> String {
 
 /// Whether the trials of both bounds differ by more than chance.
 fn distinction_words(apart: Apart) -> String {
+    // The probability that chance alone makes the trials of the bounds this different.
+    let chance = apart.by_chance;
     if apart.is_told() {
-        return format!("yes (chance {:.3})", apart.by_chance);
+        return format!("yes (chance {chance:.3})");
     }
     match apart.nearest {
-        Some([from, to]) => {
-            format!("no (chance {:.2}); distinguished are {} and {}", apart.by_chance, rate(from), rate(to))
+        Some([lower_pps, upper_pps]) => {
+            format!("no (chance {chance:.2}); distinguished are {} and {}", rate(lower_pps), rate(upper_pps))
         }
-        None => format!("no (chance {:.2}), and no two loads are", apart.by_chance),
+        None => format!("no (chance {chance:.2}), and no two loads are"),
     }
 }
 
+/// A row per set-up and goal that several searches had: the spread of their lower bounds.
 fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
     let mut rows = Rows::new();
     for repeat in &repeated(searches) {
@@ -149,7 +158,8 @@ fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
     rows.table("searches-repeats", caption)
 }
 
-fn buffered(searches: &[SearchOutcome]) -> Option<Table> {
+/// A row per search that had trials without loss above the rate at which the application read.
+fn sustained_by_buffers(searches: &[SearchOutcome]) -> Option<Table> {
     let mut rows = Rows::new();
     for search in searches {
         let Some(buffered) = &search.buffered else { continue };
@@ -164,6 +174,7 @@ fn buffered(searches: &[SearchOutcome]) -> Option<Table> {
     rows.table("searches-buffered", caption)
 }
 
+/// A row per search: its highest load, its time, how it ended, and warnings.
 fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
     let mut rows = Rows::new();
     for search in searches {
@@ -174,7 +185,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
             .figure(
                 "maximum_pps",
                 "maximum load",
-                Cell::whole_rate(maximum.map(|maximum| maximum.load_pps.get())),
+                Cell::whole_rate_or_unknown(maximum.map(|maximum| maximum.load_pps.get())),
             )
             .words("maximum_source", "which is", maximum.map(source_words))
             .and(self_test_fields(self_test))
@@ -207,7 +218,11 @@ fn self_test_fields(self_test: Option<&SelfTest>) -> Fields {
         .figure(
             "unpaced_pps",
             "self-test, unpaced",
-            Cell::where_known(self_test.map(|test| test.unpaced_pps)),
+            Cell::number_or_empty(self_test.map(|test| test.unpaced_pps)),
         )
-        .figure("paced_pps", "self-test, by plan", Cell::where_known(self_test.map(|test| test.paced_pps)))
+        .figure(
+            "paced_pps",
+            "self-test, by plan",
+            Cell::number_or_empty(self_test.map(|test| test.paced_pps)),
+        )
 }

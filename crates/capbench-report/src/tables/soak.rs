@@ -1,10 +1,14 @@
-//! Results of a soak: its ledger, the intervals with losses, the largest bursts, and reasons of noise.
+//! Results of a soak: its ledger, the stretches with losses, the largest bursts, and reasons of noise. A stretch is the whole
+//! soak or one of its intervals.
+//!
+//! A soak keeps few of its segments' trials. Its rows are about the whole soak, so each of them refers to all kept trials.
 
 use std::cmp::Reverse;
 
 use capbench_judge::soak::record::{Interval, LossEvent, SoakRecord};
 use capbench_results::Results;
 
+use super::columns::NOISE_KEY;
 use super::rows::{Fields, Rows};
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
@@ -31,7 +35,7 @@ pub(super) fn loss_fields(stretch: &Interval) -> Fields {
     }
     let loss_ratio = match stretch.counts.sent {
         0 => Cell::Unknown,
-        sent => Cell::number(Some(stretch.lost() as f64 / sent as f64)),
+        sent => Cell::Number(stretch.lost() as f64 / sent as f64),
     };
     Fields::new()
         .figure("from_s", "from", stretch.from_s)
@@ -49,10 +53,15 @@ fn stretch_fields(stretch: &Interval) -> Fields {
         .count("segments", "segments", stretch.segments)
         .count("lossy", "with loss", stretch.lossy)
         .count("delivered", "delivered", stretch.counts.delivered)
-        .count("worst_100ms_lost", "most lost in 100 ms", Cell::count(stretch.worst_100ms_lost))
+        .count("worst_100ms_lost", "most lost in 100 ms", Cell::count_or_unknown(stretch.worst_100ms_lost))
+        // Frames that were delivered only because the generator paused.
         .count("backlogged", "only because of pauses", stretch.untaken)
-        .figure("app_ns_per_packet", "application", Cell::number(stretch.app_ns_per_packet))
-        .figure("latest_ns", "generator late by up to", Cell::number(stretch.latest_ns.map(|ns| ns as f64)))
+        .figure("app_ns_per_packet", "application", Cell::number_or_unknown(stretch.app_ns_per_packet))
+        .figure(
+            "latest_ns",
+            "generator late by up to",
+            Cell::number_or_unknown(stretch.latest_ns.map(|ns| ns as f64)),
+        )
 }
 
 fn ledger(record: &SoakRecord) -> Option<Table> {
@@ -61,7 +70,7 @@ fn ledger(record: &SoakRecord) -> Option<Table> {
         let fields = Fields::new()
             .words("place", "place", entry.place.key())
             .words("meaning", "frames counted here", places::about(entry.place).meaning)
-            .count("lost", "lost", Cell::count(entry.count))
+            .count("lost", "lost", Cell::count_or_unknown(entry.count))
             .words("source", "who counted", entry.source.as_str());
         rows.add(fields, kept_trials(record));
     }
@@ -110,7 +119,7 @@ fn largest_bursts(record: &SoakRecord) -> Option<Table> {
 fn noise_table(record: &SoakRecord) -> Option<Table> {
     let mut rows = Rows::new();
     for noisy in &record.noise {
-        let fields = Fields::new().words("care", "noisy because", noise::words(&noisy.noise)).count(
+        let fields = Fields::new().words(NOISE_KEY, "noisy because", noise::words(&noisy.noise)).count(
             "segments",
             "segments",
             noisy.segments,

@@ -1,4 +1,4 @@
-//! Measurements of sweeps at each point.
+//! Measurements of sweeps at each point: rates and losses, or the longest bursts without loss; and how members scale.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use super::rows::{Fields, Rows};
 use crate::figures::{count, significant};
 use crate::model::{Cell, Column, Table, Unit};
 use crate::sentences::limits;
+use crate::sentences::saved::interval_of_sweep;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -23,10 +24,16 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
         // A single sweep needs no number.
         let mark = if results.sweeps.len() > 1 { format!("-{}", index + 1) } else { String::new() };
         let scaling = scaling_table(&Swept::new(sweep, &results.trials), &mark);
-        let is_main = scaling.is_none();
-        tables.extend(scaling);
-        tables.extend(readings_table(sweep, &mark).map(|table| Table { is_main, ..table }));
-        tables.extend(bursts_table(sweep, &mark));
+        let readings = readings_table(sweep, &mark);
+        let bursts = bursts_table(sweep, &mark);
+        // A terminal shows what answers the question of the sweep: how members scale, or else the readings; and bursts.
+        if let Some(scaling) = scaling {
+            tables.push(scaling.main());
+            tables.extend(readings);
+        } else {
+            tables.extend(readings.map(Table::main));
+        }
+        tables.extend(bursts.map(Table::main));
     }
     tables
 }
@@ -43,7 +50,7 @@ fn point_fields(sweep: &SweepOutcome, series: &Series, reading: &Reading) -> Fie
     };
     let point = sweep.points.get(reading.point);
     let added = if point.is_some_and(|point| point.refined) { " (added)" } else { "" };
-    let at = Cell::where_known(point.and_then(|point| point.at));
+    let at = Cell::number_or_empty(point.and_then(|point| point.at));
     Fields::new()
         .words("method", "method", series.method.to_string())
         .words("placement", "placement", series.placement.as_ref().map(ToString::to_string))
@@ -81,18 +88,14 @@ fn readings_table(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     let caption =
         format!("Sweep of {}: medians of up to {} visits with their intervals", sweep.axis, sweep.repeats);
     let table = rows.table(&format!("sweep{mark}-readings"), &caption)?;
-    Some(table.without_empty_columns().with_notes([
-        format!("Intervals: {}. Seed of the order {}.", sweep.interval, sweep.seed),
+    let notes = [
+        format!("Intervals: {}. Seed of the order {}.", interval_of_sweep(sweep), sweep.seed),
         confidence(sweep),
-        stopped(sweep),
-    ]))
+    ];
+    Some(table.without_empty_columns().with_notes(notes).with_notes(stopped(sweep)))
 }
 
 fn reading_fields(reading: &Reading) -> Fields {
-    let lost_most = reading.lost.first().map(|most| {
-        let more = if reading.lost.len() > 1 { "+" } else { "" };
-        format!("{}{more}", most.place.key())
-    });
     Fields::new()
         .with(detail("visits", "visits"), reading.trials.len())
         .with(detail("lossless", "without loss"), reading.lossless)
@@ -100,10 +103,23 @@ fn reading_fields(reading: &Reading) -> Fields {
         .with(Column::figure("read_pps", "read").whole(), &reading.taken_pps)
         .with(Column::figure("delivered_pps", "delivered").detail(), &reading.delivered_pps)
         .figure("sent_loss_ratio", "lost", &reading.sent_loss_ratio)
-        .words("lost_where", "where", lost_most)
+        .words("lost_where", "where", place_of_most_losses(&reading.lost))
         .with(Column::words("lost", "lost, by place").detail(), lost_words(&reading.lost, ", "))
-        .figure("total_ns_per_packet", "CPU time", Cell::estimate(reading.total_ns_per_packet.as_ref()))
+        .figure(
+            "total_ns_per_packet",
+            "CPU time",
+            Cell::estimate_or_unknown(reading.total_ns_per_packet.as_ref()),
+        )
         .with(detail("invalid", "invalid trials"), reading.invalid.len())
+}
+
+/// The place that lost most, with a `+` if others lost frames, too. `losses` are sorted, most first.
+fn place_of_most_losses(losses: &[LostAt]) -> Option<String> {
+    match losses {
+        [] => None,
+        [only] => Some(only.place.key().into()),
+        [most, ..] => Some(format!("{}+", most.place.key())),
+    }
 }
 
 /// What each number of members read, how busy they were, and what limited them.
@@ -121,7 +137,7 @@ fn scaling_table(swept: &Swept<'_>, mark: &str) -> Option<Table> {
     }
     let caption = "What each number of members read, how busy they were, and what limited them: medians";
     let table = rows.table(&format!("sweep{mark}-scaling"), caption)?;
-    Some(table.without_empty_columns().with_notes([stopped(swept.outcome)]).main())
+    Some(table.without_empty_columns().with_notes(stopped(swept.outcome)))
 }
 
 /// The fields of a number of members; `index` is the position of its reading in the series.
@@ -143,19 +159,20 @@ fn scaling_fields(swept: &Swept<'_>, series: &Series, index: usize, reading: &Re
         .figure("sustained_pps", "read", sustained_pps)
         .words("times_first", "times the first", significant(times_first, 3))
         .figure("sent_loss_ratio", "lost", reading.sent_loss_ratio.median)
-        .figure("app_ns_per_packet", "app CPU", Cell::number(app_ns))
-        .figure("total_ns_per_packet", "total CPU", Cell::number(total_ns))
-        .figure("kernel_busy_ratio", "kernel CPU busy", Cell::number(kernel_busy))
+        .figure("app_ns_per_packet", "app CPU", Cell::number_or_unknown(app_ns))
+        .figure("total_ns_per_packet", "total CPU", Cell::number_or_unknown(total_ns))
+        .figure("kernel_busy_ratio", "kernel CPU busy", Cell::number_or_unknown(kernel_busy))
         .figure("members_busy_ratio", "members busy", members_busy)
-        .figure("imbalance_ratio", "above equal share", Cell::number(above_equal_share))
+        .figure("imbalance_ratio", "above equal share", Cell::number_or_unknown(above_equal_share))
         .words("limit", "limit", limit.map(|limit| limit_of_members(*limit)))
 }
 
-/// What limited a number of members, in words.
+/// What limited a number of members, in words. The words of [`limits`] for the backlog are a whole clause: too long for this
+/// table, which a terminal shows.
 fn limit_of_members(limit: Limit) -> String {
     match limit {
         Limit::Backlog => "kernel's CPU".into(),
-        limit => limits::words(limit),
+        _ => limits::words(limit),
     }
 }
 
@@ -164,7 +181,7 @@ fn busy_members(trial: &TrialResult) -> Vec<f64> {
     trial.members.iter().map(|member| trial.member_busy(member)).collect()
 }
 
-/// How far intervals can be trusted, which depends on the visits of a point.
+/// The probability that an interval holds the true median. It depends on the number of visits of a point.
 fn confidence(sweep: &SweepOutcome) -> String {
     let mut level_by_visits = BTreeMap::new();
     for reading in sweep.series.iter().flat_map(|series| &series.readings) {
@@ -182,10 +199,12 @@ fn confidence(sweep: &SweepOutcome) -> String {
     format!("An interval holds the true median with a probability of {}.", levels.join(", "))
 }
 
-/// Says that a sweep ended early; empty if it did not.
-fn stopped(sweep: &SweepOutcome) -> String {
-    let text = "The sweep did not go to its end: points have fewer visits, or none.";
-    if sweep.stopped { text.into() } else { String::new() }
+/// Says that a sweep ended early; `None` if it did not.
+fn stopped(sweep: &SweepOutcome) -> Option<String> {
+    if !sweep.stopped {
+        return None;
+    }
+    Some("The sweep did not go to its end: points have fewer visits, or none.".into())
 }
 
 /// The longest bursts without loss at each point.
@@ -204,29 +223,29 @@ fn bursts_table(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     let caption =
         format!("Sweep of {}: the longest burst without loss (RFC 2544 26.4, RFC 9004)", sweep.axis);
     let table = rows.table(&format!("sweep{mark}-bursts"), &caption)?;
-    let note = "The drain-corrected time subtracts the rate at which frames were read in that overload, not the throughput of RFC 9004.";
+    let correction = "The drain-corrected time subtracts the rate at which frames were read in that overload, not the throughput of RFC 9004.";
     let means = format!("Means of up to {} visits. Seed {}.", sweep.repeats, sweep.seed);
-    Some(table.without_empty_columns().with_notes([note.into(), means, stopped(sweep)]).main())
+    Some(table.without_empty_columns().with_notes([correction.into(), means]).with_notes(stopped(sweep)))
 }
 
 fn burst_fields(bursts: &BackToBack) -> Fields {
     let first_losses = bursts.searches.iter().filter_map(|search| search.lost.first());
     Fields::new()
-        .count("mean_frames", "longest burst, mean", Cell::number(bursts.mean_frames))
-        .count("least_frames", "least", Cell::count(bursts.least_frames))
-        .count("most_frames", "most", Cell::count(bursts.most_frames))
-        .count("deviation_frames", "deviation", Cell::where_known(bursts.deviation_frames))
-        .figure("implied_buffer_s", "implied buffer", Cell::number(bursts.implied_buffer_s))
+        .count("mean_frames", "longest burst, mean", Cell::number_or_unknown(bursts.mean_frames))
+        .count("least_frames", "least", Cell::count_or_unknown(bursts.least_frames))
+        .count("most_frames", "most", Cell::count_or_unknown(bursts.most_frames))
+        .count("deviation_frames", "deviation", Cell::number_or_empty(bursts.deviation_frames))
+        .figure("implied_buffer_s", "implied buffer", Cell::number_or_unknown(bursts.implied_buffer_s))
         .figure(
             "drain_corrected_buffer_s",
             "drain-corrected buffer",
-            Cell::number(bursts.drain_corrected_buffer_s),
+            Cell::number_or_unknown(bursts.drain_corrected_buffer_s),
         )
         .words("ended", "how searches ended", burst_ends(bursts.searches.iter().map(|search| search.end)))
         .words("lost", "shortest burst with loss lost", lost_words(first_losses, "; "))
 }
 
-/// How burst searches ended, with the number of each end.
+/// How burst searches ended, with the number of searches for each end.
 pub(super) fn burst_ends(ends: impl Iterator<Item = BurstEnd>) -> String {
     const WORDS: [(BurstEnd, &str); 7] = [
         (BurstEnd::Found, "found"),
@@ -253,20 +272,24 @@ mod tests {
     use capbench_judge::sweep::AxisKind;
     use capbench_model::statistics::interval::Estimate;
 
-    use super::*;
-    use crate::model::Row;
+    use super::{Reading, Series, SweepOutcome, Table, readings_table};
+    use crate::model::Cell;
 
-    /// A point with these delivered rates.
-    fn reading(rates: &[f64]) -> Reading {
-        let estimate = |rates: &[f64]| Estimate::of(rates.iter().copied()).unwrap();
+    /// The median of a figure's visits, with its interval.
+    fn estimate(figures: &[f64]) -> Estimate {
+        Estimate::of(figures.iter().copied()).unwrap()
+    }
+
+    /// A point that was visited once for each of these delivered rates. It reads what it delivers, and loses a fifth.
+    fn reading(delivered_pps: &[f64]) -> Reading {
         Reading {
             point: 0,
-            trials: (1..).take(rates.len()).collect(),
+            trials: (1..).take(delivered_pps.len()).collect(),
             invalid: Vec::new(),
             lossless: 0,
             offered_pps: estimate(&[1_234_567.0]),
-            delivered_pps: estimate(rates),
-            taken_pps: estimate(rates),
+            delivered_pps: estimate(delivered_pps),
+            taken_pps: estimate(delivered_pps),
             sent_loss_ratio: estimate(&[0.2]),
             total_ns_per_packet: None,
             lost: Vec::new(),
@@ -274,7 +297,8 @@ mod tests {
         }
     }
 
-    fn table(readings: Vec<Reading>) -> Table {
+    /// The table of a sweep of one method with these points.
+    fn table_of(readings: Vec<Reading>) -> Table {
         let series = Series {
             method: "recv".into(),
             placement: None,
@@ -289,6 +313,7 @@ mod tests {
             seed: 7,
             repeats: 6,
             quiet_s: 0.5,
+            interval_method: None,
             interval: String::new(),
             points: Vec::new(),
             series: vec![series],
@@ -301,16 +326,19 @@ mod tests {
     fn an_interval_has_two_ends_and_its_level() {
         // Skewed, so that its median is not in the middle.
         let skewed = [1_000_001.0, 1_000_002.0, 1_000_003.0, 1_000_004.0, 1_000_005.0, 1_900_000.0];
-        let table = table(vec![reading(&skewed), reading(&[5.0, 6.0, 7.0, 8.0, 9.0])]);
-        let at = table.columns.iter().position(|column| column.key == "delivered_pps").unwrap();
-        let ends = |row: &Row| match row.cells[at] {
-            Cell::Interval { low, high, .. } => (low, high),
-            ref other => panic!("{other:?}"),
-        };
-        assert_eq!((ends(&table.rows[0]), ends(&table.rows[1])), ((1_000_001.0, 1_900_000.0), (5.0, 9.0)));
+        let table = table_of(vec![reading(&skewed), reading(&[5.0, 6.0, 7.0, 8.0, 9.0])]);
+        let delivered = table.columns.iter().position(|column| column.key == "delivered_pps").unwrap();
+        let of_skewed = Cell::Interval { middle: 1_000_003.5, low: 1_000_001.0, high: 1_900_000.0 };
+        assert_eq!(table.rows[0].cells[delivered], of_skewed);
+        assert_eq!(table.rows[1].cells[delivered], Cell::Interval { middle: 7.0, low: 5.0, high: 9.0 });
+        // The smallest and the largest of n visits miss the true median with a probability of 2 / 2^n.
         let notes = table.notes.join(" ");
         assert!(notes.contains("96.9 % with 6 visits, 93.8 % with 5 visits"), "{notes}");
-        let single = super::tests::table(vec![reading(&[5.0])]).notes.join(" ");
-        assert!(single.contains("One visit has no interval."), "{single}");
+    }
+
+    #[test]
+    fn one_visit_has_no_interval() {
+        let notes = table_of(vec![reading(&[5.0])]).notes.join(" ");
+        assert!(notes.contains("One visit has no interval."), "{notes}");
     }
 }

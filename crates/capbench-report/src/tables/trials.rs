@@ -5,28 +5,28 @@ use capbench_results::Results;
 use capbench_results::column::{self, Values};
 use capbench_results::trial_columns::{self, lost_by_place, place_names};
 
-use super::columns::{unit_of, words_of};
+use super::columns::{NOISE_KEY, unit_of, words_of};
 use crate::model::{Cell, Column, Row, Table, Unit};
 use crate::sentences::noise;
 
 /// A column of `trials.csv`.
 type TrialColumn = column::Column<'static, TrialResult>;
 
-/// The bounds of the application's CPU time.
+/// The names of the columns with the lower and the upper bound of the application's CPU time.
 const APP: &str = "app_ns_per_packet";
 const APP_AT_MOST: &str = "app_ns_per_packet_at_most";
 
 /// Every trial, one row each, with the columns of `trials.csv`, and why a trial needs caution.
 pub(crate) fn table(results: &Results) -> Table {
     let mut saved_columns = trial_columns::columns();
-    // The upper bound is in the cell of the lower one.
+    // A report shows both bounds as a range in the lower bound's column.
     saved_columns.retain(|column| column.name != APP_AT_MOST);
     let mut columns: Vec<Column> = saved_columns.iter().map(shown_column).collect();
     for name in place_names() {
         let heading = name.replacen('_', ": ", 1).replace('_', " ");
         columns.push(Column::new(&name, &heading, Unit::Count));
     }
-    columns.push(Column::words("care", "noisy because"));
+    columns.push(Column::words(NOISE_KEY, "noisy because"));
     let rows = results.trials.iter().map(|trial| row(&saved_columns, trial)).collect();
     let caption = "Every trial; names and units as in results.json and trials.csv".into();
     let table = Table { id: "trials".into(), caption, columns, rows, ..Table::default() };
@@ -42,7 +42,7 @@ fn row(columns: &[TrialColumn], trial: &TrialResult) -> Row {
             _ => cell(column, trial),
         });
     }
-    cells.extend(lost_by_place(trial).into_iter().map(Cell::count));
+    cells.extend(lost_by_place(trial).into_iter().map(Cell::count_or_unknown));
     let mut reasons: Vec<String> = trial.noise.reasons.iter().map(noise::words).collect();
     reasons.extend(trial.invalid_because.clone());
     cells.push(if reasons.is_empty() { Cell::Empty } else { Cell::text(reasons.join("; ")) });
@@ -99,16 +99,16 @@ fn shown_column(column: &TrialColumn) -> Column {
 fn range(low: Option<f64>, high: f64) -> Cell {
     match low {
         Some(low) if low < high => Cell::Range { low, high },
-        low => Cell::number(low),
+        _ => Cell::number_or_unknown(low),
     }
 }
 
 /// The value of a column in a trial.
 fn cell(column: &TrialColumn, trial: &TrialResult) -> Cell {
     match &column.values {
-        Values::Count(find) => Cell::count(find(trial)),
+        Values::Count(find) => Cell::count_or_unknown(find(trial)),
         Values::Signed(find) => find(trial).map_or(Cell::Unknown, Cell::Signed),
-        Values::Number(find) => Cell::number(find(trial)),
+        Values::Number(find) => Cell::number_or_unknown(find(trial)),
         Values::Flag(find) => match find(trial) {
             Some(true) => Cell::text("yes"),
             Some(false) => Cell::text("no"),
@@ -118,8 +118,9 @@ fn cell(column: &TrialColumn, trial: &TrialResult) -> Cell {
     }
 }
 
-/// The application's time with what may be the kernel's.
+/// The upper bound of the application's CPU time per packet. The time is exact unless the kernel only samples how CPU time
+/// splits between application and kernel.
 pub(super) fn app_at_most(trial: &TrialResult) -> Option<f64> {
-    let most = trial.cpu.app_ns_per_packet_at_most.filter(|_| trial.cpu.split_is_sampled);
-    most.or(trial.cpu.app_ns_per_packet)
+    let exact = trial.cpu.app_ns_per_packet;
+    if trial.cpu.split_is_sampled { trial.cpu.app_ns_per_packet_at_most.or(exact) } else { exact }
 }

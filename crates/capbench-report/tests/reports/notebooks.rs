@@ -1,18 +1,18 @@
-//! Tidy rows as notebooks read them: pandas and DuckDB reach the totals of the results. Parquet is in capbench-dataset.
+//! Tidy rows as notebooks read them: pandas and DuckDB reach the totals of the results. capbench-dataset tests Parquet files.
 //!
-//! `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
+//! `tools/compare/notebooks` makes the virtual environment and runs this test; without it the test is skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::runs::Totals;
+use crate::runs::{Total, Totals};
 use capbench_report::formats::{self, Format};
 use capbench_report::save;
 use capbench_results::read::Run;
 use capbench_testing::Scratch;
 
-/// The interpreter that has both; `tools/compare/notebooks` and `./check peers` name it.
+/// The Python interpreter that has pandas and DuckDB; `tools/compare/notebooks` and `./check peers` set this variable.
 const PYTHON: &str = "CAPBENCH_NOTEBOOKS_PYTHON";
 
 #[test]
@@ -36,18 +36,21 @@ fn pandas_and_duckdb_reach_the_totals_of_the_results() {
         let versions = lines.next().unwrap();
         for line in lines {
             match line.split(' ').collect::<Vec<_>>()[..] {
-                [reader, method, place, frames, unknown] => {
-                    let sums = (frames.parse().unwrap(), unknown.parse().unwrap());
-                    found.entry(reader).or_default().insert((method.into(), place.into()), sums);
+                [reader, method, place, frames, unknown_trials] => {
+                    let total = Total {
+                        frames: frames.parse().unwrap(),
+                        unknown_trials: unknown_trials.parse().unwrap(),
+                    };
+                    found.entry(reader).or_default().insert((method.into(), place.into()), total);
                 }
                 _ => panic!("{line}"),
             }
         }
-        assert_eq!(found.len(), formats.len() * 2, "{printed}");
+        assert_eq!(found.len(), 2, "pandas and DuckDB: {printed}");
         for (reader, totals) in &found {
             assert_eq!(*totals, expected, "{name}, {reader}");
         }
-        let frames: i128 = expected.values().map(|(frames, _)| frames).sum();
+        let frames: i128 = expected.values().map(|total| total.frames).sum();
         let readers: Vec<_> = found.into_keys().collect();
         println!("{name}: {frames} frames by {} ({versions})", readers.join(", "));
     }

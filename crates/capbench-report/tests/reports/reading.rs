@@ -41,7 +41,7 @@ fn make(run: &Run) {
         markdown::markdown(&report, Some("charts")),
         text::text(&report, text::Extent::Details),
     );
-    csv::tidy(std::slice::from_ref(run)).unwrap();
+    csv::tidy_rows(std::slice::from_ref(run)).unwrap();
     for table in report.tables() {
         csv::table(table).unwrap();
     }

@@ -1,6 +1,7 @@
-//! Reads an incomplete file: everything up to its end or damage, and every complete entry of its lists.
+//! Reads an incomplete file: everything up to its end or damage, and every complete entry of its lists. Also finds out what a run
+//! measured whose version did not save it.
 //!
-//! Members and entries stay texts until they are read as their types: a tree of values takes many times their memory.
+//! Members and entries stay texts until they are parsed as their types: a tree of values takes many times the memory of the texts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,14 +22,15 @@ use serde_json::value::RawValue;
 
 use crate::error::{Result, ResultsError};
 
+/// A value of the file, not yet parsed.
 type Text = Box<RawValue>;
 
 /// A member that is a list with independent entries.
 struct List {
     name: &'static str,
-    /// Whether a run without entries leaves the list out.
+    /// Whether a file of a run without entries has no such list.
     is_optional: bool,
-    /// Parses an entry, and drops it.
+    /// Whether this version can parse an entry.
     check: fn(&RawValue) -> serde_json::Result<()>,
 }
 
@@ -48,7 +50,7 @@ const LISTS: [List; 12] = [
     List { name: "statement_facts", is_optional: true, check: parse_as::<Statement> },
 ];
 
-/// Parses a text as this type, and drops it.
+/// Whether a text can be parsed as this type.
 fn parse_as<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
     within_memory::<T>(text.get().as_bytes()).map(drop)
 }
@@ -76,7 +78,7 @@ impl Found {
         }
     }
 
-    /// All of it as one text.
+    /// All members and lists as one text, which can be parsed as results.
     fn text(&self) -> serde_json::Result<Vec<u8>> {
         #[derive(Serialize)]
         #[serde(untagged)]
@@ -102,7 +104,8 @@ impl Results {
     }
 }
 
-/// What a run measured whose version did not save it: by its findings, else by its command, else by the purpose of its trials.
+/// What a run measured whose version did not save it: by the outcomes that it has, else by its command, else by the purpose of its
+/// trials.
 fn guessed_kind(results: &Results) -> Kind {
     let by_command = Kind::ALL.into_iter().find(|kind| results.command_word() == Some(kind.command()));
     // Sweeps and searches of a reproduction only serve its tables.
@@ -121,6 +124,7 @@ fn guessed_kind(results: &Results) -> Kind {
     by_command.unwrap_or_else(|| kind_of_trials(results))
 }
 
+/// What a run measured whose command is unknown.
 fn kind_of_trials(results: &Results) -> Kind {
     if results.recommended.is_some() {
         return Kind::Bench;
@@ -128,24 +132,27 @@ fn kind_of_trials(results: &Results) -> Kind {
     if !results.searches.is_empty() {
         return Kind::Search;
     }
-    let mut kind = Kind::Bench;
-    for trial in &results.trials {
-        kind = match trial.phase {
-            Phase::Soak => return Kind::Soak,
-            Phase::Sweep => Kind::Sweep,
-            Phase::Latency | Phase::FrameLoss | Phase::BackToBack | Phase::Recovery
-                if kind != Kind::Sweep =>
-            {
-                Kind::Rfc2544
-            }
-            Phase::Search | Phase::SelfTest if kind == Kind::Bench => Kind::Search,
-            _ => kind,
-        };
+    // A sweep may also search, and so may the tests of RFC 2544: the first of these kinds that has a trial counts.
+    for kind in [Kind::Soak, Kind::Sweep, Kind::Rfc2544, Kind::Search] {
+        if results.trials.iter().any(|trial| kind_of_phase(trial.phase) == Some(kind)) {
+            return kind;
+        }
     }
-    kind
+    Kind::Bench
 }
 
-/// Results, and what is missing of them.
+/// The kind of run that a trial shows; `None` if runs of several kinds have such trials.
+fn kind_of_phase(phase: Phase) -> Option<Kind> {
+    match phase {
+        Phase::Soak => Some(Kind::Soak),
+        Phase::Sweep => Some(Kind::Sweep),
+        Phase::Latency | Phase::FrameLoss | Phase::BackToBack | Phase::Recovery => Some(Kind::Rfc2544),
+        Phase::Search | Phase::SelfTest => Some(Kind::Search),
+        _ => None,
+    }
+}
+
+/// Results, and warnings of what is missing of them.
 ///
 /// # Errors
 /// The file is no results file, has another version, or holds no readable measurement.
@@ -153,6 +160,7 @@ pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     let mut found = Found::default();
     let mut json = serde_json::Deserializer::from_slice(text);
     let budget = memory(text);
+    // The error at the end or the damage of the file; `None` if all of it is JSON.
     let mut ended =
         (&mut found).deserialize(Bounded::new(&mut json, &budget)).and_then(|()| json.end()).err();
     identify(&found, &mut ended, file)?;
@@ -165,21 +173,26 @@ pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     results(found, ended.as_ref()).map_err(|source| ResultsError::Member(file.into(), source))
 }
 
-/// Whether this is a results file of the known version.
+/// Refuses a file that is no results file of the known version. Takes the error of the file's end if the refusal names it.
 fn identify(found: &Found, ended: &mut Option<Error>, file: &Path) -> Result<()> {
     let path = file.to_path_buf();
     let Some(version) = found.members.get("schema_version") else {
-        // No object, or members without the first one of results: a foreign file.
+        // capbench writes the version first: other members before the end are those of another program. JSON that is no object
+        // is foreign, too.
         let is_foreign = !found.members.is_empty() || ended.as_ref().is_none_or(Error::is_data);
-        return Err(match ended.take().filter(|_| !is_foreign) {
+        if is_foreign {
+            return Err(ResultsError::Foreign(path, "schema_version"));
+        }
+        return Err(match ended.take() {
             Some(source) if source.is_eof() => ResultsError::Cut(path, source),
             Some(source) => ResultsError::NoJson(path, source),
             None => ResultsError::Foreign(path, "schema_version"),
         });
     };
-    // Other programs have versions, too.
-    let missing = ["command", "environment", "trials"].into_iter().find(|key| !found.has(key));
-    if let Some(missing) = missing.filter(|_| ended.is_none()) {
+    // Files of other programs may have a version, too. Of a file that is cut off, members may be missing.
+    if ended.is_none()
+        && let Some(missing) = ["command", "environment", "trials"].into_iter().find(|key| !found.has(key))
+    {
         return Err(ResultsError::Foreign(path, missing));
     }
     if version.get().parse() != Ok(SCHEMA_VERSION) {
@@ -188,28 +201,22 @@ fn identify(found: &Found, ended: &mut Option<Error>, file: &Path) -> Result<()>
     Ok(())
 }
 
-/// Builds results without what cannot be parsed. A missing required member has the value of a run that has just started.
+/// Builds results without the parts that cannot be parsed. A missing member has the value of a run that has just started.
 fn results(mut found: Found, ended: Option<&Error>) -> serde_json::Result<(Results, Vec<String>)> {
     let mut warnings = Vec::new();
     if let Some(error) = ended {
-        warnings.push(broken(error, &found));
+        warnings.push(broken_file_words(error, &found));
     }
-    let mut absent = Vec::new();
-    for list in &LISTS {
-        if !list.is_optional && !found.has(list.name) {
-            absent.push(list.name);
-        }
-    }
-    if !absent.is_empty() && ended.is_some() {
-        warnings.push(format!("Nothing is left of: {}.", absent.join(", ")));
+    if ended.is_some() {
+        warnings.extend(absent_lists_words(&found));
     }
     found.members.entry("complete".into()).or_insert(RawValue::FALSE.to_owned());
-    // An unreadable soak must not drop its trials.
+    // The trials of a soak are kept even if its record is unreadable.
     if !found.is_parsable::<Option<SoakRecord>>("soak") {
         found.members.remove("soak");
         warnings.push("The record of the soak is not as capbench writes it, and left out.".into());
     }
-    // It is computed from the trials again.
+    // A report computes the recommendation from the trials again.
     if !found.is_parsable::<Option<Recommendation>>("recommended") {
         found.members.remove("recommended");
         warnings.push("The recommendation is not as capbench writes it, and left out.".into());
@@ -219,14 +226,28 @@ fn results(mut found: Found, ended: Option<&Error>) -> serde_json::Result<(Resul
         warnings.extend(list.keep_known(entries));
     }
     let results = results_of(&found.text()?);
-    // The place is one of a text that nobody has.
-    let mut results = results.map_err(|error| Error::custom(without_place(&error)))?;
+    // Line and column of the error are those of this new text, which the user does not have.
+    let mut results = results.map_err(|error| Error::custom(without_position(&error)))?;
     results.complete &= ended.is_none();
     Ok((results, warnings))
 }
 
-/// Where the file ends or is damaged, and what was read by then.
-fn broken(error: &Error, found: &Found) -> String {
+/// Says which lists that every file has are missing; `None` if all are there.
+fn absent_lists_words(found: &Found) -> Option<String> {
+    let mut absent = Vec::new();
+    for list in &LISTS {
+        if !list.is_optional && !found.has(list.name) {
+            absent.push(list.name);
+        }
+    }
+    if absent.is_empty() {
+        return None;
+    }
+    Some(format!("Nothing is left of: {}.", absent.join(", ")))
+}
+
+/// Says where the file ends or is damaged, and how many trials were read before that.
+fn broken_file_words(error: &Error, found: &Found) -> String {
     let trials = found.lists.get("trials").map_or(0, Vec::len);
     let how = if error.is_eof() { "ends in the middle of itself" } else { "is damaged" };
     let whole = match trials {
@@ -255,7 +276,7 @@ impl List {
             "{} of {all} {} are not as capbench writes them, and left out (the first is entry {position}: {}).",
             all - entries.len(),
             self.name,
-            without_place(&error)
+            without_position(&error)
         ))
     }
 }
@@ -316,11 +337,14 @@ impl<'de> Visitor<'de> for Entries<'_> {
     }
 }
 
-/// An error without its line and column, which are those within an entry.
-fn without_place(error: &Error) -> String {
+/// An error without its line and column, which are those within a part of the file.
+fn without_position(error: &Error) -> String {
     let reason = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    reason.strip_suffix(&place).map(ToOwned::to_owned).unwrap_or(reason)
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    match reason.strip_suffix(&position) {
+        Some(reason) => reason.into(),
+        None => reason,
+    }
 }
 
 #[cfg(test)]
@@ -330,12 +354,17 @@ mod tests {
     use capbench_judge::run::Kind;
 
     #[test]
-    fn a_saved_kind_is_what_a_run_measured_whatever_it_contains() {
-        let older = bench(Vec::new(), Vec::new());
-        assert_eq!((older.kind, older.kind()), (None, Kind::Bench), "by its command");
-        let saved = Results { kind: Some(Kind::Soak), ..older };
+    fn a_saved_kind_is_what_a_run_measured_whatever_its_command_says() {
+        let saved = Results { kind: Some(Kind::Soak), ..bench(Vec::new(), Vec::new()) };
         let read: Results = serde_json::from_str(&serde_json::to_string(&saved).unwrap()).unwrap();
         assert_eq!(read.kind(), Kind::Soak);
+    }
+
+    #[test]
+    fn the_kind_of_a_run_that_did_not_save_it_is_that_of_its_command() {
+        let earlier = bench(Vec::new(), Vec::new());
+        assert_eq!(earlier.kind, None);
+        assert_eq!(earlier.kind(), Kind::Bench);
         let command = ["capbench", "sweep"].map(String::from).to_vec();
         assert_eq!(Results { command, ..results(Vec::new()) }.kind(), Kind::Sweep);
     }

@@ -2,13 +2,13 @@
 
 use minijinja::{HtmlEscape, Value};
 
-/// Most characters of a text in one line.
+/// Up to this number of characters a text is kept in one line.
 pub(super) const BRIEF: usize = 32;
 
 /// Text whose parts between backticks are commands.
 pub(super) fn with_code(text: &str) -> Value {
     let parts: Vec<&str> = text.split('`').collect();
-    // A single backtick is text.
+    // The number of backticks is odd, so one has no partner: all of them are text.
     if parts.len().is_multiple_of(2) {
         return Value::from(text);
     }
@@ -26,7 +26,7 @@ fn code(command: &str) -> String {
     format!("<code>{}</code>", words.join(" "))
 }
 
-/// Words in which a line does not break after a hyphen, as names of methods.
+/// Text in which no line breaks after a hyphen of a short word, such as the name of a method.
 fn unbroken(words: &str) -> String {
     let mut html = String::new();
     for word in words.split_inclusive(' ') {

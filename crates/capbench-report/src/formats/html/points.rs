@@ -7,32 +7,32 @@ use crate::model::{Axis, Cell, Chart, Column, Point, Row, Scale, Table, Unit};
 /// The points of a chart, one row each, series by series.
 pub(super) struct PointRows {
     pub(super) table: Table,
-    /// The place of each row: the number of its series and its x in pixels of the drawing. If its value is known, also its y and
-    /// the upper and lower end of its bar, layer or marker.
+    /// Where each row's point is drawn, as [`spot_attribute`] writes it.
     pub(super) spots: Vec<String>,
 }
 
 impl PointRows {
-    /// A row for each point that is drawn. `drawn` has, by series and point, where it is in the drawing; `None`: it is not drawn.
-    pub(super) fn from_chart(chart: &Chart, drawn: &[Vec<Option<Spot>>]) -> Self {
-        let mut all = chart.series.iter().flat_map(|series| &series.points);
-        let has_intervals = all.any(|point| point.interval.is_some());
+    /// A row for each point that is drawn. `spots` has an entry for each series, and in it one for each point: where it is drawn,
+    /// or `None` if it is not.
+    pub(super) fn from_chart(chart: &Chart, spots: &[Vec<Option<Spot>>]) -> Self {
+        let mut all_points = chart.series.iter().flat_map(|series| &series.points);
+        let has_intervals = all_points.any(|point| point.interval.is_some());
         let mut rows = Vec::new();
-        let mut spots = Vec::new();
-        for (index, (series, drawn)) in chart.series.iter().zip(drawn).enumerate() {
-            for (point, spot) in series.points.iter().zip(drawn) {
+        let mut attributes = Vec::new();
+        for (series_index, (series, spots)) in chart.series.iter().zip(spots).enumerate() {
+            for (point, spot) in series.points.iter().zip(spots) {
                 let Some(spot) = spot else { continue };
                 let mut cells =
-                    vec![place_cell(&chart.x.scale, point), Cell::text(&series.name), value_cell(point)];
+                    vec![axis_cell(&chart.x.scale, point), Cell::text(&series.name), value_cell(point)];
                 if has_intervals {
                     cells.extend(interval_cells(point));
                 }
                 rows.push(Row { cells, trials: point.trials.clone() });
-                spots.push(spot_words(index, spot));
+                attributes.push(spot_attribute(series_index, spot));
             }
         }
         let columns = columns(chart, has_intervals);
-        Self { table: Table { id: chart.id.clone(), columns, rows, ..Table::default() }, spots }
+        Self { table: Table { id: chart.id.clone(), columns, rows, ..Table::default() }, spots: attributes }
     }
 }
 
@@ -51,17 +51,19 @@ fn columns(chart: &Chart, has_intervals: bool) -> Vec<Column> {
     columns
 }
 
-/// The place of a point in the drawing, for scripts; `index` is the position of its series.
-fn spot_words(index: usize, spot: &Spot) -> String {
-    let mut words = format!("{index} {:.1}", spot.place);
-    for at in spot.shape.iter().flatten() {
-        words += &format!(" {at:.1}");
+/// Where a point is drawn, for scripts: the position of its series in the chart, and its position on the horizontal axis. If its
+/// value is known, also the horizontal middle, the upper and the lower end of its bar, layer or marker. All but the first are
+/// pixels of the drawing.
+fn spot_attribute(series_index: usize, spot: &Spot) -> String {
+    let axis = spot.axis_px;
+    match spot.shape_px {
+        Some([middle, upper, lower]) => format!("{series_index} {axis:.1} {middle:.1} {upper:.1} {lower:.1}"),
+        None => format!("{series_index} {axis:.1}"),
     }
-    words
 }
 
-/// The position of a point on the horizontal axis.
-fn place_cell(scale: &Scale, point: &Point) -> Cell {
+/// The value of a point on the horizontal axis.
+fn axis_cell(scale: &Scale, point: &Point) -> Cell {
     match scale {
         // Points of one name may be drawn side by side.
         Scale::Names(names) => match names.get(point.x.round() as usize) {
@@ -77,7 +79,7 @@ fn value_cell(point: &Point) -> Cell {
     match (point.y, point.interval) {
         (Some(y), _) if point.is_at_least => Cell::AtLeast(y),
         (None, Some([low, high])) => Cell::Range { low, high },
-        (y, _) => Cell::number(y),
+        (y, _) => Cell::number_or_unknown(y),
     }
 }
 

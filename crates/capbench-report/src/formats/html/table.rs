@@ -6,7 +6,7 @@ use super::code::{BRIEF, all_with_code};
 use crate::figures;
 use crate::model::{Cell, Column, Row, Table, Unit};
 
-/// Most characters of a text in a wide column.
+/// Most characters of a text in a wide column; a longer one gets a still wider column.
 const WORDY: usize = 160;
 /// The CSS class of numbers: one letter, because a page has tens of thousands of them.
 const NUMBER: &str = "n";
@@ -14,8 +14,9 @@ const NUMBER: &str = "n";
 /// How a column of a table is shown.
 pub(super) struct ShownColumn {
     unit: Unit,
-    /// It has numbers among words.
+    /// Whether it has no unit and a cell is text: then its numbers are shown like text, as trial numbers are.
     is_mixed: bool,
+    /// Whether its heading is right-aligned: a cell is shown as a number.
     is_number: bool,
 }
 
@@ -35,8 +36,13 @@ impl ShownColumn {
     }
 }
 
-/// A table with these rows. `cites` says whether they have a cell for their trials.
-pub(super) fn table_value(table: &Table, columns: &[ShownColumn], rows: Vec<Value>, cites: bool) -> Value {
+/// A table with these rows. `has_trials` is whether they have a cell for their trials.
+pub(super) fn table_value(
+    table: &Table,
+    columns: &[ShownColumn],
+    rows: Vec<Value>,
+    has_trials: bool,
+) -> Value {
     let mut heads = Vec::new();
     for (Column { key, heading, unit, .. }, shown) in table.columns.iter().zip(columns) {
         let exact_unit = if *unit == Unit::Ratio { "as a share of 1" } else { unit.symbol() };
@@ -49,7 +55,7 @@ pub(super) fn table_value(table: &Table, columns: &[ShownColumn], rows: Vec<Valu
         heads,
         rows,
         notes => all_with_code(&table.notes),
-        cites,
+        cites => has_trials,
     }
 }
 
@@ -73,11 +79,11 @@ impl ShownColumn {
         }
     }
 
-    /// A field of a row. Its `value` is the sort key; none if the cell has no number or its text is exact.
+    /// A field of a row. Its `value` is the exact number, by which scripts sort. It is absent if the cell has no number, or if the
+    /// text has all digits of it: then scripts read the text. With these values a large page would be twice as large.
     fn field(&self, cell: &Cell) -> Value {
         let class = self.class(cell);
         let text = figures::cell(cell, self.unit);
-        // The script reads such a number from its text: otherwise these values would be most of a large page.
         let value = exact(cell).filter(|value| class != NUMBER || text.replace(',', "") != *value);
         context! { text, value, class }
     }

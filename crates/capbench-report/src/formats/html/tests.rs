@@ -1,12 +1,16 @@
-use super::*;
+//! Pages of a small report.
+
+use super::{Report, SCRIPT, STYLE, THEME, digest, html};
 use crate::model::{
     Axis, Cell, Chart, Column, Kind, Mark, Place, Point, Role, Row, Scale, Section, Sentence, Series, Table,
     Unit,
 };
 
-/// What a hostile name would try.
+/// A name that tries to become a script, an image and an attribute.
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\" ' &";
 
+/// Two methods, `name` and `recv`, with numbers that a page rounds, a lower bound and an unknown share. Only the trials 1 to 3 of
+/// [`report`] have rows; 99 has none.
 fn table(id: &str, name: &str) -> Table {
     let columns = vec![
         Column::words("method", "method"),
@@ -21,10 +25,12 @@ fn table(id: &str, name: &str) -> Table {
     table.unwrap().with_notes([format!("A note on {name}.")])
 }
 
+/// A sentence about trial 1.
 fn sentence(text: String) -> Sentence {
     Sentence { text, trials: vec![1] }
 }
 
+/// A chart of one series: a known point at 64, an unknown one at 128, and one that has no position. One of its marks has none.
 fn chart(name: &str) -> Chart {
     let axis = |label: &str, unit| Axis { label: label.into(), unit, scale: Scale::Linear };
     let point =
@@ -48,6 +54,7 @@ fn chart(name: &str) -> Chart {
     }
 }
 
+/// A report with something in every part, and `name` in every text.
 fn report(name: &str) -> Report {
     let trial =
         |number: u32| Row::new(vec![number.into(), name.into(), Cell::Signed(-3), Cell::Empty], vec![number]);
@@ -82,7 +89,7 @@ fn report(name: &str) -> Report {
     }
 }
 
-/// The page without what is the same in every one.
+/// The page without its styles and scripts, which are the same on every page, and without their digests.
 fn skeleton(page: &str) -> String {
     let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0.to_owned();
     assert!(style.starts_with(STYLE));
@@ -99,7 +106,7 @@ fn a_small_page_has_this_skeleton() {
 }
 
 #[test]
-fn what_stands_in_results_stays_text() {
+fn names_in_results_stay_text() {
     let page = skeleton(&html(&report(HOSTILE)));
     assert_eq!(page.matches("<script").count(), 2, "{page}");
     assert_eq!(page.matches("</script>").count(), 2, "{page}");
@@ -122,52 +129,57 @@ fn commands_between_backticks_are_code_and_stay_text() {
     assert!(page.contains("One ` is text."), "{page}");
 }
 
-/// Whatever a browser would fetch has one of these.
 #[test]
 fn nothing_is_loaded_and_nothing_is_sent() {
     let page = html(&report("packet-v3"));
+    // A browser fetches and sends only by one of these.
     for loads in
         ["src=", "<link", "<iframe", "@import", "fetch(", "XMLHttpRequest", "WebSocket", "sendBeacon"]
     {
         assert!(!page.contains(loads), "{loads}");
     }
-    assert!(page.split("url(").skip(1).all(|to| to.starts_with('#')));
+    assert!(page.split("url(").skip(1).all(|target| target.starts_with('#')), "links within the page only");
     for link in page.split("href=\"").skip(1) {
         assert!(link.starts_with('#'), "{}", &link[..20]);
     }
     assert!(page.contains("default-src 'none'; script-src 'sha256-"));
 }
 
-/// A script ends at the first of these, wherever it stands.
 #[test]
 fn scripts_and_styles_end_where_they_should() {
     for text in [STYLE, THEME, SCRIPT] {
+        // A browser ends a script or style at the first of these, even within a string or a comment.
         let lower = text.to_lowercase();
         assert!(!lower.contains("</script") && !lower.contains("</style") && !lower.contains("<!--"));
-        // A parser would turn it into a line feed, and the digest would be another.
+        // A browser reads a carriage return as a line feed: the digest would be another.
         assert!(!text.contains('\r'));
     }
 }
 
+/// The numbers of a row's `data-spot`.
+fn spot(row: &str) -> Vec<f64> {
+    let (_, after) = row.split_once("data-spot=\"").unwrap();
+    let (numbers, _) = after.split_once('"').unwrap();
+    numbers.split(' ').map(|number| number.parse().unwrap()).collect()
+}
+
 #[test]
-fn every_point_with_a_place_is_in_the_table_of_its_chart_and_says_where_it_is_drawn() {
+fn every_point_with_a_position_is_in_the_table_of_its_chart_and_says_where_it_is_drawn() {
     let page = html(&report("packet-v3"));
     let rows: Vec<&str> = page.lines().filter(|line| line.contains("data-spot=")).collect();
+    // The third point of the chart has no position: its x is NaN.
     let [known, unknown] = rows.as_slice() else { panic!("{rows:?}") };
     for part in [">64</th>", ">packet-v3</td>", ">5</td>", ">4</td>", ">6</td>", "data-trials=\"1\""] {
         assert!(known.contains(part), "{part} in {known}");
     }
     assert!(unknown.contains(">128</th>") && unknown.contains("unknown"), "{unknown}");
-    let spot = |row: &str| -> Vec<f64> {
-        let numbers = row.split("data-spot=\"").nth(1).unwrap().split('"').next().unwrap();
-        numbers.split(' ').map(|number| number.parse().unwrap()).collect()
-    };
-    let (known, unknown) = (spot(known), spot(unknown));
-    assert_eq!((known.len(), unknown.len()), (5, 2));
-    let marker = format!("cx=\"{:.0}", known[2].floor());
-    assert!(known[1] < unknown[1] && page.contains(&marker), "{marker}");
-    assert!(page.contains("<li>packet-v3 at 8 packets&#x2f;s</li>"), "its mark");
-    assert!(page.contains("<li>nowhere at"), "a mark that cannot be drawn");
+    let [_, axis, middle, _, _] = spot(known)[..] else { panic!("{known}") };
+    let [_, axis_of_unknown] = spot(unknown)[..] else { panic!("{unknown}") };
+    assert!(axis < axis_of_unknown);
+    let marker = format!("cx=\"{:.0}", middle.floor());
+    assert!(page.contains(&marker), "{marker}");
+    assert!(page.contains("<li>packet-v3 at 8 packets&#x2f;s</li>"), "the mark at a value");
+    assert!(page.contains("<li>nowhere at"), "a mark that cannot be drawn is listed");
 }
 
 /// The example of FIPS 180-4.

@@ -17,13 +17,14 @@ const FACTS: usize = 3;
 /// Makes the values of a report.
 struct View {
     palette: Palette,
-    /// Numbers of the trials that have a row.
-    known: BTreeSet<u32>,
+    /// Numbers of the trials that have a row, to which links lead.
+    trials_with_row: BTreeSet<u32>,
 }
 
+/// All values of a report's page.
 pub fn page(report: &Report) -> Value {
-    let known = report.trials.rows.iter().filter_map(|row| row.trials.first().copied()).collect();
-    let view = View { palette: Palette::of(report.charts()), known };
+    let trials_with_row = report.trials.rows.iter().filter_map(|row| row.trials.first().copied()).collect();
+    let view = View { palette: Palette::of(report.charts()), trials_with_row };
     context! {
         title => &report.title,
         subtitle => &report.subtitle,
@@ -82,7 +83,7 @@ impl View {
             marks => drawing.marks,
             notes => all_with_code(&drawing.notes),
             points => self.grid(&points.table, &points.spots),
-            // Selected points get a dot; bars are visible without.
+            // A selected point gets a dot. A bar needs none.
             has_rows => chart.kind.has_rows(),
             has_dots => !matches!(chart.kind, Kind::Bars | Kind::StackedBars),
         }
@@ -92,7 +93,7 @@ impl View {
         self.grid(table, &[])
     }
 
-    /// A table whose rows may have places in a chart.
+    /// A table. If its rows are points of a chart, `spots` has where each is drawn; else it is empty.
     fn grid(&self, table: &Table, spots: &[String]) -> Value {
         let columns = ShownColumn::of_table(table);
         let mut rows = Vec::new();
@@ -100,8 +101,8 @@ impl View {
             let (evidence, cells) = (self.evidence(&row.trials), cells(&columns, row));
             rows.push(context! { trial => (), evidence, spot => spots.get(index), cells });
         }
-        let cites = table.rows.iter().any(|row| !row.trials.is_empty());
-        table_value(table, &columns, rows, cites)
+        let has_trials = table.rows.iter().any(|row| !row.trials.is_empty());
+        table_value(table, &columns, rows, has_trials)
     }
 
     /// The trials behind a statement, with all their numbers for the script that highlights them.
@@ -115,8 +116,8 @@ impl View {
         Some(context! { count => trials.len(), numbers => numbers.join(" "), runs })
     }
 
-    /// Trials with neighbouring numbers; `target` is the row to link to. Three or more neighbours become one run if all or none
-    /// of them have a row.
+    /// Trials in runs of neighbouring numbers, such as `3 to 7`. A run has three trials or more, and all or none of them have a
+    /// row; other trials are listed one by one.
     fn runs(&self, trials: &BTreeSet<u32>) -> Vec<Value> {
         let all: Vec<u32> = trials.iter().copied().collect();
         let mut runs = Vec::new();
@@ -132,17 +133,18 @@ impl View {
         runs
     }
 
+    /// A run, or a trial, with the row to link to: that of its first trial; `target` is absent without one.
     fn run(&self, text: String, first: u32) -> Value {
         let target = if self.has_row(first) { Some(first) } else { None };
         context! { text, target }
     }
 
     fn has_row(&self, trial: u32) -> bool {
-        self.known.contains(&trial)
+        self.trials_with_row.contains(&trial)
     }
 }
 
-/// The rows that links to trials lead to. If two rows describe one trial, the first is used.
+/// The table of trials, whose rows links lead to. If two rows have the same trial, links lead to the first one.
 fn trials_value(table: &Table) -> Value {
     let columns = ShownColumn::of_table(table);
     let mut linked = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A table as strings: headings and fields, without columns that say nothing.
+//! A table as strings: headings and fields, without columns in which nothing is known.
 
 use super::lines::width;
 use crate::figures;
@@ -9,11 +9,13 @@ use crate::printable;
 const NOTHING: &str = "-";
 const UNKNOWN: &str = "?";
 
-/// A column of a table as strings.
+/// The heading of a column, with the column's alignment.
 #[derive(Clone)]
 pub(super) struct Head {
     pub(super) heading: String,
+    /// Empty if it has none.
     pub(super) unit: &'static str,
+    /// Whether its fields are right-aligned.
     pub(super) is_number: bool,
 }
 
@@ -29,8 +31,17 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The table with all columns; if it `is_narrow`, without details and without most intervals.
-    pub(super) fn from_table(table: &Table, is_narrow: bool) -> Self {
+    /// The table with all its columns and intervals.
+    pub(super) fn whole(table: &Table) -> Self {
+        Self::from_table(table, false)
+    }
+
+    /// The table without the columns and intervals that a table may omit if it is too wide.
+    pub(super) fn narrow(table: &Table) -> Self {
+        Self::from_table(table, true)
+    }
+
+    fn from_table(table: &Table, is_narrow: bool) -> Self {
         let mut grid = Self {
             heads: Vec::new(),
             rows: vec![Vec::new(); table.rows.len()],
@@ -38,15 +49,16 @@ impl Grid {
             is_cut: false,
         };
         for (index, column) in table.columns.iter().enumerate() {
-            // On a narrow terminal, `Absent` columns go, and `Middle` ones are without their intervals.
             let is_shown = match column.narrow {
                 Narrow::FilesOnly => false,
                 Narrow::Absent => !is_narrow,
                 Narrow::Middle | Narrow::Whole => true,
             };
             if is_shown {
-                grid.add_column(index, column, &table.rows, is_narrow && column.narrow == Narrow::Middle);
+                let cuts_intervals = is_narrow && column.narrow == Narrow::Middle;
+                grid.add_column(index, column, &table.rows, cuts_intervals);
             } else {
+                // A whole table lacks only columns for files, which the note about omitted columns is not for.
                 grid.is_cut |= is_narrow;
             }
         }
@@ -64,7 +76,7 @@ impl Grid {
         for (fields, row) in self.rows.iter_mut().zip(rows) {
             let mut cell = row.cells.get(index).unwrap_or(&Cell::Empty).clone();
             is_number |= !matches!(cell, Cell::Text(_) | Cell::Empty | Cell::Unknown);
-            if let (true, Cell::Interval { middle, .. }) = (cuts_intervals, &cell) {
+            if cuts_intervals && let Cell::Interval { middle, .. } = &cell {
                 cell = Cell::Number(*middle);
                 self.is_cut = true;
             }
@@ -90,7 +102,7 @@ impl Grid {
         }
     }
 
-    /// Removes columns with the same words in all rows, if there are several columns, and states these words.
+    /// Removes columns with the same words in all rows, and adds these words to `shared`. One column stays.
     fn share_constants(&mut self) {
         let mut index = 0;
         while index < self.heads.len() {
@@ -100,6 +112,7 @@ impl Grid {
                 index += 1;
                 continue;
             }
+            // That all rows have nothing is not worth a line.
             if !first.is_empty() && first != "none" {
                 self.shared.push(self.field_with_heading(index, "", &first));
             }
@@ -111,7 +124,7 @@ impl Grid {
         self.rows.iter().flatten().any(|field| field == UNKNOWN)
     }
 
-    /// A field in a text, where no heading is above it.
+    /// A field with its heading before it and its unit after it; `colon` is what separates heading and field.
     pub(super) fn field_with_heading(&self, index: usize, colon: &str, field: &str) -> String {
         let Head { heading, unit, .. } = &self.heads[index];
         let unit = if is_unknown(field) { "" } else { unit };
@@ -124,6 +137,7 @@ impl Grid {
         format!("{heading} {unit}").trim_end().into()
     }
 
+    /// Width of a column: that of its widest field or word of its heading.
     pub(super) fn column_width(&self, index: usize) -> usize {
         let mut widest = 0;
         for row in &self.rows {
@@ -143,7 +157,8 @@ impl Grid {
         widths + gap * columns.saturating_sub(1)
     }
 
-    /// The lines of the headings from column `first` on. They are bottom-aligned on the rows below.
+    /// The lines of the headings from column `first` on: each line has a field for each column. Headings of fewer lines begin with
+    /// blank ones, so that all end directly above the rows.
     pub(super) fn heading_lines(&self, first: usize) -> Vec<Vec<String>> {
         let headings: Vec<Vec<String>> =
             (first..self.heads.len()).map(|index| self.broken_heading(index)).collect();

@@ -19,14 +19,14 @@ pub(super) struct Layout<'g> {
 }
 
 /// The first of these that fits: the whole table, the narrow one, the narrow one in parts, the whole one with headings above
-/// single rows. `None`: its rows have to become lists. A single row is either whole or a list.
+/// single rows. `None` if none fits: then rows become lists. A table of one row is whole or becomes a list.
 pub(super) fn layout<'g>(whole: &'g Grid, narrow: &'g Grid) -> Option<Layout<'g>> {
     if whole.rows.len() < 2 {
         return side_by_side(whole, 0);
     }
-    let names: BTreeSet<&String> = whole.rows.iter().filter_map(|row| row.first()).collect();
-    // Headings above single rows add nothing to the first column.
-    let has_groups = names.len() < whole.rows.len();
+    let first_fields: BTreeSet<&String> = whole.rows.iter().filter_map(|row| row.first()).collect();
+    // If each row has another first field, headings would be above single rows: parts are easier to read.
+    let has_groups = first_fields.len() < whole.rows.len();
     for grid in [whole, narrow] {
         let most_headings = if has_groups { text_columns(grid) } else { 0 };
         if let Some(layout) = side_by_side(grid, most_headings) {
@@ -50,9 +50,11 @@ fn text_columns(grid: &Grid) -> usize {
     columns.min(grid.heads.len().saturating_sub(1))
 }
 
-/// All columns next to each other, except as few leading ones as possible, up to `most_headings`.
+/// All columns next to each other. If they don't fit, as few leading ones as possible become headings, up to `most_headings`;
+/// `None` if that does not suffice.
 fn side_by_side(grid: &Grid, most_headings: usize) -> Option<Layout<'_>> {
     for first_column in 0..=most_headings {
+        // Rows are indented below headings.
         let indent = if first_column > 0 { 2 } else { 0 };
         for gap in [GAP, 1] {
             if grid.total_width(first_column, gap) + indent <= COLUMNS {

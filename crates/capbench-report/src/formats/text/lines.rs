@@ -5,10 +5,10 @@ use crate::printable;
 /// Width of a line in columns.
 pub const COLUMNS: usize = 80;
 
-/// Appends text in lines that fit: the first after `first`, the others after `next`. A word longer than a line gets its own
-/// line.
-pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
-    let mut line = String::from(first);
+/// Appends `words` to `text` in lines that fit. The first line begins with `first_indent`, the others with `next_indent`. A word
+/// longer than a line gets a line.
+pub fn wrapped(text: &mut String, first_indent: &str, next_indent: &str, words: &str) {
+    let mut line = String::from(first_indent);
     let mut separator = "";
     for word in printable::line(words).split(' ') {
         if word.is_empty() {
@@ -16,7 +16,7 @@ pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
         }
         if !separator.is_empty() && width(&line) + 1 + width(word) > COLUMNS {
             end_line(text, &line);
-            line = next.into();
+            line = next_indent.into();
             separator = "";
         }
         line.push_str(separator);

@@ -7,7 +7,7 @@ use crate::figures;
 use crate::model::{Cell, Table};
 use crate::printable;
 
-/// Most characters of a program in the first column of a wide table.
+/// Most characters of a program's command line in the first column of a table that is too wide.
 const PROGRAM: usize = 20;
 /// Note under a table that is not complete.
 pub(super) const CUT: &str = "Intervals and more columns are in the page.\n";
@@ -32,12 +32,12 @@ fn is_number(field: &str) -> bool {
     field.starts_with(|c: char| c.is_ascii_digit() || c == '-') || field == figures::UNKNOWN
 }
 
-/// A table. Values that all rows share are stated once. If it is still too wide, it drops intervals and details, or its first
-/// columns become headings above groups of rows. Then columns are split into parts below each other. As the last resort, or
+/// Adds a table. Values that all rows share are stated once. If the table is still too wide, it drops intervals and details, or its
+/// first columns become headings above groups of rows. Then columns are split into parts below each other. As the last resort, or
 /// with one row, each row becomes a list.
 pub(super) fn table(text: &mut String, table: &Table) {
     wrapped(text, "", "  ", &table.caption);
-    if fits(&Grid::from_table(table, false)) {
+    if fits(&Grid::whole(table)) {
         add_table(text, table);
     } else {
         add_table(text, &with_short_programs(table));
@@ -45,8 +45,8 @@ pub(super) fn table(text: &mut String, table: &Table) {
 }
 
 fn add_table(text: &mut String, table: &Table) {
-    let whole = Grid::from_table(table, false);
-    let narrow = Grid::from_table(table, true);
+    let whole = Grid::whole(table);
+    let narrow = Grid::narrow(table);
     let has_unknown = match layout(&whole, &narrow) {
         Some(layout) => {
             add_shared(text, &layout.grids[0].shared);
@@ -72,7 +72,7 @@ fn add_table(text: &mut String, table: &Table) {
     }
 }
 
-/// The first column with long command lines of programs cut in the middle; they are complete in notes.
+/// The table with long command lines of programs in its first column cut in the middle. Notes have them complete.
 fn with_short_programs(table: &Table) -> Table {
     let mut cut = table.clone();
     for row in &mut cut.rows {
@@ -81,6 +81,7 @@ fn with_short_programs(table: &Table) -> Table {
             && width(name) > PROGRAM
         {
             let begin: String = name.chars().take(PROGRAM / 2).collect();
+            // One character less, for the ellipsis.
             let end: String = name.chars().skip(width(name) - PROGRAM / 2 + 1).collect();
             let short = format!("{begin}…{end}");
             cut.notes.push(format!("{short}: {name}"));
@@ -91,14 +92,14 @@ fn with_short_programs(table: &Table) -> Table {
     cut
 }
 
-/// What all rows share.
+/// Adds what all rows share.
 fn add_shared(text: &mut String, shared: &[String]) {
     if !shared.is_empty() {
         wrapped(text, "all rows: ", "  ", &shared.join(", "));
     }
 }
 
-/// The rows in columns from `first_column` on. The columns before it are headings above groups of rows.
+/// Adds the rows in columns from `first_column` on. The columns before it become headings above groups of rows.
 fn add_rows(text: &mut String, grid: &Grid, first_column: usize, gap: usize) {
     let indent = if first_column > 0 { "  " } else { "" };
     for headings in grid.heading_lines(first_column) {
@@ -121,7 +122,7 @@ fn add_rows(text: &mut String, grid: &Grid, first_column: usize, gap: usize) {
     }
 }
 
-/// The rows as lists, a line for each field.
+/// Adds the rows as lists, a line for each field.
 fn add_lists(text: &mut String, grid: &Grid) {
     for row in &grid.rows {
         for (index, field) in row.iter().enumerate() {

@@ -6,7 +6,7 @@ use super::words::{joined, unit, words_of};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Series};
 use crate::sections::parts::{self, linear, logarithmic, names, series};
 
-/// An axis of frame sizes or loops is logarithmic if its ends differ by more than this factor.
+/// An axis of numbers is logarithmic if its ends differ by more than this factor.
 const WIDE: f64 = 50.0;
 
 /// Charts of a table: its curves if the publication has some. Else one chart per quantity of the table that was both published
@@ -41,6 +41,7 @@ fn is_comparable(comparison: &Comparison, quantity: Quantity) -> bool {
         && (is_unpublished || has_value(comparison, quantity, Side::Published))
 }
 
+/// Whether a column of this quantity and side has a value.
 fn has_value(comparison: &Comparison, quantity: Quantity, side: Side) -> bool {
     for (index, column) in comparison.columns.iter().enumerate() {
         if column.quantity != quantity || column.side != side {
@@ -54,15 +55,19 @@ fn has_value(comparison: &Comparison, quantity: Quantity, side: Side) -> bool {
     false
 }
 
-/// A quantity over the rows of a table: lines if rows have numeric places, bars if they have names.
+/// A quantity over the rows of a table: lines if rows have numbers, bars if they have names. `id` is the end of its name.
 fn quantity_chart(comparison: &Comparison, quantity: Quantity, id: &str) -> Option<Chart> {
     let numbers: Option<Vec<f64>> = comparison.rows.iter().map(|row| row.at).collect();
-    let (kind, x, places) = match numbers {
-        Some(places) if places.len() > 1 => (Kind::Lines, axis(comparison, &places), places),
+    let kind = match &numbers {
+        Some(numbers) if numbers.len() > 1 => Kind::Lines,
+        _ => Kind::Bars,
+    };
+    let (x, positions) = match numbers {
+        Some(numbers) if kind == Kind::Lines => (axis(comparison, &numbers), numbers),
         _ => {
             let labels: Vec<String> = comparison.rows.iter().map(|row| row.label.clone()).collect();
-            let places = (0..labels.len()).map(|index| index as f64).collect();
-            (Kind::Bars, names(&comparison.rows_are.heading, labels), places)
+            let positions = (0..labels.len()).map(|index| index as f64).collect();
+            (names(&comparison.rows_are.heading, labels), positions)
         }
     };
     let mut lines = Vec::new();
@@ -72,10 +77,10 @@ fn quantity_chart(comparison: &Comparison, quantity: Quantity, id: &str) -> Opti
             continue;
         }
         if column.side == Side::Given {
-            planned.push(planned_curve(comparison, &places, index, column));
+            planned.push(planned_curve(comparison, &positions, index, column));
             continue;
         }
-        let line = measured_curve(comparison, &places, index, column);
+        let line = measured_curve(comparison, &positions, index, column);
         if line.points.iter().any(|point| point.y.is_some()) {
             lines.push(line);
         }
@@ -94,9 +99,9 @@ fn quantity_chart(comparison: &Comparison, quantity: Quantity, id: &str) -> Opti
 }
 
 /// The quantity according to the plan, for example the line rate; `index` is the position of the column.
-fn planned_curve(comparison: &Comparison, places: &[f64], index: usize, column: &SavedColumn) -> Mark {
+fn planned_curve(comparison: &Comparison, positions: &[f64], index: usize, column: &SavedColumn) -> Mark {
     let mut curve = Vec::new();
-    for (row, &x) in comparison.rows.iter().zip(places) {
+    for (row, &x) in comparison.rows.iter().zip(positions) {
         if let Some(value) = row.cells.get(index).and_then(|cell| cell.value) {
             curve.push([x, value]);
         }
@@ -106,9 +111,9 @@ fn planned_curve(comparison: &Comparison, places: &[f64], index: usize, column: 
 }
 
 /// The published or measured figures of a column; `index` is its position.
-fn measured_curve(comparison: &Comparison, places: &[f64], index: usize, column: &SavedColumn) -> Series {
+fn measured_curve(comparison: &Comparison, positions: &[f64], index: usize, column: &SavedColumn) -> Series {
     let mut points = Vec::new();
-    for (row, &x) in comparison.rows.iter().zip(places) {
+    for (row, &x) in comparison.rows.iter().zip(positions) {
         let Some(cell) = row.cells.get(index) else { continue };
         let interval = cell.low.zip(cell.high).map(|(low, high)| [low, high]);
         points.push(Point { x, y: cell.value, interval, is_at_least: false, trials: cell.trials.clone() });
@@ -123,9 +128,10 @@ fn measured_curve(comparison: &Comparison, places: &[f64], index: usize, column:
     series(name, role, points)
 }
 
-fn axis(comparison: &Comparison, places: &[f64]) -> Axis {
-    let least = places.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+/// The axis of rows with these numbers.
+fn axis(comparison: &Comparison, numbers: &[f64]) -> Axis {
+    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (label, unit) = (&comparison.rows_are.heading, unit(comparison.rows_are.quantity));
     if least > 0.0 && most / least > WIDE { logarithmic(label, unit) } else { linear(label, unit) }
 }

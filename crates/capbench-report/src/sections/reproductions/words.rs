@@ -4,7 +4,7 @@ use capbench_judge::reproduction::{Column as SavedColumn, Quantity, Side};
 
 use crate::model::Unit;
 
-/// How a quantity is shown.
+/// The unit of a quantity, and its words.
 pub(super) struct QuantityWords {
     pub(super) unit: Unit,
     /// Its words in a heading; empty if the column says what it is.
@@ -13,6 +13,7 @@ pub(super) struct QuantityWords {
     pub(super) suffix: &'static str,
 }
 
+/// How a quantity is shown.
 pub(super) const fn words_of(quantity: Quantity) -> QuantityWords {
     let (unit, heading, suffix) = match quantity {
         Quantity::Name => (Unit::None, "", "name"),
@@ -48,6 +49,7 @@ const fn side(column: &SavedColumn) -> &'static str {
     }
 }
 
+/// The heading of a column: `published libpcap rate`. What the plan set needs no side.
 pub(super) fn heading(column: &SavedColumn) -> String {
     let side = if column.side == Side::Given { "" } else { side(column) };
     joined(&[side, &column.method, &column.what, words_of(column.quantity).heading])

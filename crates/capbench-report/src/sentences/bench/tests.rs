@@ -1,6 +1,9 @@
 //! Each sentence once.
 
-use super::*;
+use super::{
+    BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SavedMethod, SetUp,
+    words,
+};
 use capbench_judge::finding::bench::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
 use capbench_judge::recommendation::Certainty;
 use capbench_model::places::Place;
@@ -255,6 +258,11 @@ fn losses_and_costs_are_said_of_the_least_and_the_most() {
     );
     let total = words(&costs(ComparedTime::Total));
     assert!(total.contains("the least CPU time of application and kernel together, 60"), "{total}");
-    let equal = BenchFinding::CostsEqual { time: ComparedTime::Application, at_pps: None };
-    assert_eq!(words(&equal), "the application CPU time per packet of the methods cannot be distinguished.");
+    // A sentence begins with a capital letter, with and without a load.
+    let equal = |at_pps| words(&BenchFinding::CostsEqual { time: ComparedTime::Application, at_pps });
+    assert_eq!(
+        equal(Some(95_000.0)),
+        "At 95,000 packets/s the application CPU time per packet of the methods cannot be distinguished."
+    );
+    assert_eq!(equal(None), "The application CPU time per packet of the methods cannot be distinguished.");
 }

@@ -5,8 +5,9 @@ use capbench_judge::search::ranking::Repeated;
 use capbench_judge::search::{Buffered, MaximumSource, Reason, Status};
 use capbench_model::figures::grouped;
 
+use super::goals;
+use super::numbers::{self, Numbers};
 use super::reasons::{end_words, reason_words};
-use super::{goals, numbers};
 use crate::naming::list;
 
 /// The text of a fact.
@@ -19,11 +20,12 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             format!("{}, goal {}, lower bounds: {}.", repeated.method, repeated.goal, lower_bounds(repeated))
         }
         SearchFinding::Goals { set_up, goals: names, shows } => {
-            let head = if names.len() == 1 { "goal" } else { "goals" };
-            format!("{}, {head} {}: {}.", method_or_search(set_up), list(names), goals::words(shows))
+            let noun = if names.len() == 1 { "goal" } else { "goals" };
+            format!("{}, {noun} {}: {}.", method_or_search(set_up), list(names), goals::words(shows))
         }
         SearchFinding::Numbers { set_up, strict_lossless, ndr, pdr, loss_events } => {
-            let words = numbers::words(strict_lossless, ndr, pdr, loss_events.as_ref());
+            let loss_events = loss_events.as_ref();
+            let words = numbers::words(&Numbers { strict_lossless, ndr, pdr, loss_events });
             format!("{}: {words}.", method_or_search(set_up))
         }
         SearchFinding::Bounds {
@@ -117,7 +119,7 @@ fn range_of_bounds(ranked: &RankedMethod) -> String {
     }
 }
 
-/// The lower bounds of several searches: their median and range, and how many are of which quality.
+/// The lower bounds of several searches: their median and range, and the number of each quality.
 fn lower_bounds(repeated: &Repeated) -> String {
     let median = &repeated.lower_pps;
     let mut interval = String::new();

@@ -9,28 +9,25 @@ pub struct KeyHelp {
     pub key: &'static str,
     /// The attribute of RFC 9971, and what it decides.
     pub meaning: &'static str,
-    /// The value without the key; empty if there is none.
+    /// The value if a goal does not have the key, in words; empty if the key has no such value.
     pub default: &'static str,
 }
 
-const fn key(key: &'static str, meaning: &'static str, default: &'static str) -> KeyHelp {
-    KeyHelp { key, meaning, default }
-}
-
 /// All keys of a goal.
+#[rustfmt::skip]
 pub const KEYS: [KeyHelp; 9] = [
-    key("loss", "Goal Loss Ratio: a trial that loses more is a high-loss trial", "needed, or `from`"),
-    key("duration", "Goal Final Trial Duration", "needed, or `from`"),
-    key("sum", "Goal Duration Sum: the trial time that decides a load", "one trial"),
-    key("exceed", "Goal Exceed Ratio: the share of that time that may be high-loss", "0.5"),
-    key("width", "Goal Width, of the upper bound; `0.1%max` is of the maximum load", "0.5 %"),
-    key("initial", "Goal Initial Trial Duration", "1 s, up to `duration`"),
-    key("targets", "coarser targets before the goal", "2"),
-    key("strategy", "`mlr` or `binary`", "`mlr`"),
-    key("from", "a preset of one goal, for all other keys", ""),
+    KeyHelp { key: "loss", meaning: "Goal Loss Ratio: a trial that loses more is a high-loss trial", default: "needed, or `from`" },
+    KeyHelp { key: "duration", meaning: "Goal Final Trial Duration", default: "needed, or `from`" },
+    KeyHelp { key: "sum", meaning: "Goal Duration Sum: the trial time that decides a load", default: "one trial" },
+    KeyHelp { key: "exceed", meaning: "Goal Exceed Ratio: the share of that time that may be high-loss", default: "0.5" },
+    KeyHelp { key: "width", meaning: "Goal Width, of the upper bound; `0.1%max` is of the maximum load", default: "0.5 %" },
+    KeyHelp { key: "initial", meaning: "Goal Initial Trial Duration", default: "1 s, up to `duration`" },
+    KeyHelp { key: "targets", meaning: "coarser targets before the goal", default: "2" },
+    KeyHelp { key: "strategy", meaning: "`mlr` or `binary`", default: "`mlr`" },
+    KeyHelp { key: "from", meaning: "a preset of one goal, for all other keys", default: "" },
 ];
 
-/// Where the attributes of a goal of a preset are from.
+/// The document that the attributes of a preset's goal are from.
 pub fn source(goal: &str) -> &'static str {
     match goal {
         "rfc2544" => "RFC 2544 26.1: throughput",

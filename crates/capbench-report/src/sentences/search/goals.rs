@@ -67,13 +67,13 @@ fn places_and_bursts(losses: &Losses) -> String {
     }
 }
 
-/// That chance can explain the difference of the bounds.
+/// Says that chance can explain the difference of the bounds.
 fn differ_by_chance(bounds: &BoundsByChance) -> String {
     let nearest = match bounds.nearest_pps {
-        Some([from, to]) => format!(
+        Some([lower_pps, upper_pps]) => format!(
             "the nearest loads that are distinguished are {} and {} packets/s",
-            grouped(from),
-            grouped(to)
+            grouped(lower_pps),
+            grouped(upper_pps)
         ),
         None => "no loads that were tried around them are distinguished".into(),
     };
@@ -86,7 +86,7 @@ fn differ_by_chance(bounds: &BoundsByChance) -> String {
     )
 }
 
-/// How many trials lost too many frames, and which share of further trials this is compatible with.
+/// How many trials lost too many frames, and the interval of the share of such trials.
 fn high_loss_trials(high: &HighLoss) -> String {
     format!(
         "{} of {} trials ({:.0} to {:.0} %)",

@@ -6,21 +6,25 @@ use capbench_model::statistics::LEVEL;
 
 use crate::naming::time;
 
+/// The numbers of a search.
+pub(super) struct Numbers<'f> {
+    pub(super) strict_lossless: &'f Held,
+    pub(super) ndr: &'f Held,
+    pub(super) pdr: &'f Held,
+    /// `None` if it is unknown how often frames are lost.
+    pub(super) loss_events: Option<&'f LossEvents>,
+}
+
 /// The numbers, a clause each.
-pub(super) fn words(
-    strict_lossless: &Held,
-    ndr: &Held,
-    pdr: &Held,
-    loss_events: Option<&LossEvents>,
-) -> String {
-    let mut parts = vec![lossless_load(strict_lossless)];
-    if let Some(load) = sustained_load(ndr) {
+pub(super) fn words(numbers: &Numbers<'_>) -> String {
+    let mut parts = vec![lossless_load(numbers.strict_lossless)];
+    if let Some(load) = sustained_load(numbers.ndr) {
         parts.push(format!("NDR {load}"));
     }
-    if let Some(load) = sustained_load(pdr) {
+    if let Some(load) = sustained_load(numbers.pdr) {
         parts.push(format!("PDR {load}"));
     }
-    parts.push(match loss_events {
+    parts.push(match numbers.loss_events {
         Some(events) => frequency_of_loss(events),
         None => "how often frames are lost is unknown".into(),
     });

@@ -46,40 +46,50 @@ pub(crate) fn after_colon(reason: Option<&Reason>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{End, MaximumSource, Reason, end_words, reason_words};
 
     #[test]
-    fn each_reason_and_each_end_has_its_words() {
-        let at = |limit| Reason::MaximumLoad { limit };
-        let ended = |end| Reason::Ended { end };
-        let because = "the ledger contradicts itself".to_string();
+    fn each_reason_has_its_words() {
+        let maximum = |limit| Reason::MaximumLoad { limit };
         let words = [
-            (at(MaximumSource::Generator), "the generator sends no more"),
-            (at(MaximumSource::GeneratorAndReceiver), "generator and receiver together reach no more"),
-            (at(MaximumSource::LineRate), "the line rate is the limit"),
-            (at(MaximumSource::Given), "the search was not allowed to go higher"),
+            (maximum(MaximumSource::Generator), "the generator sends no more"),
+            (maximum(MaximumSource::GeneratorAndReceiver), "generator and receiver together reach no more"),
+            (maximum(MaximumSource::LineRate), "the line rate is the limit"),
+            (maximum(MaximumSource::Given), "the search was not allowed to go higher"),
             (Reason::GeneratorFellShort, "the generator left frames unsent at the next load"),
             (
                 Reason::GeneratorAndReceiverFellShort,
                 "generator and receiver together left frames unsent at the next load",
             ),
             (Reason::LeastLoadNotHeld, "the lowest load of the search is not sustained"),
-            (ended(End::Complete), "the search is complete"),
-            (ended(End::Stopped), "the search was stopped before its end"),
-            (ended(End::TimeUp), "the time allowed was used up"),
-            (ended(End::TrafficUp), "the traffic allowed was used up"),
-            (
-                ended(End::Invalid { trials: vec![1, 2], because }),
-                "trial [1, 2] is invalid: the ledger contradicts itself",
-            ),
-            (
-                ended(End::AboveLineRate { trial: 3 }),
-                "trial 3 counted more than the link can carry: counts or clock are wrong",
-            ),
-            (ended(End::Failed { reason: "no link".into() }), "no link"),
+            (Reason::LeastLoadNotHeld, "the lowest load of the search is not sustained"),
         ];
         for (reason, expected) in words {
             assert_eq!(reason_words(&reason), expected);
+        }
+    }
+
+    #[test]
+    fn each_end_has_its_words_and_a_reason_has_those_of_its_end() {
+        let because = "the ledger contradicts itself".to_string();
+        let words = [
+            (End::Complete, "the search is complete"),
+            (End::Stopped, "the search was stopped before its end"),
+            (End::TimeUp, "the time allowed was used up"),
+            (End::TrafficUp, "the traffic allowed was used up"),
+            (
+                End::Invalid { trials: vec![1, 2], because },
+                "trial [1, 2] is invalid: the ledger contradicts itself",
+            ),
+            (
+                End::AboveLineRate { trial: 3 },
+                "trial 3 counted more than the link can carry: counts or clock are wrong",
+            ),
+            (End::Failed { reason: "no link".into() }, "no link"),
+        ];
+        for (end, expected) in words {
+            assert_eq!(end_words(&end), expected);
+            assert_eq!(reason_words(&Reason::Ended { end }), expected);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Each sentence about searches, once.
+//! Each sentence about searches, once. The helpers at the top make facts; a test changes the members that it is about.
 
 use crate::sentences::places;
 use capbench_judge::finding::search::{
-    BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, RankedMethod,
-    SearchFinding, SetUp, SustainedLoads, TooFewSearches, UnsettledGoal,
+    BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, MethodLoad,
+    RankedMethod, SearchFinding, SetUp, SustainedLoads, TooFewSearches, UnsettledGoal,
 };
 use capbench_judge::limit::Limit;
 use capbench_judge::search::ranking::Repeated;
@@ -13,23 +13,67 @@ use capbench_judge::search::{
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::SizeLabel;
 
-use super::{goals, load_words, numbers, spread, sustained, unsettled, words};
+use super::numbers::{self, Numbers};
+use super::{goals, load_words, spread, sustained, unsettled, words};
 
-fn reason() -> Reason {
+/// A set-up of 64-byte frames, without a number.
+fn set_up(method: Option<&str>) -> SetUp {
+    SetUp {
+        method: method.map(Into::into),
+        frame_size: Some(SizeLabel::Octets(64)),
+        placement: Some("same".into()),
+        work: None,
+        nth: None,
+    }
+}
+
+/// In words: the generator sends no more.
+fn generator_is_the_limit() -> Reason {
     Reason::MaximumLoad { limit: MaximumSource::Generator }
 }
 
-fn ranked(method: &str, most_pps: Option<f64>, above_next: Option<bool>) -> RankedMethod {
-    RankedMethod { method: method.into(), least_pps: 1000.5, most_pps, above_next }
+/// A search that has no such number: its trials decide no load.
+fn no_load(goal: &str) -> Held {
+    Held { by: goal.into(), pps: None, at_least: false, upper_pps: None, seconds: 21.0, trials: Vec::new() }
 }
 
-fn ranking(above: [Option<bool>; 2], too_few_searches: Option<TooFewSearches>) -> String {
-    let methods = vec![
-        ranked("af-xdp", None, above[0]),
-        ranked("packet-v3", Some(2000.0), above[1]),
-        ranked("recv", Some(1500.0), None),
-    ];
+/// A goal of which no load was sustained, down to this one.
+fn below(goal: &str, upper_pps: f64) -> Held {
+    Held { upper_pps: Some(upper_pps), ..no_load(goal) }
+}
+
+/// A goal that this load sustains, and no load was too high for.
+fn at_least(goal: &str, pps: f64) -> Held {
+    Held { pps: Some(pps), at_least: true, ..no_load(goal) }
+}
+
+/// 40 trials of 1 s, none of which lost frames.
+fn no_loss_events() -> LossEvents {
+    LossEvents {
+        up_to_pps: 500.0,
+        seconds: 40.0,
+        trials: 40,
+        lossy_trials: 0,
+        set_aside: 0,
+        set_aside_lossy: 0,
+        events: 0,
+        at_least: false,
+        per_second: 0.0,
+        per_second_limits: Some([0.0, 0.075]),
+        longest: None,
+    }
+}
+
+/// The order of three methods; `above_next` says whether the first two are above the next one by more than chance.
+fn ranking(above_next: [Option<bool>; 2], too_few_searches: Option<TooFewSearches>) -> String {
+    // One search of `af-xdp` ended at the maximum load, so its highest bound is unknown.
+    let ranges = [("af-xdp", None), ("packet-v3", Some(2000.0)), ("recv", Some(1500.0))];
+    let mut methods = Vec::new();
+    for ((method, most_pps), above_next) in ranges.into_iter().zip([above_next[0], above_next[1], None]) {
+        methods.push(RankedMethod { method: method.into(), least_pps: 1000.5, most_pps, above_next });
+    }
     words(&SearchFinding::Ranking { set_up: set_up(None), goal: "ndr".into(), methods, too_few_searches })
 }
 
@@ -40,8 +84,9 @@ fn methods_are_listed_in_order_with_what_chance_explains() {
         "ndr by method, highest first, packets/s: af-xdp at least 1,000, not distinguished from packet-v3 1,000 to 2,000, then \
          recv 1,000 to 1,500."
     );
+    let one_each = TooFewSearches { searches: 1, needed: 5 };
     assert_eq!(
-        ranking([None, None], Some(TooFewSearches { searches: 1, needed: 5 })),
+        ranking([None, None], Some(one_each)),
         "ndr by method, highest first, packets/s: af-xdp at least 1,000, packet-v3 1,000 to 2,000, recv 1,000 to 1,500; one \
          search each: the order may be chance; 5 searches of each decide it."
     );
@@ -49,12 +94,13 @@ fn methods_are_listed_in_order_with_what_chance_explains() {
     assert!(few.contains("; 3 searches each: the order"), "{few}");
 }
 
+/// Ten searches of one set-up: 9 have a lower bound, 3 of them regular, 1 at least, 2 by a coarser target and 3 irregular.
 fn repeated() -> Repeated {
     Repeated {
         goal: "ndr".into(),
         method: "recv".into(),
         placement: "same".into(),
-        frame_size: capbench_model::trial::SizeLabel::Octets(64),
+        frame_size: SizeLabel::Octets(64),
         work: "none".into(),
         lower_pps: Estimate {
             median: 1000.0,
@@ -133,8 +179,10 @@ fn the_limit_is_named_with_what_was_lost() {
 
 #[test]
 fn doubts_name_chance_and_the_host() {
-    let share = |trials| HighLoss { trials, of: 20, low: 0.051, high: 0.499 };
-    let bounds = BoundsByChance { lower: share(9), upper: share(11), probability: 0.263, nearest_pps: None };
+    // Lower limits are rounded down to whole percent, upper ones up.
+    let high_loss = |trials| HighLoss { trials, of: 20, low: 0.051, high: 0.499 };
+    let bounds =
+        BoundsByChance { lower: high_loss(9), upper: high_loss(11), probability: 0.263, nearest_pps: None };
     assert_eq!(
         goals::words(&GoalFact::Doubts {
             by_chance: Some(BoundsByChance { nearest_pps: Some([900.0, 1100.0]), ..bounds }),
@@ -148,57 +196,62 @@ fn doubts_name_chance_and_the_host() {
     assert!(alone.ends_with("; no loads that were tried around them are distinguished"), "{alone}");
 }
 
-fn held(by: &str, pps: Option<f64>, at_least: bool, upper_pps: Option<f64>) -> Held {
-    Held { by: by.into(), pps, at_least, upper_pps, seconds: 21.0, trials: Vec::new() }
-}
-
-fn events(events: u64, at_least: bool, per_second_limits: Option<[f64; 2]>, set_aside: u32) -> LossEvents {
-    LossEvents {
-        up_to_pps: 500.0,
-        seconds: 40.0,
-        trials: 40,
-        lossy_trials: 0,
-        set_aside,
-        set_aside_lossy: 1,
-        events,
-        at_least,
-        per_second: events as f64 / 40.0,
-        per_second_limits,
-        longest: None,
-    }
-}
-
 #[test]
 fn the_numbers_of_a_search_are_one_sentence() {
-    let none = held("ndr", None, false, None);
-    let below = held("ndr", None, false, Some(1000.0));
+    let strict_lossless = at_least("strict", 900.0);
+    let ndr = Held { pps: Some(1000.0), ..below("mine", 1005.0) };
+    let pdr = at_least("pdr", 1100.0);
+    let events = LossEvents {
+        events: 2,
+        at_least: true,
+        per_second: 2.0 / 40.0,
+        per_second_limits: Some([0.01, 0.18]),
+        set_aside: 2,
+        set_aside_lossy: 1,
+        ..no_loss_events()
+    };
+    let all_known =
+        Numbers { strict_lossless: &strict_lossless, ndr: &ndr, pdr: &pdr, loss_events: Some(&events) };
     assert_eq!(
-        numbers::words(&below, &below, &none, None),
-        "no trial sent and delivered every frame, not even at 1,000 packets/s; NDR below 1,000 packets/s; how often frames are \
-         lost is unknown"
-    );
-    let loads = [
-        held("strict", Some(900.0), true, None),
-        held("mine", Some(1000.0), false, Some(1005.0)),
-        held("pdr", Some(1100.0), true, None),
-    ];
-    assert_eq!(
-        numbers::words(&loads[0], &loads[1], &loads[2], Some(&events(2, true, Some([0.01, 0.18]), 2))),
+        numbers::words(&all_known),
         "no trial of the search lost frames up to at least 900 packets/s (21 s of trials); NDR 1,000 packets/s (21 s of trials, \
          goal mine); PDR at least 1,100 packets/s (21 s of trials); up to 500 packets/s frames were lost at least 2 times in 40 s \
          of trials, 0.050 times per second (0.010 to 0.180); the host disturbed 2 of these trials, which the search repeated (1 \
          of them lost frames)"
     );
-    let never = numbers::words(&none, &none, &none, Some(&events(0, false, Some([0.0, 0.075]), 0)));
+}
+
+#[test]
+fn numbers_that_no_load_satisfies_are_below_one_or_left_out() {
+    let (below, unknown) = (below("ndr", 1000.0), no_load("pdr"));
+    let numbers = Numbers { strict_lossless: &below, ndr: &below, pdr: &unknown, loss_events: None };
     assert_eq!(
-        never,
+        numbers::words(&numbers),
+        "no trial sent and delivered every frame, not even at 1,000 packets/s; NDR below 1,000 packets/s; how often frames are \
+         lost is unknown"
+    );
+}
+
+#[test]
+fn the_frequency_of_losses_has_an_upper_limit_even_without_a_loss() {
+    let unknown = no_load("ndr");
+    let with_events = |events: &LossEvents| {
+        let loss_events = Some(events);
+        numbers::words(&Numbers { strict_lossless: &unknown, ndr: &unknown, pdr: &unknown, loss_events })
+    };
+    assert_eq!(
+        with_events(&no_loss_events()),
         "no load without loss is known; up to 500 packets/s no frame was lost in 40 s of trials, which is below 0.075 times per \
          second at 95 %"
     );
-    let once = numbers::words(&none, &none, &none, Some(&events(1, false, None, 0)));
+    // Early versions did not save limits.
+    let one_event =
+        LossEvents { events: 1, per_second: 1.0 / 40.0, per_second_limits: None, ..no_loss_events() };
+    let once = with_events(&one_event);
     assert!(once.ends_with("frames were lost once in 40 s of trials, 0.025 times per second"), "{once}");
 }
 
+/// Bounds with a lower one of 1,000 packets/s, without an upper one.
 fn bounds(status: Status, reason: Option<Reason>) -> SearchFinding {
     SearchFinding::Bounds {
         set_up: set_up(Some("recv")),
@@ -216,13 +269,9 @@ fn bounds(status: Status, reason: Option<Reason>) -> SearchFinding {
 fn bounds_are_named_with_their_quality() {
     let mut early = bounds(Status::Irregular, Some(Reason::Ended { end: End::TimeUp }));
     if let SearchFinding::Bounds { so_far, .. } = &mut early {
-        let bounds = (900.0, 1200.0);
-        *so_far = Some(CoarserBounds {
-            seconds_per_load: 2.5,
-            lower_pps: bounds.0,
-            upper_pps: bounds.1,
-            relative_width: 0.25,
-        });
+        let (lower_pps, upper_pps) = (900.0, 1200.0);
+        // The width is a share of the upper bound.
+        *so_far = Some(CoarserBounds { seconds_per_load: 2.5, lower_pps, upper_pps, relative_width: 0.25 });
     }
     assert_eq!(
         words(&early),
@@ -230,7 +279,7 @@ fn bounds_are_named_with_their_quality() {
          load, lower bound 900, upper bound 1,200 packets/s, 25.0 % apart."
     );
     assert_eq!(
-        words(&bounds(Status::AtLeast, Some(reason()))),
+        words(&bounds(Status::AtLeast, Some(generator_is_the_limit()))),
         "recv, goal ndr: at least 1,000 packets/s: the generator sends no more."
     );
     let mut regular = bounds(Status::Regular, None);
@@ -242,13 +291,17 @@ fn bounds_are_named_with_their_quality() {
         words(&regular),
         "recv, goal ndr: lower bound 1,000, upper bound 1,005 packets/s, conditional throughput 999 packets/s."
     );
-    let none = SearchFinding::NoBounds { set_up: set_up(None), goal: "ndr".into(), reason: reason() };
+    let none = SearchFinding::NoBounds {
+        set_up: set_up(None),
+        goal: "ndr".into(),
+        reason: generator_is_the_limit(),
+    };
     assert_eq!(words(&none), "the search, goal ndr: no bound is known: the generator sends no more.");
 }
 
 #[test]
-fn the_limit_of_the_search_is_named_with_the_self_test() {
-    let text = |source, sustained| {
+fn the_maximum_load_of_the_search_is_named_with_the_self_test() {
+    let maximum = |source, sustained| {
         words(&SearchFinding::MaximumLoad {
             set_up: set_up(Some("recv")),
             load_pps: 1000.0,
@@ -257,14 +310,14 @@ fn the_limit_of_the_search_is_named_with_the_self_test() {
             unpaced_pps: 1200.7,
         })
     };
+    let line_rate = maximum(MaximumSource::LineRate, true);
+    let sustained = maximum(MaximumSource::Generator, true);
+    let not_sustained = maximum(MaximumSource::Generator, false);
     let end = "; the generator sent 1,200 without a plan.";
     let begin = "maximum load of the search: 1,000 packets/s";
-    assert_eq!(text(MaximumSource::LineRate, true), format!("{begin}, the line rate{end}"));
-    assert_eq!(text(MaximumSource::Generator, true), format!("{begin}{end}"));
-    assert_eq!(
-        text(MaximumSource::Generator, false),
-        format!("{begin}, though it kept none of the rates that were tried{end}")
-    );
+    assert_eq!(line_rate, format!("{begin}, the line rate{end}"));
+    assert_eq!(sustained, format!("{begin}{end}"));
+    assert_eq!(not_sustained, format!("{begin}, though it kept none of the rates that were tried{end}"));
 }
 
 #[test]
@@ -285,57 +338,44 @@ fn what_buffers_hid_and_how_a_search_ended_are_sentences() {
     );
 }
 
-fn set_up(method: Option<&str>) -> SetUp {
-    SetUp {
-        method: method.map(Into::into),
-        frame_size: Some(capbench_model::trial::SizeLabel::Octets(64)),
-        placement: Some("same".into()),
-        work: None,
-        nth: None,
-    }
-}
-
 #[test]
 fn the_verdict_names_what_each_method_sustains() {
-    let method = |name: &str, load: FoundLoad| capbench_judge::finding::search::MethodLoad {
-        method: Some(name.into()),
-        load,
-        trials: vec![1],
-    };
-    let text = |loads: Vec<FoundLoad>, other_set_ups| {
-        let methods = ["af-xdp", "recv"].into_iter().zip(loads).map(|(name, load)| method(name, load));
-        let loads = SustainedLoads {
-            loss_ratio: 0.0,
-            set_up: set_up(None),
-            methods: methods.collect(),
-            other_set_ups,
-        };
-        sustained(&loads).text
+    let verdict = |loads: &[(&str, FoundLoad)], other_set_ups| {
+        let mut methods = Vec::new();
+        for (method, load) in loads {
+            methods.push(MethodLoad { method: Some((*method).into()), load: load.clone(), trials: vec![1] });
+        }
+        sustained(&SustainedLoads { loss_ratio: 0.0, set_up: set_up(None), methods, other_set_ups }).text
     };
     let scene = "(without loss, 64-byte frames, placement same)";
-    let undecided = || FoundLoad::Undecided { reason: Some(reason()) };
+    let undecided = FoundLoad::Undecided { reason: Some(generator_is_the_limit()) };
+    let regular = FoundLoad::Regular { pps: 1000.0 };
     assert_eq!(
-        text(vec![FoundLoad::Regular { pps: 1000.0 }, FoundLoad::Below { pps: 500.0 }], 1),
+        verdict(&[("af-xdp", regular), ("recv", FoundLoad::Below { pps: 500.0 })], 1),
         format!(
             "af-xdp sustains 1,000 packets/s {scene}; recv below 500 packets/s; 1 other set-up is in the table."
         )
     );
     assert_eq!(
-        text(vec![FoundLoad::Below { pps: 1000.0 }, undecided()], 2),
+        verdict(&[("af-xdp", FoundLoad::Below { pps: 1000.0 }), ("recv", undecided.clone())], 2),
         format!(
             "af-xdp does not sustain 1,000 packets/s {scene}; recv is not decided; 2 other set-ups are in the table."
         )
     );
     assert_eq!(
-        text(vec![undecided()], 0),
+        verdict(&[("af-xdp", undecided)], 0),
         format!("It is not decided what af-xdp sustains {scene}: the generator sends no more.")
     );
-    let load = |load| load_words(&load).unwrap();
-    assert_eq!(load(FoundLoad::AtLeast { pps: 1000.0 }), "at least 1,000 packets/s");
+}
+
+#[test]
+fn a_load_has_the_words_of_its_quality() {
+    let words = |load| load_words(&load).unwrap();
+    assert_eq!(words(FoundLoad::AtLeast { pps: 1000.0 }), "at least 1,000 packets/s");
     let between = FoundLoad::Between { lower_pps: 900.0, upper_pps: 1000.0 };
-    assert_eq!(load(between), "between 900 and 1,000 packets/s");
+    assert_eq!(words(between), "between 900 and 1,000 packets/s");
     let few = FoundLoad::BetweenByFewTrials { lower_pps: 900.0, upper_pps: 1000.0 };
-    assert_eq!(load(few), "between 900 and 1,000 packets/s, with fewer trials than the goal asks for");
+    assert_eq!(words(few), "between 900 and 1,000 packets/s, with fewer trials than the goal asks for");
 }
 
 #[test]
@@ -344,7 +384,7 @@ fn a_goal_that_is_not_settled_is_named_with_the_reason() {
         goal: "ndr".into(),
         set_up: SetUp { nth: Some(2), ..set_up(None) },
         at_least_pps,
-        reason: Some(reason()),
+        reason: Some(generator_is_the_limit()),
         trials: Vec::new(),
     };
     let name = "NDR of a method that did not run (64-byte frames, placement same, search 2)";

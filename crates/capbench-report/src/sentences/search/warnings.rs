@@ -1,4 +1,4 @@
-//! The words of doubts about a search.
+//! The words of `SearchWarning`: doubts about a search.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use capbench_judge::search::warning::{Allowance, ChanceToSuffice, SearchNeed, Se
 use capbench_judge::thresholds::SHORT_FINAL_TRIAL;
 use capbench_model::figures::grouped;
 
-/// The doubts about a search.
+/// The doubts about a search. Files of earlier versions have their words only.
 pub fn all(search: &SearchOutcome) -> Vec<String> {
     if search.warning_facts.is_empty() {
         return search.warnings.clone();
@@ -31,22 +31,22 @@ pub fn words(warning: &SearchWarning) -> String {
         ),
         SearchWarning::MayNotSuffice { allowed_s, of, chance, need } => {
             let allowed = humantime::format_duration(Duration::from_secs_f64(*allowed_s));
-            let of = match of {
+            let of_traffic = match of {
                 Allowance::Time => "",
                 Allowance::Traffic => " of traffic",
             };
             let need = need_words(need);
             match chance {
                 ChanceToSuffice::Hardly => {
-                    format!("{allowed}{of} will hardly suffice: the goals need {need}, or more")
+                    format!("{allowed}{of_traffic} will hardly suffice: the goals need {need}, or more")
                 }
                 ChanceToSuffice::HardlyBelowMaximum => format!(
-                    "{allowed}{of} will hardly suffice unless the maximum load is sustained: the goals can need {need}, or more on \
-                     a noisy host"
+                    "{allowed}{of_traffic} will hardly suffice unless the maximum load is sustained: the goals can need {need}, or \
+                     more on a noisy host"
                 ),
                 ChanceToSuffice::Perhaps => {
                     format!(
-                        "{allowed}{of} may not suffice: the goals can need {need}, or more on a noisy host"
+                        "{allowed}{of_traffic} may not suffice: the goals can need {need}, or more on a noisy host"
                     )
                 }
             }
@@ -105,10 +105,10 @@ fn share(part: f64, whole: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Allowance, ChanceToSuffice, SearchNeed, SearchWarning, SelfTestCause, words};
 
     #[test]
-    fn a_rate_that_was_not_sustained_is_said_with_every_try() {
+    fn a_self_test_that_fell_short_is_said_with_every_try() {
         let rate = SearchWarning::SelfTestRate {
             planned_pps: 1000.0,
             offered_pps: vec![985.0, 690.0],

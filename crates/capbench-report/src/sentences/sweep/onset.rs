@@ -113,7 +113,7 @@ fn hidden_by_buffers(hidden: Option<&HiddenByBuffers>) -> String {
     };
     let at_first = if points.len() > 1 { format!("; at {} ", first.point.label) } else { ": ".into() };
     format!(
-        " {where_hidden} that is due to its buffers{at_first}{}. Longer trials or a smaller --ring show where loss begins.",
+        " {where_hidden} only buffers prevent loss{at_first}{}. Longer trials or a smaller --ring show where loss begins.",
         reads_and_buffers(first)
     )
 }
@@ -160,7 +160,11 @@ fn loss_and_places(loss: &LossAtPoint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        BufferedAtPoint, GeneratorLimits, HardlyAnyLoss, HiddenByBuffers, LastPoint, Limit, LimitFrom,
+        LossAtNamedPoints, LossAtPoint, LossBegins, LossEnds, hardly_any_loss, last_point, limits,
+        loss_at_named_points, loss_begins, loss_ends,
+    };
     use crate::sentences::sweep::tests::{point, series};
     use capbench_judge::finding::sweep::loss::PlaceShare;
     use capbench_model::places::Place;
@@ -279,8 +283,8 @@ mod tests {
         let none = "recv: no frame is lost at any point. The limit is the generator.";
         let reads = "it reads 900 of 1,000 frames per second, and buffers hold the rest. Longer trials or a smaller --ring show \
                      where loss begins.";
-        let from = format!("{none} From p1 on that is due to its buffers; at p1 {reads}");
+        let from = format!("{none} From p1 on only buffers prevent loss; at p1 {reads}");
         assert_eq!(hidden(vec![1, 2], true), from);
-        assert_eq!(hidden(vec![1], false), format!("{none} At p1 that is due to its buffers: {reads}"));
+        assert_eq!(hidden(vec![1], false), format!("{none} At p1 only buffers prevent loss: {reads}"));
     }
 }

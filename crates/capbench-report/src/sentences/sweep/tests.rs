@@ -14,7 +14,11 @@ use capbench_judge::finding::sweep::point::{SweepPoint, SweepSeries};
 use capbench_judge::sweep::contrasts::Evidence;
 use capbench_model::places::Place;
 
-use super::*;
+use super::{
+    BurstRange, HighestRate, KeepsUp, KeptPoints, KeptUp, LivelockFound, LossAtHighestRate, MeanBurst,
+    MethodKeepsUp, SweepScene, buffers, burst_range_words, cheapest, cost, crossing, highest_rate_words,
+    keeps_up_words, kept_up_sentence, livelock, time_words,
+};
 
 pub(super) fn point(index: usize) -> SweepPoint {
     SweepPoint { index, at: None, label: format!("p{index}") }

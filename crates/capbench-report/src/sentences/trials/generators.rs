@@ -48,7 +48,7 @@ fn losses_sentence(losses: &LossesOfGenerators) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{LossOfGenerator, LossesOfGenerators, StartSpread, words};
 
     fn by_generator(count: u64) -> LossesOfGenerators {
         let mut lost = Vec::new();

@@ -62,7 +62,7 @@ pub(in crate::sentences) fn words(fact: &LossPatternFinding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{LossPatternFinding, words};
 
     #[test]
     fn each_pattern_is_said() {

@@ -52,7 +52,7 @@ fn flows_sentence(sharing: Option<FlowSharing>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{FlowSharing, SharesOfMembers, UnequalBecause, words};
 
     const WHOLE: FlowSharing = FlowSharing { flows: 8, split: 0, split_frames: 0 };
     const SPLIT: FlowSharing = FlowSharing { flows: 8, split: 3, split_frames: 1200 };

@@ -1,6 +1,8 @@
 //! Each sentence once.
 
-use super::*;
+use super::{
+    Account, Attempt, LivelockedTrial, LostAt, LostMeanwhile, ReportSums, StalledCpu, TrialFinding, words,
+};
 use capbench_judge::finding::OddFrames;
 use capbench_model::noise::Noise;
 use capbench_model::places::Place;

@@ -1,7 +1,7 @@
 //! The bounds of each goal of a search: the trials that decide them, and what those lost.
 
 use capbench_judge::search::ranking::goals;
-use capbench_judge::search::{Bound, GoalResult, Losses, Moments, SearchOutcome};
+use capbench_judge::search::{Bound, GoalResult, HighLoss, Losses, Moments, SearchOutcome};
 
 use super::set_up_and_number;
 use crate::figures::count;
@@ -44,14 +44,6 @@ fn named_bounds(goal: &GoalResult) -> Vec<(&'static str, &Bound)> {
 fn bound_fields(bound: &Bound) -> Fields {
     let losses = bound.losses.as_ref();
     let moments = losses.and_then(|losses| losses.moments);
-    let high_loss = match bound.high_loss {
-        Some(high) => Cell::Interval {
-            middle: f64::from(high.trials) / f64::from(high.of.max(1)),
-            low: high.low,
-            high: high.high,
-        },
-        None => Cell::Unknown,
-    };
     Fields::new()
         .figure("intended_pps", "intended", bound.intended_pps.floor())
         .figure("achieved_pps", "offered at least", bound.achieved_pps.floor())
@@ -60,17 +52,29 @@ fn bound_fields(bound: &Bound) -> Fields {
         .count(
             "high_loss_trials",
             "of these high-loss",
-            Cell::count(bound.high_loss.map(|high| high.trials.into())),
+            Cell::count_or_unknown(bound.high_loss.map(|high| high.trials.into())),
         )
-        .with(Column::new("high_loss_ratio", "share that this fits (95 %)", Unit::Ratio), high_loss)
+        .with(
+            Column::new("high_loss_ratio", "share of high-loss trials (95 % interval)", Unit::Ratio),
+            high_loss_share(bound.high_loss),
+        )
         .words("lost", "lost, by place", losses.map(lost_words))
         .figure(
             "most_of_a_trial_ratio",
             "most of a trial",
-            Cell::where_known(losses.map(|losses| losses.most_of_a_trial)),
+            Cell::number_or_empty(losses.map(|losses| losses.most_of_a_trial)),
         )
         .words("moments", "100 ms with loss, longest burst", moments.map(moments_words))
         .count("disturbed", "disturbed trials", bound.disturbed.len())
+}
+
+/// The share of a load's full-length trials that lost or left unsent more than the goal allows, with its confidence interval.
+/// The first versions did not save it.
+fn high_loss_share(high_loss: Option<HighLoss>) -> Cell {
+    let Some(high) = high_loss else { return Cell::Unknown };
+    // A file can have 0 trials: their share is shown as 0.
+    let middle = f64::from(high.trials) / f64::from(high.of.max(1));
+    Cell::Interval { middle, low: high.low, high: high.high }
 }
 
 /// Lost frames by place.
@@ -82,7 +86,7 @@ fn lost_words(losses: &Losses) -> String {
     places.join(", ")
 }
 
-/// In how many windows of 100 ms frames were lost, and how many in a row.
+/// In how many windows of 100 ms frames were lost; how many frames were lost in a row, and for how long.
 fn moments_words(moments: Moments) -> String {
     format!(
         "{} of {}; {} frames or {}",

@@ -9,7 +9,7 @@ use capbench_results::{Kind, Results};
 
 use super::limit_word;
 use crate::figures::number;
-use crate::groups::grouped;
+use crate::groups::by_key;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{self, Scene};
 use crate::sentences::sorted;
@@ -70,7 +70,11 @@ fn rate_and_cost_fields(ranked: &Ranked) -> Fields {
         .figure("lossless_pps", "lossless up to", rate(&ranked.lossless))
         .figure("nearly_lossless_pps", &nearly_lossless, rate(&ranked.nearly_lossless))
         .figure("app_ns_per_packet", "app CPU", app)
-        .figure("total_ns_per_packet", "total CPU", Cell::number(cost.and_then(|cost| cost.total_ns)))
+        .figure(
+            "total_ns_per_packet",
+            "total CPU",
+            Cell::number_or_unknown(cost.and_then(|cost| cost.total_ns)),
+        )
 }
 
 /// A sustained rate; a lower bound if no load shows the limit.
@@ -85,9 +89,9 @@ fn rate(sustained: &Sustained) -> Cell {
 
 /// The fields of a method's trial at maximum load that lost the largest share; empty without one.
 fn overload_fields(trial: Option<&TrialResult>) -> Fields {
-    let offered = Cell::whole_rate_where_known(trial.map(|trial| trial.offered_pps));
-    let delivered = Cell::whole_rate_where_known(trial.map(|trial| trial.delivered_pps));
-    let lost = Cell::where_known(trial.map(TrialResult::sent_loss_ratio));
+    let offered = Cell::whole_rate_or_empty(trial.map(|trial| trial.offered_pps));
+    let delivered = Cell::whole_rate_or_empty(trial.map(|trial| trial.delivered_pps));
+    let lost = Cell::number_or_empty(trial.map(TrialResult::sent_loss_ratio));
     Fields::new()
         .with(Column::figure("overload_offered_pps", "at overload: offered").files_only(), offered)
         .with(Column::figure("overload_delivered_pps", "at overload: delivered").files_only(), delivered)
@@ -148,7 +152,7 @@ fn note_of_precision(rates: &str, methods: &[Ranked]) -> Option<String> {
             searched.push((number(share, Unit::Ratio), ranked.method.to_string()));
         }
     }
-    let mut groups = grouped(searched, |(share, _)| share.clone()).into_iter();
+    let mut groups = by_key(searched, |(share, _)| share.clone()).into_iter();
     let (first_share, _) = groups.next()?;
     let mut note = format!("{rates} are known to {first_share} %");
     for (share, group) in groups {

@@ -37,7 +37,7 @@ fn goal_fields(goal: &GoalResult) -> Fields {
         .words("goal", "goal", goal.goal.name.as_str())
         .figure("lower_pps", "sustained", lower_bound(goal.status, best_lower(goal)))
         .figure("upper_pps", "not sustained", upper_bound(best_upper(goal)))
-        .figure("relative_width_ratio", "width", Cell::where_known(width))
+        .figure("relative_width_ratio", "width", Cell::number_or_empty(width))
         .words("status", "result", result)
         .words("limit", "limited by", goal.limited_by().map(limit_word))
 }

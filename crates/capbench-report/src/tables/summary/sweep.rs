@@ -36,7 +36,7 @@ fn series_fields(results: &Results, line: &SeriesOfSweep<'_>) -> Fields {
         .figure(
             "read_pps",
             "read most",
-            Cell::whole_rate_where_known(most.map(|reading| reading.taken_pps.median)),
+            Cell::whole_rate_or_empty(most.map(|reading| reading.taken_pps.median)),
         )
         .words("read_at", "at", most.map(|reading| sweep.label(reading)))
 }

@@ -1,4 +1,5 @@
-//! Small runs of every kind on the simulated path, the same each time.
+//! Small runs of every kind on the simulated path, the same each time. On `path`, the generator sends up to 1,000,000 frames per
+//! second, and methods have known capacities.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -16,7 +17,6 @@ use capbench_judge::search::{Goal, SearchPlan, parse};
 use capbench_model::environment::Environment;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::ledger::Entry;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::trial::TrialResult;
 use capbench_model::work::WorkModel;
@@ -30,6 +30,7 @@ use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, Point, SweepPlan};
 use capbench_report::sentences;
 use capbench_results::Results;
+use capbench_results::trial_columns::key;
 
 /// A host that is the same everywhere, as far as sentences name it.
 fn environment() -> Environment {
@@ -43,6 +44,7 @@ fn environment() -> Environment {
     }
 }
 
+/// A complete run of this command, on a host that is the same everywhere.
 pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
     Results {
         command: ["/usr/bin/capbench"].iter().chain(command).map(ToString::to_string).collect(),
@@ -52,31 +54,51 @@ pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
     }
 }
 
-/// The run with what follows from it, as it is saved at its end.
+/// The run with its answers, findings and caveats, as it is saved at its end.
 fn concluded(mut run: Results) -> Results {
     sentences::conclude(&mut run);
     run
 }
 
+/// The path with guards, which repeat disturbed trials as those of a real run do.
 pub fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
     Guarded::new(path, Policy::default(), Arc::default())
 }
 
-fn bench_of(names: &[&str], sizes: &[u16], placements: &[&str], visits: u32) -> Results {
+/// The set-ups of a bench.
+struct BenchSetUps<'n> {
+    methods: &'n [&'n str],
+    /// Octets of a frame.
+    sizes: &'n [u16],
+    placements: &'n [&'n str],
+    /// Trials of each method at each load.
+    visits: u32,
+}
+
+/// Three methods in one set-up, visited once.
+const THREE_METHODS: BenchSetUps<'_> = BenchSetUps {
+    methods: &["recv", "packet-v2", "packet-v3"],
+    sizes: &[64],
+    placements: &["same"],
+    visits: 1,
+};
+
+fn bench_of(set_ups: &BenchSetUps<'_>) -> Results {
+    let BenchSetUps { methods, sizes, placements, visits } = *set_ups;
     let plan = BenchPlan {
         sizes: sizes.iter().map(|size| setup(*size)).collect(),
         placements: placements.iter().map(|name| name.parse().unwrap()).collect(),
         visits,
-        ..bench_plan(names)
+        ..bench_plan(methods)
     };
     let mut outcome = plan.run(&mut guarded(path()), &mut Collected::default()).unwrap();
     livelock::mark(&mut outcome.trials);
-    concluded(results(&["bench", "--method", &names.join(",")], outcome.trials))
+    concluded(results(&["bench", "--method", &methods.join(",")], outcome.trials))
 }
 
-/// Three methods in one set-up.
+/// Three methods in one set-up; a fourth could not be measured.
 pub fn bench() -> Results {
-    let mut bench = bench_of(&["recv", "packet-v2", "packet-v3"], &[64], &["same"], 1);
+    let mut bench = bench_of(&THREE_METHODS);
     bench.not_measured.push(NotMeasured {
         method: "af-xdp".into(),
         test: None,
@@ -89,19 +111,19 @@ pub fn bench() -> Results {
 
 /// Three methods in four set-ups.
 pub fn large_bench() -> Results {
-    bench_of(&["recv", "packet-v2", "packet-v3"], &[64, 512], &["same", "other"], 1)
+    bench_of(&BenchSetUps { sizes: &[64, 512], placements: &["same", "other"], ..THREE_METHODS })
 }
 
 /// Three methods, each measured three times at each load.
 pub fn visited_bench() -> Results {
-    bench_of(&["recv", "packet-v2", "packet-v3"], &[64], &["same"], 3)
+    bench_of(&BenchSetUps { visits: 3, ..THREE_METHODS })
 }
 
-/// A publication whose claims have every answer.
+/// A publication with five claims, which have every answer.
 pub fn reproduction() -> Results {
     let mut run = bench();
     run.command = ["/usr/bin/capbench", "reproduce", "a-paper"].map(String::from).to_vec();
-    let claim = |claim: &str, answer: Answer, trials: &[u32]| Judgement {
+    let judged = |claim: &str, answer: Answer, trials: &[u32]| Judgement {
         claim: claim.into(),
         answer,
         text: "So it was measured.".into(),
@@ -120,11 +142,11 @@ pub fn reproduction() -> Results {
         complete: true,
         tables: Vec::new(),
         findings: vec![
-            claim("The ring loses less than the socket.", Answer::Holds, &numbers[..2]),
-            claim("The socket loses almost everything at maximum load.", Answer::Changed, &numbers[..1]),
-            claim("The ring costs less.", Answer::Holds, &numbers[1..3]),
-            claim("Cards do not matter.", Answer::NotTestable, &[]),
-            claim("Interrupts are the limit.", Answer::Inconclusive, &numbers[2..3]),
+            judged("The ring loses less than the socket.", Answer::Holds, &numbers[..2]),
+            judged("The socket loses almost everything at maximum load.", Answer::Changed, &numbers[..1]),
+            judged("The ring costs less.", Answer::Holds, &numbers[1..3]),
+            judged("Cards do not matter.", Answer::NotTestable, &[]),
+            judged("Interrupts are the limit.", Answer::Inconclusive, &numbers[2..3]),
         ],
         trials: numbers,
     }];
@@ -133,10 +155,10 @@ pub fn reproduction() -> Results {
 
 /// One method, few trials.
 pub fn small_bench() -> Results {
-    bench_of(&["packet-v2"], &[64], &["same"], 1)
+    bench_of(&BenchSetUps { methods: &["packet-v2"], ..THREE_METHODS })
 }
 
-/// Two methods, one of which holds what the generator sends.
+/// Searches of two methods, one of which sustains all that the generator sends.
 pub fn search() -> Results {
     let plan = SearchPlan::new(parse("ndr,pdr").unwrap());
     let (mut trials, mut searches) = (Vec::new(), Vec::new());
@@ -144,18 +166,17 @@ pub fn search() -> Results {
     for method in ["packet-v2", "packet-v3"] {
         let setup = Setup { method: method.parse().unwrap(), ..setup(64) };
         let mut trial = laboratory.prepare(&setup).unwrap();
-        let mut kept = Collected::default();
-        let outcome =
-            search::run(&plan, method, trial.as_mut(), Stored::default(), &mut kept).unwrap().outcome;
-        trials.extend(kept.trials);
-        searches.push(outcome);
+        let mut collected = Collected::default();
+        let search = search::run(&plan, method, trial.as_mut(), Stored::default(), &mut collected).unwrap();
+        trials.extend(collected.trials);
+        searches.push(search.outcome);
     }
     let mut run = results(&["search", "--goal", "ndr,pdr"], trials);
     run.searches = searches;
     concluded(run)
 }
 
-/// Work per packet, two methods.
+/// A sweep of the work per packet, two methods, two visits of each point.
 pub fn sweep() -> Results {
     let works = [0, 500, 1000, 2000].map(|ns| Point::Work(WorkModel::Nanoseconds(ns)));
     let axis = Axis::new(works.to_vec()).unwrap();
@@ -167,32 +188,35 @@ pub fn sweep() -> Results {
     concluded(run)
 }
 
-/// Every test after a search for the throughput.
+/// Every test of RFC 2544 after a search for the throughput.
 pub fn rfc2544() -> Results {
     let extent = Extent::quick();
-    let goal = |goal: Goal| Goal {
-        final_duration: extent.trial,
-        duration_sum: extent.trial,
-        initial_duration: extent.trial.min(Duration::from_secs(1)),
-        ..goal
-    };
-    let plan = SearchPlan::new(parse("rfc2544").unwrap().into_iter().map(goal).collect());
+    let mut goals = Vec::new();
+    for goal in parse("rfc2544").unwrap() {
+        goals.push(Goal {
+            final_duration: extent.trial,
+            duration_sum: extent.trial,
+            initial_duration: extent.trial.min(Duration::from_secs(1)),
+            ..goal
+        });
+    }
     let suite = Suite {
         tests: vec![Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery],
         extent,
-        throughput: Throughput::Search(plan),
+        throughput: Throughput::Search(SearchPlan::new(goals)),
     };
     let method = SimulatedMethod::new("packet-v3", 400_000.0).room(Room::Frames(1000));
-    let mut kept = Collected::default();
-    suite.run(&setup(64), &mut guarded(SimulatedLaboratory::new(1e6, vec![method])), &mut kept).unwrap();
-    let mut run = results(&["rfc2544", "--quick"], kept.trials);
-    run.searches = kept.searches;
-    run.rfc2544 = kept.tested;
-    run.not_measured = sentences::not_measured(&kept.untested);
+    let mut path = guarded(SimulatedLaboratory::new(1e6, vec![method]));
+    let mut collected = Collected::default();
+    suite.run(&setup(64), &mut path, &mut collected).unwrap();
+    let mut run = results(&["rfc2544", "--quick"], collected.trials);
+    run.searches = collected.searches;
+    run.rfc2544 = collected.tested;
+    run.not_measured = sentences::not_measured(&collected.untested);
     concluded(run)
 }
 
-/// Half a minute above what the method holds.
+/// A soak of 35 s at 950,000 frames per second, of which the method reads 900,000.
 pub fn soak() -> Results {
     let plan = SoakPlan {
         setup: setup(64),
@@ -203,7 +227,7 @@ pub fn soak() -> Results {
     let method = SimulatedMethod::new("packet-v3", 900_000.0);
     let mut path = SimulatedLaboratory::new(1e6, vec![method]);
     let mut record = plan.run(&mut path, &mut Collected::default()).unwrap().record;
-    // What the clock and this process would put into it.
+    // The time of day and the memory of this process differ from run to run.
     for interval in record.intervals.iter_mut().chain(&mut record.whole).chain(&mut record.worst) {
         interval.began_unix_s = 1.7e9 + interval.from_s;
         interval.resident_bytes = None;
@@ -213,28 +237,41 @@ pub fn soak() -> Results {
     concluded(run)
 }
 
-/// Frames that are known and trials that cannot tell, by method and place.
-pub type Totals = BTreeMap<(String, String), (i128, u64)>;
+/// What trials of a method have at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// The sum of the known counts.
+    pub frames: i128,
+    /// Trials without a count.
+    pub unknown_trials: u64,
+}
 
+/// The totals by method and place of the ledger; `delivered` and `unexplained` are places, too.
+pub type Totals = BTreeMap<(String, String), Total>;
+
+/// The totals of a run's trials.
 pub fn totals(results: &Results) -> Totals {
     let mut totals = Totals::new();
     for trial in &results.trials {
-        let known = [("delivered", trial.delivered.into()), ("unexplained", i128::from(trial.unexplained))];
-        let known = known.map(|(place, count)| (place.into(), Some(count)));
-        let place = |entry: &Entry| serde_json::to_value(entry.place).unwrap().as_str().unwrap().to_string();
-        let ledger = trial.ledger.iter().map(|entry| (place(entry), entry.count.map(i128::from)));
-        for (place, count) in ledger.chain(known) {
-            let sum = totals.entry((trial.profile.method.to_string(), place)).or_default();
+        let mut counts: Vec<(String, Option<i128>)> = vec![
+            ("delivered".into(), Some(trial.delivered.into())),
+            ("unexplained".into(), Some(trial.unexplained.into())),
+        ];
+        for entry in &trial.ledger {
+            counts.push((key(entry.place), entry.count.map(i128::from)));
+        }
+        for (place, count) in counts {
+            let total = totals.entry((trial.profile.method.to_string(), place)).or_default();
             match count {
-                Some(count) => sum.0 += count,
-                None => sum.1 += 1,
+                Some(frames) => total.frames += frames,
+                None => total.unknown_trials += 1,
             }
         }
     }
     totals
 }
 
-/// One of every kind, with its name; computed once.
+/// A run of every kind, with its name; computed once.
 pub fn all() -> Vec<(&'static str, Results)> {
     static ALL: LazyLock<Vec<(&str, Results)>> = LazyLock::new(|| {
         vec![

@@ -27,7 +27,7 @@ fn run_all() -> Results {
         publication.run(&conditions, &mut path, &mut collected).unwrap();
         run.reproductions.extend(collected.reproduced.pop());
     }
-    // One that is not over was replaced by its end.
+    // A sweep is collected after each point; only the complete one is saved at the end.
     collected.swept.retain(|sweep| !sweep.stopped);
     Results {
         trials: collected.trials,

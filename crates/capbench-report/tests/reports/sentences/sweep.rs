@@ -1,4 +1,5 @@
-//! What sweeps show, as facts. Their words: `sentences/sweep/tests.rs`.
+//! What sweeps show, as facts. The paths are built so that the expected facts can be computed; comments have the numbers. Their
+//! words: `sentences/sweep/tests.rs`.
 
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use capbench_model::places::Place;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_plan::bursts::BurstSearch;
-pub(crate) use capbench_plan::for_tests::sweep_plan as plan;
+use capbench_plan::for_tests::sweep_plan as plan;
 use capbench_plan::for_tests::{Collected, at, dain};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
@@ -27,17 +28,19 @@ use capbench_results::{Finding, Results};
 
 use super::run_of;
 
+/// Work of these times per frame.
 pub(crate) fn works(ns: &[u32]) -> Axis {
     Axis::new(ns.iter().map(|&ns| Point::Work(WorkModel::Nanoseconds(ns))).collect()).unwrap()
 }
 
-/// Work up to so many nanoseconds.
-pub(crate) fn up_to(ns: u32, points: usize, pps: f64, methods: &[&str]) -> SweepPlan {
-    let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(ns), points, Spacing::Linear);
-    SweepPlan { repeats: 4, loads: vec![at(pps)], ..plan(axis.unwrap(), methods) }
+/// A sweep from no work to work of `most_ns` per frame, at this load, with four visits of each point.
+pub(crate) fn work_up_to(most_ns: u32, points: usize, pps: f64, methods: &[&str]) -> SweepPlan {
+    let most = WorkModel::Nanoseconds(most_ns);
+    let axis = Axis::work(WorkModel::Nanoseconds(0), most, points, Spacing::Linear).unwrap();
+    SweepPlan { repeats: 4, loads: vec![at(pps)], ..plan(axis, methods) }
 }
 
-/// Loads of these rates.
+/// A sweep of loads of these rates.
 fn loads<const N: usize>(rates: [f64; N], methods: &[&str]) -> SweepPlan {
     plan(Axis::new(rates.map(|pps| Point::Load(at(pps))).to_vec()).unwrap(), methods)
 }
@@ -46,16 +49,17 @@ pub(crate) fn run(plan: &SweepPlan, laboratory: &mut SimulatedLaboratory) -> Swe
     plan.run(laboratory, &mut Collected::default()).unwrap()
 }
 
-/// What the sweep shows beyond what its trials show by themselves.
+/// What a sweep shows besides what its trials show without it.
 pub(crate) fn find(run: &SweepRun) -> Vec<Finding> {
     let results = run_of(run.trials.clone());
     let of_trials = sentences::find(&results).len();
     let mut found = sentences::find(&Results { sweeps: vec![run.outcome.clone()], ..results });
+    // Findings about trials are the last ones.
     found.truncate(found.len() - of_trials);
     found
 }
 
-/// The facts that the sweep shows, as they are read from its results file.
+/// The facts that a sweep shows, as they are read from its results file.
 fn facts(run: &SweepRun) -> Vec<SweepFinding> {
     let mut facts = Vec::new();
     for finding in find(run) {
@@ -70,7 +74,7 @@ fn facts(run: &SweepRun) -> Vec<SweepFinding> {
     facts
 }
 
-/// The only fact of a kind.
+/// The only fact of a kind, such as `LossBegins`.
 macro_rules! only {
     ($facts:expr, $kind:ident) => {{
         let facts: &[SweepFinding] = $facts;
@@ -85,156 +89,206 @@ macro_rules! only {
     }};
 }
 
-/// Of a trial that sent so many frames: all that it lost in one tenth of it, the last one or another.
-fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossPattern {
-    let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
+/// The part of a second in which a trial lost frames.
+#[derive(Clone, Copy, PartialEq)]
+enum LossyPart {
+    /// 100 ms in the middle.
+    Middle,
+    /// The last 100 ms.
+    End,
+}
+
+/// The pattern of a trial that sent `sent` frames and lost `lost` of them in one part of its second.
+fn lost_in(part: LossyPart, sent: u64, lost: u64) -> LossPattern {
+    let (from_ns, lost_steadily, lost_at_end) = match part {
+        LossyPart::Middle => (400_000_000, lost, 0),
+        LossyPart::End => (900_000_000, 0, lost),
+    };
     LossPattern {
-        lost_steadily: if is_at_end { 0 } else { lost },
-        lost_at_end: if is_at_end { lost } else { 0 },
+        lost_steadily,
+        lost_at_end,
         bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
         worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
         ..LossPattern::in_windows(sent, lost, 10, 1)
     }
 }
 
-/// The coordinates of points.
+/// The numbers of points on the axis.
 fn coordinates(points: &[&SweepPoint]) -> Vec<f64> {
     points.iter().map(|point| point.at.unwrap()).collect()
 }
 
-#[test]
-fn two_regimes_are_found_with_what_changes_between_them() {
-    let plan = up_to(36_000, 37, 45_000.0, &["recv"]);
-    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
-        .noise(1, Noise { per_trial: 0.001, per_second: 0.0 });
-    let facts = facts(&run(&plan, &mut path));
-    let begins: LossBegins = only!(&facts, LossBegins);
-    let kept = begins.keeps_up_to.unwrap();
-    assert_eq!(coordinates(&[&kept, &begins.first_loss.point]), [4000.0, 5000.0]);
-    let cost: PacketCost = only!(&facts, PacketCost);
-    let [asleep, busy] = &cost.regimes[..] else { panic!("{cost:?}") };
-    assert_eq!(
-        coordinates(&[&asleep.from, &asleep.to, &busy.from, &busy.to]),
-        [6000.0, 9000.0, 18_000.0, 36_000.0]
-    );
-    assert!((asleep.cost_ns - 17_300.0).abs() < 100.0 && (busy.cost_ns - 4600.0).abs() < 100.0, "{cost:?}");
-    let [change] = &cost.changes[..] else { panic!("{cost:?}") };
-    assert_eq!(coordinates(&[&change.from, &change.to]), [9000.0, 18_000.0]);
-    assert!(change.evidence.excludes_chance(), "{change:?}");
-    let (wakeups, batch) = (change.wakeups_per_packet.unwrap(), change.frames_per_batch.unwrap());
-    assert_eq!((wakeups.before, wakeups.after), (1.0, 0.0));
-    assert!(batch.before < 1.1 && batch.after > 19.0, "{batch:?}");
-    assert_eq!((change.backlog_share, change.ring_share), (None, None));
-    assert_eq!(cost.slowed_work, None);
+/// A path on which each trial differs by up to this share.
+fn noisy_path(seed: u64, per_trial: f64, methods: Vec<SimulatedMethod>) -> SimulatedLaboratory {
+    SimulatedLaboratory::new(1e6, methods).noise(seed, Noise { per_trial, per_second: 0.0 })
 }
 
 #[test]
-fn a_ring_that_hurts_once_it_drops_is_seen_to_cross() {
-    // The ring takes 2 us from the application per delivered packet and puts 1.2 us more on the kernel per arriving one.
+fn two_cost_regimes_are_found_with_what_changes_between_them() {
+    // The costs of `dain`: 17,300 ns up to work of 9,000 ns, 4,600 ns from 18,000 ns on, where 20 frames are read at a time.
+    let plan = work_up_to(36_000, 37, 45_000.0, &["recv"]);
+    let mut path = noisy_path(1, 0.001, vec![SimulatedMethod::with_regimes("recv", dain())]);
+    let facts = facts(&run(&plan, &mut path));
+    let begins: LossBegins = only!(&facts, LossBegins);
+    let kept = begins.keeps_up_to.unwrap();
+    // At 45,000 frames per second, 22,222 ns are left for each: 17,300 and 4,922.
+    assert_eq!(coordinates(&[&kept, &begins.first_loss.point]), [4000.0, 5000.0]);
+
+    let cost: PacketCost = only!(&facts, PacketCost);
+    let [asleep, busy] = &cost.regimes[..] else { panic!("{cost:?}") };
+    assert_eq!(coordinates(&[&asleep.from, &asleep.to]), [6000.0, 9000.0]);
+    assert_eq!(coordinates(&[&busy.from, &busy.to]), [18_000.0, 36_000.0]);
+    assert!((asleep.cost_ns - 17_300.0).abs() < 100.0, "{cost:?}");
+    assert!((busy.cost_ns - 4600.0).abs() < 100.0, "{cost:?}");
+
+    let [change] = &cost.changes[..] else { panic!("{cost:?}") };
+    assert_eq!(coordinates(&[&change.from, &change.to]), [9000.0, 18_000.0]);
+    assert!(change.evidence.excludes_chance(), "{change:?}");
+    let wakeups = change.wakeups_per_packet.unwrap();
+    assert_eq!(wakeups.before, 1.0);
+    assert_eq!(wakeups.after, 0.0);
+    let batch = change.frames_per_batch.unwrap();
+    assert!(batch.before < 1.1 && batch.after > 19.0, "{batch:?}");
+    assert_eq!(change.backlog_share, None);
+    assert_eq!(change.ring_share, None);
+    assert_eq!(cost.slowed_work, None);
+}
+
+/// A sweep of two methods that share a CPU with the kernel. The ring saves the application 2,000 ns per delivered packet, and costs
+/// the kernel 1,200 ns more per arriving one.
+fn ring_and_socket() -> SweepRun {
     let methods = vec![
         SimulatedMethod::new("recv", 1e9 / 2500.0).cost(2500, 1000).sharing_cpu(),
         SimulatedMethod::new("packet-v2", 1e9 / 500.0).cost(500, 2200).sharing_cpu(),
     ];
-    let plan = SweepPlan { repeats: 8, ..up_to(24_000, 13, 167_000.0, &["recv", "packet-v2"]) };
-    let mut path =
-        SimulatedLaboratory::new(1e6, methods).noise(2, Noise { per_trial: 0.001, per_second: 0.0 });
-    let facts = facts(&run(&plan, &mut path));
-    let crossing: Crossing = only!(&facts, Crossing);
-    assert_eq!((crossing.series.method, crossing.other), ("packet-v2".into(), "recv".into()));
+    let plan = SweepPlan { repeats: 8, ..work_up_to(24_000, 13, 167_000.0, &["recv", "packet-v2"]) };
+    run(&plan, &mut noisy_path(2, 0.001, methods))
+}
+
+#[test]
+fn a_ring_that_falls_behind_once_frames_are_lost_crosses_the_socket() {
+    let crossing: Crossing = only!(&facts(&ring_and_socket()), Crossing);
+    assert_eq!(crossing.series.method, "packet-v2");
+    assert_eq!(crossing.other, "recv");
     assert_eq!(coordinates(&[&crossing.ahead_up_to, &crossing.behind_from]), [4000.0, 6000.0]);
     assert!(crossing.ahead_evidence.excludes_chance() && crossing.behind_evidence.excludes_chance());
     assert!((crossing.loss_ratio - 0.42).abs() < 0.01, "{}", crossing.loss_ratio);
     let costs = crossing.costs.unwrap();
     assert!(costs.kernel_pays_for_lost, "{costs:?}");
-    let parts = [costs.first, costs.other].map(|parts| (parts.kernel_ns_per_packet, parts.app_ns_per_packet));
-    assert_eq!(parts, [(2200.0, 6500.0), (1000.0, 8500.0)]);
-    // The kernel takes from each the CPU time that it needs for what arrives.
+    // The application's costs include 6,000 ns of work.
+    assert_eq!(costs.first.kernel_ns_per_packet, 2200.0);
+    assert_eq!(costs.first.app_ns_per_packet, 6500.0);
+    assert_eq!(costs.other.kernel_ns_per_packet, 1000.0);
+    assert_eq!(costs.other.app_ns_per_packet, 8500.0);
+}
+
+#[test]
+fn the_application_has_the_share_of_its_cpu_that_the_kernel_leaves() {
     let mut shares = Vec::new();
-    for fact in &facts {
+    for fact in facts(&ring_and_socket()) {
         if let SweepFinding::PacketCost(cost) = fact {
-            let part = cost.slowed_work.clone().unwrap().of_alone.unwrap();
+            let part = cost.slowed_work.unwrap().of_alone.unwrap();
             shares.push((cost.series.method.to_string(), part.cpu_share));
         }
     }
-    let [(recv, of_recv), (ring, of_ring)] = &shares[..] else { panic!("{shares:?}") };
-    assert_eq!((recv.as_str(), ring.as_str()), ("recv", "packet-v2"));
-    assert!((of_recv - 0.833).abs() < 0.001 && (of_ring - 0.633).abs() < 0.001, "{shares:?}");
-    let cheapest: CheapestAtPoints = only!(&facts, CheapestAtPoints);
+    let [(first, of_recv), (second, of_ring)] = &shares[..] else { panic!("{shares:?}") };
+    assert_eq!([first.as_str(), second.as_str()], ["recv", "packet-v2"]);
+    // At 167,000 frames per second the kernel takes 167 ms of a second with 1,000 ns per frame, 367 ms with 2,200 ns.
+    assert!((of_recv - 0.833).abs() < 0.001, "{shares:?}");
+    assert!((of_ring - 0.633).abs() < 0.001, "{shares:?}");
+}
+
+#[test]
+fn the_cheapest_method_is_named_where_both_keep_up() {
+    let cheapest: CheapestAtPoints = only!(&facts(&ring_and_socket()), CheapestAtPoints);
     assert_eq!(coordinates(&[&cheapest.from, &cheapest.to]), [0.0, 2000.0]);
     assert_eq!(cheapest.cheapest[0].method, "packet-v2");
 }
 
-#[test]
-fn the_cheapest_lossless_method_and_ring_are_named() {
-    let slot = Room::Slots(ByteCount(2048));
+/// `recv` sustains 120,000 frames per second at 1,800 ns each, `packet-v2` 95,000 at 800 ns.
+fn dear_and_cheap() -> SimulatedLaboratory {
+    let slots = Room::Slots(ByteCount(2048));
     let methods = vec![
-        SimulatedMethod::new("recv", 120_000.0).cost(900, 900).room(slot),
-        SimulatedMethod::new("packet-v2", 95_000.0).cost(100, 700).room(slot),
+        SimulatedMethod::new("recv", 120_000.0).cost(900, 900).room(slots),
+        SimulatedMethod::new("packet-v2", 95_000.0).cost(100, 700).room(slots),
     ];
-    let path = || SimulatedLaboratory::new(1e6, methods.clone());
-    let rings = plan(Axis::rings(512, 32_768, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
-    let of_rings = facts(&run(&SweepPlan { repeats: 6, ..rings }, &mut path()));
-    // At 100,000 packets/s packet-v2, which reads 95,000, loses nothing of a second with a large ring.
-    let ends = only!(&of_rings, LossBegins).ends.unwrap();
-    assert!(ends.only_by_buffers.is_some() && ends.keeps_up_from.is_none(), "{ends:?}");
-    let cheapest: CheapestRing = only!(&of_rings, CheapestRing);
-    assert_eq!((cheapest.pairs, cheapest.cheapest.method), (7, "recv".into()));
-    assert_eq!((cheapest.cheapest.ring.index, cheapest.cheapest.ns_per_packet), (0, 1800.0));
-    assert_eq!((cheapest.evidence, cheapest.smallest_alike), (None, None));
+    SimulatedLaboratory::new(1e6, methods)
+}
 
+#[test]
+fn the_cheapest_ring_that_keeps_up_is_named() {
+    let rings = plan(Axis::rings(512, 32_768, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
+    let facts = facts(&run(&SweepPlan { repeats: 6, ..rings }, &mut dear_and_cheap()));
+    // The load is 100,000 packets/s. packet-v2, which reads 95,000, loses nothing of a second with a large ring.
+    let ends = only!(&facts, LossBegins).ends.unwrap();
+    assert!(ends.only_by_buffers.is_some() && ends.keeps_up_from.is_none(), "{ends:?}");
+    // So only recv keeps up, with each of seven rings at the same cost: the smallest one is named.
+    let cheapest: CheapestRing = only!(&facts, CheapestRing);
+    assert_eq!(cheapest.pairs, 7);
+    assert_eq!(cheapest.cheapest.method, "recv");
+    assert_eq!(cheapest.cheapest.ring.index, 0);
+    assert_eq!(cheapest.cheapest.ns_per_packet, 1800.0);
+    assert_eq!(cheapest.evidence, None);
+    assert_eq!(cheapest.smallest_alike, None);
+}
+
+#[test]
+fn the_cheapest_method_is_named_for_each_range_of_loads() {
     let loads = loads([40_000.0, 60_000.0, 80_000.0, 110_000.0, 300_000.0], &["recv", "packet-v2"]);
-    let of_loads = facts(&run(&SweepPlan { repeats: 6, ..loads }, &mut path()));
     let mut cheapest = Vec::new();
-    for fact in &of_loads {
+    for fact in facts(&run(&SweepPlan { repeats: 6, ..loads }, &mut dear_and_cheap())) {
         if let SweepFinding::CheapestAtPoints(fact) = fact {
-            let method = fact.cheapest[0].method.to_string();
-            cheapest.push((
-                coordinates(&[&fact.from, &fact.to]),
-                method,
-                fact.is_only_one,
-                fact.evidence.is_some(),
-            ));
+            cheapest.push(fact);
         }
     }
-    let expected = [
-        (vec![40_000.0, 80_000.0], "packet-v2".into(), false, true),
-        (vec![110_000.0, 110_000.0], "recv".into(), true, false),
-    ];
-    assert_eq!(cheapest, expected);
+    let [both_keep_up, one_keeps_up] = &cheapest[..] else { panic!("{cheapest:?}") };
+    assert_eq!(coordinates(&[&both_keep_up.from, &both_keep_up.to]), [40_000.0, 80_000.0]);
+    assert_eq!(both_keep_up.cheapest[0].method, "packet-v2");
+    assert!(!both_keep_up.is_only_one && both_keep_up.evidence.is_some(), "{both_keep_up:?}");
+    assert_eq!(coordinates(&[&one_keeps_up.from, &one_keeps_up.to]), [110_000.0, 110_000.0]);
+    assert_eq!(one_keeps_up.cheapest[0].method, "recv");
+    assert!(one_keeps_up.is_only_one && one_keeps_up.evidence.is_none(), "{one_keeps_up:?}");
+}
+
+/// The facts of a plan with so many visits of each point. `recv` costs 1,800 ns per packet, `packet-v2` the usual 600 ns.
+fn facts_with_visits(plan: &SweepPlan, repeats: u32) -> Vec<SweepFinding> {
+    let methods =
+        vec![SimulatedMethod::new("recv", 2e5).cost(900, 900), SimulatedMethod::new("packet-v2", 2e5)];
+    let plan = SweepPlan { repeats, ..plan.clone() };
+    facts(&run(&plan, &mut SimulatedLaboratory::new(1e6, methods)))
 }
 
 #[test]
-fn what_chance_can_explain_is_not_the_cheapest() {
-    let methods =
-        || vec![SimulatedMethod::new("recv", 2e5).cost(900, 900), SimulatedMethod::new("packet-v2", 2e5)];
+fn one_visit_does_not_show_the_cheapest_method() {
     let loads = loads([40_000.0, 80_000.0], &["recv", "packet-v2"]);
-    let rings = plan(Axis::rings(512, 4096, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
-    let repeated = |plan: &SweepPlan, repeats: u32| {
-        let plan = SweepPlan { repeats, ..plan.clone() };
-        facts(&run(&plan, &mut SimulatedLaboratory::new(1e6, methods())))
-    };
-
-    let fact: CheapestAtPoints = only!(&repeated(&loads, 1), CheapestAtPoints);
-    let costs: Vec<_> =
-        fact.cheapest.iter().map(|one| (one.method.to_string(), one.most_ns_per_packet)).collect();
-    assert_eq!(costs, [("recv".into(), 1800.0), ("packet-v2".into(), 600.0)]);
+    let fact: CheapestAtPoints = only!(&facts_with_visits(&loads, 1), CheapestAtPoints);
+    let [recv, ring] = &fact.cheapest[..] else { panic!("{fact:?}") };
+    assert_eq!(recv.method, "recv");
+    assert_eq!(recv.most_ns_per_packet, 1800.0);
+    assert_eq!(ring.method, "packet-v2");
+    assert_eq!(ring.most_ns_per_packet, 600.0);
     assert_eq!(coordinates(&[&fact.from, &fact.to]), [40_000.0, 80_000.0]);
-    assert_eq!((fact.evidence, fact.is_only_one), (None, false));
-
-    let fact: CheapestRing = only!(&repeated(&rings, 1), CheapestRing);
-    assert_eq!((fact.cheapest.method.to_string(), fact.cheapest.ns_per_packet), ("packet-v2".into(), 600.0));
-    let names: Vec<_> = fact.not_distinguished.iter().map(ToString::to_string).collect();
-    assert_eq!((names, fact.evidence), (vec!["recv".to_string()], None));
-
-    let several: CheapestRing = only!(&repeated(&rings, 6), CheapestRing);
-    assert_eq!(several.cheapest.method.to_string(), "packet-v2");
-    assert!(
-        several.not_distinguished.is_empty() && several.evidence.unwrap().by_chance < 1e-4,
-        "{several:?}"
-    );
+    assert_eq!(fact.evidence, None);
+    assert!(!fact.is_only_one);
 }
 
-/// What limits at the points with loss; the generator where none is lost because of it.
+#[test]
+fn several_visits_show_the_cheapest_ring_and_one_does_not() {
+    let rings = plan(Axis::rings(512, 4096, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
+    let once: CheapestRing = only!(&facts_with_visits(&rings, 1), CheapestRing);
+    assert_eq!(once.cheapest.method, "packet-v2");
+    assert_eq!(once.cheapest.ns_per_packet, 600.0);
+    let not_distinguished: Vec<_> = once.not_distinguished.iter().map(ToString::to_string).collect();
+    assert_eq!(not_distinguished, ["recv"]);
+    assert_eq!(once.evidence, None);
+
+    let six_times: CheapestRing = only!(&facts_with_visits(&rings, 6), CheapestRing);
+    assert_eq!(six_times.cheapest.method, "packet-v2");
+    assert!(six_times.not_distinguished.is_empty(), "{six_times:?}");
+    assert!(six_times.evidence.unwrap().by_chance < 1e-4, "{six_times:?}");
+}
+
+/// The limit of a sweep with one method, which has one limit; the generator if it is why no frame is lost.
 fn limit(run: &SweepRun) -> Limit {
     let facts = facts(run);
     for fact in &facts {
@@ -251,134 +305,137 @@ fn limit(run: &SweepRun) -> Limit {
 }
 
 #[test]
-fn the_limit_is_known_by_where_frames_are_lost() {
+fn the_place_of_the_losses_shows_the_limit() {
     let recv = || vec![SimulatedMethod::new("recv", 5e5)];
     let cases = [
         (SimulatedLaboratory::new(1e6, recv()), 9e5, Limit::Application),
         (SimulatedLaboratory::new(1e6, recv()).backlog(3e5), 4e5, Limit::Backlog),
         (SimulatedLaboratory::new(2e5, recv()), 4e5, Limit::Generator),
     ];
-    for (mut path, pps, limits) in cases {
-        assert_eq!(limit(&run(&loads([1000.0, pps], &["recv"]), &mut path)), limits);
+    for (mut path, too_high_pps, expected) in cases {
+        assert_eq!(limit(&run(&loads([1000.0, too_high_pps], &["recv"]), &mut path)), expected);
     }
 }
 
-/// What limits at the higher of two loads, of which all that is lost is lost in one tenth of a second.
-fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) -> Limit {
+/// The limit at this load, whose trials lost all their lost frames in one part of their second; `None`: when is unknown.
+fn limit_at(pps: f64, mut path: SimulatedLaboratory, lossy_part: Option<LossyPart>) -> Limit {
     let plan = SweepPlan { repeats: 3, ..loads([1000.0, pps], &["recv"]) };
-    let mut run = run(&plan, &mut { path });
+    let mut run = run(&plan, &mut path);
     for trial in run.trials.iter_mut().filter(|trial| trial.lost() > 0) {
-        trial.loss_pattern = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
+        trial.loss_pattern = lossy_part.map(|part| lost_in(part, trial.sent, trial.lost()));
     }
     limit(&run)
 }
 
 #[test]
 fn a_ring_is_too_small_where_frames_are_lost_in_moments_only() {
-    let recv = || vec![SimulatedMethod::new("recv", 5e5)];
-    let path = || SimulatedLaboratory::new(1e6, recv()).bursts(1, LossBursts { per_second: 1.0, frames: 5 });
-    assert_eq!(limits_at_once(path(), 4e5, Some(false)), Limit::Ring);
-    assert_eq!(
-        limits_at_once(path(), 4e5, None),
-        Limit::RingOrApplication,
-        "where nobody saw when they were lost"
-    );
+    // The method sustains 500,000 frames per second. A burst of 5 frames is lost each second.
+    let path = || {
+        let bursts = LossBursts { per_second: 1.0, frames: 5 };
+        SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("recv", 5e5)]).bursts(1, bursts)
+    };
+    assert_eq!(limit_at(4e5, path(), Some(LossyPart::Middle)), Limit::Ring);
+    assert_eq!(limit_at(4e5, path(), None), Limit::RingOrApplication);
 }
 
 #[test]
 fn a_ring_that_fills_late_is_not_too_small() {
-    // 2000 frames a second are too many, so that it is full after 0.8 s, and 400 are lost in the end.
+    // 2,000 frames a second are too many. The ring of 1,600 is full after 0.8 s, and 400 frames are lost after that.
     let methods = vec![SimulatedMethod::new("recv", 100_000.0).room(Room::Frames(1600))];
     let path = SimulatedLaboratory::new(1e6, methods);
-    assert_eq!(limits_at_once(path, 102_000.0, Some(true)), Limit::Application);
+    assert_eq!(limit_at(102_000.0, path, Some(LossyPart::End)), Limit::Application);
 }
 
 #[test]
-fn what_the_kernel_refuses_is_no_limit_of_the_application() {
-    // Half of the frames get through the backlog. recv takes 5 us beside its work, so it keeps up to 15 us of that.
+fn points_at_which_the_kernel_is_the_limit_show_no_cost_of_the_application() {
+    // Half of 100,000 frames per second get through the backlog. recv takes 5,000 ns besides its work, so it reads them all with
+    // work of up to 15,000 ns.
     let methods = vec![SimulatedMethod::new("recv", 200_000.0).cost(100, 2000)];
     let plan = SweepPlan { repeats: 2, ..plan(works(&[0, 5000, 10_000, 16_000, 30_000]), &["recv"]) };
     let run = run(&plan, &mut SimulatedLaboratory::new(1e6, methods).backlog(50_000.0));
     let readings = &run.outcome.series[0].readings;
-    let limits: Vec<_> =
-        readings.iter().map(|reading| (reading.is_limited_by_kernel(), reading.is_saturated())).collect();
-    let (kernel, application) = ((true, false), (false, true));
-    assert_eq!(limits, [kernel, kernel, kernel, application, application]);
-    let most = readings[3].lost[0].place;
-    assert!(
-        !most.is_before_application(),
-        "most is lost in the backlog, and the ring overflows all the same"
-    );
+    let is_kernel_the_limit: Vec<bool> =
+        readings.iter().map(|reading| reading.is_limited_by_kernel()).collect();
+    assert_eq!(is_kernel_the_limit, [true, true, true, false, false]);
+    let is_application_the_limit: Vec<bool> = readings.iter().map(|reading| reading.is_saturated()).collect();
+    assert_eq!(is_application_the_limit, [false, false, false, true, true]);
+    let most_lost_at = readings[3].lost[0].place;
+    assert!(!most_lost_at.is_before_application(), "the backlog loses most, and the ring overflows, too");
+
     let facts = facts(&run);
     let fact = only!(&facts, LimitedByKernel);
-    assert_eq!((fact.points, coordinates(&[&fact.first, &fact.last])), (3, vec![0.0, 10_000.0]));
-    assert_eq!((fact.place, fact.read_pps), (Some(Place::Backlog), 50_000.0));
+    assert_eq!(fact.points, 3);
+    assert_eq!(coordinates(&[&fact.first, &fact.last]), [0.0, 10_000.0]);
+    assert_eq!(fact.place, Some(Place::Backlog));
+    assert_eq!(fact.read_pps, 50_000.0);
     assert!((fact.loss_ratio - 0.5).abs() < 1e-3, "{fact:?}");
     let kernel = fact.kernel.unwrap();
-    assert_eq!((kernel.ns_per_packet, kernel.busy_ratio), (2000.0, 0.1));
+    assert_eq!(kernel.ns_per_packet, 2000.0);
+    // 50,000 frames of 2,000 ns in a second.
+    assert_eq!(kernel.busy_ratio, 0.1);
     assert_eq!(only!(&facts, NoCost).points, 2);
 }
 
 #[test]
-fn nothing_measured_nothing_found() {
+fn a_sweep_without_a_trial_shows_nothing() {
     let mut stopped = Collected::stopping_after(0);
     let mut path = SimulatedLaboratory::new(1e6, Vec::new());
-    assert!(find(&plan(works(&[1, 2]), &["recv"]).run(&mut path, &mut stopped).unwrap()).is_empty());
+    let run = plan(works(&[1, 2]), &["recv"]).run(&mut path, &mut stopped).unwrap();
+    assert!(find(&run).is_empty());
 }
 
 #[test]
-fn what_only_a_buffer_holds_is_no_loss_and_is_named() {
-    let plan = SweepPlan { repeats: 6, ..up_to(33_000, 12, 45_000.0, &["recv"]) };
+fn points_whose_loss_a_buffer_hides_are_named() {
+    // At 45,000 frames per second, work of more than 20,222 ns and 2,000 ns besides take too long. The buffer holds 20 s of them.
     let recv = SimulatedMethod::new("recv", 1e9 / 2000.0).cost(2000, 0).room(Room::Frames(1_000_000));
-    let run = run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv]));
-    let facts = facts(&run);
+    let plan = SweepPlan { repeats: 6, ..work_up_to(33_000, 12, 45_000.0, &["recv"]) };
+    let facts = facts(&run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv])));
     let fact: HardlyAnyLoss = only!(&facts, HardlyAnyLoss);
     assert!(fact.lossy.is_empty(), "{fact:?}");
     let hidden = fact.hidden.unwrap();
-    assert_eq!((hidden.reaches_end, hidden.first.point.at), (true, Some(21_000.0)));
+    assert!(hidden.reaches_end);
+    assert_eq!(hidden.first.point.at, Some(21_000.0));
+    // 21,000 to 33,000 in steps of 3,000.
     assert_eq!(hidden.points.len(), 5);
     assert!(!facts.iter().any(|fact| matches!(fact, SweepFinding::Crossing(_))));
 }
 
 #[test]
-fn a_load_sweep_shows_where_livelock_is() {
+fn several_visits_of_loads_show_livelock_and_one_does_not() {
     let once = loads([50_000.0, 100_000.0, 150_000.0, 200_000.0], &["recv"]);
-    let repeated = |repeats: u32| {
+    let facts_with_visits = |repeats: u32| {
+        // Each frame beyond 100,000 per second costs half a delivered one.
         let method = SimulatedMethod::new("recv", 100_000.0).livelock(0.5);
-        run(&SweepPlan { repeats, ..once.clone() }, &mut SimulatedLaboratory::new(1e6, vec![method]))
+        let plan = SweepPlan { repeats, ..once.clone() };
+        facts(&run(&plan, &mut SimulatedLaboratory::new(1e6, vec![method])))
     };
-    let single = facts(&repeated(1));
-    assert!(
-        !single.iter().any(|fact| matches!(fact, SweepFinding::Livelock(_))),
-        "one repeat shows nothing: {single:?}"
-    );
-    let fact = only!(&facts(&repeated(6)), Livelock);
-    assert_eq!((fact.peak.at, fact.lowest.at), (Some(100_000.0), Some(200_000.0)));
-    assert!(
-        (fact.lowest_pps / fact.peak_pps - 0.5).abs() < 0.001 && fact.evidence.excludes_chance(),
-        "{fact:?}"
-    );
+    let single = facts_with_visits(1);
+    assert!(!single.iter().any(|fact| matches!(fact, SweepFinding::Livelock(_))), "{single:?}");
+    let fact = only!(&facts_with_visits(6), Livelock);
+    assert_eq!(fact.peak.at, Some(100_000.0));
+    assert_eq!(fact.lowest.at, Some(200_000.0));
+    assert!((fact.lowest_pps / fact.peak_pps - 0.5).abs() < 0.001, "{fact:?}");
+    assert!(fact.evidence.excludes_chance(), "{fact:?}");
 }
 
 #[test]
 fn loss_at_points_without_an_order_is_listed() {
     let works = ["none", "parse", "ns:30000"].map(|model| Point::Work(model.parse().unwrap()));
-    let recv = || vec![SimulatedMethod::new("recv", 1e5)];
-    let run =
-        run(&plan(Axis::new(works.to_vec()).unwrap(), &["recv"]), &mut SimulatedLaboratory::new(1e6, recv()));
-    let fact = only!(&facts(&run), LossAtNamedPoints);
-    let places: Vec<_> = fact
-        .lossy
-        .iter()
-        .map(|there| (there.point.index, there.places.iter().map(|part| part.place).collect::<Vec<_>>()))
-        .collect();
-    assert_eq!(places, [(1, vec![Place::Ring]), (2, vec![Place::Ring])]);
-    let [few, most] = [0, 1].map(|nth: usize| fact.lossy[nth].loss_ratio);
-    assert!((few - 0.002).abs() < 1e-3 && (most - 0.75).abs() < 1e-3, "{few} {most}");
+    let plan = plan(Axis::new(works.to_vec()).unwrap(), &["recv"]);
+    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("recv", 1e5)]);
+    let fact = only!(&facts(&run(&plan, &mut path)), LossAtNamedPoints);
+    // Without work nothing is lost.
+    let [parse, wait] = &fact.lossy[..] else { panic!("{fact:?}") };
+    for (loss, index, loss_ratio) in [(parse, 1, 0.002), (wait, 2, 0.75)] {
+        assert_eq!(loss.point.index, index);
+        assert_eq!(loss.places.len(), 1, "{loss:?}");
+        assert_eq!(loss.places[0].place, Place::Ring);
+        assert!((loss.loss_ratio - loss_ratio).abs() < 1e-3, "{loss:?}");
+    }
 }
 
 #[test]
-fn a_sweep_is_put_into_words_wherever_it_is_stopped() {
+fn a_sweep_has_findings_wherever_it_is_stopped() {
     let plan =
         SweepPlan { repeats: 4, refinement: 3, ..plan(works(&[0, 9000, 20_000]), &["recv", "packet-v2"]) };
     for stop_after in [0, 1, 5, 7, 13] {
@@ -391,6 +448,7 @@ fn a_sweep_is_put_into_words_wherever_it_is_stopped() {
     }
 }
 
+/// Searches for the longest burst with rings of `from` to `to` slots of 2,048 octets, at this load.
 fn rings(from: u32, to: u32, pps: f64) -> SweepPlan {
     let search = BurstSearch { limit: Duration::from_millis(500), ..BackToBackTest::default().0 };
     let axis = Axis::rings(from, to, ByteCount(2048)).unwrap();
@@ -399,6 +457,12 @@ fn rings(from: u32, to: u32, pps: f64) -> SweepPlan {
         loads: vec![at(pps)],
         ..plan(axis, &["recv"])
     }
+}
+
+/// A path whose method reads half of the load of 1,000,000, and has room for up to 300 frames, whatever its ring.
+fn path_with_room_for_300() -> SimulatedLaboratory {
+    let method = SimulatedMethod::new("recv", 5e5).room(Room::Slots(ByteCount(2048))).room_at_most(300);
+    SimulatedLaboratory::new(1e6, vec![method])
 }
 
 #[test]
@@ -419,49 +483,52 @@ fn a_search_for_bursts_that_ends_early_has_its_reason() {
     for (end, because) in
         [(BurstEnd::Invalid, Some("trial 4: it was tampered with")), (BurstEnd::NotRun, None)]
     {
-        let test = run.outcome.series[0].readings[0].back_to_back.as_mut().unwrap();
-        (test.searches[0].end, test.searches[0].because) = (end, because.map(Into::into));
+        let bursts = run.outcome.series[0].readings[0].back_to_back.as_mut().unwrap();
+        bursts.searches[0].end = end;
+        bursts.searches[0].because = because.map(Into::into);
         let fact: LongestBursts = only!(&facts(&run), LongestBursts);
-        let ended: Vec<_> = fact.without_burst.iter().map(|one| (one.end, one.because.as_deref())).collect();
-        assert_eq!(ended, [(end, because)]);
+        let [ended] = &fact.without_burst[..] else { panic!("{fact:?}") };
+        assert_eq!(ended.end, end);
+        assert_eq!(ended.because.as_deref(), because);
     }
 }
 
 #[test]
-fn a_buffer_that_another_place_limits_stops_growing() {
-    let methods =
-        vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(ByteCount(2048))).room_at_most(300)];
-    let mut path = SimulatedLaboratory::new(1e6, methods);
-    let mut growth = |repeats| {
-        let run = run(&SweepPlan { repeats, ..rings(8, 4096, 1e6) }, &mut path);
-        only!(&facts(&run), LongestBursts).growth
+fn a_buffer_that_something_else_limits_stops_growing() {
+    let growth = |repeats| {
+        let plan = SweepPlan { repeats, ..rings(8, 4096, 1e6) };
+        only!(&facts(&run(&plan, &mut path_with_room_for_300())), LongestBursts).growth
     };
     let stops = growth(2);
     let Some(BufferGrowth::Stops { from, full: Some(full) }) = stops else { panic!("{stops:?}") };
+    // The first ring with more than 300 slots: 512 of 2,048 octets.
     assert_eq!(from.at, Some(1_048_576.0));
-    assert_eq!((full.resource, full.place, full.share), (Resource::RoomInRing, Place::Ring, 1.0));
+    assert_eq!(full.resource, Resource::RoomInRing);
+    assert_eq!(full.place, Place::Ring);
+    assert_eq!(full.share, 1.0);
     assert_eq!(growth(1), None, "one repeat shows nothing");
 }
 
 #[test]
-fn what_ends_the_growth_is_known_by_the_bursts_that_lost() {
-    let methods =
-        vec![SimulatedMethod::new("recv", 5e5).room(Room::Slots(ByteCount(2048))).room_at_most(300)];
-    let mut run =
-        run(&SweepPlan { repeats: 2, ..rings(8, 4096, 1e6) }, &mut SimulatedLaboratory::new(1e6, methods));
+fn the_place_of_the_losses_shows_what_ends_the_growth() {
+    let plan = SweepPlan { repeats: 2, ..rings(8, 4096, 1e6) };
+    let mut run = run(&plan, &mut path_with_room_for_300());
     for (place, resource) in [
         (Place::Backlog, Resource::KernelReceiveWork),
         (Place::Link, Resource::Link),
         (Place::ApplicationQueue, Resource::ApplicationQueue),
         (Place::Xdp, Resource::Unexplained),
     ] {
-        let tests =
-            run.outcome.series[0].readings.iter_mut().filter_map(|reading| reading.back_to_back.as_mut());
-        for search in tests.flat_map(|test| &mut test.searches) {
-            search.lost = vec![LostAt { place, frames: 3 }, LostAt { place: Place::Ring, frames: 1 }];
+        // Three of four lost frames at this place.
+        for reading in &mut run.outcome.series[0].readings {
+            for search in reading.back_to_back.iter_mut().flat_map(|bursts| &mut bursts.searches) {
+                search.lost = vec![LostAt { place, frames: 3 }, LostAt { place: Place::Ring, frames: 1 }];
+            }
         }
         let fact: LongestBursts = only!(&facts(&run), LongestBursts);
         let Some(BufferGrowth::Stops { full: Some(full), .. }) = fact.growth else { panic!("{fact:?}") };
-        assert_eq!((full.resource, full.place, full.share), (resource, place, 0.75));
+        assert_eq!(full.resource, resource);
+        assert_eq!(full.place, place);
+        assert_eq!(full.share, 0.75);
     }
 }

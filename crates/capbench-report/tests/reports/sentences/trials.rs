@@ -1,4 +1,4 @@
-//! What is found in trials of any run, as facts. Their words: `sentences/trials/tests.rs` and `trials/loss.rs`.
+//! What trials of any run show, as facts. Their words: `sentences/trials/tests.rs` and `trials/loss.rs`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use capbench_judge::finding::trials::{
 };
 use capbench_judge::livelock;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance, Stall};
-use capbench_model::ledger::Entry;
+use capbench_model::ledger::{Entry, LostAt};
 use capbench_model::loss_pattern::{
     Burst, FlowLoss, LossByFlow, LossPattern, MarkedLoss, Position, Spread, Window,
 };
@@ -28,9 +28,10 @@ use super::{find, run_of, trial};
 const MS: u64 = 1_000_000;
 
 /// A fact about trials, and their numbers.
-type WithTrials = (TrialFinding, Vec<u32>);
+type FactAndTrials = (TrialFinding, Vec<u32>);
 
-fn facts(trials: &[TrialResult]) -> Vec<WithTrials> {
+/// What these trials show, as facts about trials.
+fn facts(trials: &[TrialResult]) -> Vec<FactAndTrials> {
     let mut facts = Vec::new();
     for finding in find(trials) {
         if let Some(Finding::Trials(fact)) = finding.fact {
@@ -40,15 +41,18 @@ fn facts(trials: &[TrialResult]) -> Vec<WithTrials> {
     facts
 }
 
-fn account(facts: &[WithTrials]) -> Option<&Account> {
-    facts.iter().find_map(|(fact, _)| match fact {
-        TrialFinding::AccountedFor(account) => Some(account),
-        _ => None,
-    })
+/// The account of packets, if there is one.
+fn account(facts: &[FactAndTrials]) -> Option<&Account> {
+    for (fact, _) in facts {
+        if let TrialFinding::AccountedFor(account) = fact {
+            return Some(account);
+        }
+    }
+    None
 }
 
 #[test]
-fn nothing_measured_nothing_found() {
+fn no_trials_show_nothing() {
     assert!(find(&[]).is_empty());
 }
 
@@ -61,23 +65,30 @@ fn an_unexplained_packet_is_never_called_accounted_for() {
 }
 
 #[test]
-fn the_account_has_all_lost_and_all_buffered_packets() {
-    for delivered in [1000, 999, 990] {
+fn the_account_has_all_lost_packets() {
+    for (delivered, lost) in [
+        (1000, vec![]),
+        (999, vec![LostAt { place: Place::Ring, frames: 1 }]),
+        (990, vec![LostAt { place: Place::Ring, frames: 10 }]),
+    ] {
         let facts = facts(&[trial(1, "recv", 1000, delivered)]);
         let account = account(&facts).unwrap();
-        let lost: Vec<_> = account.lost.iter().map(|lost| (lost.place, lost.frames)).collect();
-        let frames = u64::from(1000 - delivered);
-        let expected = if frames == 0 { vec![] } else { vec![(Place::Ring, frames)] };
-        assert_eq!((lost, account.sent_frames, account.buffered_frames), (expected, 1000, 0));
+        assert_eq!(account.lost, lost);
+        assert_eq!(account.sent_frames, 1000);
+        assert_eq!(account.buffered_frames, 0);
     }
-    // It took a second more to read what waited.
+}
+
+#[test]
+fn the_account_has_all_buffered_packets() {
+    // It took a second of sending, and a second more to read what was in buffers: half of the frames.
     let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
     let facts = facts(&[TrialResult { emptying, sending_s: 1.0, ..trial(1, "recv", 1000, 1000) }]);
     assert_eq!(account(&facts).unwrap().buffered_frames, 500);
 }
 
 #[test]
-fn counts_that_only_generators_have_are_no_account_of_capbench() {
+fn counts_of_generators_are_unverified() {
     let unverified_because = Some("it is elsewhere".to_string());
     let generator = Generator { unverified_because, ..Generator::default() };
     let facts = facts(&[TrialResult { generators: vec![generator], ..trial(1, "recv", 10, 10) }]);
@@ -86,17 +97,25 @@ fn counts_that_only_generators_have_are_no_account_of_capbench() {
     assert_eq!(facts[0], (TrialFinding::SentUnverified { reason }, vec![1]));
 }
 
+/// A trial that delivered 9 of 10 frames, with the report of a program.
+fn reported(number: u32, report: ProgramReport) -> TrialResult {
+    TrialResult { report: Some(report), ..trial(number, "recv", 10, 9) }
+}
+
+/// The sums of what programs report in these trials, with their numbers.
+fn report_sums(trials: &[TrialResult]) -> Option<(ReportSums, Vec<u32>)> {
+    for (fact, trials) in facts(trials) {
+        if let TrialFinding::ProgramReports(sums) = fact {
+            return Some((sums, trials));
+        }
+    }
+    None
+}
+
 #[test]
-fn what_programs_report_is_summed_if_each_trial_has_it() {
-    let with = |number, report| TrialResult { report: Some(report), ..trial(number, "recv", 10, 9) };
+fn counts_that_programs_report_are_summed_if_each_trial_has_them() {
     let whole = ProgramReport { captured: Some(9), received: Some(10), dropped: Some(1), in_file: Some(9) };
-    let reported = |trials: &[TrialResult]| {
-        facts(trials).into_iter().find_map(|(fact, trials)| match fact {
-            TrialFinding::ProgramReports(sums) => Some((sums, trials)),
-            _ => None,
-        })
-    };
-    let sums = ReportSums {
+    let of_one = ReportSums {
         method: "recv".into(),
         trials: 1,
         captured: Some(9),
@@ -106,9 +125,10 @@ fn what_programs_report_is_summed_if_each_trial_has_it() {
         delivered: 9,
         sent: 10,
     };
-    assert_eq!(reported(&[with(1, whole)]), Some((sums.clone(), vec![1])));
-    let other = ProgramReport { received: None, in_file: Some(11), ..whole };
-    let both = ReportSums {
+    assert_eq!(report_sums(&[reported(1, whole)]), Some((of_one.clone(), vec![1])));
+
+    let without_received = ProgramReport { received: None, in_file: Some(11), ..whole };
+    let of_both = ReportSums {
         trials: 2,
         captured: Some(18),
         received: None,
@@ -116,55 +136,64 @@ fn what_programs_report_is_summed_if_each_trial_has_it() {
         in_files: Some(20),
         delivered: 18,
         sent: 20,
-        ..sums
+        ..of_one
     };
-    assert_eq!(reported(&[with(1, whole), with(2, other)]), Some((both, vec![1, 2])));
-    assert_eq!(reported(&[trial(1, "recv", 10, 9), with(2, ProgramReport::default())]), None);
+    let sums = report_sums(&[reported(1, whole), reported(2, without_received)]);
+    assert_eq!(sums, Some((of_both, vec![1, 2])));
+
+    let without_counts = reported(2, ProgramReport::default());
+    assert_eq!(report_sums(&[trial(1, "recv", 10, 9), without_counts]), None);
 }
 
 #[test]
-fn invalid_and_discarded_trials_are_listed_with_their_reason() {
+fn invalid_trials_are_listed_with_their_reason() {
+    let reason = "11 frames were delivered of 10 sent (negative loss)";
     let invalid = TrialResult {
         verdict: Verdict::Invalid,
-        invalid_because: Some("11 frames were delivered of 10 sent (negative loss)".into()),
+        invalid_because: Some(reason.into()),
         ..trial(7, "recv", 10, 10)
     };
-    let aside = Retried { trial: trial(1, "recv", 10, 10), because: attempt(Noise::Suspend) };
-    let guarding = Guarding { attempt: 2, discarded: vec![aside], recovery: None };
-    let facts =
-        facts(&[invalid, TrialResult { guarding: Some(Box::new(guarding)), ..trial(8, "recv", 10, 10) }]);
-    let invalid = TrialFinding::Invalid {
-        reason: "11 frames were delivered of 10 sent (negative loss)".into(),
+    let facts = facts(&[invalid, trial(8, "recv", 10, 10)]);
+    let expected = TrialFinding::Invalid {
+        reason: reason.into(),
         invalid_trials: 1,
         all_trials: 2,
         methods: vec!["recv".into()],
     };
-    let attempts = vec![Attempt { trial: 1, method: "recv".into() }];
-    let retried = TrialFinding::Retried { noise: Noise::Suspend, attempts };
-    assert_eq!(facts[0], (invalid, vec![7]));
-    assert!(facts.contains(&(retried, vec![1])), "{facts:?}");
-}
-
-/// A discarded attempt, for one reason.
-fn attempt(noise: Noise) -> NoiseOfAttempt {
-    NoiseOfAttempt { words: Vec::new(), reasons: vec![noise] }
+    assert_eq!(facts[0], (expected, vec![7]));
 }
 
 #[test]
-fn reasons_of_noise_and_repeated_attempts_are_only_in_the_details() {
-    let aside = Retried { trial: trial(1, "recv", 10, 10), because: attempt(Noise::ForeignLoad) };
-    let guarding = Guarding { attempt: 2, discarded: vec![aside], recovery: None };
-    let mut noisy = trial(2, "recv", 10, 10);
+fn discarded_attempts_are_listed_with_their_reason() {
+    let facts = facts(&[with_discarded_attempt(trial(8, "recv", 10, 10), Noise::Suspend)]);
+    let attempts = vec![Attempt { trial: 1, method: "recv".into() }];
+    let retried = TrialFinding::Retried { noise: Noise::Suspend, attempts };
+    assert!(facts.contains(&(retried, vec![1])), "{facts:?}");
+}
+
+/// The trial, whose first attempt, number 1, was discarded for this reason.
+fn with_discarded_attempt(trial_that_counts: TrialResult, noise: Noise) -> TrialResult {
+    let because = NoiseOfAttempt { words: Vec::new(), reasons: vec![noise] };
+    let discarded = Retried { trial: trial(1, "recv", 10, 10), because };
+    let guarding = Guarding { attempt: 2, discarded: vec![discarded], recovery: None };
+    TrialResult { guarding: Some(Box::new(guarding)), ..trial_that_counts }
+}
+
+#[test]
+fn details_of_noise_are_not_in_the_answer() {
+    let mut noisy = with_discarded_attempt(trial(2, "recv", 10, 10), Noise::ForeignLoad);
     noisy.noise.reasons = vec![Noise::ForeignLoad];
-    noisy.guarding = Some(Box::new(guarding));
-    (noisy.cpu.tracer_ns, noisy.cpu.tracer_ns_per_packet) = (Some(80), Some(8.0));
-    let run = Run::new(run_of(vec![noisy]), Path::new("/nowhere"));
-    let printed = |extent| text::text(&report(&run), extent);
-    let (answer, details) = (printed(Extent::Answer), printed(Extent::Details));
+    noisy.cpu.tracer_ns = Some(80);
+    noisy.cpu.tracer_ns_per_packet = Some(8.0);
+    let report = report(&Run::new(run_of(vec![noisy]), Path::new("/nowhere")));
+    let answer = text::text(&report, Extent::Answer);
+    let details = text::text(&report, Extent::Details);
     for beginning in ["- Noisy: ", "- Attempt 1 ", "- The tracer itself "] {
-        assert!(!answer.contains(beginning) && details.contains(beginning), "{answer}{details}");
+        assert!(!answer.contains(beginning), "{answer}");
+        assert!(details.contains(beginning), "{details}");
     }
-    assert!(answer.contains("\n- Every packet is accounted for") && answer.contains("more with --details"));
+    assert!(answer.contains("\n- Every packet is accounted for"), "{answer}");
+    assert!(answer.contains("more with --details"), "{answer}");
     assert!(answer.contains("1 of 1 trial is noisy: other work ran on their CPUs."), "{answer}");
 }
 
@@ -186,60 +215,70 @@ fn livelock_is_found_in_the_worst_trial_against_the_best() {
     assert!(facts.contains(&(TrialFinding::Livelock(livelocked), vec![2, 1])), "{facts:?}");
 }
 
+/// A trial of 1,000 frames in a millisecond, with the cost of the tracer if it was traced.
+fn traced(number: u32, ns_per_packet: Option<f64>) -> TrialResult {
+    let mut trial = trial(number, "recv", 1000, 1000);
+    trial.sending_s = 1e-3;
+    trial.cpu.tracer_ns_per_packet = ns_per_packet;
+    trial.cpu.tracer_ns = ns_per_packet.map(|ns| ns as u64 * 1000);
+    trial
+}
+
+/// The facts about the cost of the tracer.
+fn tracer_costs(trials: &[TrialResult]) -> Vec<FactAndTrials> {
+    let mut facts = facts(trials);
+    facts.retain(|(fact, _)| matches!(fact, TrialFinding::TracerCost { .. }));
+    facts
+}
+
 #[test]
 fn the_largest_cost_of_the_tracer_is_found_with_its_trials() {
-    let traced = |number, ns_per_packet: Option<f64>| {
-        let mut trial = trial(number, "recv", 1000, 1000);
-        trial.sending_s = 1e-3;
-        trial.cpu.tracer_ns_per_packet = ns_per_packet;
-        trial.cpu.tracer_ns = ns_per_packet.map(|ns| ns as u64 * 1000);
-        trial
-    };
-    let cost = |trials: &[TrialResult]| {
-        let mut facts = facts(trials);
-        facts.retain(|(fact, _)| matches!(fact, TrialFinding::TracerCost { .. }));
-        facts
-    };
-    let expected = TrialFinding::TracerCost { ns_per_packet: 80.0, cpu_ratio: 0.08 };
-    let found = cost(&[traced(1, Some(50.0)), traced(2, None), traced(3, Some(80.0))]);
-    assert_eq!(found, [(expected, vec![1, 3])]);
-    assert_eq!(cost(&[traced(1, None)]), []);
+    let found = tracer_costs(&[traced(1, Some(50.0)), traced(2, None), traced(3, Some(80.0))]);
+    // 1,000 frames of 80 ns in a millisecond.
+    let largest = TrialFinding::TracerCost { ns_per_packet: 80.0, cpu_ratio: 0.08 };
+    assert_eq!(found, [(largest, vec![1, 3])]);
+    assert_eq!(tracer_costs(&[traced(1, None)]), []);
 }
 
-/// Loss in bursts of these beginnings, in ms, and lengths, in frames.
-fn lost_at(bursts: &[(u64, u64)]) -> LossPattern {
-    let burst = |&(from_ms, frames): &(u64, u64)| Burst {
-        first: 0,
-        frames,
-        from_ns: from_ms * MS,
-        to_ns: (from_ms + 1) * MS,
-        position: Position::Steady,
-        marked: None,
-    };
-    let lost = bursts.iter().map(|(_, frames)| frames).sum();
-    LossPattern {
-        lost_steadily: 0,
-        longest: bursts.iter().map(burst).collect(),
-        ..LossPattern::in_windows(100_000, lost, 10, 2)
+/// Loss in bursts of 1 ms, given by their beginning in ms and their frames.
+fn lost_in_bursts(bursts: &[(u64, u64)]) -> LossPattern {
+    let mut longest = Vec::new();
+    let mut lost = 0;
+    for &(from_ms, frames) in bursts {
+        lost += frames;
+        longest.push(Burst {
+            first: 0,
+            frames,
+            from_ns: from_ms * MS,
+            to_ns: (from_ms + 1) * MS,
+            position: Position::Steady,
+            marked: None,
+        });
     }
+    LossPattern { lost_steadily: 0, longest, ..LossPattern::in_windows(100_000, lost, 10, 2) }
+}
+
+/// The stall of a CPU in a trial that lost 1,000 frames at this place. The CPU stalled until 500 ms, for 3 to 5 ms: 700 frames were
+/// lost in that time, 200 after it and 100 before it.
+fn stalled_cpu(place: Place) -> Option<(StalledCpu, Vec<u32>)> {
+    let stall = Stall { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
+    let cpu = CpuDisturbance { cpu: 1, stalls: Some(vec![stall]), ..CpuDisturbance::default() };
+    let facts = facts(&[TrialResult {
+        disturbance: Disturbance { cpus: vec![cpu], ..Disturbance::default() },
+        loss_pattern: Some(lost_in_bursts(&[(497, 700), (501, 200), (300, 100)])),
+        ledger: vec![Entry { place, count: Some(1000), source: String::new() }],
+        ..trial(1, "recv", 100_000, 99_000)
+    }]);
+    for (fact, trials) in facts {
+        if let TrialFinding::Stalled(cpu) = fact {
+            return Some((cpu, trials));
+        }
+    }
+    None
 }
 
 #[test]
-fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
-    let lost_in = |place: Place| {
-        let stall = Stall { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
-        let cpu = CpuDisturbance { cpu: 1, stalls: Some(vec![stall]), ..CpuDisturbance::default() };
-        let facts = facts(&[TrialResult {
-            disturbance: Disturbance { cpus: vec![cpu], ..Disturbance::default() },
-            loss_pattern: Some(lost_at(&[(497, 700), (501, 200), (300, 100)])),
-            ledger: vec![Entry { place, count: Some(1000), source: String::new() }],
-            ..trial(1, "recv", 100_000, 99_000)
-        }]);
-        facts.into_iter().find_map(|(fact, trials)| match fact {
-            TrialFinding::Stalled(cpu) => Some((cpu, trials)),
-            _ => None,
-        })
-    };
+fn frames_lost_in_the_backlog_while_a_cpu_stalled_are_counted() {
     let stalled = StalledCpu {
         cpu: 1,
         stalls: 1,
@@ -248,12 +287,14 @@ fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
         at_least_ns: 3 * MS,
         lost_meanwhile: Some(LostMeanwhile { lost_frames: 1000, while_stalled_frames: 700 }),
     };
-    assert_eq!(lost_in(Place::Backlog), Some((stalled.clone(), vec![1])));
-    let elsewhere = StalledCpu { lost_meanwhile: None, ..stalled };
-    assert_eq!(lost_in(Place::Ring), Some((elsewhere, vec![1])));
+    assert_eq!(stalled_cpu(Place::Backlog), Some((stalled.clone(), vec![1])));
+    // A stall explains no losses of the ring.
+    let without_losses = StalledCpu { lost_meanwhile: None, ..stalled };
+    assert_eq!(stalled_cpu(Place::Ring), Some((without_losses, vec![1])));
 }
 
-fn shape() -> LossPattern {
+/// A loss of 2 % in a second. 12 bursts, of up to 9,000 frames, are all within the 100 ms from 420 ms on: 40 % of their frames.
+fn lost_in_one_window() -> LossPattern {
     LossPattern {
         last_lost: Some(900_000),
         bursts: Spread { count: 12, total: 20_000, max: Some(9_000), ..Spread::default() },
@@ -267,8 +308,9 @@ fn shape() -> LossPattern {
     }
 }
 
-fn of_shape(shape: LossPattern) -> Vec<LossPatternFinding> {
-    let trial = TrialResult { loss_pattern: Some(shape), ..trial(3, "packet-v2", 1_000_000, 980_000) };
+/// What trial 3 shows with this pattern of its losses.
+fn pattern_facts(pattern: LossPattern) -> Vec<LossPatternFinding> {
+    let trial = TrialResult { loss_pattern: Some(pattern), ..trial(3, "packet-v2", 1_000_000, 980_000) };
     let mut facts = Vec::new();
     for finding in find(&[trial]) {
         if let Some(Finding::LossPattern(fact)) = finding.fact {
@@ -280,7 +322,7 @@ fn of_shape(shape: LossPattern) -> Vec<LossPatternFinding> {
 }
 
 #[test]
-fn a_burst_is_told_from_a_steady_loss() {
+fn a_loss_in_one_window_is_distinguished_from_a_steady_loss() {
     let worst_window = LossPatternFinding::WorstWindow {
         trial: 3,
         method: "packet-v2".into(),
@@ -290,30 +332,35 @@ fn a_burst_is_told_from_a_steady_loss() {
         bursts: 12,
         longest_burst: 9_000,
     };
-    assert_eq!(of_shape(shape()), [worst_window]);
-    let worst = Window { lost: 1_500, ..shape().worst_window.unwrap() };
-    assert!(of_shape(LossPattern { worst_window: Some(worst), ..shape() }).is_empty());
-    assert!(of_shape(LossPattern { worst_window: None, lost: 0, ..shape() }).is_empty());
+    assert_eq!(pattern_facts(lost_in_one_window()), [worst_window]);
+    // 3 % of a window are hardly more than 2 % of the trial.
+    let window = Window { lost: 1_500, ..lost_in_one_window().worst_window.unwrap() };
+    let steady = LossPattern { worst_window: Some(window), ..lost_in_one_window() };
+    assert!(pattern_facts(steady).is_empty());
 }
 
 #[test]
-fn loss_of_the_start_is_no_want_of_capacity() {
+fn no_loss_has_no_pattern() {
+    let no_loss = LossPattern { worst_window: None, lost: 0, ..lost_in_one_window() };
+    assert!(pattern_facts(no_loss).is_empty());
+}
+
+#[test]
+fn loss_at_the_start_is_distinguished_from_too_little_capacity() {
     let at_start =
         LossPatternFinding::AtStart { trial: 3, method: "packet-v2".into(), share: 1.0, lost: 20_000 };
-    let early = LossPattern { lost_at_start: 20_000, lost_steadily: 0, ..shape() };
-    assert_eq!(of_shape(early.clone()), [at_start]);
-    let short = of_shape(LossPattern { windows: 2, ..early });
-    assert!(
-        matches!(short[0], LossPatternFinding::WorstWindow { .. }),
-        "too short to have a start: {short:?}"
-    );
+    let early = LossPattern { lost_at_start: 20_000, lost_steadily: 0, ..lost_in_one_window() };
+    assert_eq!(pattern_facts(early.clone()), [at_start]);
+    // A trial of two windows is too short to have a start.
+    let short = pattern_facts(LossPattern { windows: 2, ..early });
+    assert!(matches!(short[0], LossPatternFinding::WorstWindow { .. }), "{short:?}");
 }
 
 #[test]
-fn a_flow_that_loses_more_is_named() {
+fn a_flow_that_loses_more_than_others_is_named() {
     let worst = vec![FlowLoss { flow: 7, sent: 1000, lost: 900 }];
     let flows = LossByFlow { flows: 1000, lossy_flows: 30, lost: Spread::default(), worst };
-    let found = of_shape(LossPattern { flows: Some(flows), ..shape() });
+    let facts = pattern_facts(LossPattern { flows: Some(flows), ..lost_in_one_window() });
     let worst_flow = LossPatternFinding::WorstFlow {
         trial: 3,
         method: "packet-v2".into(),
@@ -323,11 +370,11 @@ fn a_flow_that_loses_more_is_named() {
         lossy_flows: 30,
         flows: 1000,
     };
-    assert_eq!(found[1], worst_flow);
+    assert_eq!(facts[1], worst_flow);
 }
 
 #[test]
-fn marks_bear_the_counter_out_or_do_not() {
+fn marks_of_the_ring_confirm_its_counter_or_do_not() {
     let marks = MarkedLoss {
         blocks: None,
         marked_blocks: None,
@@ -341,15 +388,15 @@ fn marks_bear_the_counter_out_or_do_not() {
         drops_without_mark: Some(0),
         frames_beyond_drops: Some(0),
     };
-    let agreed = of_shape(LossPattern { marks: Some(marks), ..shape() });
-    assert_eq!(agreed[1], LossPatternFinding::RingLossConfirmed { ring_drops: 20_000, bursts: 12 });
-    let open = MarkedLoss { frames: 5_000, drops_without_mark: Some(15_000), ..marks };
-    let open = of_shape(LossPattern { marks: Some(open), ..shape() });
+    let confirmed = pattern_facts(LossPattern { marks: Some(marks), ..lost_in_one_window() });
+    assert_eq!(confirmed[1], LossPatternFinding::RingLossConfirmed { ring_drops: 20_000, bursts: 12 });
+
+    let few_marks = MarkedLoss { frames: 5_000, drops_without_mark: Some(15_000), ..marks };
     let unmarked = LossPatternFinding::UnmarkedLoss {
         trial: 3,
         method: "packet-v2".into(),
         ring_drops: 20_000,
         without_mark: 15_000,
     };
-    assert_eq!(open[1], unmarked);
+    assert_eq!(pattern_facts(LossPattern { marks: Some(few_marks), ..lost_in_one_window() })[1], unmarked);
 }

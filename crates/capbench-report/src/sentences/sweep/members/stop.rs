@@ -87,7 +87,7 @@ fn busy_range(members: &MembersBusy) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{MembersBusy, StopFigures, busy_range, figures};
     use capbench_model::places::Place;
 
     #[test]

@@ -3,7 +3,11 @@
 use capbench_judge::finding::sweep::members::MembersStop;
 use capbench_judge::finding::sweep::members_stop::StopFigures;
 
-use super::*;
+use super::{
+    Constant, Limit, MembersAnswer, MembersGrowth, MembersLaw, MembersNeeded, MembersRate, Needed,
+    ScalabilityFit, Scales, Unfit, growth, law, limit_words, needed, number_of_members, scaling_of_method,
+    stop,
+};
 use crate::sentences::sweep::tests::series;
 
 /// What this number of members reads.
