@@ -57,7 +57,7 @@ pub(crate) fn loses_throughout(trial: &TrialResult, together: u32) -> bool {
     }
 }
 
-/// The times of the losses of several trials, in windows of 100 ms.
+/// The times of the losses, in windows of 100 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Moments {
     /// All windows.
