@@ -26,7 +26,7 @@ fn run() -> Result<()> {
         return hold();
     }
     let (same, other) = (Placement::same()?, Placement::other()?);
-    println!("same: {}\nother: {}", same.statement, other.statement);
+    println!("same: {:?}\nother: {:?}", same.tasks(), other.tasks());
     let kinds = [
         KernelWork::SenderContext,
         KernelWork::Rps(same.kernels.clone()),

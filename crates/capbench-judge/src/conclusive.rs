@@ -51,7 +51,7 @@ mod tests {
     use capbench_model::trial::{Load, Phase, TrialResult};
 
     use super::Measurements;
-    use crate::search::notation::preset;
+    use crate::search::preset::goals_of_preset;
     use crate::search::{End, GoalResult, Held, LossNumbers, SearchOutcome, SearchPlan, Status};
 
     /// A lossless trial of a second at 1000 packets/s, of which so many were sent.
@@ -69,7 +69,7 @@ mod tests {
     /// A search for one goal with a result of this quality.
     fn search(status: Status) -> SearchOutcome {
         let goal = GoalResult {
-            goal: preset("ndr").unwrap().remove(0),
+            goal: goals_of_preset("ndr").unwrap().remove(0),
             status,
             reason: None,
             lower: None,
@@ -77,7 +77,7 @@ mod tests {
             relative_width: None,
             conditional_throughput_pps: None,
             so_far: None,
-            apart: None,
+            distinction: None,
             limit: None,
         };
         let held = Held {

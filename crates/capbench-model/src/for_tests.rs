@@ -52,6 +52,7 @@ pub fn profile(method: &str) -> Profile {
         placement: "same".into(),
         cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
         load_independent: true,
+        load_depends: None,
         load_depends_because: None,
         work: "none".into(),
     }

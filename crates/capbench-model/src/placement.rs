@@ -84,3 +84,75 @@ impl fmt::Display for PlacementName {
         })
     }
 }
+
+/// What each CPU of a trial does.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct CpuTasks {
+    /// The generator's CPU, or that of its first thread.
+    pub generator: u32,
+    /// The CPU of the kernel's receive work, or the first of them.
+    pub kernel: u32,
+    /// The application's CPU.
+    pub application: u32,
+    /// The CPUs over which the receive work of several queues is spread; empty if there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<u32>,
+    /// The CPUs of the generator's other threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_generators: Vec<u32>,
+    /// The hosts; absent if generator and receiver share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<TaskHosts>,
+    /// Whether the kernel receives nothing, because it does not drive the device.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_undriven: bool,
+}
+
+/// Generators on other hosts than the receiver.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct TaskHosts {
+    /// The generators.
+    pub generators: Vec<HostOfGenerator>,
+    /// The location of the receiver.
+    pub receiver: String,
+}
+
+/// Where a generator runs.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct HostOfGenerator {
+    /// Its location.
+    pub location: String,
+    /// Its CPU; absent if the generator decides that itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+}
+
+impl CpuTasks {
+    /// Whether one of the generator's other threads shares a CPU with the receiver.
+    pub fn more_generators_share(&self) -> bool {
+        self.more_generators.iter().any(|cpu| *cpu == self.kernel || *cpu == self.application)
+    }
+}
+
+/// Why the offered load depends on the receiver.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum LoadDepends {
+    /// The generator shares a CPU with the receiver.
+    SharedCpus(CpuTasks),
+    /// The generator's buffers are smaller than the backlog.
+    SmallBuffers,
+    /// What a file of an earlier version says.
+    Earlier {
+        /// The text.
+        text: String,
+    },
+}

@@ -80,17 +80,6 @@ pub enum Unverified {
     GeneratorCounts(String),
 }
 
-/// Why the offered load depends on the receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LoadDepends {
-    /// The generator's buffers are smaller than the backlog.
-    #[error(
-        "the generator's send buffer and ring hold fewer frames than the receiver's backlog, or its size \
-         (net.core.netdev_max_backlog) is unknown, so a slow receiver may slow it; a larger net.core.wmem_max or root may help"
-    )]
-    SmallBuffers,
-}
-
 /// Why delays of frames are unknown.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoDelays {

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::placement::CpuTasks;
 use crate::saved::{SavedMethod, SavedPlacement};
 use crate::trial::SizeLabel;
 
@@ -34,16 +35,16 @@ pub enum Statement {
         placement: SavedPlacement,
         /// Whether the driver or a method's name decides how the kernel's receive work reaches its CPU.
         is_decided_elsewhere: bool,
-        /// What each CPU does, in the words of the test bed.
-        cpus: String,
+        /// What each CPU does.
+        cpus: CpuTasks,
         /// What moves the kernel's receive work to its CPU; absent if nothing was set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         set_by: Option<KernelWorkSetting>,
     },
     /// Which CPUs several threads of the generator use.
     GeneratorThreads {
-        /// What each CPU does, in the words of the test bed.
-        cpus: String,
+        /// What each CPU does.
+        cpus: CpuTasks,
     },
     /// A method has more threads than CPUs.
     MembersShareCpus {

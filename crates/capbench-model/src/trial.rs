@@ -14,6 +14,7 @@ use crate::arrivals::Arrivals;
 use crate::error::{Result, TrialError};
 use crate::evidence::Evidence;
 use crate::ledger::Ledger;
+use crate::placement::LoadDepends;
 use crate::reasons::Invalid;
 use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 use crate::thresholds::UNSENT_ROUNDING;
@@ -165,10 +166,23 @@ pub struct Profile {
     pub cpus: Cpus,
     /// Whether the offered load is independent of the receiver.
     pub load_independent: bool,
-    /// Why the offered load depends on the receiver; absent if it does not.
+    /// Why the offered load depends on the receiver; absent if it does not, and in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_depends: Option<LoadDepends>,
+    /// The same in words.
     pub load_depends_because: Option<String>,
     /// Work per packet.
     pub work: SavedWork,
+}
+
+impl Profile {
+    /// Why the offered load depends on the receiver; `None` if it does not.
+    pub fn load_depends(&self) -> Option<LoadDepends> {
+        if self.load_depends.is_some() {
+            return self.load_depends.clone();
+        }
+        Some(LoadDepends::Earlier { text: self.load_depends_because.clone()? })
+    }
 }
 
 /// How a trial ended.

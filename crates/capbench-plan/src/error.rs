@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use capbench_frames::FrameError;
 use capbench_judge::JudgeError;
+use capbench_judge::rfc2544::MaximumRate;
+use capbench_judge::search::MaximumSource;
 use capbench_judge::search::warning::{Allowance, SearchNeed};
 use capbench_model::TrialError;
+use capbench_model::figures::grouped;
 
 /// An error while a plan is made or run.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +52,7 @@ pub enum PlanError {
         "search: {}{} is too short: the goals need at least {} trials, {:.0} s of traffic and about {:.0} s in all; allow more time, \
          or give goals with shorter trials, smaller sums or larger widths",
         humantime::format_duration(*allowed),
-        match of {
+        match allowance {
             Allowance::Time => "",
             Allowance::Traffic => " of traffic",
         },
@@ -61,7 +64,7 @@ pub enum PlanError {
         /// What the user allows.
         allowed: Duration,
         /// Of what.
-        of: Allowance,
+        allowance: Allowance,
         /// What the goals need at least.
         need: SearchNeed,
     },
@@ -86,6 +89,17 @@ impl PlanError {
     pub(crate) fn unsupported(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Trial(TrialError::Unsupported { what: what.into(), reason: reason.into() })
     }
+}
+
+/// The maximum rate of a test in an error.
+pub(crate) fn maximum_rate(maximum: MaximumRate) -> String {
+    let source = match maximum.source {
+        MaximumSource::LineRate => "the line rate",
+        MaximumSource::Generator => "the generator's maximum",
+        MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
+        MaximumSource::Given => "as asked for",
+    };
+    format!("{} packets/s, {source}", grouped(maximum.pps.get()))
 }
 
 impl From<FrameError> for PlanError {

@@ -63,7 +63,7 @@ pub fn report(run: &Run) -> Report {
         caveats: sentences::caveats::caveats(results),
         sections,
         environment: tables::environment::tables(results),
-        statements: sentences::statements::all(results),
+        statements: sentences::statements::of_run(results),
         trials: tables::trials::table(results),
     };
     links::name_once(&mut report);
@@ -147,7 +147,7 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
             let caption = format!("{name}: {}", table.caption);
             environment.push(Table { id, caption, ..table });
         }
-        for statement in sentences::statements::all(results) {
+        for statement in sentences::statements::of_run(results) {
             statements.push(format!("{name}: {statement}"));
         }
     }

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::setting::{Proposal, Setting};
-use crate::state::{Identity, Journal, Phase, Saved, State};
+use crate::state::{Identity, Phase, Saved, State};
+use crate::state_folder::Journal;
 use crate::{Result, TuneError};
 
 /// The settings of an interface and its host.

@@ -8,7 +8,8 @@
 //! | `items` | the judgement: pure functions of the facts, a file for each kind of setting |
 //! | `figures` | what settings cost where capbench measured it |
 //! | `check` | the items together: a document and its text |
-//! | `state` | what is saved, and the folder that has it |
+//! | `state` | what is saved of an interface, and which one that is later |
+//! | `state_folder` | the folder that has it |
 //! | `changes` | apply and restore |
 //!
 //! # To add
@@ -30,6 +31,7 @@ mod items;
 mod live;
 mod setting;
 mod state;
+mod state_folder;
 
 pub use changes::{HostRestored, Outcome, Settings, apply, restore, restore_host};
 pub use check::{Check, SCHEMA_VERSION};
@@ -38,4 +40,5 @@ pub use facts::Facts;
 pub use items::{Finding, Is, ItemName, QueueWords, Stands, Wishes, judge};
 pub use live::{Host, Live};
 pub use setting::{OffloadName, Proposal, Setting};
-pub use state::{Folder, Identity, Journal, Phase, Placed, Saved, State};
+pub use state::{Identity, Phase, Placed, Saved, State};
+pub use state_folder::{Folder, Journal};

@@ -256,7 +256,8 @@ mod tests {
     use crate::changes::{Outcome, apply, restore};
     use crate::facts::GOVERNOR;
     use crate::items::{ItemName, Wishes, judge};
-    use crate::state::{Folder, Identity};
+    use crate::state::Identity;
+    use crate::state_folder::Folder;
     use crate::{Check, Facts};
 
     const IDLE: &str = "sys/devices/system/cpu/cpu1/cpuidle/state1/disable";

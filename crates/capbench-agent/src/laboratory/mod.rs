@@ -6,12 +6,16 @@
 //! | `generator` | an agent that sends, and its share of the load |
 //! | `check` | sends a few frames before the first trial: whether the cable is right, and which CPU receives |
 //! | `description` | what a plan says of the agents |
+//! | `ends` | what an end said of itself |
 //! | `placement` | the CPUs of both hosts |
+//! | `preparing` | prepares all ends for the trials of a set-up |
 
 mod check;
 mod description;
+mod ends;
 mod generator;
 mod placement;
+mod preparing;
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -19,39 +23,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use capbench_frames::plan::FramePlan;
-use capbench_frames::rates::Pps;
-use capbench_frames::stamp::{StreamId, TrialId};
-use capbench_frames::units::Mtu;
-use capbench_host::bed::Placement;
-use capbench_host::drivers::{self, FrameCounts};
+use capbench_frames::stamp::StreamId;
 use capbench_lab::LabError;
-use capbench_lab::live::messages::{HostCpus, PrepareReceiving};
-use capbench_lab::live::{self, LiveTrial, Numbering, Senders, SeparateClocks, line_rate};
+use capbench_lab::live::{LiveTrial, Numbering};
 use capbench_lab::programs::Programs;
-use capbench_lab::subject::{self, ReceiveBy, Subject};
-use capbench_model::clocks::ClockState;
+use capbench_lab::subject::{self, ReceiveBy};
 use capbench_model::environment::interface::Role;
 use capbench_model::environment::program::Program;
 use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::statement::Statement;
 use capbench_model::trial::Trial;
-use capbench_sys::host::CpuId;
 
 pub use description::{
     DescribedEnd, DescribedInterface, Description, EndProgram, OneWayTimes, UnknownLosses,
 };
 
-use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver, Start};
+use crate::client::{Comparison, Connection, Interrupt};
 use crate::location::Location;
-use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
+use crate::message::{Hello, PortState};
 use crate::otg::{OtgGenerator, OtgServers};
-use crate::server::Allowed;
 use crate::waits::Waits;
 use crate::{AgentError, Result};
 use check::Checked;
-use generator::{Conditions, Generator, Host};
+use ends::{EndFacts, connect};
+use generator::{Generator, Host};
 
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
@@ -192,65 +188,6 @@ impl AgentLaboratory {
         all / f64::from(generator.weight.get())
     }
 
-    /// What each agent says of itself and its interface, and what the ledger of a trial will leave unknown.
-    pub fn describe(&self) -> Description {
-        let ends = self.ends().map(|(role, facts)| self.described(role, &facts)).collect();
-        Description { ends, absent: self.absent.clone(), unknown: self.unknown() }
-    }
-
-    fn described(&self, role: Role, facts: &EndFacts<'_>) -> DescribedEnd {
-        let hello = facts.hello;
-        let program = match self.other(facts.location) {
-            Some(other) => EndProgram::Generator(other.facts()),
-            None => EndProgram::Agent {
-                version: hello.environment.capbench_version.clone(),
-                kernel: hello.environment.kernel_release.clone(),
-                interface: match facts.port(role) {
-                    Ok(port) => Ok(DescribedInterface {
-                        driver: port.facts.facts.driver.clone(),
-                        bits_per_second: port.bits_per_second,
-                        mtu: port.mtu,
-                    }),
-                    Err(error) => Err(error.to_string()),
-                },
-            },
-        };
-        DescribedEnd {
-            location: facts.location.to_string(),
-            program,
-            missing_capabilities: hello.environment.missing_capabilities.clone(),
-            max_pps: hello.max_rate.map(Pps::get),
-            max_duration: hello.max_duration,
-            programs: hello.programs.clone(),
-            isolated: hello.isolated.clone(),
-            no_report_because: hello.no_report_because.clone(),
-        }
-    }
-
-    /// What the ledger of a trial will leave unknown, as far as the agents know beforehand.
-    fn unknown(&self) -> Vec<UnknownLosses> {
-        let mut unknown = Vec::new();
-        for (role, facts) in self.ends() {
-            let location = facts.location.to_string();
-            let driver = facts.port(role).ok().and_then(|port| port.facts.facts.driver.clone());
-            let counts = driver.as_deref().and_then(drivers::known).map(|driver| driver.frame_counts);
-            if self.other(facts.location).is_some() {
-                unknown.push(UnknownLosses::UncountedSender { location });
-            } else if matches!(counts, None | Some(FrameCounts::Unverified))
-                && !matches!(self.is_pair(), Ok(true))
-            {
-                unknown.push(UnknownLosses::UnverifiedDriver { driver, location });
-            }
-        }
-        for (_, EndFacts { location, hello }) in self.ends() {
-            let missing = &hello.environment.missing_capabilities;
-            if missing.iter().any(|missing| missing.to_ascii_uppercase().contains("BPF")) {
-                unknown.push(UnknownLosses::DropReasons { location: location.to_string() });
-            }
-        }
-        unknown
-    }
-
     /// Notes the agents that are of another build than the controller.
     pub fn note_other_builds(&mut self, own: &Program) {
         let is_other = |hello: &Hello| {
@@ -263,34 +200,6 @@ impl AgentLaboratory {
             statements.push(Statement::OtherBuild { location: facts.location.to_string() });
         }
         self.statements.extend(statements);
-    }
-
-    /// What the clocks of both hosts allow to be known of one-way times, as far as they do before a trial: the exchanges around it decide.
-    ///
-    /// # Errors
-    /// An agent is gone.
-    pub fn describe_clocks(&mut self) -> Result<OneWayTimes> {
-        if self.comparison().is_one_clock {
-            return Ok(OneWayTimes::OneClock);
-        }
-        let (mut of_sender, mut of_receiver) = (0, 0);
-        if let Some(generator) = self.generators.iter().find(|generator| generator.host.is_untimed()) {
-            let location = generator.host.facts().location.to_string();
-            return Ok(OneWayTimes::NoSendTimes { location });
-        }
-        let senders =
-            self.generators.iter_mut().filter_map(|generator| Some((generator.host.agent()?, true)));
-        for (agent, sends) in senders.chain([(&mut self.receive, false)]) {
-            let largest = if sends { &mut of_sender } else { &mut of_receiver };
-            match agent.clock_state()? {
-                ClockState::Synchronised { error_ns, .. } => *largest = error_ns.max(*largest),
-                ClockState::Unsynchronised { reason } => {
-                    let location = agent.location().to_string();
-                    return Ok(OneWayTimes::Unsynchronised { location, reason });
-                }
-            }
-        }
-        Ok(OneWayTimes::WithinError(Duration::from_nanos(of_sender.saturating_add(of_receiver))))
     }
 
     /// All ends, senders first.
@@ -370,127 +279,13 @@ impl AgentLaboratory {
         let statement = Statement::Placement {
             placement: setup.placement.to_string().into(),
             is_decided_elsewhere: false,
-            cpus: placement.statement.clone(),
+            cpus: placement.tasks(),
             set_by: None,
         };
         if !self.statements.contains(&statement) {
             self.statements.push(statement);
         }
         self.prepared(setup, &named.subject, &placement)
-    }
-
-    /// A trial with all sides prepared on these CPUs.
-    fn prepared(&mut self, setup: &Setup, subject: &Subject, placement: &Placement) -> Result<LiveTrial<'_>> {
-        let is_virtual = self.is_pair()?;
-        let mtu = self.mtu()?;
-        let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu).map_err(LabError::from)?;
-        let mean_octets = plan.sizes().mean_octets();
-        let line_rate = self.bits_per_second()?.and_then(|bits| line_rate::of_bits(bits, mean_octets));
-        let threads = live::generator_threads(setup)?;
-        let cpus = self.generators.iter().map(|generator| self.cpus_of(generator, placement, threads));
-        let cpus = cpus.collect::<Result<Vec<_>>>()?;
-        let measured = |hello: &Hello| self.measured_cpus(hello, placement, &cpus);
-        let measured_there = measured(self.receive.hello());
-        let measured: Vec<_> =
-            self.generators.iter().map(|generator| measured(generator.host.facts().hello)).collect();
-        let on_its_host = self.generators.iter().map(|generator| self.is_on_its_kernel(generator));
-        let on_its_host: Vec<bool> = on_its_host.collect();
-        let mut here: Vec<CpuId> = cpus
-            .iter()
-            .zip(&on_its_host)
-            .filter(|(_, is_here)| **is_here)
-            .flat_map(|(cpus, _)| cpus.clone())
-            .collect();
-        here.sort_unstable();
-        here.dedup();
-        let comparison = setup.latency.map(|_| self.comparison());
-        // All wait for the slowest connection: they start together.
-        let settling = self.generators.iter().map(|generator| generator.host.settling());
-        let head_start = settling.max().unwrap_or_default();
-        let Self { generators, absent, receive, numbering, statements, base, route, .. } = self;
-        let streams = (route.transmit.len() as u16).saturating_mul(threads.get());
-        if streams > StreamId::COUNT {
-            return Err(LabError::Unsupported {
-                what: format!("{threads} threads of {} generators", route.transmit.len()),
-                reason: format!("each sends a stream, and there are {}", StreamId::COUNT),
-            }
-            .into());
-        }
-        let untimed = generators.iter().filter(|generator| generator.host.is_untimed());
-        let untimed: Vec<_> = untimed.map(|generator| generator.stream).collect();
-        if setup.latency.is_some() && !untimed.is_empty() {
-            return Err(LabError::Unsupported {
-                what: "latency".into(),
-                reason: "the frames of an OTG generator have no send times".into(),
-            }
-            .into());
-        }
-        let receiving = PrepareReceiving {
-            setup: setup.clone(),
-            streams,
-            untimed,
-            mtu,
-            cpus: HostCpus {
-                generators: here,
-                kernels: placement.kernels.clone(),
-                application: placement.application,
-            },
-            is_virtual,
-            polls_by_thread: false,
-        };
-        let receive = RemoteReceiver::prepare(receive, receiving, measured_there)?.comparing(comparison);
-        let mut further = receive.statements();
-        let failures = generators.iter().filter_map(|generator| generator.failure.clone());
-        let mut absent: Vec<_> = absent.iter().cloned().chain(failures).collect();
-        let mut senders = Vec::new();
-        let each = generators.iter_mut().zip(cpus).zip(measured).zip(on_its_host);
-        for (((generator, cpus), measured), is_on_its_host) in each {
-            if generator.failure.is_none() {
-                let stream = StreamId((u16::from(generator.stream.0) * threads.get()) as u8);
-                let on =
-                    Conditions { stream, cpus, measured, is_virtual, is_on_its_host, head_start, comparison };
-                match generator.prepare(setup, mtu, on) {
-                    // For the next set-up it is started again, or given up.
-                    Err(error) if error.is_out_of_reach() && absent.len() < route.tolerated => {
-                        absent.push(error.to_string());
-                    }
-                    prepared => {
-                        let (sender, of_sender) = prepared?;
-                        senders.push(sender);
-                        further.extend(of_sender);
-                    }
-                }
-            }
-        }
-        for statement in further {
-            if !statements.contains(&statement) {
-                statements.push(statement);
-            }
-        }
-        let tolerated = route.tolerated - absent.len();
-        Ok(LiveTrial {
-            numbering,
-            base: TrialId(*base),
-            profile: live::profile(setup, subject, &plan, placement),
-            is_virtual,
-            line_rate,
-            burst: setup.burst,
-            senders: Senders::new(senders, streams, absent, tolerated),
-            receive: Box::new(receive),
-            clocks: Some(SeparateClocks { accepted_error: route.clock_error }),
-            tracer: None,
-            traces_always: false,
-            sink: None,
-        })
-    }
-
-    /// The smallest MTU of all interfaces.
-    fn mtu(&self) -> Result<Mtu> {
-        let mut least = self.receive_port()?.mtu;
-        for generator in &self.generators {
-            least = least.min(generator.port()?.mtu);
-        }
-        Ok(Mtu(least))
     }
 }
 
@@ -538,60 +333,4 @@ impl Laboratory for AgentLaboratory {
 
 fn without_a_generator(error: &AgentError) -> Statement {
     Statement::GeneratorAbsent { error: error.to_string() }
-}
-
-/// Starts the agent of one end, and checks that it may use its interface.
-fn connect(
-    route: &Route,
-    role: Role,
-    location: &Location,
-    trace: bool,
-    interrupt: &Interrupt,
-) -> Result<Connection> {
-    let mut arguments = vec!["--allow".into(), Allowed::Port(role, location.interface().into()).to_string()];
-    if route.isolated {
-        arguments.extend(["--isolated".into(), location.interface().into()]);
-    }
-    let agent = Connection::open(Start {
-        location: location.clone(),
-        arguments,
-        trace,
-        interrupt: interrupt.clone(),
-        waits: Waits::of_this_build(),
-    })?;
-    EndFacts::from(&agent).port(role)?;
-    Ok(agent)
-}
-
-/// What an end said of itself.
-#[derive(Clone, Copy, Debug)]
-struct EndFacts<'e> {
-    location: &'e Location,
-    hello: &'e Hello,
-}
-
-impl<'e> From<&'e Connection> for EndFacts<'e> {
-    fn from(agent: &'e Connection) -> Self {
-        Self { location: agent.location(), hello: agent.hello() }
-    }
-}
-
-impl<'e> EndFacts<'e> {
-    /// The interface of its location, if it may use it.
-    fn port(self, role: Role) -> Result<&'e PortState> {
-        let Self { location, hello } = self;
-        let is_asked = |port: &&Port| port.role == role && port.interface == location.interface();
-        let refused = |refusal| AgentError::Refused { location: location.to_string(), refusal };
-        match hello.ports.iter().find(is_asked) {
-            Some(Port { state: PortStatus::Usable(state), .. }) => Ok(state),
-            Some(Port { state: PortStatus::Refused(refusal), .. }) => Err(refused(refusal.clone())),
-            None => {
-                let wanted = Allowed::Port(role, location.interface().into());
-                Err(refused(Refusal::new(
-                    Kind::Privilege,
-                    format!("the agent does not allow {wanted}; its command line needs --allow {wanted}"),
-                )))
-            }
-        }
-    }
 }

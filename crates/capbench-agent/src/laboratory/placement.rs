@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use capbench_host::HostError;
 use capbench_host::bed::Placement;
 use capbench_lab::LabError;
-use capbench_model::placement::PlacementChoice;
+use capbench_model::placement::{HostOfGenerator, PlacementChoice, TaskHosts};
 use capbench_sys::host::CpuId;
 
 use super::check::Checked;
@@ -44,12 +44,14 @@ impl AgentLaboratory {
         let mut generators = Vec::new();
         for generator in &self.generators {
             let EndFacts { location, hello } = generator.host.facts();
-            generators.push(match hello.cpus.is_empty() {
-                true => location.to_string(),
-                false => format!("CPU {} of {location}", self.cpu_of(generator, &placement)),
-            });
+            // An OTG generator reports no CPUs.
+            let cpu = match hello.cpus.is_empty() {
+                true => None,
+                false => Some(self.cpu_of(generator, &placement).number()),
+            };
+            generators.push(HostOfGenerator { location: location.to_string(), cpu });
         }
-        Ok(placement.between_hosts(&generators, &self.route.receive.to_string()))
+        Ok(placement.between_hosts(TaskHosts { generators, receiver: self.route.receive.to_string() }))
     }
 
     /// The CPUs of the receiver's host, and of a generator's: one on the receiver's kernel, if there is one.

@@ -4,6 +4,8 @@ use std::num::NonZeroU16;
 
 use capbench_sys::host::{CpuId, affinity};
 
+use capbench_model::placement::{CpuTasks, TaskHosts};
+
 use super::{KernelWork, cpu_mask};
 use crate::{HostError, Result};
 
@@ -22,8 +24,12 @@ pub struct Placement {
     pub name: &'static str,
     /// Whether the generator's rate is independent of the receiver: it has a CPU for itself.
     pub load_independent: bool,
-    /// The placement in plain words, for the report.
-    pub statement: String,
+    /// The CPUs of the generator's other threads.
+    pub more_generators: Vec<CpuId>,
+    /// The hosts, if generators are on others than the receiver.
+    pub hosts: Option<TaskHosts>,
+    /// Whether the kernel receives nothing, because it does not drive the device.
+    pub is_undriven: bool,
 }
 
 impl Placement {
@@ -101,17 +107,30 @@ impl Placement {
         Ok(std::iter::once(self.generator).chain(free).chain(receiver).take(count).collect())
     }
 
-    /// The same with generators on other hosts than the receiver, which the arguments name.
-    pub fn between_hosts(self, generators: &[String], receiver: &str) -> Self {
-        let verb = if generators.len() == 1 { "generates" } else { "generate" };
-        let statement = format!(
-            "{} {verb}, CPU {} of {receiver} does the kernel's receive work, CPU {} there runs the application: the load does \
-             not depend on the receiver",
-            generators.join(", "),
-            self.kernel,
-            self.application
-        );
-        Self { load_independent: true, statement, ..self }
+    /// What each CPU does, for the report.
+    pub fn tasks(&self) -> CpuTasks {
+        let spread = if self.kernels.len() > 1 { &self.kernels[..] } else { &[] };
+        CpuTasks {
+            generator: self.generator.number(),
+            kernel: self.kernel.number(),
+            application: self.application.number(),
+            kernels: spread.iter().map(|cpu| cpu.number()).collect(),
+            more_generators: self.more_generators.iter().map(|cpu| cpu.number()).collect(),
+            hosts: self.hosts.clone(),
+            is_undriven: self.is_undriven,
+        }
+    }
+
+    /// The same with generators on other hosts than the receiver.
+    #[must_use]
+    pub fn between_hosts(self, hosts: TaskHosts) -> Self {
+        Self { load_independent: true, hosts: Some(hosts), ..self }
+    }
+
+    /// The same for a device that the kernel does not drive (DPDK).
+    #[must_use]
+    pub fn on_undriven_device(self) -> Self {
+        Self { is_undriven: true, ..self }
     }
 
     /// The same with the CPUs of all generator threads, for the report.
@@ -120,14 +139,8 @@ impl Placement {
             return self;
         };
         let is_shared = others.iter().any(|cpu| [self.kernel, self.application].contains(cpu));
-        let also = if is_shared { ", also of the receiver, so the load depends on it" } else { "" };
-        let statement = format!(
-            "{}; {} more generator threads run on CPUs {}{also}",
-            self.statement,
-            others.len(),
-            cpu_mask::list(others)
-        );
-        Self { load_independent: self.load_independent && !is_shared, statement, ..self }
+        let load_independent = self.load_independent && !is_shared;
+        Self { load_independent, more_generators: others.to_vec(), ..self }
     }
 
     /// The same with the kernel's receive work of this many queues on as many CPUs, the kernel's first and then the next ones, as far
@@ -141,17 +154,7 @@ impl Placement {
         }
         let mut kernels = cpus_from(self.kernel, &affinity::allowed_cpus()?, generators);
         kernels.truncate(queues.get().into());
-        let statement = match kernels.len() {
-            1 => self.statement,
-            _ => {
-                format!(
-                    "{}; the receive work is spread over CPUs {}",
-                    self.statement,
-                    cpu_mask::list(&kernels)
-                )
-            }
-        };
-        Ok(Self { kernels, statement, ..self })
+        Ok(Self { kernels, ..self })
     }
 
     fn same_of(allowed: &[CpuId]) -> Self {
@@ -173,33 +176,17 @@ impl Placement {
     /// These CPUs of this host, unchecked.
     pub fn stated(name: &'static str, generator: CpuId, kernel: CpuId, application: CpuId) -> Self {
         let load_independent = generator != kernel && generator != application;
-        let statement = if generator == kernel && kernel == application {
-            format!(
-                "CPU {generator} generates, does the kernel's receive work and runs the application: each slows the \
-                 others, so the load depends on the receiver"
-            )
-        } else if generator == kernel {
-            format!(
-                "CPU {generator} generates and does the kernel's receive work, CPU {application} runs the \
-                 application: receive work slows the generator, so the load depends on the receiver"
-            )
-        } else if generator == application {
-            format!(
-                "CPU {generator} generates and runs the application, CPU {kernel} does the kernel's receive work: the \
-                 application slows the generator, so the load depends on the receiver"
-            )
-        } else if kernel == application {
-            format!(
-                "CPU {generator} generates, CPU {kernel} does the kernel's receive work and runs the application: the \
-                 load does not depend on the receiver"
-            )
-        } else {
-            format!(
-                "CPU {generator} generates, CPU {kernel} does the kernel's receive work, CPU {application} runs the \
-                 application: the load does not depend on the receiver"
-            )
-        };
-        Self { generator, kernel, kernels: vec![kernel], application, name, load_independent, statement }
+        Self {
+            generator,
+            kernel,
+            kernels: vec![kernel],
+            application,
+            name,
+            load_independent,
+            more_generators: Vec::new(),
+            hosts: None,
+            is_undriven: false,
+        }
     }
 }
 
@@ -240,14 +227,9 @@ mod tests {
         let [zero, one] = cpus([0, 1]);
         let placement = Placement::stated("other", zero, zero, one);
         assert!(!placement.load_independent);
-        let generators = ["CPU 0 of ssh:a/eth1".to_string(), "otg:https://b,1".to_string()];
-        let placement = placement.between_hosts(&generators, "ssh:c/eth0");
-        assert!(placement.load_independent);
-        assert_eq!(
-            placement.statement,
-            "CPU 0 of ssh:a/eth1, otg:https://b,1 generate, CPU 0 of ssh:c/eth0 does the kernel's receive work, CPU 1 there runs \
-             the application: the load does not depend on the receiver"
-        );
+        let hosts = TaskHosts { generators: Vec::new(), receiver: "ssh:c/eth0".into() };
+        let placement = placement.between_hosts(hosts.clone());
+        assert_eq!((placement.load_independent, placement.tasks().hosts), (true, Some(hosts)));
     }
 
     fn cpus<const N: usize>(numbers: [u32; N]) -> [CpuId; N] {
@@ -272,11 +254,6 @@ mod tests {
         let placement = Placement::other_of(&cpus([0, 1]));
         assert_eq!((numbers(&placement), placement.load_independent), ([0, 0, 1], false));
         assert_eq!(placement.kernel_work(), KernelWork::SenderContext);
-        assert!(
-            placement.statement.ends_with("so the load depends on the receiver"),
-            "{}",
-            placement.statement
-        );
     }
 
     #[test]
@@ -289,7 +266,8 @@ mod tests {
         assert_eq!(of(5).unwrap(), cpus([0, 5, 3, 2, 1]));
         assert!(placement.clone().with_generators(&of(3).unwrap()).load_independent);
         let shared = placement.clone().with_generators(&of(5).unwrap());
-        assert!(!shared.load_independent && shared.statement.ends_with("so the load depends on it"));
+        assert!(!shared.load_independent && shared.tasks().more_generators_share());
+        assert_eq!(shared.tasks().more_generators, [5, 3, 2, 1]);
         assert_eq!(
             of(6).unwrap_err().to_string(),
             "6 generator threads cannot run here: each needs a CPU of its own, and this process may use 5 (0,1,2,3,5); ask \
@@ -301,7 +279,6 @@ mod tests {
     fn one_cpu_is_shared_by_all() {
         for placement in [Placement::same_of(&cpus([4])), Placement::other_of(&cpus([4]))] {
             assert_eq!((numbers(&placement), placement.load_independent), ([4, 4, 4], false));
-            assert!(placement.statement.contains("each slows the others"));
         }
     }
 
@@ -321,10 +298,8 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_placement_that_shares_the_generators_cpu_says_so() {
+    fn the_load_of_a_generator_that_shares_a_cpu_depends_on_the_receiver() {
         let placement = Placement::stated("custom", CpuId::new(0), CpuId::new(1), CpuId::new(0));
-        assert!(
-            !placement.load_independent && placement.statement.contains("application slows the generator")
-        );
+        assert!(!placement.load_independent);
     }
 }

@@ -132,10 +132,10 @@ impl Matched {
 
 /// Removes the figures in which the generators are compared instead of the methods, and counts their trials. `trials_of` names what
 /// the trials are of.
-pub(super) fn remove_those_of_generator(matched: &mut Vec<Matched>, trials_of: &str) -> Option<LeftOut> {
+pub(super) fn remove_those_of_generator(matched: &mut Vec<Matched>, subject: &str) -> Option<LeftOut> {
     let trials = matched.iter().filter(|matched| matched.is_of_generator()).map(Matched::trials).sum();
     matched.retain(|matched| !matched.is_of_generator());
-    (trials > 0).then(|| LeftOut { of: trials_of.into(), because: NotCompared::RateOfGenerator, trials })
+    (trials > 0).then(|| LeftOut { subject: subject.into(), because: NotCompared::RateOfGenerator, trials })
 }
 
 /// A contrast before it is judged together with the others.
@@ -211,7 +211,7 @@ impl Side {
 }
 
 /// Every set-up separately, then all set-ups of a method together, then all of them. A group of one set-up is tested once.
-pub fn all(matched: &[Matched]) -> Vec<Tested> {
+pub fn tested(matched: &[Matched]) -> Vec<Tested> {
     let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
     for (_, of_method) in by_key(matched, |matched| (matched.measure, &matched.setup.method)) {
         add_group(&mut groups, of_method);

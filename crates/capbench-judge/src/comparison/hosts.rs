@@ -100,7 +100,7 @@ pub fn of_figures(
     ] {
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
         if trials > 0 {
-            left_out.push(LeftOut { of: "both".into(), because, trials });
+            left_out.push(LeftOut { subject: "both".into(), because, trials });
         }
     }
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();

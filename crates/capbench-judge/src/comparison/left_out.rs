@@ -10,8 +10,9 @@ use crate::thresholds::EQUAL_LOADS;
 /// Trials that were not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftOut {
-    /// The set-up or method of these trials.
-    pub of: String,
+    /// The set-up, method or run of these trials.
+    #[serde(rename = "of")]
+    pub subject: String,
     /// Why.
     pub because: NotCompared,
     /// Number of trials.
@@ -20,8 +21,8 @@ pub struct LeftOut {
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { of, because, trials } = self;
-        write!(f, "of {of} {trials} left out: {because}")
+        let Self { subject, because, trials } = self;
+        write!(f, "of {subject} {trials} left out: {because}")
     }
 }
 

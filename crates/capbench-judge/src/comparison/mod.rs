@@ -143,7 +143,7 @@ impl Comparison {
     /// Judges the figures of two sides with these names, the earlier one first, as if nothing else differed.
     fn new([then, now]: [String; 2], inputs: Inputs<'_>) -> Self {
         let Inputs { paired, matched, thresholds, left_out } = inputs;
-        let (contrasts, tested) = contrast::judged(contrast::all(matched), thresholds);
+        let (contrasts, tested) = contrast::judged(contrast::tested(matched), thresholds);
         Self {
             then,
             now,

@@ -60,7 +60,7 @@ fn of_methods(
     let both = format!("{then} and {now}");
     let mut left_out: Vec<LeftOut> = remove_those_of_generator(&mut matched, &both).into_iter().collect();
     if unusable_trials > 0 {
-        left_out.push(LeftOut { of: both, because: NotCompared::UnequalPair, trials: unusable_trials });
+        left_out.push(LeftOut { subject: both, because: NotCompared::UnequalPair, trials: unusable_trials });
     }
     let inputs = Inputs { paired: true, matched: &matched, thresholds, left_out };
     Comparison::new([then.to_string(), now.to_string()], inputs)

@@ -104,7 +104,7 @@ fn remove_unlike_loads(samples: &mut [Samples; 2], across: &[Field]) -> Vec<Left
         let trials = trials_before - number_of_trials(&samples.all);
         if trials > 0 {
             let because = NotCompared::UnlikeCommonLoads;
-            left_out.push(LeftOut { of: (*side).into(), because, trials });
+            left_out.push(LeftOut { subject: (*side).into(), because, trials });
         }
     }
     left_out
@@ -153,7 +153,7 @@ fn remove_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
     for (side, trials) in SIDES.iter().zip(lone) {
         if !trials.is_empty() {
             let because = NotCompared::LonePace;
-            left_out.push(LeftOut { of: (*side).into(), because, trials: trials.len() as u32 });
+            left_out.push(LeftOut { subject: (*side).into(), because, trials: trials.len() as u32 });
         }
     }
     left_out

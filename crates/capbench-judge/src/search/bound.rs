@@ -6,7 +6,7 @@
 //!
 //! A search decides each load separately. On a host that stalls now and then, the share of lossy trials grows slowly with the
 //! load. Then chance decides which load is just sustained, and bounds half a per cent apart suggest a precision that does not
-//! exist ([`Apart`]). The probability treats the trials as they are. It ignores that these same trials selected the two bounds,
+//! exist ([`BoundsDistinction`]). The probability treats the trials as they are. It ignores that these same trials selected the two bounds,
 //! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
 //! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
@@ -41,7 +41,7 @@ impl<'t> Trials<'t> {
 
     /// Whether the offered load depended on the receiver.
     pub(super) fn load_depends(&self) -> bool {
-        self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
+        self.by_number.values().any(|trial| trial.profile.load_depends().is_some())
     }
 
     pub(super) fn observed_trials(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
@@ -97,24 +97,25 @@ pub struct Backlogged {
     /// These frames, summed over all high-loss trials of the load.
     pub frames: u64,
     /// All frames that made these trials high-loss: backlogged, lost and unsent ones.
-    pub of: u64,
+    #[serde(rename = "of")]
+    pub all_frames: u64,
 }
 
 impl Backlogged {
     fn from_high_loss(high: &[&TrialResult], trials: &Trials<'_>) -> Option<Self> {
         let mut frames = 0;
-        let mut of = 0;
+        let mut all_frames = 0;
         for trial in high {
             let backlogged = trials.backlogged(trial);
             frames += backlogged;
-            of += backlogged + trial.lost() + trial.shortfall();
+            all_frames += backlogged + trial.lost() + trial.shortfall();
         }
-        (frames > 0).then_some(Self { frames, of })
+        (frames > 0).then_some(Self { frames, all_frames })
     }
 
     /// Whether backlogged frames are the main reason why the load is too high.
     pub fn decides(self) -> bool {
-        self.frames * 2 >= self.of
+        self.frames * 2 >= self.all_frames
     }
 }
 
@@ -124,7 +125,8 @@ pub struct HighLoss {
     /// High-loss trials.
     pub trials: u32,
     /// All full-length trials.
-    pub of: u32,
+    #[serde(rename = "of")]
+    pub all_trials: u32,
     /// The lower limit of the share of such trials (Clopper and Pearson, level 0.95).
     pub low: f64,
     /// The upper limit.
@@ -146,7 +148,7 @@ pub struct Losses {
 impl HighLoss {
     fn from_hits(Hits { hits, of }: Hits) -> Self {
         let (low, high) = counts::share(hits, of);
-        Self { trials: hits, of, low, high }
+        Self { trials: hits, all_trials: of, low, high }
     }
 }
 
@@ -180,16 +182,16 @@ impl Bound {
                 high.extend(trials.get(trial.number));
             }
         }
-        let own = trials.observed_trials(seen);
+        let observed = trials.observed_trials(seen);
         Some(Self {
             intended_pps,
             achieved_pps,
             seconds: seconds(seen),
             trials: seen.iter().map(|trial| trial.number).collect(),
             high_loss: Some(HighLoss::from_hits(hits(seen, criteria))),
-            losses: Losses::from_trials(&own),
+            losses: Losses::from_trials(&observed),
             backlogged: Backlogged::from_high_loss(&high, trials),
-            disturbed: own
+            disturbed: observed
                 .iter()
                 .filter(|trial| !trial.disturbance.reasons().is_empty())
                 .map(|trial| trial.number)
@@ -237,17 +239,17 @@ impl Buffered {
     /// The buffered trials of a search; `None` if there are none.
     pub fn from_trials(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
         let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
-        let mut such: Vec<_> =
+        let mut buffered: Vec<_> =
             of_search.filter(|trial| trial.lost() == 0 && buffered_frames(trial, burst_frames) > 0).collect();
-        such.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
-        let (first, last) = (such.first()?, such.last()?);
-        let behind = such.iter().filter_map(|trial| trial.behind_s(burst_frames));
-        let mut numbers: Vec<_> = such.iter().map(|trial| trial.number).collect();
+        buffered.sort_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
+        let (first, last) = (buffered.first()?, buffered.last()?);
+        let behind = buffered.iter().filter_map(|trial| trial.behind_s(burst_frames));
+        let mut numbers: Vec<_> = buffered.iter().map(|trial| trial.number).collect();
         numbers.sort_unstable();
         Some(Self {
             from_pps: first.offered_pps,
             to_pps: last.offered_pps,
-            taken_pps: such.iter().map(|trial| trial.read_pps()).fold(0.0, f64::max),
+            taken_pps: buffered.iter().map(|trial| trial.read_pps()).fold(0.0, f64::max),
             behind_s: behind.fold(0.0, f64::max),
             trials: numbers,
         })
@@ -256,7 +258,7 @@ impl Buffered {
 
 /// Whether chance explains the difference between a goal's bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Apart {
+pub struct BoundsDistinction {
     /// The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact
     /// test, one-sided). The real probability is higher, because the same trials selected the bounds.
     pub by_chance: f64,
@@ -265,7 +267,7 @@ pub struct Apart {
     pub nearest: Option<[f64; 2]>,
 }
 
-impl Apart {
+impl BoundsDistinction {
     pub(super) fn from_bounds(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
         let (lower, upper) = (bounds.lower?, bounds.upper?);
         let mut few = hits(seen.at(lower), criteria);
@@ -289,12 +291,12 @@ impl Apart {
                 (down, None) if down.is_none() => break None,
                 (down, _) => down.is_some(),
             };
-            let (side, own, end) = match is_down {
+            let (side, hits_of_side, end) = match is_down {
                 true => (&mut below, &mut few, &mut from),
                 false => (&mut above, &mut many, &mut to),
             };
             let Some((load, trials)) = side.pop() else { break None };
-            *own = own.and(hits(trials, criteria));
+            *hits_of_side = hits_of_side.and(hits(trials, criteria));
             *end = load.get();
             if counts::as_few(few, many) * steps <= 1.0 - LEVEL {
                 break Some([from, to]);
@@ -304,7 +306,7 @@ impl Apart {
     }
 
     /// Whether trials distinguish the bounds.
-    pub fn is_told(&self) -> bool {
+    pub fn is_significant(&self) -> bool {
         self.by_chance <= 1.0 - LEVEL
     }
 }
@@ -315,7 +317,7 @@ mod tests {
 
     use capbench_frames::rates::Pps;
 
-    use super::Apart;
+    use super::BoundsDistinction;
     use crate::search::Ratio;
     use crate::search::database::{Bounds, Database};
     use crate::sustained::{Criteria, Observation};
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_that_differ_by_chance_are_told_with_the_nearest_loads_that_do_not() {
+    fn bounds_that_differ_by_chance_have_the_nearest_loads_that_do_not() {
         let criteria = Criteria {
             loss_ratio: Ratio::ZERO,
             exceed_ratio: Ratio::new(0.5).unwrap(),
@@ -350,23 +352,23 @@ mod tests {
         let lower = at(&mut seen, 434_457.0, 9, 20);
         let upper = at(&mut seen, 436_640.0, 11, 19);
         let bounds = Bounds { lower: Some(lower), upper: Some(upper) };
-        let alone = Apart::from_bounds(&seen, &criteria, bounds).unwrap();
-        assert!(!alone.is_told() && alone.by_chance > 0.25 && alone.nearest.is_none(), "{alone:?}");
+        let alone = BoundsDistinction::from_bounds(&seen, &criteria, bounds).unwrap();
+        assert!(!alone.is_significant() && alone.by_chance > 0.25 && alone.nearest.is_none(), "{alone:?}");
         for (pps, lossy, all) in
             [(419_480.0, 2, 5), (427_974.0, 0, 9), (482_674.0, 12, 13), (492_448.0, 9, 9)]
         {
             at(&mut seen, pps, lossy, all);
         }
-        let apart = Apart::from_bounds(&seen, &criteria, bounds).unwrap();
-        let [from, to] = apart.nearest.unwrap();
-        assert!(from <= 427_974.0 && (482_674.0..=492_448.0).contains(&to), "{apart:?}");
-        assert_eq!(apart.by_chance, alone.by_chance);
+        let distinction = BoundsDistinction::from_bounds(&seen, &criteria, bounds).unwrap();
+        let [from, to] = distinction.nearest.unwrap();
+        assert!(from <= 427_974.0 && (482_674.0..=492_448.0).contains(&to), "{distinction:?}");
+        assert_eq!(distinction.by_chance, alone.by_chance);
         // Where every trial above is lossy and none below is, nothing is in doubt.
         let mut clear = Database::default();
         let bounds = Bounds {
             lower: Some(at(&mut clear, 1000.0, 0, 11)),
             upper: Some(at(&mut clear, 1005.0, 11, 11)),
         };
-        assert!(Apart::from_bounds(&clear, &criteria, bounds).unwrap().is_told());
+        assert!(BoundsDistinction::from_bounds(&clear, &criteria, bounds).unwrap().is_significant());
     }
 }

@@ -75,7 +75,7 @@ impl Overload {
             offered_pps: Pps::new(trial.offered_pps.floor()).ok()?,
             // Also a method that read nothing has a load to begin with.
             read_pps: Pps::new(trial.read_pps().max(1.0)).ok()?,
-            load_depends: trial.profile.load_depends_because.is_some(),
+            load_depends: trial.profile.load_depends().is_some(),
         })
     }
 }

@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::bound::Bound;
-use super::outcome::{GoalResult, SearchOutcome, Status};
+use super::goal_result::{GoalResult, Status};
+use super::outcome::SearchOutcome;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
@@ -198,13 +199,14 @@ impl Ranking {
     }
 
     /// Whether there are enough searches to distinguish an order from chance.
-    pub fn is_told(&self) -> bool {
+    pub fn has_enough_searches(&self) -> bool {
         self.fewest() >= self.needed
     }
 
     /// Whether a method is above the next by more than chance explains; `None` if there are too few searches.
     pub fn is_above_next(&self, nth: usize) -> Option<bool> {
-        self.is_told().then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= FALSE_ALARMS))
+        self.has_enough_searches()
+            .then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= FALSE_ALARMS))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Doubts about a search: about its goals, its time, its generator and its trials. capbench-report makes their words.
 
+use capbench_model::placement::LoadDepends;
 use serde::{Deserialize, Serialize};
 
 use super::{Ratio, Width};
@@ -31,7 +32,8 @@ pub enum SearchWarning {
         /// What is allowed.
         allowed_s: f64,
         /// Of what.
-        of: Allowance,
+        #[serde(rename = "of")]
+        allowance: Allowance,
         /// How likely it is too little.
         chance: ChanceToSuffice,
         /// What the goals can need.
@@ -45,7 +47,7 @@ pub enum SearchWarning {
     /// The offered load depends on the receiver.
     LoadDepends {
         /// Why.
-        because: String,
+        because: LoadDepends,
     },
     /// The generator left frames unsent, which count as lost.
     UnsentFrames {

@@ -20,7 +20,7 @@ impl SoakDoubts {
     pub fn of_record(record: &SoakRecord) -> Self {
         Self {
             unsent_ratio: noted(record.unsent_ratio()),
-            buffered_ratio: noted(record.untaken_ratio()),
+            buffered_ratio: noted(record.backlogged_ratio()),
             invalid_segments: record.whole.as_ref().map_or(0, |whole| whole.invalid),
         }
     }
@@ -56,7 +56,7 @@ mod tests {
         let trial = measured.result(1, Phase::Soak, &profile("recv"), Load::Maximum, second);
         let mut record = SoakRecord::new(Pps::new(1e6).unwrap(), second, second);
         record.add(Segment { number: 1, began_unix_s: 0.0, resident_bytes: None, trial });
-        record.whole.as_mut().unwrap().untaken = buffered;
+        record.whole.as_mut().unwrap().backlogged = buffered;
         record
     }
 

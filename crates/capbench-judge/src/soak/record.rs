@@ -87,8 +87,8 @@ pub struct Interval {
     pub buffered: u64,
     /// Frames delivered only because the buffer had room until the generator paused. Without pauses they would be lost in the
     /// end.
-    #[serde(default)]
-    pub untaken: u64,
+    #[serde(rename = "untaken", default)]
+    pub backlogged: u64,
     /// Longest time that the application was behind at the end of a segment, seconds.
     #[serde(default)]
     pub behind_s: f64,
@@ -225,8 +225,8 @@ impl SoakRecord {
     }
 
     /// Share of the sent frames that was delivered only because the generator paused.
-    pub fn untaken_ratio(&self) -> f64 {
-        self.whole.as_ref().map_or(0.0, |whole| share(whole.untaken, whole.counts.sent))
+    pub fn backlogged_ratio(&self) -> f64 {
+        self.whole.as_ref().map_or(0.0, |whole| share(whole.backlogged, whole.counts.sent))
     }
 
     /// Adds a segment to the last interval, or as a new one. If there are too many intervals, every two neighbours are merged.
@@ -293,7 +293,7 @@ impl Interval {
             invalid: u64::from(trial.verdict == Verdict::Invalid),
             disturbed: u64::from(!trial.disturbance.reasons().is_empty()),
             buffered: u64::from(trial.backlogged(1).unwrap_or(0) > 0),
-            untaken: trial.backlogged(1).unwrap_or(0),
+            backlogged: trial.backlogged(1).unwrap_or(0),
             behind_s: trial.behind_s(1).unwrap_or(0.0),
             counts: Counts::from_trial(trial),
             lost: trial.losses().into_iter().collect(),
@@ -327,7 +327,7 @@ impl Interval {
         self.invalid += next.invalid;
         self.disturbed += next.disturbed;
         self.buffered += next.buffered;
-        self.untaken += next.untaken;
+        self.backlogged += next.backlogged;
         self.behind_s = self.behind_s.max(next.behind_s);
         self.counts.add(&next.counts);
         for (place, count) in &next.lost {

@@ -118,17 +118,16 @@ impl Reading {
     ) -> Option<Self> {
         let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
             trials.iter().partition(|trial| trial.verdict == Verdict::Invalid);
-        let estimate = |of: fn(&TrialResult) -> f64| Estimate::of(valid.iter().map(|trial| of(trial)));
         let costs: Option<Vec<f64>> = valid.iter().map(|trial| trial.total_ns_per_packet()).collect();
         Some(Self {
             point,
             trials: valid.iter().map(|trial| trial.number).collect(),
             invalid: invalid.iter().map(|trial| trial.number).collect(),
             lossless: valid.iter().filter(|trial| trial.lost() == 0).count() as u32,
-            offered_pps: estimate(|trial| trial.offered_pps)?,
-            delivered_pps: estimate(|trial| trial.delivered_pps)?,
-            taken_pps: estimate(TrialResult::read_pps)?,
-            sent_loss_ratio: estimate(TrialResult::sent_loss_ratio)?,
+            offered_pps: estimate_of(&valid, |trial| trial.offered_pps)?,
+            delivered_pps: estimate_of(&valid, |trial| trial.delivered_pps)?,
+            taken_pps: estimate_of(&valid, TrialResult::read_pps)?,
+            sent_loss_ratio: estimate_of(&valid, TrialResult::sent_loss_ratio)?,
             total_ns_per_packet: costs.and_then(Estimate::of),
             lost: LostAt::sum(valid.iter().flat_map(|trial| trial.losses())),
             back_to_back,
@@ -182,6 +181,11 @@ impl Reading {
             reached_pps: self.reached_pps(),
         }
     }
+}
+
+/// A figure of all trials together; `None` without trials.
+fn estimate_of(trials: &[&TrialResult], figure: fn(&TrialResult) -> f64) -> Option<Estimate> {
+    Estimate::of(trials.iter().map(|trial| figure(trial)))
 }
 
 impl SweepOutcome {

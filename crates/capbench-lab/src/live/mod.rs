@@ -45,7 +45,7 @@ use crate::programs::Programs;
 use crate::subject::{self, ReceiveBy, Subject};
 use crate::{LabError, Result};
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::placement::PlacementChoice;
+use capbench_model::placement::{LoadDepends, PlacementChoice};
 use capbench_model::saved::Saved;
 use capbench_model::traffic::Traffic;
 use capbench_model::trial::{Cpus, Profile, Trial};
@@ -243,7 +243,7 @@ impl LiveLaboratory {
         self.state(Statement::Placement {
             placement: choice.to_string().into(),
             is_decided_elsewhere: wanted.is_some(),
-            cpus: placement.statement.clone(),
+            cpus: placement.tasks(),
             set_by: bed.kernel_work().map(kernel_work_setting),
         });
         interface::note(
@@ -276,7 +276,7 @@ impl LiveLaboratory {
         let generators = placement.generators(threads)?;
         let placement = placement.with_generators(&generators);
         if threads.get() > 1 {
-            self.state(Statement::GeneratorThreads { cpus: placement.statement.clone() });
+            self.state(Statement::GeneratorThreads { cpus: placement.tasks() });
         }
         if let Some(members) = named.subject.members() {
             let cpus = cpus_from(placement.application, &affinity::allowed_cpus()?, &generators);
@@ -408,7 +408,8 @@ pub fn profile(setup: &Setup, subject: &Subject, plan: &FramePlan, placement: &P
             application: placement.application.number(),
         },
         load_independent: placement.load_independent,
-        load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
+        load_depends: (!placement.load_independent).then(|| LoadDepends::SharedCpus(placement.tasks())),
+        load_depends_because: None,
         work: Saved::Known(subject.work(setup.work)),
     }
 }

@@ -18,7 +18,8 @@ use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_host::bed::Sink;
 use capbench_host::tracer::Tracer;
 use capbench_model::noise::Noise;
-use capbench_model::reasons::{Invalid, LoadDepends};
+use capbench_model::placement::LoadDepends;
+use capbench_model::reasons::Invalid;
 use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
@@ -245,7 +246,7 @@ impl LiveTrial<'_> {
         let mut profile = self.profile.clone();
         if self.is_virtual && profile.load_independent && !they_outrun {
             profile.load_independent = false;
-            profile.load_depends_because = Some(LoadDepends::SmallBuffers.to_string());
+            profile.load_depends = Some(LoadDepends::SmallBuffers);
         }
         profile
     }

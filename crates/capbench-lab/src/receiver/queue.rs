@@ -19,7 +19,8 @@ use capbench_model::mark::Tally;
 use capbench_sys::host::{clock, thread as host_thread};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::{Done, FrameSink, LONGEST_DRAIN, Verifier};
+use super::ending::LONGEST_DRAIN;
+use super::{Done, FrameSink, Verifier};
 use crate::work::Work;
 use crate::{LabError, Result};
 use capbench_host::accounts::threads::ThreadTimes;

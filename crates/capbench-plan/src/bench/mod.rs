@@ -11,6 +11,7 @@
 mod common_load;
 #[cfg(test)]
 mod recommendation;
+mod search_plan;
 mod searching;
 #[cfg(test)]
 mod tests;
@@ -35,8 +36,8 @@ use capbench_judge::thresholds::TRIAL_OVERHEAD;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+pub use search_plan::Searching;
 use searching::Progress;
-pub use searching::Searching;
 
 /// What a bench runs.
 #[derive(Clone, Debug)]
@@ -115,7 +116,7 @@ impl BenchPlan {
         let groups = self.sizes.len() * self.placements.len();
         let (opening, loads) = if self.rate.is_some() { (0, 1) } else { (2, 2) };
         let searched = self.searching.as_ref().map_or(0, |searching| searching.trials() as usize);
-        let opening = (opening + searched) * self.all().count();
+        let opening = (opening + searched) * self.measured_methods().count();
         let confirmed = usize::from(self.searching.is_some());
         groups * (opening + loads * self.trials_of_visits()) + confirmed
     }
@@ -173,7 +174,7 @@ impl BenchPlan {
     }
 
     /// The methods, followed by the reference method.
-    fn all(&self) -> impl Iterator<Item = &MethodSpec> {
+    fn measured_methods(&self) -> impl Iterator<Item = &MethodSpec> {
         self.against.iter().chain(&self.methods)
     }
 
@@ -239,7 +240,7 @@ impl BenchPlan {
         session: &mut Session<'_>,
     ) -> Result<Vec<Stretch>> {
         let setups: Vec<Setup> = self
-            .all()
+            .measured_methods()
             .filter(|method| !self.left_out.iter().any(|(place, out)| *place == placement && out == *method))
             .map(|method| Setup { method: method.clone(), placement, ..size.clone() })
             .collect();

@@ -144,7 +144,7 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<SearchWarning> {
     if not_used > 0 {
         doubts.push(SearchWarning::UnusedTrials { trials: not_used as u64 });
     }
-    if let Some(because) = trials.iter().find_map(|trial| trial.profile.load_depends_because.clone()) {
+    if let Some(because) = trials.iter().find_map(|trial| trial.profile.load_depends()) {
         doubts.push(SearchWarning::LoadDepends { because });
     }
     let of_search: Vec<&TrialResult> = trials.iter().filter(|trial| trial.phase == Phase::Search).collect();

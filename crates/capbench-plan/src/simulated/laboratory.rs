@@ -147,6 +147,7 @@ impl Laboratory for SimulatedLaboratory {
             placement: Saved::Known(setup.placement.name()),
             cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
             load_independent: true,
+            load_depends: None,
             load_depends_because: None,
             work: Saved::Known(Work::Plan(setup.work)),
         };

@@ -113,10 +113,10 @@ fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost(
     let record = soak(196_000.0);
     let whole = record.whole.as_ref().unwrap();
     assert_eq!((whole.lost(), whole.segments, whole.buffered), (0, 10, 10));
-    assert!((record.untaken_ratio() - 0.02).abs() < 1e-4, "{}", record.untaken_ratio());
+    assert!((record.backlogged_ratio() - 0.02).abs() < 1e-4, "{}", record.backlogged_ratio());
     assert!((whole.behind_s - 40_000.0 / 196_000.0).abs() < 1e-4, "{}", whole.behind_s);
     let enough = soak(201_000.0);
-    assert_eq!((enough.untaken_ratio(), enough.whole.unwrap().buffered), (0.0, 0));
+    assert_eq!((enough.backlogged_ratio(), enough.whole.unwrap().buffered), (0.0, 0));
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn trials_left_out_are_counted_and_set_ups_of_one_run_are_listed() {
     now.trials.retain(|trial| trial.profile.method != "packet-v3" || trial.intended_pps.is_none());
     let comparison = of_runs(&then, &now, &[], Thresholds::default()).unwrap();
     assert_eq!(comparison.left_out.len(), 1, "{:?}", comparison.left_out);
-    assert_eq!(comparison.left_out[0].of, "B");
+    assert_eq!(comparison.left_out[0].subject, "B");
     assert_eq!(comparison.left_out[0].trials, 1);
     assert_eq!(comparison.only_then.len(), 1, "{:?}", comparison.only_then);
     assert_eq!(comparison.only_then[0].method, Some("packet-v3".into()));
@@ -367,7 +367,7 @@ fn a_run_that_was_slow_throughout_is_not_compared_with_one_that_was_not() {
     }
     let comparison = compared_across_work(&then, &now);
     assert!(comparison.contrasts.is_empty() && comparison.is_inconclusive() && !comparison.disturbed);
-    let left_out: Vec<_> = comparison.left_out.iter().map(|out| (out.of.as_str(), out.trials)).collect();
+    let left_out: Vec<_> = comparison.left_out.iter().map(|out| (out.subject.as_str(), out.trials)).collect();
     assert_eq!(left_out, [("A", then.trials.len() as u32), ("B", now.trials.len() as u32)]);
     // How fast the CPUs of two hosts should be is unknown.
     now.environment.cpu_model = Some("another CPU".into());

@@ -106,8 +106,8 @@ fn worst_chart(soak: &SoakRecord) -> Chart {
 /// Frames that were delivered only because the generator paused; no line if there were none.
 fn backlog_chart(soak: &SoakRecord) -> Chart {
     let mut lines = Vec::new();
-    if soak.intervals.iter().any(|interval| interval.untaken > 0) {
-        let backlogged = points(soak, |interval| per_second(interval.untaken as f64, interval));
+    if soak.intervals.iter().any(|interval| interval.backlogged > 0) {
+        let backlogged = points(soak, |interval| per_second(interval.backlogged as f64, interval));
         lines.push(series("backlogged", Role::Account, backlogged));
     }
     let y = linear("Delivered only because of the pause", Unit::PacketsPerSecond);

@@ -3,7 +3,7 @@
 use capbench_model::generator::GeneratorFacts;
 
 /// How the generators of a trial ran.
-pub fn all(generators: &[GeneratorFacts]) -> String {
+pub fn line(generators: &[GeneratorFacts]) -> String {
     generators.iter().map(words).collect::<Vec<_>>().join("; ")
 }
 
@@ -34,7 +34,7 @@ pub fn words(generator: &GeneratorFacts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{GeneratorFacts, all, words};
+    use super::{GeneratorFacts, line, words};
 
     #[test]
     fn a_generator_is_said_with_its_buffers() {
@@ -53,7 +53,7 @@ mod tests {
             qdisc_bypass: false,
         };
         assert_eq!(
-            all(&[socket, ring]),
+            line(&[socket, ring]),
             "batches of 64, send buffer 425984 octets, up to 500 frames on their way, past the queueing discipline; batches of 1, \
              send buffer 0 octets, ring of 1024 slots, any number of frames on their way"
         );

@@ -6,8 +6,10 @@ use capbench_model::statement::{
 };
 use capbench_results::Results;
 
+use super::cpu_tasks::cpu_tasks_words;
+
 /// All statements of a run.
-pub(crate) fn all(results: &Results) -> Vec<String> {
+pub(crate) fn of_run(results: &Results) -> Vec<String> {
     if results.statement_facts.is_empty() {
         return results.statements.clone();
     }
@@ -31,7 +33,7 @@ pub fn words(statement: &Statement) -> String {
                 true => ", where the driver or a method's name decides",
                 false => "",
             };
-            let mut text = format!("placement {placement}{decided}: {cpus}");
+            let mut text = format!("placement {placement}{decided}: {}", cpu_tasks_words(cpus));
             if let Some(setting) = set_by {
                 let read_back = match &setting.read_back[..] {
                     [] => String::new(),
@@ -41,7 +43,7 @@ pub fn words(statement: &Statement) -> String {
             }
             text
         }
-        Statement::GeneratorThreads { cpus } => cpus.clone(),
+        Statement::GeneratorThreads { cpus } => cpu_tasks_words(cpus),
         Statement::MembersShareCpus { method, cpus } => {
             format!("{method}: its members share {cpus} CPUs: no more of them run at once")
         }

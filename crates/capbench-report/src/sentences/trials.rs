@@ -20,6 +20,7 @@ use capbench_model::figures::count;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::SavedMethod;
 
+use super::cpu_tasks::load_depends_words;
 use super::{many, noise, odd_frames_words};
 use crate::naming::rate;
 use crate::sentences::places;
@@ -52,9 +53,9 @@ pub(super) fn words(fact: &TrialFinding) -> String {
             members::words(method, *members, shares, *flow_sharing)
         }
         TrialFinding::Livelock(livelocked) => livelock(livelocked),
-        TrialFinding::LoadDepends { placement, reason } => format!(
-            "Placement {placement}: the offered load depends on the receiver ({reason}), so rates there are no limits of a \
-             method."
+        TrialFinding::LoadDepends { placement, because } => format!(
+            "Placement {placement}: the offered load depends on the receiver ({}), so rates there are no limits of a method.",
+            load_depends_words(because)
         ),
         TrialFinding::OddFrames { trial, method, frames } => {
             format!("{}: {}", trial_and_method(*trial, method), odd_frames_words(frames))

@@ -168,7 +168,7 @@ fn not_compared(comparison: &Comparison) -> Vec<String> {
     }
     for left_out in &comparison.left_out {
         let trials = many(left_out.trials.into(), "trial", "trials");
-        notes.push(format!("Left out: {trials} of {}: {}.", left_out.of, left_out.because));
+        notes.push(format!("Left out: {trials} of {}: {}.", left_out.subject, left_out.because));
     }
     notes
 }

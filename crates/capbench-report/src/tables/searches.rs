@@ -13,7 +13,7 @@ use std::fmt;
 
 use capbench_judge::search::ranking::{goals as goals_of, repeated};
 use capbench_judge::search::{
-    Apart, Bound, MaximumLoad, MaximumSource, SearchOutcome, SelfTest, SoFar, Status,
+    Bound, BoundsDistinction, MaximumLoad, MaximumSource, SearchOutcome, SelfTest, SoFar, Status,
 };
 use capbench_model::saved::Saved;
 
@@ -99,7 +99,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
             .words("limit", "what limits", goal.limit.map(limits::words))
             .words("reason", "why not regular", goal.reason.as_ref().map(reason_words))
             .words("so_far", "known so far, by a coarser target", goal.so_far.as_ref().map(so_far_words))
-            .words("apart", "bounds distinguished", goal.apart.map(distinction_words))
+            .words("apart", "bounds distinguished", goal.distinction.map(distinction_words))
             .words("attributes", "what was asked for", goal_help::words(&goal.goal));
         rows.add(fields, sorted(goal.trials()));
     }
@@ -119,13 +119,13 @@ fn so_far_words(so_far: &SoFar) -> String {
 }
 
 /// Whether the trials of both bounds differ by more than chance.
-fn distinction_words(apart: Apart) -> String {
+fn distinction_words(distinction: BoundsDistinction) -> String {
     // The probability that chance alone makes the trials of the bounds this different.
-    let chance = apart.by_chance;
-    if apart.is_told() {
+    let chance = distinction.by_chance;
+    if distinction.is_significant() {
         return format!("yes (chance {chance:.3})");
     }
-    match apart.nearest {
+    match distinction.nearest {
         Some([lower_pps, upper_pps]) => {
             format!("no (chance {chance:.2}); distinguished are {} and {}", rate(lower_pps), rate(upper_pps))
         }
@@ -180,7 +180,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
     for search in searches {
         let maximum = search.maximum.as_ref();
         let self_test = maximum.and_then(|maximum| maximum.self_test.as_ref());
-        let warnings = warnings::all(search).join("; ");
+        let warnings = warnings::of_search(search).join("; ");
         let fields = set_up_and_number(search)
             .figure(
                 "maximum_pps",

@@ -55,7 +55,7 @@ fn stretch_fields(stretch: &Interval) -> Fields {
         .count("delivered", "delivered", stretch.counts.delivered)
         .count("worst_100ms_lost", "most lost in 100 ms", Cell::count_or_unknown(stretch.worst_100ms_lost))
         // Frames that were delivered only because the generator paused.
-        .count("backlogged", "only because of pauses", stretch.untaken)
+        .count("backlogged", "only because of pauses", stretch.backlogged)
         .figure("app_ns_per_packet", "application", Cell::number_or_unknown(stretch.app_ns_per_packet))
         .figure(
             "latest_ns",

@@ -66,12 +66,16 @@ fn a_whole_file_is_read_by_its_name_or_by_that_of_its_directory() {
 #[test]
 fn what_is_not_there_is_told_apart() {
     let scratch = Scratch::new();
-    let said = |path: &Path| read(path).unwrap_err().to_string();
-    assert!(said(scratch.path()).contains("no results.json in this directory"), "{}", said(scratch.path()));
-    assert!(said(&scratch.join("absent")).contains("cannot read"));
+    let error_of = |path: &Path| read(path).unwrap_err().to_string();
+    assert!(
+        error_of(scratch.path()).contains("no results.json in this directory"),
+        "{}",
+        error_of(scratch.path())
+    );
+    assert!(error_of(&scratch.join("absent")).contains("cannot read"));
     fs::create_dir(scratch.join("results.json")).unwrap();
-    assert!(said(scratch.path()).contains("neither a file nor a directory"));
-    assert!(said(Path::new("/dev/zero")).contains("neither a file nor a directory"));
+    assert!(error_of(scratch.path()).contains("neither a file nor a directory"));
+    assert!(error_of(Path::new("/dev/zero")).contains("neither a file nor a directory"));
 }
 
 #[test]
@@ -88,10 +92,10 @@ fn what_is_no_results_file_is_refused_with_the_reason() {
         b"{\"a\": 1, \"b\": ",
         b"[{\"a\": 1}",
     ] {
-        let said = refusal(foreign);
+        let message = refusal(foreign);
         assert!(
-            said.contains("is JSON, but not a results file of capbench"),
-            "{}: {said}",
+            message.contains("is JSON, but not a results file of capbench"),
+            "{}: {message}",
             String::from_utf8_lossy(foreign)
         );
     }
@@ -115,8 +119,8 @@ fn another_version_is_refused() {
     for version in [json!(2), json!(0), json!(-1), json!("1"), json!(null), json!(1.5)] {
         let mut value: Value = serde_json::from_slice(good()).unwrap();
         value["schema_version"] = version.clone();
-        let said = refusal(value.to_string().as_bytes());
-        assert!(said.contains(&format!("schema_version is {version}")), "{said}");
+        let message = refusal(value.to_string().as_bytes());
+        assert!(message.contains(&format!("schema_version is {version}")), "{message}");
     }
 }
 
@@ -175,8 +179,8 @@ fn a_trial_that_is_not_understood_is_left_out_with_the_reason() {
 fn an_environment_that_is_not_understood_is_named() {
     let mut value: Value = serde_json::from_slice(good()).unwrap();
     value["environment"] = json!("this host");
-    let said = refusal(value.to_string().as_bytes());
-    assert!(said.contains("is not as capbench writes it") && said.contains("this host"), "{said}");
+    let message = refusal(value.to_string().as_bytes());
+    assert!(message.contains("is not as capbench writes it") && message.contains("this host"), "{message}");
 }
 
 #[test]

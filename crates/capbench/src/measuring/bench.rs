@@ -19,7 +19,8 @@ use capbench_sys::host::affinity;
 use clap::Args;
 
 use super::recorder::Recorder;
-use super::scene::{Defaults, Scene, SceneFlags, otherwise};
+use super::scene::{Defaults, Scene};
+use super::scene_flags::{SceneFlags, otherwise};
 use super::{Ended, Plan, seed, words};
 use crate::exit::{Exit, Unsupported, Usage};
 use crate::flag_values::{positive_duration, share};

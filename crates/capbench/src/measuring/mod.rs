@@ -8,6 +8,7 @@ mod recorder;
 pub mod reproduce;
 pub mod rfc2544;
 mod scene;
+mod scene_flags;
 pub mod search;
 mod shortfall;
 pub mod soak;

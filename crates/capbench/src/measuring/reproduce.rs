@@ -17,7 +17,8 @@ use capbench_results::Kind;
 use clap::Args;
 
 use super::recorder::Recorder;
-use super::scene::{PathFlags, RunFlags, Scene, plain_setup};
+use super::scene::{Scene, plain_setup};
+use super::scene_flags::{PathFlags, RunFlags};
 use super::{Ended, Plan, seed, words};
 use crate::exit::{Exit, Usage};
 use crate::flag_values::positive_duration;

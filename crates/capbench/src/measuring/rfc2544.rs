@@ -18,7 +18,8 @@ use capbench_results::Kind;
 use clap::{Args, ValueEnum};
 
 use super::recorder::Recorder;
-use super::scene::{Defaults, Scene, SceneFlags, once, otherwise};
+use super::scene::{Defaults, Scene};
+use super::scene_flags::{SceneFlags, once, otherwise};
 use super::search::check_link;
 use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};

@@ -12,7 +12,8 @@ use clap::Args;
 use humantime::format_duration;
 
 use super::recorder::Recorder;
-use super::scene::{Defaults, Scene, SceneFlags, otherwise};
+use super::scene::{Defaults, Scene};
+use super::scene_flags::{SceneFlags, otherwise};
 use super::{Ended, Plan, soak_progress, words};
 use crate::exit::{Exit, Usage};
 use crate::flag_values::{positive_duration, share};

@@ -33,8 +33,8 @@ pub fn line(segment: &Interval) -> String {
     if segment.counts.unexplained != 0 {
         places.push(format!("unexplained {}", segment.counts.unexplained));
     }
-    if segment.untaken > 0 {
-        places.push(format!("in buffers at the end {}", segment.untaken));
+    if segment.backlogged > 0 {
+        places.push(format!("in buffers at the end {}", segment.backlogged));
     }
     let places = if places.is_empty() { "-".into() } else { places.join(", ") };
     let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };

@@ -12,13 +12,15 @@ use capbench_model::members::Members;
 use capbench_model::trial::Load;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Request, Spacing, SweepPlan, presets};
+use capbench_report::sentences::axes::axis_words;
 use capbench_results::Kind;
 use capbench_sys::host::affinity;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::recorder::Recorder;
-use super::scene::{Defaults, Scene, SceneFlags, otherwise};
+use super::scene::{Defaults, Scene};
+use super::scene_flags::{SceneFlags, otherwise};
 use super::{Ended, Plan, seed, words};
 use crate::exit::{Exit, Usage};
 use crate::flag_values::positive_duration;
@@ -260,7 +262,7 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup, loads: &[Load]) -> Resu
 
 /// Reads the name of an axis.
 fn axis_parser() -> impl TypedValueParser<Value = AxisKind> {
-    let name = |axis: &AxisKind| PossibleValue::new(axis.key()).help(axis.summary());
+    let name = |axis: &AxisKind| PossibleValue::new(axis.key()).help(axis_words(*axis).summary);
     let named = |text: String| AxisKind::ALL.iter().find(|axis| axis.key() == text).copied();
     PossibleValuesParser::new(AxisKind::ALL.iter().map(name))
         .map(move |text| named(text).expect("the name of an axis"))

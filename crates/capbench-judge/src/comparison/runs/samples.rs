@@ -82,7 +82,7 @@ impl Samples {
     pub(super) fn left_out(&self, side: &str) -> Vec<LeftOut> {
         let mut all = Vec::new();
         for (because, trials) in &self.left_out {
-            all.push(LeftOut { of: side.into(), because: because.clone(), trials: *trials });
+            all.push(LeftOut { subject: side.into(), because: because.clone(), trials: *trials });
         }
         all
     }

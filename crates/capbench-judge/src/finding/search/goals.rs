@@ -135,12 +135,12 @@ pub(super) fn doubts(goal: &GoalResult) -> Option<GoalFact> {
 /// That the bounds can differ by chance; `None` if the trials distinguish them, or if that is unknown.
 fn by_chance(goal: &GoalResult) -> Option<BoundsByChance> {
     let (lower, upper) = goal.best_bounds()?;
-    let apart = goal.apart.filter(|apart| !apart.is_told())?;
+    let distinction = goal.distinction.filter(|distinction| !distinction.is_significant())?;
     Some(BoundsByChance {
         lower: lower.high_loss?,
         upper: upper.high_loss?,
-        probability: apart.by_chance,
-        nearest_pps: apart.nearest,
+        probability: distinction.by_chance,
+        nearest_pps: distinction.nearest,
     })
 }
 

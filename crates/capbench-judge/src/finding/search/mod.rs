@@ -181,7 +181,7 @@ fn found_ranking(ranking: &Ranking) -> Found {
         },
         goal: ranking.goal.clone(),
         methods,
-        too_few_searches: (!ranking.is_told()).then_some(too_few),
+        too_few_searches: (!ranking.has_enough_searches()).then_some(too_few),
     };
     Found {
         subject: subject(&ranking.frame_size, &ranking.placement),

@@ -119,9 +119,9 @@ pub fn find(record: &SoakRecord) -> Vec<Found> {
             buffered_segments: whole.buffered,
             segments: whole.segments,
             behind_s: whole.behind_s,
-            frames: whole.untaken,
+            frames: whole.backlogged,
             sent: whole.counts.sent,
-            ratio: record.untaken_ratio(),
+            ratio: record.backlogged_ratio(),
         });
     }
     let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);

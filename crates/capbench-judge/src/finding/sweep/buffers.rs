@@ -10,7 +10,7 @@ use super::{SweepFinding, found};
 use crate::bursts::BurstEnd;
 use crate::finding::Found;
 use crate::sweep::Analysis;
-use crate::sweep::back_to_back::BackToBack;
+use crate::sweep::back_to_back::{BackToBack, Burst, InvalidTrial};
 use crate::sweep::outcome::{Reading, Series, Swept};
 use crate::thresholds::BUFFER_FOLLOWS_RING;
 
@@ -97,9 +97,9 @@ pub struct EndedSearches {
     pub end: BurstEnd,
     /// The points with such a search.
     pub points: Vec<SweepPoint>,
-    /// Why the first of them ended so, if it saved a reason.
+    /// The invalid trial that ended the first of them, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
+    pub invalid: Option<InvalidTrial>,
 }
 
 /// The searches of a method at one point.
@@ -155,17 +155,17 @@ fn without_burst(swept: &Swept<'_>, measured: &[Measured<'_>]) -> Vec<EndedSearc
         BurstEnd::NotRun,
     ] {
         let mut points = Vec::new();
-        let mut because = None;
+        let mut invalid = None;
         for Measured { reading, test } in measured {
             let mut ended = test.searches.iter().filter(|search| search.end == end).peekable();
             if ended.peek().is_none() {
                 continue;
             }
             points.push(SweepPoint::of_reading(swept.outcome, reading));
-            because = because.or_else(|| ended.find_map(|search| search.because.clone()));
+            invalid = invalid.or_else(|| ended.find_map(Burst::invalid_trial));
         }
         if !points.is_empty() {
-            all.push(EndedSearches { end, points, because });
+            all.push(EndedSearches { end, points, invalid });
         }
     }
     all

@@ -47,13 +47,13 @@ pub(super) fn livelocks(trials: &[TrialResult]) -> Vec<Found> {
 pub(super) fn dependences(trials: &[TrialResult]) -> Vec<Found> {
     let mut by_reason: BTreeMap<_, Vec<&TrialResult>> = BTreeMap::new();
     for trial in trials {
-        if let Some(reason) = &trial.profile.load_depends_because {
-            by_reason.entry((&trial.profile.placement, reason)).or_default().push(trial);
+        if let Some(because) = trial.profile.load_depends() {
+            by_reason.entry((&trial.profile.placement, because)).or_default().push(trial);
         }
     }
     let mut all = Vec::new();
-    for ((placement, reason), dependent) in by_reason {
-        let fact = TrialFinding::LoadDepends { placement: placement.clone(), reason: reason.clone() };
+    for ((placement, because), dependent) in by_reason {
+        let fact = TrialFinding::LoadDepends { placement: placement.clone(), because };
         all.push(found(fact, numbers(&dependent)));
     }
     all

@@ -19,6 +19,7 @@ mod reports;
 use capbench_model::ledger::LostAt;
 use capbench_model::members::FlowSharing;
 use capbench_model::noise::Noise;
+use capbench_model::placement::LoadDepends;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Livelock, SizeLabel, TrialResult};
@@ -88,7 +89,7 @@ pub enum TrialFinding {
         /// The placement.
         placement: SavedPlacement,
         /// Why it does.
-        reason: String,
+        because: LoadDepends,
     },
     /// Frames arrived otherwise than they were sent.
     OddFrames {

@@ -5,8 +5,9 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 
 use super::trial;
+use crate::sweep::members_growth::MembersStep;
 use crate::sweep::outcome::Reading;
-use crate::sweep::scaling::{Scaling, Step};
+use crate::sweep::scaling::Scaling;
 
 /// A trial of a second at a million packets/s, of which the members of a method, each on its CPU, read so many together. Each member
 /// loses as many as it reads, so all are at their limit.
@@ -36,7 +37,7 @@ fn more_members_are_worth_half_of_what_as_many_brought_before() {
         let readings = trials.map(|trial| Reading::from_trials(0, &[trial], None).unwrap());
         let mut steps = Vec::new();
         for (nth, reading) in readings.iter().enumerate() {
-            steps.push(Step { members: (nth + 1) as f64, reading, trials: vec![trials[nth]] });
+            steps.push(MembersStep { members: (nth + 1) as f64, reading, trials: vec![trials[nth]] });
         }
         let stop = Scaling::from_steps(&steps, Load::Maximum).stop.unwrap();
         assert_eq!(stop.after, last_worth, "{both_read} packets/s with two members");

@@ -122,7 +122,7 @@ proptest! {
         let step = test.load().unwrap();
         let recovery = run(test, &mut path).repetitions[0].recovery.clone();
         let expected = path.last_lost_ns.map(|last| last.saturating_sub(at.as_nanos() as u64) as f64 / 1e9);
-        let is_near = |told: f64| (told - expected.unwrap()).abs() < 1e-9;
+        let is_near = |stated: f64| (stated - expected.unwrap()).abs() < 1e-9;
         // The observed time is a whole number of intervals: 100 ms, give or take half of one.
         let half_interval = 0.5 / step.after.get();
         let (earliest, latest) = (0.9 * (0.1 - half_interval), 0.9 * (0.1 + half_interval));

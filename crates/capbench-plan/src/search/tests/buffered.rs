@@ -120,7 +120,7 @@ fn the_application_limits_where_nothing_is_lost_because_the_ring_has_room() {
         let goal = goal(&finished, name);
         assert_eq!((&upper(goal).losses, goal.limit), (&None, Some(Limit::Application)), "{name}");
         let backlogged = upper(goal).backlogged.unwrap();
-        assert!(backlogged.frames > 0 && backlogged.frames == backlogged.of, "{backlogged:?}");
+        assert!(backlogged.frames > 0 && backlogged.frames == backlogged.all_frames, "{backlogged:?}");
         assert_eq!(goal.lower.as_ref().unwrap().backlogged, None);
     }
 }

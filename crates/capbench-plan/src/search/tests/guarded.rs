@@ -15,6 +15,7 @@ use capbench_judge::livelock;
 use capbench_judge::search::{End, MaximumSource, Reason, SearchPlan, Status};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Laboratory;
+use capbench_model::placement::LoadDepends;
 use capbench_model::trial::{TrialResult, Verdict};
 
 const GOALS: &str = "ndr,pdr";
@@ -167,8 +168,7 @@ fn livelock_is_marked_above_the_bounds_and_moves_none_of_them() {
 
 #[test]
 fn where_the_load_depends_on_the_receiver_the_maximum_is_that_of_both() {
-    let depends =
-        |_, result: &mut TrialResult| result.profile.load_depends_because = Some("they share a CPU".into());
+    let depends = |_, result: &mut TrialResult| result.profile.load_depends = Some(LoadDepends::SmallBuffers);
     let fast = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 2e6)]);
     let (finished, _) = search(&mut guarded(fast, depends));
     assert_eq!(finished.outcome.maximum.unwrap().source, MaximumSource::GeneratorAndReceiver);

@@ -142,7 +142,10 @@ fn where_frames_were_lost_and_what_limits_stand_with_the_upper_bound() {
     early["plan"].as_object_mut().unwrap().remove("traffic_allowed_s");
     let early: SearchOutcome = serde_json::from_value(early).unwrap();
     let goal = &early.goals[0];
-    assert_eq!((goal.limit, goal.apart, goal.upper.as_ref().unwrap().losses.as_ref()), (None, None, None));
+    assert_eq!(
+        (goal.limit, goal.distinction, goal.upper.as_ref().unwrap().losses.as_ref()),
+        (None, None, None)
+    );
 }
 
 /// The `nth` search of a set-up, on a path whose capacity varies by a hundredth.

@@ -75,7 +75,7 @@ fn equal_methods_are_seldom_put_in_an_order_and_different_ones_are() {
     assert_eq!((&ranking.methods[0].method, ranking.is_above_next(0)), (&"packet-v2".into(), Some(true)));
     // Three methods are three comparisons, for which four searches of each are too few.
     let three = ranked(&[apart, searches("af-xdp", 1.06e6, 4, 103)].concat());
-    assert_eq!((three.fewest(), three.is_told()), (4, false));
+    assert_eq!((three.fewest(), three.has_enough_searches()), (4, false));
 }
 
 /// Searches of each kind.

@@ -122,10 +122,10 @@ fn compare(
         "seed  noise %  bursts/s  livelock   capacity   goal  lower (ours)  lower (theirs)  apart %   trials (ours, theirs)"
     );
     for path in paths {
-        let (own, other) = (run(&plan, &path), reference.search(&path));
-        trials.push((own.trials.len(), other.trials));
+        let (finished, other) = (run(&plan, &path), reference.search(&path));
+        trials.push((finished.trials.len(), other.trials));
         for (goal, theirs) in GOALS.into_iter().zip(&other.bounds) {
-            let ours = bounds(&own, goal);
+            let ours = bounds(&finished, goal);
             // One that only one of them has is as far away as can be.
             let apart = |ours: Option<f64>, theirs: Option<f64>| match (ours, theirs) {
                 (Some(ours), Some(theirs)) => Some(ours / theirs - 1.0),
@@ -144,7 +144,7 @@ fn compare(
                 ours.0.unwrap_or(f64::NAN),
                 theirs.0.unwrap_or(f64::NAN),
                 one.distance() * 100.0,
-                own.trials.len(),
+                finished.trials.len(),
                 other.trials
             );
             compared.push(one);

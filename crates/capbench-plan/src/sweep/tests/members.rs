@@ -180,7 +180,7 @@ fn numbers_of_members_are_requested_as_other_points_are() {
     assert_eq!(requested(&[], Some(("1", "9")), None), Ok(vec![1, 3, 5, 7, 9]));
     assert_eq!(requested(&[], None, Some(4)), Ok(vec![1, 2, 3, 4]));
     assert_eq!(requested(&[], None, Some(81)), Ok(vec![1, 3, 9, 27, 81]));
-    for (points, ends, cpus, said) in [
+    for (points, ends, cpus, reason) in [
         (&["0"][..], None, None, "--points: \"0\" members"),
         (&["257"], None, None, "1 to 256"),
         (&[], Some(("4", "4")), None, "no range"),
@@ -190,6 +190,6 @@ fn numbers_of_members_are_requested_as_other_points_are() {
         (&[], None, None, "name --points"),
     ] {
         let refused = requested(points, ends, cpus).unwrap_err();
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(reason), "{refused}");
     }
 }

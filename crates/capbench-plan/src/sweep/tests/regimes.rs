@@ -218,7 +218,7 @@ fn too_few_points_show_nothing() {
 }
 
 /// What is said of a sweep: its plateaus as far as chance does not explain their difference.
-fn told(run: &SweepRun) -> Vec<f64> {
+fn regime_costs(run: &SweepRun) -> Vec<f64> {
     let swept = Swept::new(&run.outcome, &run.trials);
     costs(&cost_regimes(&swept, &run.outcome.series[0]).unwrap().found)
 }
@@ -237,7 +237,7 @@ fn twelve_points_recover_both_constants_with_the_refinement() {
         };
         let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
             .noise(seed, Noise { per_trial: 0.01, per_second: 0.01 });
-        right += usize::from(are(&told(&run(&plan, &mut path)), DAIN));
+        right += usize::from(are(&regime_costs(&run(&plan, &mut path)), DAIN));
     }
     assert_eq!(right, 60);
 }
@@ -262,7 +262,7 @@ fn a_preset_shows_both_regimes_of_a_host_like_dains() {
         let plan = SweepPlan { repeats: 6, refinement: 4, seed, loads, ..plan(axis, &["recv"]) };
         let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", regimes)])
             .noise(seed, Noise { per_trial: 0.01, per_second: 0.01 });
-        let costs: Vec<_> = told(&run(&plan, &mut path)).into_iter().map(|ns| ns * FASTER).collect();
+        let costs: Vec<_> = regime_costs(&run(&plan, &mut path)).into_iter().map(|ns| ns * FASTER).collect();
         assert!(are(&costs, DAIN), "seed {seed}: {costs:?}");
     }
 }

@@ -166,7 +166,7 @@ fn trials_that_contradict_themselves_are_left_out_and_make_it_inconclusive() {
     now.trials[0].delivered -= 1;
     let comparison = compared_across_work(&then, &now);
     assert!(comparison.damaged && comparison.is_inconclusive());
-    assert_eq!(comparison.left_out[0].of, "B");
+    assert_eq!(comparison.left_out[0].subject, "B");
     assert_eq!(comparison.left_out[0].trials, 1);
     assert_eq!(comparison.left_out[0].because, NotCompared::Changed);
     let number = now.trials[0].number;

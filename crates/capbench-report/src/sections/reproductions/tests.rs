@@ -51,6 +51,7 @@ fn comparison() -> Comparison {
             ),
         ],
         notes: vec!["!: above the wire.".into()],
+        note_facts: Vec::new(),
         curves: Some(Quantity::PacketsPerSecond),
     }
 }

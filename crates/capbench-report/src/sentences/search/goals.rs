@@ -38,7 +38,7 @@ fn losses_and_limit(fact: &GoalLosses) -> String {
         parts.push(format!(
             "{} of {} frames that count as lost were in buffers when sending ended",
             count(backlogged.frames),
-            count(backlogged.of)
+            count(backlogged.all_frames)
         ));
     }
     if let Some(limit) = fact.limit {
@@ -91,7 +91,7 @@ fn high_loss_trials(high: &HighLoss) -> String {
     format!(
         "{} of {} trials ({:.0} to {:.0} %)",
         high.trials,
-        high.of,
+        high.all_trials,
         (high.low * 100.0).floor(),
         (high.high * 100.0).ceil()
     )

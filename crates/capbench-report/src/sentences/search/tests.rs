@@ -157,7 +157,7 @@ fn the_limit_is_named_with_what_was_lost() {
     let known = GoalLosses {
         at_pps: 1000.9,
         losses: Some(Losses { lost: lost.to_vec(), most_of_a_trial: 0.1, moments: Some(moments) }),
-        backlogged: Some(Backlogged { frames: 5, of: 105 }),
+        backlogged: Some(Backlogged { frames: 5, all_frames: 105 }),
         limit: Some(Limit::Generator),
     };
     assert_eq!(
@@ -180,7 +180,7 @@ fn the_limit_is_named_with_what_was_lost() {
 #[test]
 fn doubts_name_chance_and_the_host() {
     // Lower limits are rounded down to whole percent, upper ones up.
-    let high_loss = |trials| HighLoss { trials, of: 20, low: 0.051, high: 0.499 };
+    let high_loss = |trials| HighLoss { trials, all_trials: 20, low: 0.051, high: 0.499 };
     let bounds =
         BoundsByChance { lower: high_loss(9), upper: high_loss(11), probability: 0.263, nearest_pps: None };
     assert_eq!(

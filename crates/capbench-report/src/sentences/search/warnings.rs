@@ -7,8 +7,11 @@ use capbench_judge::search::warning::{Allowance, ChanceToSuffice, SearchNeed, Se
 use capbench_judge::thresholds::SHORT_FINAL_TRIAL;
 use capbench_model::figures::grouped;
 
+use super::goal_help::width_words;
+use crate::sentences::cpu_tasks::load_depends_words;
+
 /// The doubts about a search. Files of earlier versions have their words only.
-pub fn all(search: &SearchOutcome) -> Vec<String> {
+pub fn of_search(search: &SearchOutcome) -> Vec<String> {
     if search.warning_facts.is_empty() {
         return search.warnings.clone();
     }
@@ -19,7 +22,8 @@ pub fn all(search: &SearchOutcome) -> Vec<String> {
 pub fn words(warning: &SearchWarning) -> String {
     match warning {
         SearchWarning::WidthBelowLoss { goal, width, loss_ratio } => format!(
-            "goal {goal}: its width {width} is below the loss ratio {loss_ratio} of another goal, which RFC 9971 advises against"
+            "goal {goal}: its width {} is below the loss ratio {loss_ratio} of another goal, which RFC 9971 advises against",
+            width_words(*width)
         ),
         SearchWarning::UnequalDurations => {
             "goals have different trial durations: they share fewer trials than they could (RFC 9971)".into()
@@ -29,9 +33,9 @@ pub fn words(warning: &SearchWarning) -> String {
             Duration::from_nanos(*duration_ns),
             SHORT_FINAL_TRIAL.as_secs()
         ),
-        SearchWarning::MayNotSuffice { allowed_s, of, chance, need } => {
+        SearchWarning::MayNotSuffice { allowed_s, allowance, chance, need } => {
             let allowed = humantime::format_duration(Duration::from_secs_f64(*allowed_s));
-            let of_traffic = match of {
+            let of_traffic = match allowance {
                 Allowance::Time => "",
                 Allowance::Traffic => " of traffic",
             };
@@ -55,6 +59,7 @@ pub fn words(warning: &SearchWarning) -> String {
             format!("{trials} stored trials are of no use to this search: it asked for other ones")
         }
         SearchWarning::LoadDepends { because } => {
+            let because = load_depends_words(because);
             format!("the offered load depends on the receiver, so loss is not that of a wire: {because}")
         }
         SearchWarning::UnsentFrames { trials, all_trials } => format!(
@@ -132,7 +137,8 @@ mod tests {
     #[test]
     fn an_allowance_is_said_with_what_the_goals_need() {
         let need = SearchNeed { trials: 40, traffic_s: 20.4, time_s: 100.0 };
-        let warning = |of, chance| SearchWarning::MayNotSuffice { allowed_s: 90.0, of, chance, need };
+        let warning =
+            |allowance, chance| SearchWarning::MayNotSuffice { allowed_s: 90.0, allowance, chance, need };
         assert_eq!(
             words(&warning(Allowance::Traffic, ChanceToSuffice::Perhaps)),
             "1m 30s of traffic may not suffice: the goals can need 40 trials, 20 s of traffic and about 100 s in all, or more on \

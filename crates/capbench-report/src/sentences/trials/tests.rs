@@ -5,6 +5,7 @@ use super::{
 };
 use capbench_judge::finding::OddFrames;
 use capbench_model::noise::Noise;
+use capbench_model::placement::LoadDepends;
 use capbench_model::places::Place;
 use capbench_model::trial::{Livelock, SizeLabel};
 
@@ -86,7 +87,10 @@ fn what_is_invalid_or_unverified_is_said_with_the_reason() {
         "The counts of cmd:x are unverified: it reads them."
     );
     assert_eq!(
-        words(&TrialFinding::LoadDepends { placement: "same".into(), reason: "one CPU".into() }),
+        words(&TrialFinding::LoadDepends {
+            placement: "same".into(),
+            because: LoadDepends::Earlier { text: "one CPU".into() }
+        }),
         "Placement same: the offered load depends on the receiver (one CPU), so rates there are no limits of a method."
     );
 }

@@ -73,7 +73,7 @@ fn bound_fields(bound: &Bound) -> Fields {
 fn high_loss_share(high_loss: Option<HighLoss>) -> Cell {
     let Some(high) = high_loss else { return Cell::Unknown };
     // A file can have 0 trials: their share is shown as 0.
-    let middle = f64::from(high.trials) / f64::from(high.of.max(1));
+    let middle = f64::from(high.trials) / f64::from(high.all_trials.max(1));
     Cell::Interval { middle, low: high.low, high: high.high }
 }
 

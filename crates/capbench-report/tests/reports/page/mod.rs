@@ -184,9 +184,9 @@ fn the_keyboard_goes_through_points_and_says_them() {
     tab.key("ArrowRight");
     assert_eq!(reading(&mut tab, THROUGHPUT).0, "64 bytes");
     tab.key("ArrowRight");
-    let said = spoken(&mut tab, THROUGHPUT);
+    let announced = spoken(&mut tab, THROUGHPUT);
     let expected = format!("{}: {}", METHODS[2], rate(capacity(2, 128)));
-    assert!(said.starts_with("frame size 128 bytes. ") && said.contains(&expected), "{said}");
+    assert!(announced.starts_with("frame size 128 bytes. ") && announced.contains(&expected), "{announced}");
     tab.key("End");
     tab.key("ArrowRight");
     assert_eq!(reading(&mut tab, THROUGHPUT).0, "1,518 bytes");
@@ -199,8 +199,8 @@ fn the_keyboard_goes_through_points_and_says_them() {
     tab.key("ArrowUp");
     assert!(spoken(&mut tab, THROUGHPUT).contains("PF_RING"), "{}", spoken(&mut tab, THROUGHPUT));
     tab.key("ArrowUp");
-    let said = spoken(&mut tab, THROUGHPUT);
-    assert!(said.contains(". packet-v2: ") && said.ends_with(", 3 trials"), "{said}");
+    let announced = spoken(&mut tab, THROUGHPUT);
+    assert!(announced.contains(". packet-v2: ") && announced.ends_with(", 3 trials"), "{announced}");
     tab.key("Enter");
     assert_eq!(tab.text("location.hash"), "#trial-22");
     assert!(tab.holds("document.getElementById('trial-24').classList.contains('cited')"));

@@ -157,6 +157,6 @@ pub fn example() -> Comparison {
         visits_needed: Some(9),
         only_then: vec![setup("recvmmsg", "maximum load")],
         only_now: Vec::new(),
-        left_out: vec![LeftOut { of: "A".into(), because: NotCompared::Invalid, trials: 1 }],
+        left_out: vec![LeftOut { subject: "A".into(), because: NotCompared::Invalid, trials: 1 }],
     }
 }
