@@ -154,6 +154,14 @@ impl Placement {
         Ok(Self { kernels, statement, ..self })
     }
 
+    /// The same for a device that the kernel does not drive (DPDK).
+    #[must_use]
+    pub fn on_undriven_device(self) -> Self {
+        let statement =
+            format!("{}; the kernel receives nothing of a device that it does not drive", self.statement);
+        Self { statement, ..self }
+    }
+
     fn same_of(allowed: &[CpuId]) -> Self {
         let generator = first(allowed);
         let kernel = allowed.get(1).copied().unwrap_or(generator);

@@ -86,10 +86,7 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
         PlacementChoice::Other => "other",
         PlacementChoice::Custom { .. } => "custom",
     };
-    if !is_driven {
-        placement.statement.push_str("; the kernel receives nothing of a device that it does not drive");
-    }
-    Ok(placement)
+    Ok(if is_driven { placement } else { placement.on_undriven_device() })
 }
 
 /// Sends frames with an unused trial id, and waits until the receiving interface has counted them. `from` is the CPU that sends:
