@@ -8,6 +8,7 @@
 //! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
 //! | `generator` | how a generator ran |
+//! | `kernel_time` | what the kernel's receive time was measured by |
 //! | `limits` | what limits a method |
 //! | `noise` | reasons for care with a trial |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
@@ -17,6 +18,7 @@
 //! | `places` | names of places, and the counters that report them |
 //! | `queues` | what stands against capture in the queues of an interface |
 //! | `saved` | the words next to facts in results files |
+//! | `sources` | where the counts of a ledger come from, or why there are none |
 //! | `statements` | what a run states about itself |
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
@@ -30,6 +32,7 @@ mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
 pub mod generator;
+mod kernel_time;
 pub mod limits;
 pub mod noise;
 pub mod places;
@@ -39,6 +42,7 @@ pub(crate) mod rfc2544;
 pub mod saved;
 pub(crate) mod search;
 mod soak;
+pub mod sources;
 pub mod statements;
 pub(crate) mod sweep;
 mod trials;

@@ -6,6 +6,7 @@ use capbench_judge::reproduction::Reproduction;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sweep::SweepOutcome;
 use capbench_judge::sweep::back_to_back::Burst;
+use capbench_model::ledger::Entry;
 use capbench_model::noise::Noise;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -14,7 +15,7 @@ use super::comparison::{difference_words, note_words};
 use super::reproduction::{claim_words, here_words, table_notes};
 use super::search::warnings;
 use super::sweep::buffers::invalid_trial;
-use super::{generator, noise, statements};
+use super::{generator, kernel_time, noise, sources, statements};
 
 /// Gives all facts of results their words.
 pub fn add_words(results: &mut Results) {
@@ -46,8 +47,12 @@ pub fn add_words_to_comparison(comparison: &mut Comparison) {
 /// Gives the facts of a trial and of all that it keeps their words.
 pub fn add_words_to_trial(trial: &mut TrialResult) {
     trial.noise.words = all_words(&trial.noise.reasons);
+    add_words_to_ledger(&mut trial.ledger);
     if !trial.generator_facts.is_empty() {
         trial.generator = generator::all(&trial.generator_facts);
+    }
+    if let Some(source) = trial.cpu.kernel_source_fact {
+        trial.cpu.kernel_source = kernel_time::words(source);
     }
     let Some(guarding) = &mut trial.guarding else { return };
     for attempt in &mut guarding.discarded {
@@ -86,7 +91,14 @@ fn add_words_to_soak(record: &mut SoakRecord) {
     for noisy in &record.noise {
         record.noise_words.insert(noise::words(&noisy.noise), noisy.segments);
     }
+    add_words_to_ledger(&mut record.ledger);
     record.kept.iter_mut().for_each(add_words_to_trial);
+}
+
+fn add_words_to_ledger(ledger: &mut [Entry]) {
+    for entry in ledger {
+        entry.source = sources::words(entry);
+    }
 }
 
 fn all_words(reasons: &[Noise]) -> Vec<String> {

@@ -1,9 +1,6 @@
 //! What a user gets for mistakes: one clear line, the right exit code, and nothing made. And what help says.
 
-
-use crate::support::{
-    Ended, HOST, Namespaces, Running, Scratch, capbench, privileges, run, test_bed,
-};
+use crate::support::{Ended, HOST, Namespaces, Running, Scratch, capbench, privileges, run, test_bed};
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
