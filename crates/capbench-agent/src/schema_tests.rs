@@ -69,7 +69,7 @@ fn schemas() -> [(&'static str, Value); 1] {
         calls["$defs"]["Duration"]["properties"][member]["description"] = meaning.into();
     }
     for (at, member, meaning) in [(0, "Ok", "The count."), (1, "Err", "Why it is unknown.")] {
-        let variant = &mut calls["$defs"]["Result_of_Counted_or_string"]["oneOf"][at];
+        let variant = &mut calls["$defs"]["Result_of_CardCount_or_BlindCard"]["oneOf"][at];
         variant["properties"][member]["description"] = meaning.into();
     }
     [("agent", calls)]

@@ -28,7 +28,64 @@ pub struct Loss {
     /// Number of frames. `None` if the method does not report it.
     pub count: Option<u64>,
     /// The counter that reports it, or why there is none.
-    pub source: Cow<'static, str>,
+    pub source: LossSource,
+}
+
+/// The counter of a loss.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum LossSource {
+    /// The counter of a capture method, or why there is none, as the method states it.
+    Method(Cow<'static, str>),
+    /// What a program under test reports.
+    Program(ProgramCount),
+}
+
+/// Where the count of a loss of a program under test comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramCount {
+    /// The program reported it.
+    Reported {
+        /// The program.
+        program: String,
+        /// The name of its count.
+        count: String,
+    },
+    /// The program did not report it.
+    NotReported {
+        /// The program.
+        program: String,
+        /// The name of its count.
+        count: String,
+    },
+    /// The program has no such count.
+    NoCount {
+        /// The program.
+        program: String,
+    },
+    /// PACKET_STATISTICS of its sockets, read when it had ended.
+    SocketStatistics,
+}
+
+impl LossSource {
+    /// The name of the counter; empty if a program has none.
+    pub fn counter(&self) -> &str {
+        match self {
+            Self::Method(counter) => counter,
+            Self::Program(ProgramCount::Reported { count, .. } | ProgramCount::NotReported { count, .. }) => {
+                count
+            }
+            Self::Program(ProgramCount::NoCount { .. }) => "",
+            Self::Program(ProgramCount::SocketStatistics) => "PACKET_STATISTICS",
+        }
+    }
+}
+
+impl<T: Into<Cow<'static, str>>> From<T> for LossSource {
+    fn from(counter: T) -> Self {
+        Self::Method(counter.into())
+    }
 }
 
 impl Counters {
@@ -36,7 +93,7 @@ impl Counters {
     pub fn of_ring(
         accepted: Option<u64>,
         lost: Option<u64>,
-        source: impl Into<Cow<'static, str>>,
+        source: impl Into<LossSource>,
         raw: Vec<(String, u64)>,
     ) -> Self {
         let loss = Loss { place: Place::Ring, count: lost, source: source.into() };

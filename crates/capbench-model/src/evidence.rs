@@ -7,23 +7,23 @@ mod entries;
 mod refused;
 
 use crate::counters::Counters;
-use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Entry, Ledger};
 use crate::places::Place;
+use crate::sources::{BacklogOfCpu, BacklogSource, CardCount, SocketsUnknown, Source};
 use crate::work::QueueLength;
 
 use self::refused::Refused;
-pub use crate::traced_losses::{Losses, TracedLosses};
+pub use crate::traced_losses::{LossesByReason, TracedLosses};
 
-/// The losses of a place, and their source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// Losses with their source.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// Number of lost frames; `None` if no source knows it.
     pub count: Option<u64>,
     /// The counters, or why there are none.
-    pub source: String,
+    pub source: Source,
 }
 
 /// Losses up to the receiving driver, by the counters of cards and drivers; `None` for a place without counters.
@@ -34,9 +34,9 @@ pub struct NicEvidence {
     /// Losses of the card.
     pub link: Option<Counted>,
     /// Losses of the driver.
-    pub driver: Option<Counted>,
+    pub driver: Option<CardCount>,
     /// Losses of an XDP program in the driver that does not belong to the method.
-    pub xdp: Option<Counted>,
+    pub xdp: Option<CardCount>,
 }
 
 /// The queue in front of a veth's NAPI poll, and the counters of frames that find it full (`drivers/net/veth.c`).
@@ -86,7 +86,7 @@ pub struct Evidence {
     /// `dropped` of /proc/net/softnet_stat, summed over all CPUs of the host.
     pub backlog_drops: Option<u64>,
     /// The same by CPU, without CPUs that have no drops.
-    pub backlog_cpus: Vec<(CpuId, u64)>,
+    pub backlog_cpus: Vec<BacklogOfCpu>,
     /// `rx_dropped` of the receiving interface: frames that a backlog refused, and others.
     pub receive_drops: Option<u64>,
     /// The part of `receive_drops` that the receiving driver dropped itself, by its own counters.
@@ -139,78 +139,55 @@ pub enum UnreadFrames {
     /// Their number, counted there.
     Counted(u64),
     /// Why they are unknown.
-    Unknown(String),
+    Unknown(SocketsUnknown),
 }
 
 impl Evidence {
     /// Books the counts.
     pub fn book(&self) -> Ledger {
-        let entry = |place, count, source: &str| Entry { place, count, source: source.to_string() };
-        let Refused { transmit, queue, backlog, backlog_source } = self.refused();
-        // A place whose losses the method may count; else other counters do.
-        let own =
-            |place, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == place) {
-                Some(loss) => Entry { place, count: loss.count, source: loss.source.to_string() },
-                None => entry(place, count, source),
-            };
-        // A place inside the method: only the method can count its losses.
-        let its = |place, absent: &str| match self.method.without.contains(&place) {
-            true => own(place, Some(0), absent),
-            false => own(place, None, "unknown: the method does not report it"),
-        };
-        let card = |place, counted: &Option<Counted>, count, source: &str| match counted {
-            Some(counted) => entry(place, counted.count, &counted.source),
-            None => entry(place, count, source),
-        };
-        let link = card(
-            Place::Link,
-            &self.nic.link,
-            self.link_drops,
-            "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
-        );
+        let Refused { transmit, queue, backlog, backlog_part } = self.refused();
         let transmit = self.transmit_entry(transmit);
         let link_queue = self.link_queue_entry(queue, transmit.count);
         let unseen = self.unseen_ends(backlog);
         let xdp = self.xdp_entry(unseen);
         let filter = self.filter_entry(backlog, xdp.count, unseen);
+        let backlog_source = BacklogSource { part: backlog_part, cpus: self.backlog_cpus.clone() };
         let entries = vec![
-            entry(Place::Unsent, Some(self.unsent), "generator: intended - passed to the kernel"),
+            Entry::new(Place::Unsent, Some(self.unsent), Source::Generator),
             transmit,
             link_queue,
-            card(
-                Place::Path,
-                &self.nic.path,
-                self.virtual_pair.then_some(0),
-                if self.virtual_pair {
-                    "there is nothing between the ends of a veth"
-                } else {
-                    "unknown: the counters of the interfaces were not compared"
-                },
-            ),
-            own(Place::Link, link.count, &link.source),
-            card(
-                Place::Driver,
-                &self.nic.driver,
-                self.virtual_pair.then_some(0),
-                if self.virtual_pair {
-                    "a veth has no other queue"
-                } else {
-                    "unknown: rx_dropped also counts frames that were captured"
-                },
-            ),
-            entry(Place::Backlog, backlog, &self.with_cpus(backlog_source)),
-            own(Place::Xdp, xdp.count, &xdp.source),
+            self.path_entry(),
+            self.unless_method_counts(self.link_entry()),
+            self.driver_entry(),
+            Entry::new(Place::Backlog, backlog, Source::Backlog(backlog_source)),
+            self.unless_method_counts(xdp),
             self.stack_entry(unseen),
-            own(Place::Filter, filter.count, &filter.source),
-            its(Place::FillRing, "the method has no fill ring"),
-            its(Place::Ring, "the method has no ring"),
-            its(Place::MethodQueue, "the method has no queue"),
+            self.unless_method_counts(filter),
+            self.entry_in_method(Place::FillRing),
+            self.entry_in_method(Place::Ring),
+            self.entry_in_method(Place::MethodQueue),
             self.queue_entry(),
             self.unread_entry(),
             self.verified_entry(Place::Truncated, self.truncated),
             self.verified_entry(Place::Corrupt, self.corrupt),
         ];
         Ledger::balance(self.sent, self.delivered, entries)
+    }
+
+    /// An entry, unless the method counts the losses of its place.
+    fn unless_method_counts(&self, entry: Entry) -> Entry {
+        match self.method.losses.iter().find(|loss| loss.place == entry.place) {
+            Some(loss) => Entry::new(loss.place, loss.count, Source::Method(loss.source.clone())),
+            None => entry,
+        }
+    }
+
+    /// A place inside the method: only the method can count its losses.
+    fn entry_in_method(&self, place: Place) -> Entry {
+        self.unless_method_counts(match self.method.without.contains(&place) {
+            true => Entry::new(place, Some(0), Source::NotInMethod),
+            false => Entry::new(place, None, Source::MethodReportsNone),
+        })
     }
 }
 

@@ -9,9 +9,11 @@
 //! Entries are counters of the kernel or of capbench, each with its source. A place whose counter does not exist here is
 //! unknown, not 0. `unexplained` is the computed remainder. It is never forced to 0 and can be negative.
 
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use crate::places::Place;
+use crate::sources::Source;
 
 /// Frames lost at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -44,8 +46,32 @@ pub struct Entry {
     pub place: Place,
     /// Number of frames. `None` if no counter here reports it.
     pub count: Option<u64>,
-    /// The counter, or why there is none.
+    /// The counter, or why there is none, in words, for readers of the file. The report makes them when the trial is saved.
     pub source: String,
+    /// The same as a fact. Absent in files of versions that did not write it, and of a fact that this version does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_source")]
+    pub source_fact: Option<Source>,
+}
+
+impl Entry {
+    /// A count with its source, without words.
+    pub fn new(place: Place, count: Option<u64>, source: Source) -> Self {
+        Self { place, count, source: String::new(), source_fact: Some(source) }
+    }
+}
+
+/// A source, unless only a later version knows it.
+fn known_source<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Source>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Read {
+        Known(Box<Source>),
+        Other(IgnoredAny),
+    }
+    match Read::deserialize(deserializer)? {
+        Read::Known(source) => Ok(Some(*source)),
+        Read::Other(_) => Ok(None),
+    }
 }
 
 /// The complete ledger of a trial.
@@ -86,5 +112,44 @@ impl Ledger {
             .collect();
         losses.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         losses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+    use crate::sources::{BacklogOfCpu, BacklogPart, BacklogSource};
+    use crate::traced_losses::{Doubts, LossesByReason, TracedCount, TracedXdp};
+    use capbench_sys::host::CpuId;
+
+    #[test]
+    fn a_source_is_read_as_it_was_written() {
+        let mut lost = LossesByReason::default();
+        lost.add("XDP".into(), 5);
+        let doubts = Doubts { unseen: 2, ..Doubts::default() };
+        let generic = TracedXdp::Generic { seen: TracedCount { lost, doubts }, failed: 1 };
+        let cpus = vec![BacklogOfCpu { cpu: CpuId::new(3), dropped: 7 }];
+        for source in [
+            Source::Method("tp_drops".into()),
+            Source::NotTraced { because: None },
+            Source::Xdp(generic),
+            Source::Backlog(BacklogSource { part: BacklogPart::Sender, cpus }),
+        ] {
+            let entry = Entry::new(Place::Xdp, Some(5), source);
+            assert_eq!(from_value::<Entry>(to_value(&entry).unwrap()).unwrap(), entry);
+        }
+    }
+
+    #[test]
+    fn files_of_other_versions_have_words_only() {
+        let expected = Entry { place: Place::Ring, count: Some(1), source: "x".into(), source_fact: None };
+        let mut file = json!({ "place": "ring", "count": 1, "source": "x" });
+        assert_eq!(from_value::<Entry>(file.clone()).unwrap(), expected, "an earlier one");
+        for later in [json!("telepathy"), json!({ "xdp": "guessed" }), json!({ "new": [1] })] {
+            file["source_fact"] = later;
+            assert_eq!(from_value::<Entry>(file.clone()).unwrap(), expected, "a later one");
+        }
     }
 }

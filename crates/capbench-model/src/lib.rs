@@ -5,7 +5,7 @@
 //! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`], [`members`] | how to capture, as a user asks for it |
 //! | [`running`], [`counters`], [`generator`] | how an open capture runs, and its counters; how a generator ran |
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
-//! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
+//! | [`ledger`], [`places`], [`sources`], [`traced_losses`], [`arrivals`] | where each frame went, and where its count comes from |
 //! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
 //! | [`mod@thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
@@ -24,7 +24,7 @@
 //! # To add
 //!
 //! - a place of the ledger: its variant, its key and its entry in `ALL` in `places.rs`, its words and counters in
-//!   `capbench-report/src/sentences/places.rs` (and so in docs/ledger.md), its field in `Evidence`, filled by `capbench-lab/src/live/join.rs`, its entry in `book`, its colour in
+//!   `capbench-report/src/sentences/places.rs` (and so in docs/ledger.md), its field in `Evidence`, filled by `capbench-lab/src/live/join.rs`, its entry in `book` with its source in `sources.rs`, its colour in
 //!   `capbench-chart/src/palette.rs`, its cases in `capbench-lab/tests/all/places.rs`.
 //! - a reason for care with a trial: its variant in `noise.rs`, its words in `capbench-report/src/sentences/noise.rs`, its cause
 //!   in `capbench-judge/src/finding/noise.rs`.
@@ -66,6 +66,7 @@ pub mod reasons;
 pub mod requirement;
 pub mod running;
 pub mod saved;
+pub mod sources;
 pub mod statement;
 pub mod statistics;
 pub mod thresholds;

@@ -1,13 +1,15 @@
 //! Losses that the tracer saw in a trial, by the place that lost the frames.
 
 use std::collections::BTreeMap;
-use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// Numbers of frames by drop reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Losses(BTreeMap<String, u64>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct LossesByReason(BTreeMap<String, u64>);
 
-impl Losses {
+impl LossesByReason {
     /// Sum over all reasons.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
@@ -22,12 +24,88 @@ impl Losses {
     pub fn add(&mut self, why: String, count: u64) {
         *self.0.entry(why).or_default() += count;
     }
+
+    /// Drop reasons with their frames, in the order of their names.
+    pub fn by_reason(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(reason, frames)| (reason.as_str(), *frames))
+    }
 }
 
-impl fmt::Display for Losses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<_> = self.0.iter().map(|(why, count)| format!("{why} {count}")).collect();
-        f.write_str(&parts.join(", "))
+/// Reasons to doubt that the tracer saw all losses of the receiving interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Doubts {
+    /// Drops at an unknown place, which count nowhere.
+    #[serde(default, skip_serializing_if = "LossesByReason::is_empty")]
+    pub unplaced: LossesByReason,
+    /// Events of the whole host that the tracer missed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed: u64,
+    /// Frames that ended on the interface without the tracer seeing it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: u64,
+}
+
+impl Doubts {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Losses that the tracer counted at a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TracedCount {
+    /// Those that it saw.
+    #[serde(default, skip_serializing_if = "LossesByReason::is_empty")]
+    pub lost: LossesByReason,
+    /// Why there may be more.
+    #[serde(default, skip_serializing_if = "Doubts::is_empty")]
+    pub doubts: Doubts,
+}
+
+impl TracedCount {
+    /// The number of losses. In doubt, a count of 0 is unknown, and a count above 0 is a lower bound.
+    pub fn count(&self) -> Option<u64> {
+        if self.lost.is_empty() && !self.doubts.is_empty() { None } else { Some(self.lost.total()) }
+    }
+}
+
+/// What is known of losses in XDP that the method does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TracedXdp {
+    /// The tracer saw the drops of generic XDP.
+    Generic {
+        /// The drops.
+        #[serde(flatten)]
+        seen: TracedCount,
+        /// Those among them that were exceptions or failed redirects.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        failed: u64,
+    },
+    /// No XDP program was attached.
+    NotAttached,
+    /// A program ran in the driver, where the tracer sees only what failed.
+    InDriver {
+        /// Exceptions and failed redirects.
+        failed: u64,
+    },
+    /// Nothing is known of a program.
+    Unknown,
+}
+
+impl TracedXdp {
+    /// The number of losses; `None` if it is unknown.
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Self::Generic { seen, .. } => seen.count(),
+            Self::NotAttached => Some(0),
+            Self::InDriver { .. } | Self::Unknown => None,
+        }
     }
 }
 
@@ -35,17 +113,17 @@ impl fmt::Display for Losses {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedLosses {
     /// Lost on the sending interface and missing in its counters.
-    pub transmit: Losses,
+    pub transmit: LossesByReason,
     /// Lost in generic XDP on the receiving interface.
-    pub xdp: Losses,
+    pub xdp: LossesByReason,
     /// Refused by the softirq backlog of a CPU on the receiving interface.
     pub backlog: u64,
     /// Lost in the stack before the capture point.
-    pub stack: Losses,
+    pub stack: LossesByReason,
     /// Dropped on the sending interface. Unknown whether its counters include them.
-    pub unplaced_transmit: Losses,
+    pub unplaced_transmit: LossesByReason,
     /// Dropped on the receiving interface. Unknown whether before or after the capture point.
-    pub unplaced: Losses,
+    pub unplaced: LossesByReason,
     /// Dropped on the receiving interface after the capture point. These are no losses: each frame that reached it ends so.
     pub after: u64,
     /// Those among them that tc consumed, which no program of the tracer counts.
@@ -70,68 +148,35 @@ impl TracedLosses {
         self.xdp.total() + self.stack.total() + self.unplaced.total() + self.after
     }
 
-    /// Frames lost in XDP that the method does not count, with the source. `unseen` is as for [`Self::in_stack`].
-    pub fn xdp(traced: Option<&Self>, attached: Option<bool>, unseen: u64) -> (Option<u64>, String) {
+    /// Frames lost in XDP that the method does not count. `unseen` is as for [`Self::in_stack`].
+    pub fn xdp(traced: Option<&Self>, attached: Option<bool>, unseen: u64) -> TracedXdp {
         match (traced, attached) {
             (Some(traced), _) if !traced.xdp.is_empty() => {
-                let failed = match traced.xdp_failures {
-                    0 => String::new(),
-                    failures => format!("; {failures} of them failed (xdp:*)"),
-                };
-                traced.as_far_as_seen(&traced.xdp, format!("skb:kfree_skb: {}{failed}", traced.xdp), unseen)
+                TracedXdp::Generic { seen: traced.seen(&traced.xdp, unseen), failed: traced.xdp_failures }
             }
-            (_, Some(false)) => (Some(0), "no XDP program is attached".into()),
+            (_, Some(false)) => TracedXdp::NotAttached,
             (Some(traced), Some(true)) if traced.xdp_is_generic => {
-                traced.as_far_as_seen(&traced.xdp, "skb:kfree_skb: none by generic XDP".into(), unseen)
+                TracedXdp::Generic { seen: traced.seen(&traced.xdp, unseen), failed: 0 }
             }
-            (Some(traced), Some(true)) => (
-                None,
-                format!(
-                    "unknown: the verdicts of the XDP program in the driver; {} of them failed (xdp:xdp_exception, \
-                     xdp:xdp_redirect_err)",
-                    traced.xdp_failures
-                ),
-            ),
-            (_, _) => (None, "unknown: the verdicts of an XDP program".into()),
+            (Some(traced), Some(true)) => TracedXdp::InDriver { failed: traced.xdp_failures },
+            (_, _) => TracedXdp::Unknown,
         }
     }
 
-    /// Frames lost in the stack, with the source. `unseen` is the number of frames that must have ended on the receiving
-    /// interface without the tracer seeing it. 0 if unknown.
-    pub fn in_stack(&self, unseen: u64) -> (Option<u64>, String) {
-        let seen = match self.stack.is_empty() {
-            true => "skb:kfree_skb: none in front of the capture point".into(),
-            false => format!("skb:kfree_skb: {}", self.stack),
-        };
-        self.as_far_as_seen(&self.stack, seen, unseen)
+    /// Frames lost in the stack. `unseen` is the number of frames that must have ended on the receiving interface without the
+    /// tracer seeing it. 0 if unknown.
+    pub fn in_stack(&self, unseen: u64) -> TracedCount {
+        self.seen(&self.stack, unseen)
     }
 
     /// Reasons to doubt that the tracer saw all losses of the receiving interface.
-    pub fn doubts(&self, unseen: u64) -> Vec<String> {
-        let mut doubts = Vec::new();
-        if !self.unplaced.is_empty() {
-            doubts.push(format!("not counted, as their place is unknown: {}", self.unplaced));
-        }
-        if self.missed > 0 {
-            doubts.push(format!("{} events of the host were missed", self.missed));
-        }
+    pub fn doubts(&self, unseen: u64) -> Doubts {
         // A kernel may skip BPF programs while certain threads are on the CPU, and for a softirq that interrupts them,
         // without counting it. If it hid the end of captured frames, it may have hidden losses.
-        if unseen > 0 {
-            doubts.push(format!("{unseen} frames ended on the interface that were not seen to end"));
-        }
-        doubts
+        Doubts { unplaced: self.unplaced.clone(), missed: self.missed, unseen }
     }
 
-    /// In doubt, a count of 0 is unknown, and a count above 0 is a lower bound.
-    fn as_far_as_seen(&self, losses: &Losses, seen: String, unseen: u64) -> (Option<u64>, String) {
-        let doubts = self.doubts(unseen);
-        let is_certain = doubts.is_empty();
-        let text = [seen].into_iter().chain(doubts).collect::<Vec<_>>().join("; ");
-        match (is_certain, losses.is_empty()) {
-            (true, _) => (Some(losses.total()), text),
-            (false, false) => (Some(losses.total()), format!("at least: {text}")),
-            (false, true) => (None, format!("unknown: {text}")),
-        }
+    fn seen(&self, lost: &LossesByReason, unseen: u64) -> TracedCount {
+        TracedCount { lost: lost.clone(), doubts: self.doubts(unseen) }
     }
 }

@@ -20,7 +20,7 @@ use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, Sav
 use crate::thresholds::UNSENT_ROUNDING;
 pub use load::{Load, LoadShape, Share};
 pub use result::{CpuAccount, Departed, Generator, ProgramReport, TrialResult};
-pub use result::{Emptying, Guarding, Livelock, Recovery, Retried, TICK};
+pub use result::{Emptying, Guarding, KernelClock, KernelTimeSource, Livelock, Recovery, Retried, TICK};
 
 /// Runs trials of one set-up.
 pub trait Trial {

@@ -188,7 +188,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     line(counters.accepted, "accepted by the method");
     for loss in counters.losses.iter().chain(&pool.losses_of(&[0])) {
-        line(loss.count, &format!("lost: {}", loss.source));
+        line(loss.count, &format!("lost: {}", loss.source.counter()));
     }
     let of_workers = pool.counts_of(&[0]).into_iter().sum::<WorkerCounts>();
     line(Some(of_workers.worked.frames), "worked on");

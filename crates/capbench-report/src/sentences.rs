@@ -9,6 +9,7 @@
 //! | `comparison` | changes for the worse or better |
 //! | `cpu_tasks` | which CPUs do what, and why the load depends on the receiver |
 //! | `generator` | how a generator ran |
+//! | `kernel_time` | what the kernel's receive time was measured by |
 //! | `limits` | what limits a method |
 //! | `noise` | reasons for care with a trial |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
@@ -18,6 +19,7 @@
 //! | `places` | names of places, and the counters that report them |
 //! | `queues` | what stands against capture in the queues of an interface |
 //! | `saved` | the words next to facts in results files |
+//! | `sources` | where the counts of a ledger come from, or why there are none |
 //! | `statements` | what a run states about itself |
 //! | `unfinished` | what trials show of a run without conclusions |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
@@ -32,6 +34,7 @@ pub(crate) mod caveats;
 pub(crate) mod comparison;
 pub mod cpu_tasks;
 pub mod generator;
+mod kernel_time;
 pub mod limits;
 pub mod noise;
 pub mod places;
@@ -41,6 +44,7 @@ pub(crate) mod rfc2544;
 pub mod saved;
 pub(crate) mod search;
 mod soak;
+pub mod sources;
 pub mod statements;
 pub(crate) mod sweep;
 mod trials;

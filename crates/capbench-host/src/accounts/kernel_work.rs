@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use capbench_model::thresholds::{MISSED_RUNS_AT_ENDS, MISSED_RUNS_SHARE};
+use capbench_model::trial::{KernelClock, KernelTimeSource};
 use capbench_sys::host::{CpuId, ThreadId, clock};
 use serde::{Deserialize, Serialize};
 
@@ -192,17 +193,9 @@ impl KernelReceive {
     }
 
     /// The source of [`Self::total_ns`].
-    pub fn source(&self) -> String {
-        let interrupts = match self.traced {
-            Some(_) => {
-                "receive softirq, one run in eight timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)"
-            }
-            None => "soft and hard interrupts of the CPU, in ticks (/proc/stat)",
-        };
-        match self.napi_threads_ns {
-            0 => interrupts.into(),
-            _ => format!("{interrupts}; run time of NAPI threads (schedstat)"),
-        }
+    pub fn source(&self) -> KernelTimeSource {
+        let clock = if self.traced.is_some() { KernelClock::TracedSoftirqs } else { KernelClock::Ticks };
+        KernelTimeSource { clock, napi_threads: self.napi_threads_ns > 0 }
     }
 
     /// Runs of the receive softirq that the tracer missed, if they are more than can run between two readings. The traced time

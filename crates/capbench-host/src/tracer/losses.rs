@@ -58,6 +58,13 @@ pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_gene
 mod tests {
     use super::super::DropKind;
     use super::*;
+    use capbench_model::traced_losses::{Doubts, LossesByReason, TracedCount, TracedXdp};
+
+    fn lost(reason: &str, frames: u64) -> LossesByReason {
+        let mut losses = LossesByReason::default();
+        losses.add(reason.into(), frames);
+        losses
+    }
 
     fn trace(drops: &[(&str, u64)]) -> InterfaceTrace {
         let kind = |name: &str| DropKind { reason: Some(name.into()), function: None };
@@ -73,17 +80,9 @@ mod tests {
         let losses = by_place(&sent, &received, true);
         assert_eq!((losses.transmit.total(), losses.stack.total(), losses.xdp.total()), (3, 2, 5));
         assert_eq!(losses.backlog, 8);
-        assert_eq!(
-            (losses.unplaced_transmit.to_string(), losses.unplaced.to_string()),
-            ("NEWER 4".into(), "NEW 1".into())
-        );
-        assert_eq!(
-            losses.in_stack(0),
-            (
-                Some(2),
-                "at least: skb:kfree_skb: PFMEMALLOC 2; not counted, as their place is unknown: NEW 1".into()
-            )
-        );
+        assert_eq!(losses.unplaced_transmit, lost("NEWER", 4));
+        let doubts = Doubts { unplaced: lost("NEW", 1), ..Doubts::default() };
+        assert_eq!(losses.in_stack(0), TracedCount { lost: lost("PFMEMALLOC", 2), doubts });
         assert_eq!(losses.counters["trace.receive.drop.OTHERHOST"], 1000);
         let consumed = InterfaceTrace { consumed: 7, ..InterfaceTrace::default() };
         let losses = by_place(&trace(&[]), &consumed, false);
@@ -94,29 +93,29 @@ mod tests {
     #[test]
     fn a_blind_tracer_makes_no_loss_unknown_and_seen_losses_a_lower_bound() {
         let seen = TracedLosses { after: 1000, ..TracedLosses::default() };
-        let count = |losses: &TracedLosses, unseen| losses.in_stack(unseen).0;
+        let count = |losses: &TracedLosses, unseen| losses.in_stack(unseen).count();
         assert_eq!(count(&seen, 0), Some(0));
         assert_eq!(count(&seen, 3), None, "three ends were not seen");
         assert_eq!(count(&TracedLosses { missed: 1, ..seen.clone() }, 0), None);
         let unplaced = by_place(&trace(&[]), &trace(&[("NEW", 1), ("OTHERHOST", 1000)]), false);
         assert_eq!(count(&unplaced, 0), None);
         let lost = by_place(&trace(&[]), &trace(&[("PFMEMALLOC", 2)]), false);
-        let (count, source) = TracedLosses { missed: 3, ..lost }.in_stack(0);
-        assert_eq!(count, Some(2));
-        assert_eq!(source, "at least: skb:kfree_skb: PFMEMALLOC 2; 3 events of the host were missed");
+        let seen = TracedLosses { missed: 3, ..lost }.in_stack(0);
+        assert_eq!((seen.count(), seen.doubts.missed), (Some(2), 3), "a lower bound");
     }
 
     #[test]
     fn xdp_in_the_driver_drops_unseen() {
         let quiet = TracedLosses::default();
-        let xdp = |traced: Option<&TracedLosses>, attached| TracedLosses::xdp(traced, attached, 0).0;
+        let xdp = |traced: Option<&TracedLosses>, attached| TracedLosses::xdp(traced, attached, 0).count();
         assert_eq!(xdp(Some(&quiet), Some(true)), None);
         assert_eq!(xdp(Some(&TracedLosses { xdp_is_generic: true, ..quiet.clone() }), Some(true)), Some(0));
         assert_eq!((xdp(Some(&quiet), Some(false)), xdp(None, Some(false))), (Some(0), Some(0)));
         assert_eq!((xdp(None, Some(true)), xdp(None, None), xdp(Some(&quiet), None)), (None, None, None));
         let dropping = by_place(&trace(&[]), &trace(&[("XDP", 5)]), true);
-        let (count, source) = TracedLosses::xdp(Some(&dropping), Some(true), 0);
-        assert_eq!((count, source.as_str()), (Some(5), "skb:kfree_skb: XDP 5"));
+        let seen = TracedCount { lost: lost("XDP", 5), doubts: Doubts::default() };
+        let xdp = TracedLosses::xdp(Some(&dropping), Some(true), 0);
+        assert_eq!(xdp, TracedXdp::Generic { seen, failed: 0 });
     }
 
     #[test]
@@ -124,17 +123,14 @@ mod tests {
         let generic = |drops: &[_]| by_place(&trace(&[]), &trace(drops), true);
         let xdp = |losses: &TracedLosses, unseen| TracedLosses::xdp(Some(losses), Some(true), unseen);
         let dropping = generic(&[("XDP", 5), ("OTHERHOST", 7)]);
-        assert_eq!((dropping.ended(), xdp(&dropping, 0).0), (12, Some(5)));
-        let (count, source) = xdp(&dropping, 2);
-        assert_eq!(count, Some(5));
-        assert_eq!(
-            source,
-            "at least: skb:kfree_skb: XDP 5; 2 frames ended on the interface that were not seen to end"
-        );
-        let (count, source) = xdp(&generic(&[]), 2);
-        assert!(count.is_none() && source.starts_with("unknown: "), "{source}");
-        assert_eq!(xdp(&TracedLosses { missed: 1, ..generic(&[]) }, 0).0, None);
+        assert_eq!((dropping.ended(), xdp(&dropping, 0).count()), (12, Some(5)));
+        let doubts = Doubts { unseen: 2, ..Doubts::default() };
+        let seen = TracedCount { lost: lost("XDP", 5), doubts };
+        assert_eq!(seen.count(), Some(5), "a lower bound");
+        assert_eq!(xdp(&dropping, 2), TracedXdp::Generic { seen, failed: 0 });
+        assert_eq!(xdp(&generic(&[]), 2).count(), None);
+        assert_eq!(xdp(&TracedLosses { missed: 1, ..generic(&[]) }, 0).count(), None);
         let detached = TracedLosses::xdp(Some(&generic(&[])), Some(false), 2);
-        assert_eq!(detached.0, Some(0), "no program, no drops of one");
+        assert_eq!(detached, TracedXdp::NotAttached, "no program, no drops of one");
     }
 }

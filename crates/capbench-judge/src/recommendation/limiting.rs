@@ -93,7 +93,8 @@ mod tests {
         let load = Load::Rate("100k".parse().unwrap());
         let measured = measured(100_000, 100_000, 100_000 - lost, lost);
         let mut trial = measured.result(1, Phase::Search, &profile("recv"), load, Duration::from_secs(1));
-        trial.ledger = vec![Entry { place: Place::Ring, count: Some(lost), source: String::new() }];
+        trial.ledger =
+            vec![Entry { place: Place::Ring, count: Some(lost), source: String::new(), source_fact: None }];
         trial.emptying = Some(Emptying { after_s, holds_s: 0.0 });
         trial.cpu.batches = 100_000;
         trial

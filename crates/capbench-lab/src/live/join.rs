@@ -19,6 +19,7 @@ use capbench_host::tracer::losses;
 use capbench_model::arrivals::StreamArrivals;
 use capbench_model::evidence::{Evidence, PeerQueue};
 use capbench_model::noise::{Noise, NoiseOfTrial};
+use capbench_model::sources::BacklogOfCpu;
 use capbench_model::thresholds::PLACED_RECEIVE_WORK;
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::{Measured, TrialResult};
@@ -166,7 +167,12 @@ impl Halves<'_> {
         let Self { transmit, receive, .. } = self;
         let (received, frames) = (&receive.received, &transmit.frames);
         let stats = receive.interface.stats;
-        let dropped = receive.softnet.iter().map(|cpu| (cpu.cpu, cpu.dropped));
+        let mut backlog_cpus = Vec::new();
+        for cpu in &receive.softnet {
+            if cpu.dropped > 0 {
+                backlog_cpus.push(BacklogOfCpu { cpu: cpu.cpu, dropped: cpu.dropped });
+            }
+        }
         Evidence {
             sent: frames.sent,
             unsent: frames.unsent,
@@ -175,8 +181,8 @@ impl Halves<'_> {
             transmit_drops: transmit.interface.stats.map(|stats| stats.tx_dropped + stats.tx_errors),
             link_drops: None,
             nic: receive.nic.evidence(self.between()),
-            backlog_drops: Some(dropped.clone().map(|(_, dropped)| dropped).sum()),
-            backlog_cpus: dropped.filter(|(_, dropped)| *dropped > 0).collect(),
+            backlog_drops: Some(backlog_cpus.iter().map(|cpu| cpu.dropped).sum()),
+            backlog_cpus,
             receive_drops: stats.map(|stats| stats.rx_dropped),
             driver_receive_drops: receive.nic.in_receive_drops,
             virtual_pair: self.link.is_virtual,

@@ -14,16 +14,19 @@ use capbench_host::links::{LinkDeltas, LinkStats, PauseCounts};
 use capbench_model::evidence::{Counted, NicEvidence};
 use capbench_model::noise::Noise;
 use capbench_model::places::Place;
+use capbench_model::sources::{
+    BlindCard, CardCount, CardCounter, CardCounters, CountedFrames, LinkSource, PathSource, Source,
+};
 
 /// The receiving driver's account of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NicAccount {
     /// Losses of the card, or why its counters do not show them.
-    link: std::result::Result<Counted, String>,
+    link: std::result::Result<CardCount, BlindCard>,
     /// Losses of the driver; `None` if it does not count any.
-    driver: Option<Counted>,
+    driver: Option<CardCount>,
     /// Losses of an XDP program in the driver that does not belong to the method.
-    xdp: Option<Counted>,
+    xdp: Option<CardCount>,
     /// Frames that the driver counted as lost, of the trial or not.
     in_driver: u64,
     /// Frames of `rx_dropped` that the driver dropped itself.
@@ -104,28 +107,29 @@ impl NicAccount {
     }
 
     fn of_losses(nic: &NicSnapshot, losses: &[NicLoss], circumstances: &Circumstances<'_>) -> Self {
-        let link: Vec<_> = by_place(losses, Place::Link).collect();
-        let tells_missed = link.iter().any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
-        let mut driver: Vec<_> = by_place(losses, Place::Driver).cloned().collect();
-        for loss in driver.iter_mut().filter(|loss| loss.part == table::REDIRECT) {
-            loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
-        }
-        let mut xdp: Vec<_> = by_place(losses, Place::Xdp).cloned().collect();
-        let is_redirect = |loss: &&mut NicLoss| circumstances.foreign_program && loss.part == table::REDIRECT;
-        for loss in driver.iter_mut().filter(is_redirect) {
-            let count = loss.count.min(circumstances.failed_redirects);
-            loss.count -= count;
-            let source = format!("{} as far as xdp:xdp_redirect_err confirms it", loss.source);
-            let redirect = NicLoss { meaning: Meaning::Xdp, count, source, ..loss.clone() };
-            xdp.extend((count > 0).then_some(redirect));
+        let link: Vec<_> = by_place(losses, Place::Link).map(PlacedLoss::new).collect();
+        let shows_missed = by_place(losses, Place::Link)
+            .any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
+        let mut xdp: Vec<_> = by_place(losses, Place::Xdp).map(PlacedLoss::new).collect();
+        let mut driver = Vec::new();
+        for loss in by_place(losses, Place::Driver) {
+            let mut in_driver = PlacedLoss::new(loss);
+            if loss.part == table::REDIRECT {
+                in_driver.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
+                let failed = in_driver.count.min(circumstances.failed_redirects);
+                if circumstances.foreign_program && failed > 0 {
+                    in_driver.count -= failed;
+                    xdp.push(PlacedLoss::of_failed_redirects(loss, failed));
+                }
+            }
+            driver.push(in_driver);
         }
         let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
         Self {
-            link: if tells_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(blind(nic)) },
-            driver: (!driver.is_empty())
-                .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
+            link: if shows_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(blind(nic)) },
+            driver: (!driver.is_empty()).then(|| counted(&driver, circumstances.foreign)),
             xdp: (circumstances.foreign_program && !xdp.is_empty())
-                .then(|| counted(&xdp.iter().collect::<Vec<_>>(), circumstances.foreign)),
+                .then(|| counted(&xdp, circumstances.foreign)),
             in_driver,
             in_receive_drops: 0,
             counts_each: counts_each(nic),
@@ -152,23 +156,18 @@ impl NicAccount {
 
     /// Frames that were lost between the interfaces: those that are gone without a count of the receiving card or driver.
     fn path(&self, between: Between) -> Counted {
-        let unknown = |why: &str| Counted { count: None, source: format!("unknown: {why}") };
-        if !(between.counts_each && self.counts_each) {
-            return unknown("not all drivers are known to count each frame once");
-        }
-        if self.foreign > 0 {
-            return unknown("foreign frames came, which hide lost ones in the counters");
-        }
-        let Some(gone) = between.gone else {
-            return unknown("tx_packets or rx_packets contradict the frames that were sent or captured");
-        };
-        match &self.link {
-            Ok(Counted { count: Some(in_card), .. }) => {
-                Counted { count: Some(self.uncounted(gone, *in_card)), source: DIFFERENCE.into() }
+        let unknown = match (between.gone, &self.link) {
+            _ if !(between.counts_each && self.counts_each) => PathSource::NotEachOnce,
+            _ if self.foreign > 0 => PathSource::ForeignFrames,
+            (None, _) => PathSource::Contradicted,
+            (Some(gone), Ok(CardCount { count: Some(in_card), .. })) => {
+                let count = Some(self.uncounted(gone, *in_card));
+                return Counted { count, source: Source::Path(PathSource::Difference) };
             }
-            Ok(_) => unknown("the receiving card counts what it loses together with other frames"),
-            Err(reason) => unknown(&format!("the receiving card may have lost them ({reason})")),
-        }
+            (Some(_), Ok(_)) => PathSource::CardCountsOthers,
+            (Some(_), Err(card)) => PathSource::BlindCard(card.clone()),
+        };
+        Counted { count: None, source: Source::Path(unknown) }
     }
 
     /// Frames gone between the drivers that neither the receiver's backlog nor its driver nor its card has.
@@ -180,29 +179,27 @@ impl NicAccount {
     /// Frames of others would hide some of them.
     fn with_gone(&self, gone: Option<u64>) -> Counted {
         let gone = gone.filter(|_| self.foreign == 0);
-        let uncounted = |in_card| gone.map(|gone| self.uncounted(gone, in_card));
-        match &self.link {
-            Ok(known) => match (known.count, known.count.and_then(uncounted)) {
-                (None, _) | (_, None | Some(0)) => known.clone(),
-                (Some(0), Some(uncounted)) => Counted {
-                    count: Some(uncounted),
-                    source: format!("{DIFFERENCE}; the card counts none of them ({})", known.source),
-                },
-                (Some(count), Some(uncounted)) => Counted {
-                    count: Some(count + uncounted),
-                    source: format!("{count} by {}; {uncounted} more {DIFFERENCE}", known.source),
-                },
-            },
-            Err(reason) => match uncounted(0) {
-                None => Counted { count: None, source: format!("unknown with {reason}") },
-                Some(count) => Counted { count: Some(count), source: format!("{DIFFERENCE} ({reason})") },
-            },
+        let card = match (&self.link, gone) {
+            (Ok(card), _) => card,
+            (Err(card), None) => {
+                return Counted { count: None, source: Source::Link(LinkSource::Blind(card.clone())) };
+            }
+            (Err(card), Some(gone)) => {
+                let count = Some(self.uncounted(gone, 0));
+                return Counted { count, source: Source::Link(LinkSource::Difference(card.clone())) };
+            }
+        };
+        let counters = card.counters.clone();
+        if let (Some(by_card), Some(gone)) = (card.count, gone) {
+            let more = self.uncounted(gone, by_card);
+            if more > 0 {
+                let source = LinkSource::CardAndDifference { card: counters, by_card, more };
+                return Counted { count: Some(by_card + more), source: Source::Link(source) };
+            }
         }
+        Counted { count: card.count, source: Source::Card(counters) }
     }
 }
-
-/// The source of what is gone between the drivers.
-const DIFFERENCE: &str = "computed: tx_packets of the sender less rx_packets of the receiver";
 
 fn frame_counts(nic: &NicSnapshot) -> FrameCounts {
     nic.driver().map_or(FrameCounts::Unverified, |driver| driver.frame_counts)
@@ -214,10 +211,11 @@ fn counts_each(nic: &NicSnapshot) -> bool {
 }
 
 /// Why the card's drops cannot be read.
-fn blind(nic: &NicSnapshot) -> String {
-    let name = nic.driver_name().unwrap_or("the interface");
-    let reason = nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
-    format!("{name}: {reason}")
+fn blind(nic: &NicSnapshot) -> BlindCard {
+    BlindCard {
+        driver: nic.driver_name().map(String::from),
+        because: nic.driver().and_then(|driver| driver.blind).map(String::from),
+    }
 }
 
 /// Frames that a redirecting method counted because it could not accept them: the driver also counts each as a failed redirect.
@@ -228,29 +226,57 @@ fn refused_by_method(method: &Counters) -> u64 {
     [Place::Xdp, Place::FillRing, Place::Ring].iter().filter_map(|place| method.lost_at(*place)).sum()
 }
 
+/// A loss at a place of the ledger.
+struct PlacedLoss {
+    counter: CardCounter,
+    count: u64,
+    /// Whether each count is a lost frame of the trial.
+    is_exact: bool,
+}
+
+impl PlacedLoss {
+    fn new(loss: &NicLoss) -> Self {
+        let counter = CardCounter {
+            counter: loss.source.clone(),
+            meaning: loss.meaning.words().into(),
+            is_bound_by_failed_redirects: false,
+        };
+        Self { counter, count: loss.count, is_exact: loss.exact }
+    }
+
+    /// Failed redirects of an XDP program, which the driver counts among other drops.
+    fn of_failed_redirects(loss: &NicLoss, failed: u64) -> Self {
+        let counter = CardCounter {
+            counter: loss.source.clone(),
+            meaning: Meaning::Xdp.words().into(),
+            is_bound_by_failed_redirects: true,
+        };
+        Self { counter, count: failed, is_exact: loss.exact }
+    }
+}
+
 /// Sums different losses. A loss that includes frames of others counts only if there was no other traffic.
-fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
-    let count = losses.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
-    let named: Vec<_> = match losses.iter().filter(|loss| loss.count > 0).collect::<Vec<_>>() {
-        moved if moved.is_empty() => losses.to_vec(),
-        moved => moved.into_iter().copied().collect(),
-    };
-    let source = named
-        .iter()
-        .map(|loss| format!("{} ({})", loss.source, loss.meaning.words()))
-        .collect::<Vec<_>>()
-        .join("; ");
-    let is_exact = losses.iter().all(|loss| loss.exact || loss.count == 0);
-    if is_exact {
-        Counted { count: Some(count), source }
-    } else if foreign == 0 {
-        Counted { count: Some(count), source: format!("{source}, where nothing but the trial's frames came") }
-    } else {
-        Counted {
-            count: None,
-            source: format!("unknown, up to {count}: {source}, which also counts what is not the trial's"),
+fn counted(losses: &[PlacedLoss], foreign: u64) -> CardCount {
+    let mut sum = 0_u64;
+    let mut is_exact = true;
+    let mut counters = Vec::new();
+    for loss in losses {
+        if loss.count > 0 {
+            sum = sum.saturating_add(loss.count);
+            is_exact &= loss.is_exact;
+            counters.push(loss.counter.clone());
         }
     }
+    if counters.is_empty() {
+        counters = losses.iter().map(|loss| loss.counter.clone()).collect();
+    }
+    let counted = match (is_exact, foreign) {
+        (true, _) => CountedFrames::Losses,
+        (false, 0) => CountedFrames::OnlyTrial,
+        (false, _) => CountedFrames::WithOthers { up_to: sum },
+    };
+    let is_known = !matches!(counted, CountedFrames::WithOthers { .. });
+    CardCount { count: is_known.then_some(sum), counters: CardCounters { counters, counted } }
 }
 
 /// What readers of the trial must know of a card's counters: packets that a cloud's limits held back, and pause frames. A driver
@@ -339,6 +365,13 @@ mod tests {
         Circumstances { foreign: 0, method, foreign_program: false, failed_redirects: 0 }
     }
 
+    fn card_counters(link: &Counted) -> &CardCounters {
+        match &link.source {
+            Source::Card(counters) => counters,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn losses_of_one_place_add_up_and_name_their_counters() {
         let method = Counters::default();
@@ -350,7 +383,9 @@ mod tests {
         let evidence = evidence_of(&losses, &circumstances(&method), None);
         let link = evidence.link.unwrap();
         assert_eq!(link.count, Some(7));
-        assert!(link.source.contains("the NIC had no buffer from the host"), "{}", link.source);
+        let counters = card_counters(&link);
+        let named: Vec<_> = counters.counters.iter().map(|counter| counter.meaning.as_str()).collect();
+        assert_eq!(named, [Meaning::Missed.words(); 2], "those that counted something");
         assert_eq!((evidence.driver, evidence.xdp), (None, None));
     }
 
@@ -360,7 +395,7 @@ mod tests {
         let evidence = evidence_of(&[loss(Meaning::Driver, "", 2, true)], &circumstances(&method), None);
         let link = evidence.link.unwrap();
         assert_eq!(link.count, None);
-        assert!(link.source.starts_with("unknown"), "{}", link.source);
+        assert_eq!(link.source, Source::Link(LinkSource::Blind(BlindCard::default())));
         assert_eq!(evidence.driver.unwrap().count, Some(2));
     }
 
@@ -368,11 +403,12 @@ mod tests {
     fn a_bound_is_a_count_only_where_nothing_else_came() {
         let method = Counters::default();
         let losses = vec![loss(Meaning::Missed, "", 9, false)];
-        assert_eq!(evidence_of(&losses, &circumstances(&method), None).link.unwrap().count, Some(9));
+        let link = evidence_of(&losses, &circumstances(&method), None).link.unwrap();
+        assert_eq!((link.count, card_counters(&link).counted), (Some(9), CountedFrames::OnlyTrial));
         let others = Circumstances { foreign: 1, ..circumstances(&method) };
         let link = evidence_of(&losses, &others, None).link.unwrap();
         assert_eq!(link.count, None);
-        assert!(link.source.contains("up to 9"), "{}", link.source);
+        assert_eq!(card_counters(&link).counted, CountedFrames::WithOthers { up_to: 9 });
     }
 
     /// AF_XDP's refusals are redirects that failed, and the driver counts those.
@@ -399,9 +435,10 @@ mod tests {
         };
         let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
         assert_eq!(link(missed(3), Some(10), 0).count, Some(10));
+        let source = link(missed(3), Some(10), 0).source;
         assert!(
-            link(missed(3), Some(10), 0).source.contains("7 more computed: tx_packets"),
-            "each part is named"
+            matches!(source, Source::Link(LinkSource::CardAndDifference { by_card: 3, more: 7, .. })),
+            "{source:?}"
         );
         assert_eq!(link(missed(10), Some(10), 0).count, Some(10), "one loss, two witnesses");
         assert_eq!(link(missed(12), Some(10), 0).count, Some(12));
@@ -434,14 +471,14 @@ mod tests {
         );
         assert_eq!(counts(booked(missed(12), Some(10), true, 0, 0)), (Some(0), Some(12)));
         for (losses, gone, counts_each, foreign, why, link) in [
-            (missed(3), Some(10), false, 0, "not all drivers", Some(10)),
-            (missed(3), Some(10), true, 1, "foreign frames", Some(3)),
-            (missed(3), None, true, 0, "contradict", Some(3)),
-            (vec![], Some(10), true, 0, "may have lost them", Some(10)),
+            (missed(3), Some(10), false, 0, PathSource::NotEachOnce, Some(10)),
+            (missed(3), Some(10), true, 1, PathSource::ForeignFrames, Some(3)),
+            (missed(3), None, true, 0, PathSource::Contradicted, Some(3)),
+            (vec![], Some(10), true, 0, PathSource::BlindCard(BlindCard::default()), Some(10)),
         ] {
             let (path, booked_at_link) = booked(losses, gone, counts_each, foreign, 0);
-            assert!(path.count.is_none() && path.source.contains(why), "{why}: {path:?}");
-            assert_eq!(booked_at_link.count, link, "{why}");
+            assert_eq!(booked_at_link.count, link, "{why:?}");
+            assert_eq!(path, Counted { count: None, source: Source::Path(why) });
         }
     }
 
@@ -486,7 +523,10 @@ mod tests {
         let booked = |failed_redirects| {
             let other = Circumstances { foreign_program: true, failed_redirects, ..circumstances(&method) };
             let evidence = evidence_of(&losses(), &other, None);
-            (evidence.driver.unwrap().count, evidence.xdp.unwrap().count)
+            let xdp = evidence.xdp.unwrap();
+            let bound = xdp.counters.counters.iter().filter(|known| known.is_bound_by_failed_redirects);
+            assert_eq!(bound.count(), usize::from(failed_redirects > 0), "{xdp:?}");
+            (evidence.driver.unwrap().count, xdp.count)
         };
         assert_eq!(booked(8), (Some(2), Some(13)));
         assert_eq!(booked(12), (Some(0), Some(15)), "never more than the driver lost");

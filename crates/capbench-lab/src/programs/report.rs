@@ -1,6 +1,6 @@
 //! Reads counts from a program's output.
 
-use capbench_model::counters::{Counters, Loss};
+use capbench_model::counters::{Counters, Loss, LossSource, ProgramCount};
 use capbench_model::noise::{CountOfProgram, ProgramNote};
 use capbench_model::places::Place;
 
@@ -103,27 +103,30 @@ impl Report {
             .collect()
     }
 
+    /// The losses that a program counts by this meaning; `None` if it has no such count.
+    fn loss(&self, program: &Program, meaning: Meaning, place: Place) -> Option<Loss> {
+        let named = program.counts.iter().find(|count| count.meaning == meaning)?;
+        let (program, name) = (program.name.clone(), named.name.clone());
+        let count = self.of(meaning);
+        let source = match count {
+            Some(_) => ProgramCount::Reported { program, count: name },
+            None => ProgramCount::NotReported { program, count: name },
+        };
+        Some(Loss { place, count, source: LossSource::Program(source) })
+    }
+
     /// The program's counters; those with a known meaning at their place.
     pub(super) fn counters(&self, program: &Program) -> Counters {
-        let lost = |meaning, place, whither: &str| {
-            let count = program.counts.iter().find(|count| count.meaning == meaning)?;
-            let source = match self.of(meaning) {
-                Some(_) => format!("reported by {}: {} ({whither})", program.name, count.name),
-                None => format!("unknown: {} did not report \"{}\"", program.name, count.name),
-            };
-            Some(Loss { place, count: self.of(meaning), source: source.into() })
-        };
-        let losses = [
-            lost(Meaning::Dropped, Place::Ring, "its socket or ring had no room"),
-            lost(Meaning::QueueDropped, Place::MethodQueue, "its own queue had no room"),
-        ];
-        let mut losses: Vec<_> = losses.into_iter().flatten().collect();
-        let knows_ring =
-            program.without.contains(&Place::Ring) || losses.iter().any(|loss| loss.place == Place::Ring);
-        if !knows_ring {
-            let source = format!("unknown: {} has no count of it", program.name);
-            losses.insert(0, Loss { place: Place::Ring, count: None, source: source.into() });
+        let mut losses = Vec::new();
+        match self.loss(program, Meaning::Dropped, Place::Ring) {
+            Some(loss) => losses.push(loss),
+            None if program.without.contains(&Place::Ring) => {}
+            None => {
+                let source = LossSource::Program(ProgramCount::NoCount { program: program.name.clone() });
+                losses.push(Loss { place: Place::Ring, count: None, source });
+            }
         }
+        losses.extend(self.loss(program, Meaning::QueueDropped, Place::MethodQueue));
         Counters {
             accepted: self.received(),
             losses,
@@ -137,10 +140,11 @@ impl Report {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{CountOfProgram, ProgramNote, Report};
+    use super::{CountOfProgram, LossSource, ProgramCount, ProgramNote, Report};
     use crate::programs::{Meaning, Program, Programs};
     use capbench_model::evidence::Evidence;
     use capbench_model::places::Place;
+    use capbench_model::sources::Source;
 
     fn program(name: &str) -> Program {
         Programs::default().find(&format!("cmd:{name}").parse().unwrap()).unwrap().clone()
@@ -223,7 +227,9 @@ mod tests {
         assert_eq!(report.lacks(&tcpdump), ["received by filter", "dropped by kernel"]);
         let counters = report.counters(&tcpdump);
         assert_eq!((counters.accepted, counters.lost_at(Place::Ring)), (None, None));
-        assert!(counters.losses[0].source.contains("did not report"), "{counters:?}");
+        let not_reported =
+            ProgramCount::NotReported { program: "tcpdump".into(), count: "dropped by kernel".into() };
+        assert_eq!(counters.losses[0].source, LossSource::Program(not_reported));
         let huge = Report::read(&tcpdump, "99999999999999999999999 packets captured");
         assert_eq!(huge.captured(), None);
     }
@@ -271,7 +277,8 @@ mod tests {
             entries.into_iter().find(|entry| entry.place == Place::Ring).unwrap()
         };
         let entry = ring(&quiet);
-        assert_eq!((entry.count, entry.source.as_str()), (None, "unknown: tcpdump has no count of it"));
+        let no_count = LossSource::Program(ProgramCount::NoCount { program: "tcpdump".into() });
+        assert_eq!((entry.count, entry.source_fact), (None, Some(Source::Method(no_count))));
         quiet.without.push(Place::Ring);
         assert_eq!(ring(&quiet).count, Some(0), "its definition says that there is none");
     }

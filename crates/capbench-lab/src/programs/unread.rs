@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use capbench_model::counters::{Counters, Loss};
+use capbench_model::counters::{Counters, Loss, LossSource, ProgramCount};
 use capbench_model::evidence::UnreadFrames;
 use capbench_model::places::Place;
+use capbench_model::sources::SocketsUnknown;
 use capbench_sys::packet::left_over::{ForeignSocket, Unread};
 
 use super::tree::Member;
@@ -19,7 +20,7 @@ const LONGEST_HOLD: Duration = Duration::from_secs(5);
 
 /// The packet sockets of a program, or why they cannot be opened.
 #[derive(Debug)]
-pub(super) struct OpenSockets(Result<Vec<ForeignSocket>, String>);
+pub(super) struct OpenSockets(Result<Vec<ForeignSocket>, SocketsUnknown>);
 
 /// What they had when it had ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +37,9 @@ impl OpenSockets {
     /// The sockets of these processes that have these inodes.
     pub(super) fn of(members: &[Member], inodes: &[u64]) -> Self {
         if inodes.is_empty() {
-            return Self(Err("it captures by another way than a packet socket on the interface".into()));
+            return Self(Err(SocketsUnknown::NoPacketSocket));
         }
-        let copy = |inode: &u64| {
-            let inode = u32::try_from(*inode).map_err(|_| format!("{inode} is no inode of a socket"))?;
-            copied(members, inode)
-        };
-        Self(inodes.iter().map(copy).collect())
+        Self(inodes.iter().map(|inode| copied(members, *inode)).collect())
     }
 
     /// How long the kernel may keep frames of a partly filled block from the program.
@@ -53,14 +50,14 @@ impl OpenSockets {
     }
 
     /// What is in them. Call it when the program has ended.
-    pub(super) fn left_over(&self) -> Result<LeftOver, String> {
-        let sockets = self.0.as_ref().map_err(String::clone)?;
+    pub(super) fn left_over(&self) -> Result<LeftOver, SocketsUnknown> {
+        let sockets = self.0.as_ref().map_err(SocketsUnknown::clone)?;
         let mut left = LeftOver { accepted: 0, dropped: 0, unread: Unread::default() };
         for socket in sockets {
-            let statistics = socket.statistics().map_err(|error| error.to_string())?;
+            let statistics = socket.statistics().map_err(unreadable)?;
             left.accepted += u64::from(statistics.packets);
             left.dropped += u64::from(statistics.drops);
-            let unread = socket.unread().map_err(|error| error.to_string())?;
+            let unread = socket.unread().map_err(unreadable)?;
             left.unread.frames += unread.frames;
             left.unread.uncertain += unread.uncertain;
         }
@@ -68,19 +65,24 @@ impl OpenSockets {
     }
 }
 
-fn copied(members: &[Member], inode: u32) -> Result<ForeignSocket, String> {
+fn unreadable(error: impl ToString) -> SocketsUnknown {
+    SocketsUnknown::Unreadable { error: error.to_string() }
+}
+
+fn copied(members: &[Member], inode: u64) -> Result<ForeignSocket, SocketsUnknown> {
+    let inode = u32::try_from(inode).map_err(|_| unreadable(format!("{inode} is no inode of a socket")))?;
     let wanted = format!("socket:[{inode}]");
     for member in members {
         let descriptors = fs::read_dir(format!("/proc/{}/fd", member.id));
         for descriptor in descriptors.into_iter().flatten().flatten() {
             if fs::read_link(descriptor.path()).is_ok_and(|target| target == Path::new(&wanted)) {
                 let number = descriptor.file_name().to_str().and_then(|name| name.parse().ok());
-                let number = number.ok_or_else(|| format!("{wanted} has no number"))?;
-                return ForeignSocket::of(member.id, number, inode).map_err(|error| error.to_string());
+                let number = number.ok_or_else(|| unreadable(format!("{wanted} has no number")))?;
+                return ForeignSocket::of(member.id, number, inode).map_err(unreadable);
             }
         }
     }
-    Err("its packet socket is open in none of its processes that can be seen".into())
+    Err(SocketsUnknown::NotVisible)
 }
 
 impl LeftOver {
@@ -97,9 +99,8 @@ impl LeftOver {
         if ring.count.is_some() {
             return;
         }
-        let source =
-            "PACKET_STATISTICS of its sockets, read when it had ended: their queue or ring had no room";
-        *ring = Loss { place: Place::Ring, count: Some(self.dropped), source: source.into() };
+        let source = LossSource::Program(ProgramCount::SocketStatistics);
+        *ring = Loss { place: Place::Ring, count: Some(self.dropped), source };
         counters.accepted = Some(self.accepted);
     }
 
@@ -152,8 +153,9 @@ mod tests {
 
     #[test]
     fn a_program_without_a_packet_socket_is_unknown() {
-        let error = OpenSockets::of(&[], &[]).left_over().unwrap_err();
-        assert!(error.starts_with("it captures by another way"), "{error}");
-        assert!(OpenSockets::of(&[], &[7]).left_over().unwrap_err().contains("is open in none"));
+        assert_eq!(OpenSockets::of(&[], &[]).left_over(), Err(SocketsUnknown::NoPacketSocket));
+        assert_eq!(OpenSockets::of(&[], &[7]).left_over(), Err(SocketsUnknown::NotVisible));
+        let foreign = OpenSockets::of(&[], &[1 << 40]).left_over();
+        assert!(matches!(foreign, Err(SocketsUnknown::Unreadable { .. })), "{foreign:?}");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::faults::doubts;
 use capbench_frames::Pps;
 use capbench_host::HostError;
 use capbench_host::tracer::cost::LARGEST_SHARE;
@@ -15,8 +16,9 @@ use capbench_model::noise::Noise;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place as Lost;
+use capbench_model::sources::Source;
 use capbench_model::statement::{FrameEnds, Statement, Traced, TracedCost};
-use capbench_model::trial::{Load, TrialResult};
+use capbench_model::trial::{CpuAccount, KernelClock, Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
 use capbench_testing::network::{self, Place, eventually, privileges, program};
@@ -84,7 +86,7 @@ fn seen(mut run: impl FnMut() -> TrialResult) -> TrialResult {
     for _ in 0..ATTEMPTS {
         let trial = run();
         let is_kept_back = trial.counters["kernel.softirqs_net_rx"] > trial.counters["kernel.net_rx_runs"];
-        let is_told = trial.ledger.iter().any(|entry| entry.source.contains("not seen to end"));
+        let is_told = trial.ledger.iter().filter_map(doubts).any(|doubts| doubts.unseen > 0);
         if !(is_kept_back && is_told) {
             return trial;
         }
@@ -165,7 +167,8 @@ fn root_alone_the_tracer_measures_kernel_time_on_a_shared_cpu_and_says_what_it_c
     let is_alone = !trial.noise.reasons.contains(&Noise::ForeignLoadOnSharedCpu);
     let traced = &trial.cpu;
     let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
-    assert!(traced.kernel_source.contains("irq:softirq_entry"), "{traced:?}");
+    let clock = |cpu: &CpuAccount| cpu.kernel_source_fact.map(|source| source.clock);
+    assert_eq!(clock(traced), Some(KernelClock::TracedSoftirqs), "{traced:?}");
     assert!(traced.split_is_sampled != is_alone && kernel_ns > 0, "{traced:?}");
     assert!(!kernel_ns.is_multiple_of(10_000_000), "no multiple of a tick: {traced:?}");
     assert!(own_ns < traced.app_charged_ns.unwrap(), "what interrupted it is taken off: {traced:?}");
@@ -177,7 +180,7 @@ fn root_alone_the_tracer_measures_kernel_time_on_a_shared_cpu_and_says_what_it_c
     assert!(traced.tracer_ns.unwrap() < kernel_ns, "part of it: {traced:?}");
 
     let untraced = run(untraced(virtual_link()), Load::Maximum, Duration::from_millis(100)).cpu;
-    assert!(untraced.kernel_source.contains("/proc/stat"), "{untraced:?}");
+    assert_eq!(clock(&untraced), Some(KernelClock::Ticks), "{untraced:?}");
     assert!(
         untraced.split_is_sampled && untraced.kernel_ns.unwrap().is_multiple_of(10_000_000),
         "{untraced:?}"
@@ -334,8 +337,12 @@ fn root_without_the_tracer_or_the_kernels_types_places_are_unknown_and_it_is_sai
         let trial = Place::with_pair().inside(run);
         let stack = entry(&trial, Lost::Stack);
         assert_eq!((stack.count, trial.unexplained), (None, 0));
-        assert!(stack.source.contains(why), "{stack:?}");
-        assert_eq!((trial.cpu.tracer_ns, trial.cpu.kernel_source.contains("/proc/stat")), (None, true));
+        let Some(Source::NotTraced { because: Some(because) }) = &stack.source_fact else {
+            panic!("{stack:?}")
+        };
+        assert!(because.contains(why), "{because}");
+        let clock = trial.cpu.kernel_source_fact.map(|source| source.clock);
+        assert_eq!((trial.cpu.tracer_ns, clock), (None, Some(KernelClock::Ticks)));
     }
 }
 

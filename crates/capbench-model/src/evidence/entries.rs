@@ -2,42 +2,38 @@
 
 use super::QueueAccount;
 use super::{Evidence, PeerQueue, UnreadFrames};
-use super::{Losses, TracedLosses};
+use super::{LossesByReason, TracedLosses};
 use crate::ledger::Entry;
 use crate::places::Place;
+use crate::sources::{
+    BeforeCounters, FilterSource, LinkSource, PathSource, Source, TransmitCounters, TransmitSource,
+    UnreadSource,
+};
 
 impl Evidence {
     /// Losses on the way out: the interface's counters, and the losses that they miss.
     pub(super) fn transmit_entry(&self, counted: Option<u64>) -> Entry {
         let counters = match (self.virtual_pair, self.peer_queue) {
-            (true, PeerQueue::OfBuffers | PeerQueue::OfFrames) => {
-                "a veth refuses only what the queue at its far end has no room for"
-            }
-            (true, PeerQueue::None) => {
-                "link statistics of the sender: tx_dropped + tx_errors, less what the backlog refused"
-            }
-            (false, _) => "link statistics of the sender: tx_dropped + tx_errors",
+            (true, PeerQueue::OfBuffers | PeerQueue::OfFrames) => TransmitCounters::FarQueueOnly,
+            (true, PeerQueue::None) => TransmitCounters::LessBacklog,
+            (false, _) => TransmitCounters::LinkStatistics,
         };
         let traced = self.traced.as_ref().map(|traced| &traced.transmit).filter(|losses| !losses.is_empty());
         // Queueing discipline and tc drop in front of the interface's counters, and report it to the generator: tracer and
         // refusals count the same frames.
         let reported = self.transmit_drops.map_or(0, |drops| drops.saturating_sub(self.repeated));
         let unreported = self.refused.saturating_sub(reported);
-        let before = traced.map_or(0, Losses::total).max(unreported);
-        let source = match (traced, unreported) {
-            (Some(losses), _) => format!("{counters}; skb:kfree_skb: {losses}"),
-            (None, 0) => counters.into(),
-            (None, _) => format!("{counters}; refused to the generator (ENOBUFS) before them: {unreported}"),
+        let count = counted.map(|count| count + traced.map_or(0, LossesByReason::total).max(unreported));
+        let before = match (traced, unreported) {
+            (Some(losses), _) => Some(BeforeCounters::Traced(losses.clone())),
+            (None, 0) => None,
+            (None, _) => Some(BeforeCounters::Refused(unreported)),
         };
-        let unplaced = self.traced.as_ref().map(|traced| &traced.unplaced_transmit);
-        let source = match unplaced.filter(|losses| !losses.is_empty()) {
-            Some(losses) => {
-                format!("{source}; skb:kfree_skb: not counted, as their place is unknown: {losses}")
-            }
-            None => source,
+        let unplaced = match &self.traced {
+            Some(traced) => traced.unplaced_transmit.clone(),
+            None => LossesByReason::default(),
         };
-        let count = counted.map(|count| count + before);
-        Entry { place: Place::Transmit, count, source }
+        Entry::new(Place::Transmit, count, Source::Transmit(TransmitSource { counters, before, unplaced }))
     }
 
     /// Frames that the queue of a polled veth refused or that its poll had not read when the trial ended. The link accepted
@@ -45,11 +41,9 @@ impl Evidence {
     pub(super) fn link_queue_entry(&self, refused: Option<u64>, transmit: Option<u64>) -> Entry {
         /// `VETH_RING_SIZE` of drivers/net/veth.c.
         const FRAMES: u64 = 256;
-        let place = Place::LinkQueue;
         if !self.virtual_pair || self.peer_queue == PeerQueue::None {
-            return Entry { place, count: refused, source: "frames go through no such queue".into() };
+            return Entry::new(Place::LinkQueue, refused, Source::NoLinkQueue);
         }
-        let counter = "link statistics of the sender: tx_dropped + tx_errors, the queue in front of the veth's NAPI poll";
         let left = match (refused, transmit, self.received) {
             (Some(refused), Some(transmit), Some(polled)) => self
                 .sent
@@ -57,27 +51,52 @@ impl Evidence {
                 .min(FRAMES * u64::from(self.peer_queues.unwrap_or(1))),
             _ => 0,
         };
-        let source = match left {
-            0 => counter.into(),
-            _ => format!(
-                "{counter}; {left} more were still in it at the end, computed: sent less refused and rx_packets of the receiver"
-            ),
-        };
-        Entry { place, count: refused.map(|refused| refused + left), source }
+        let source = Source::LinkQueue { left: (left > 0).then_some(left) };
+        Entry::new(Place::LinkQueue, refused.map(|refused| refused + left), source)
+    }
+
+    /// Losses between the interfaces.
+    pub(super) fn path_entry(&self) -> Entry {
+        match &self.nic.path {
+            Some(path) => Entry::new(Place::Path, path.count, path.source.clone()),
+            None if self.virtual_pair => {
+                Entry::new(Place::Path, Some(0), Source::Path(PathSource::NothingBetween))
+            }
+            None => Entry::new(Place::Path, None, Source::Path(PathSource::NotCompared)),
+        }
+    }
+
+    /// Losses of the receiving card.
+    pub(super) fn link_entry(&self) -> Entry {
+        match &self.nic.link {
+            Some(link) => Entry::new(Place::Link, link.count, link.source.clone()),
+            None => Entry::new(Place::Link, self.link_drops, Source::Link(LinkSource::LinkStatistics)),
+        }
+    }
+
+    /// Losses of the receiving driver.
+    pub(super) fn driver_entry(&self) -> Entry {
+        match &self.nic.driver {
+            Some(driver) => Entry::new(Place::Driver, driver.count, Source::Card(driver.counters.clone())),
+            None if self.virtual_pair => Entry::new(Place::Driver, Some(0), Source::VethHasNoQueue),
+            None => Entry::new(Place::Driver, None, Source::ReceiveDropsHaveCaptured),
+        }
     }
 
     /// Losses of XDP: in the driver by the driver's counters, behind it by the tracer.
     pub(super) fn xdp_entry(&self, unseen: u64) -> Entry {
-        let (count, source) = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached, unseen);
-        let generic = self.traced.as_ref().filter(|traced| !traced.xdp.is_empty());
-        let (count, source) = match (&self.nic.xdp, generic) {
-            (Some(card), None) => (card.count, card.source.clone()),
-            (Some(card), Some(traced)) => {
-                (card.count.map(|count| count + traced.xdp.total()), format!("{}; {source}", card.source))
-            }
-            (None, _) => (count, source),
+        let xdp = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached, unseen);
+        let Some(driver) = &self.nic.xdp else {
+            return Entry::new(Place::Xdp, xdp.count(), Source::Xdp(xdp));
         };
-        Entry { place: Place::Xdp, count, source }
+        let card = driver.counters.clone();
+        match self.traced.as_ref().map(|traced| &traced.xdp) {
+            Some(behind) if !behind.is_empty() => {
+                let count = driver.count.map(|count| count + behind.total());
+                Entry::new(Place::Xdp, count, Source::CardAndXdp { card, xdp })
+            }
+            _ => Entry::new(Place::Xdp, driver.count, Source::Card(card)),
+        }
     }
 
     /// Drops of a socket filter, which no kernel counter counts. A private pair carries only the trial's frames. There the
@@ -85,54 +104,31 @@ impl Evidence {
     pub(super) fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>, unseen: u64) -> Entry {
         let place = Place::Filter;
         if !self.filter_drops {
-            return Entry {
-                place,
-                count: Some(0),
-                source: "no socket filter drops frames of the trial".into(),
-            };
+            return Entry::new(place, Some(0), Source::Filter(FilterSource::NoFilter));
         }
-        let stack = self.traced.as_ref().map(|traced| traced.stack.total());
-        let is_certain = self.traced.as_ref().is_some_and(|traced| traced.doubts(unseen).is_empty());
         let known = (self.received, self.refused_after_receipt(backlog), xdp, self.method.accepted);
-        match known {
-            (Some(received), Some(backlog), Some(xdp), Some(accepted)) if self.virtual_pair => Entry {
-                place,
-                count: Some(received.saturating_sub(backlog + xdp + stack.unwrap_or(0) + accepted)),
-                source: match stack {
-                    Some(_) if is_certain => {
-                        "computed: rx_packets of the receiver less what backlog, XDP and stack lost and the socket accepted"
-                    }
-                    Some(_) => {
-                        "computed: rx_packets of the receiver less what backlog, XDP and stack lost and the socket accepted: \
-                         with what the tracer did not see those lose"
-                    }
-                    None => {
-                        "computed: rx_packets of the receiver less what backlog and XDP lost and the socket accepted: with what \
-                         the stack lost, which no tracer counts"
-                    }
-                }
-                .into(),
-            },
-            _ => Entry { place, count: None, source: "unknown: the kernel does not count what a filter drops".into() },
+        let (Some(received), Some(backlog), Some(xdp), Some(accepted)) = known else {
+            return Entry::new(place, None, Source::Filter(FilterSource::Unknown));
+        };
+        if !self.virtual_pair {
+            return Entry::new(place, None, Source::Filter(FilterSource::Unknown));
         }
+        let stack = self.traced.as_ref().map_or(0, |traced| traced.stack.total());
+        let source = match &self.traced {
+            Some(traced) if traced.doubts(unseen).is_empty() => FilterSource::Difference,
+            Some(_) => FilterSource::DifferenceInDoubt,
+            None => FilterSource::DifferenceWithStack,
+        };
+        let dropped = received.saturating_sub(backlog + xdp + stack + accepted);
+        Entry::new(place, Some(dropped), Source::Filter(source))
     }
 
     /// Frames that the application's queue refused, or still contained at the end.
     pub(super) fn queue_entry(&self) -> Entry {
-        let (count, source) = match &self.queue {
-            None => (0, "the application has no queue".into()),
-            Some(QueueAccount { length, refused, left: 0 }) => {
-                (*refused, format!("capbench: frames that the queue of {length} had no room for"))
-            }
-            Some(QueueAccount { length, refused, left }) => (
-                refused + left,
-                format!(
-                    "capbench: {refused} frames that the queue of {length} had no room for, {left} that were still in it \
-                     at the end"
-                ),
-            ),
+        let Some(QueueAccount { length, refused, left }) = self.queue else {
+            return Entry::new(Place::ApplicationQueue, Some(0), Source::NoQueue);
         };
-        Entry { place: Place::ApplicationQueue, count: Some(count), source }
+        Entry::new(Place::ApplicationQueue, Some(refused + left), Source::Queue { length, refused, left })
     }
 
     /// Frames in ring or socket at the end. The number is the difference of other counters, so it is limited to what fits there.
@@ -141,50 +137,41 @@ impl Evidence {
         let place = Place::Unread;
         match &self.unread {
             Some(UnreadFrames::Counted(count)) => {
-                let source = "capbench: frames in the sockets and rings of the program when it had ended";
-                return Entry { place, count: Some(*count), source: source.into() };
+                return Entry::new(place, Some(*count), Source::Unread(UnreadSource::SocketsOfProgram));
             }
-            Some(UnreadFrames::Unknown(reason)) => {
-                return Entry { place, count: None, source: format!("unknown: {reason}") };
+            Some(UnreadFrames::Unknown(why)) => {
+                return Entry::new(place, None, Source::Unread(UnreadSource::SocketsUnknown(why.clone())));
             }
             None => {}
         }
         if !self.cut_short {
-            let source =
-                "capbench: the trial went on until every frame was accounted for, or none came any more";
-            return Entry { place, count: Some(0), source: source.into() };
+            return Entry::new(place, Some(0), Source::Unread(UnreadSource::Drained));
         }
-        let (count, source) = match (self.method.accepted, self.method.dropped()) {
-            (Some(accepted), Some(drops)) => (
-                Some(accepted.saturating_sub(drops).saturating_sub(self.read)),
-                "computed: what the method accepted, less its losses and the frames read",
-            ),
-            _ => (
-                None,
-                "unknown: the trial was cut short, and the method does not report what it accepted or lost",
-            ),
-        };
-        Entry { place, count, source: source.into() }
+        match (self.method.accepted, self.method.dropped()) {
+            (Some(accepted), Some(drops)) => {
+                let unread = accepted.saturating_sub(drops).saturating_sub(self.read);
+                Entry::new(place, Some(unread), Source::Unread(UnreadSource::Difference))
+            }
+            _ => Entry::new(place, None, Source::Unread(UnreadSource::CutShort)),
+        }
     }
 
     /// Faulty frames that verification found; 0 if it did not examine them.
     pub(super) fn verified_entry(&self, place: Place, found: u64) -> Entry {
         match &self.unverified {
-            None => {
-                Entry { place, count: Some(found), source: "capbench: verification of every frame".into() }
-            }
-            Some(reason) => Entry { place, count: None, source: format!("unknown: {reason}") },
+            None => Entry::new(place, Some(found), Source::Verification),
+            Some(because) => Entry::new(place, None, Source::Unverified { because: because.clone() }),
         }
     }
 
     /// Losses of the stack in front of the capture point.
     pub(super) fn stack_entry(&self, unseen: u64) -> Entry {
-        let (count, source) = match (&self.traced, &self.untraced) {
-            (Some(traced), _) => traced.in_stack(unseen),
-            (None, Some(reason)) => (None, format!("unknown: no tracer of drop reasons: {reason}")),
-            (None, None) => (None, "unknown: needs a tracer of drop reasons".into()),
+        let Some(traced) = &self.traced else {
+            let because = self.untraced.clone();
+            return Entry::new(Place::Stack, None, Source::NotTraced { because });
         };
-        Entry { place: Place::Stack, count, source }
+        let seen = traced.in_stack(unseen);
+        Entry::new(Place::Stack, seen.count(), Source::Stack(seen))
     }
 
     /// Frames that must have ended on the receiving interface without the tracer seeing it. The number is known on a private pair
@@ -201,12 +188,5 @@ impl Evidence {
         let received = self.received.zip(self.refused_after_receipt(backlog)).filter(|_| all_end_here);
         let of_received = received.map_or(0, |(all, refused)| all.saturating_sub(refused + traced.ended()));
         of_captured.max(of_received)
-    }
-
-    /// A source of the backlog's drops with the CPUs that dropped. The drops may include frames of others.
-    pub(super) fn with_cpus(&self, source: &str) -> String {
-        let cpus: Vec<_> =
-            self.backlog_cpus.iter().map(|(cpu, count)| format!("{count} on CPU {cpu}")).collect();
-        if cpus.is_empty() { source.into() } else { format!("{source}; the host's: {}", cpus.join(", ")) }
     }
 }

@@ -1,13 +1,14 @@
 //! Frames that were refused between the generator and the receiving end: some count in more than one of the kernel's counters.
 
 use super::{Evidence, PeerQueue};
+use crate::sources::BacklogPart;
 
 /// Frames that were refused between the generator and the receiving end.
 pub(super) struct Refused {
     pub(super) transmit: Option<u64>,
     pub(super) queue: Option<u64>,
     pub(super) backlog: Option<u64>,
-    pub(super) backlog_source: &'static str,
+    pub(super) backlog_part: BacklogPart,
 }
 
 impl Evidence {
@@ -15,51 +16,48 @@ impl Evidence {
     /// counter. It is booked once, to the backlog. On other links the two are independent.
     pub(super) fn refused(&self) -> Refused {
         let transmit = self.transmit_drops.map(|drops| drops.saturating_sub(self.repeated));
-        let refused = Refused { transmit, queue: Some(0), backlog: Some(0), backlog_source: "" };
+        let refused =
+            Refused { transmit, queue: Some(0), backlog: Some(0), backlog_part: BacklogPart::NoBacklog };
         if self.past_backlog {
-            let backlog_source = "frames pass no backlog: the NAPI poll takes them to the method";
-            let (transmit, queue) = if self.virtual_pair { (Some(0), transmit) } else { (transmit, Some(0)) };
-            return Refused { transmit, queue, backlog_source, ..refused };
+            return match self.virtual_pair {
+                true => Refused { transmit: Some(0), queue: transmit, ..refused },
+                false => refused,
+            };
         }
         if !self.virtual_pair {
             // The softnet counter covers the whole host, the interface's also counts other drops: the result exceeds neither.
             let backlog =
                 self.refused_by_backlogs().zip(self.refused_by_stack()).map(|(host, ours)| host.min(ours));
-            let backlog_source = match backlog {
-                Some(_) => {
-                    "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver, without its driver's own, \
-                     confirms it"
-                }
+            let backlog_part = match backlog {
+                Some(_) => BacklogPart::ReceiverWithoutDriver,
                 None => self.backlog_unknown(),
             };
-            return Refused { backlog, backlog_source, ..refused };
+            return Refused { backlog, backlog_part, ..refused };
         }
         let (Some(drops), Some(softnet)) = (transmit, self.refused_by_backlogs()) else {
-            return Refused { backlog: None, backlog_source: self.backlog_unknown(), ..refused };
+            return Refused { backlog: None, backlog_part: self.backlog_unknown(), ..refused };
         };
         if self.peer_queue != PeerQueue::None {
-            let (in_queue, backlog_source) = match self.peer_queue {
-                PeerQueue::OfFrames => (
-                    drops,
-                    "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver exceeds tx_dropped of the \
-                     sender",
-                ),
-                _ => (0, "/proc/net/softnet_stat: dropped, as far as rx_dropped of the receiver confirms it"),
-            };
+            // Those that its queue refused are in `rx_dropped`, too, if it is one of XDP frames.
+            let is_of_frames = self.peer_queue == PeerQueue::OfFrames;
+            let in_queue = if is_of_frames { drops } else { 0 };
             let behind = self.refused_by_stack().map(|refused| refused.saturating_sub(in_queue));
-            let backlog_source = if behind.is_some() { backlog_source } else { self.backlog_unknown() };
             return Refused {
                 transmit: Some(0),
                 queue: transmit,
                 backlog: behind.map(|drops| drops.min(softnet)),
-                backlog_source,
+                backlog_part: match behind {
+                    Some(_) if is_of_frames => BacklogPart::ReceiverBeyondSender,
+                    Some(_) => BacklogPart::Receiver,
+                    None => self.backlog_unknown(),
+                },
             };
         }
         let backlog = softnet.saturating_sub(self.repeated).min(drops);
         Refused {
             transmit: Some(drops - backlog),
             backlog: Some(backlog),
-            backlog_source: "/proc/net/softnet_stat: dropped, as far as tx_dropped of the sender confirms it",
+            backlog_part: BacklogPart::Sender,
             ..refused
         }
     }
@@ -77,10 +75,10 @@ impl Evidence {
     }
 
     /// Why the number of frames refused by a backlog is unknown.
-    fn backlog_unknown(&self) -> &'static str {
+    fn backlog_unknown(&self) -> BacklogPart {
         match self.backlog_drops {
-            None => "unknown: /proc/net/softnet_stat could not be read",
-            Some(_) => "unknown: link statistics are missing, and softnet_stat counts for the whole host",
+            None => BacklogPart::Unreadable,
+            Some(_) => BacklogPart::NoLinkStatistics,
         }
     }
 

@@ -1,12 +1,18 @@
 //! Booking of chosen evidence, and properties of it.
 
-use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses, UnreadFrames};
+use super::{Counted, Evidence, NicEvidence, PeerQueue, TracedLosses, UnreadFrames};
 use crate::counters::{Counters, Loss};
+use capbench_sys::host::CpuId;
 use proptest::prelude::*;
 
+use crate::ledger::Entry;
 use crate::places;
 use crate::places::Place;
-use crate::traced_losses::Losses;
+use crate::sources::{
+    BacklogOfCpu, BacklogPart, BacklogSource, CardCount, CardCounter, CardCounters, CountedFrames,
+    FilterSource, SocketsUnknown, Source, TransmitCounters, TransmitSource, UnreadSource,
+};
+use crate::traced_losses::{Doubts, LossesByReason, TracedCount, TracedXdp};
 
 fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
     let loss = Loss { place: Place::Ring, count: drops, source: "tp_drops".into() };
@@ -27,6 +33,17 @@ fn quiet(sent: u64, delivered: u64) -> Evidence {
         method: ring(Some(delivered), Some(0)),
         ..Evidence::default()
     }
+}
+
+/// Losses by a counter of a card.
+fn card_count(count: Option<u64>) -> CardCount {
+    let counter = CardCounter {
+        counter: "driver counter rx_drops".into(),
+        meaning: "dropped by the driver".into(),
+        is_bound_by_failed_redirects: false,
+    };
+    let counters = CardCounters { counters: vec![counter], counted: CountedFrames::Losses };
+    CardCount { count, counters }
 }
 
 /// Each place once, in the order of the documented table.
@@ -50,36 +67,33 @@ fn frames_that_were_only_counted_are_not_said_to_be_whole() {
     let ledger = Evidence { unverified: Some(reason.into()), ..quiet(1000, 1000) }.book();
     for place in [Place::Truncated, Place::Corrupt] {
         let entry = ledger.entries.iter().find(|entry| entry.place == place).unwrap();
-        assert_eq!((entry.count, entry.source.as_str()), (None, format!("unknown: {reason}").as_str()));
+        assert_eq!(*entry, Entry::new(place, None, Source::Unverified { because: reason.into() }));
     }
     assert_eq!(quiet(1000, 1000).book().count(Place::Corrupt), Some(0), "verification found none");
 }
 
 #[test]
 fn the_backlogs_that_dropped_are_named_by_cpu() {
-    let backlog_cpus = vec![(CpuId::new(1), 38), (CpuId::new(3), 2)];
+    let of_cpu = |cpu, dropped| BacklogOfCpu { cpu: CpuId::new(cpu), dropped };
+    let cpus = vec![of_cpu(1, 38), of_cpu(3, 2)];
+    let backlog_cpus = cpus.clone();
     let evidence =
         Evidence { transmit_drops: Some(40), backlog_drops: Some(40), backlog_cpus, ..quiet(1000, 960) };
-    let ledger = evidence.book();
-    let entry = ledger.entries.iter().find(|entry| entry.place == Place::Backlog).unwrap();
-    assert!(entry.source.ends_with("; the host's: 38 on CPU 1, 2 on CPU 3"), "{entry:?}");
+    let source = Source::Backlog(BacklogSource { part: BacklogPart::Sender, cpus });
+    assert_eq!(entry(&evidence, Place::Backlog), Entry::new(Place::Backlog, Some(40), source));
 }
 
 #[test]
 fn ends_of_frames_that_the_tracer_did_not_see_are_reported() {
     let stack = |after| {
         let traced = Some(TracedLosses { after, ..TracedLosses::default() });
-        let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
-        let entry = ledger.entries.into_iter().find(|entry| entry.place == Place::Stack).unwrap();
-        (entry.count, entry.source)
+        entry(&Evidence { traced, ..quiet(1000, 1000) }, Place::Stack)
     };
-    let (count, source) = stack(993);
-    assert!(
-        count.is_none() && source.ends_with("; 7 frames ended on the interface that were not seen to end"),
-        "{source}"
-    );
-    assert!(!stack(1000).1.contains("not seen"));
-    assert_eq!(stack(0).0, None, "a tracer that saw no end at all may have seen no loss either");
+    let doubts = Doubts { unseen: 7, ..Doubts::default() };
+    let source = Source::Stack(TracedCount { lost: LossesByReason::default(), doubts });
+    assert_eq!(stack(993), Entry::new(Place::Stack, None, source));
+    assert_eq!(stack(1000), Entry::new(Place::Stack, Some(0), Source::Stack(TracedCount::default())));
+    assert_eq!(stack(0).count, None, "a tracer that saw no end at all may have seen no loss either");
     // tc consumes all that is received, unless something in front loses it.
     let consuming = |received| {
         let traced = Some(TracedLosses { after: 1000, consumed: 1000, ..TracedLosses::default() });
@@ -92,14 +106,27 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_reported() {
     let mut taking = Evidence { traced, ..quiet(1000, 1000) };
     taking.method.losses.push(Loss { place: Place::Xdp, count: Some(0), source: "x".into() });
     assert_eq!(taking.book().count(Place::Stack), Some(0), "the method keeps frames from the stack");
-    let traced = Some(TracedLosses { unplaced_transmit: lost("NEW", 5), drops: 5, ..Default::default() });
-    let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
-    let entry = ledger.entries.iter().find(|entry| entry.place == Place::Transmit).unwrap();
-    assert!(entry.source.ends_with("place is unknown: NEW 5"), "{entry:?}");
+    let unplaced = lost("NEW", 5);
+    let traced = Some(TracedLosses { unplaced_transmit: unplaced.clone(), drops: 5, ..Default::default() });
+    let source = TransmitSource { counters: TransmitCounters::LessBacklog, before: None, unplaced };
+    let transmit = entry(&Evidence { traced, ..quiet(1000, 1000) }, Place::Transmit);
+    assert_eq!(transmit, Entry::new(Place::Transmit, Some(0), Source::Transmit(source)));
 }
 
-fn lost(why: &str, frames: u64) -> Losses {
-    let mut losses = Losses::default();
+fn entry(evidence: &Evidence, place: Place) -> Entry {
+    evidence.book().entries.into_iter().find(|entry| entry.place == place).unwrap()
+}
+
+/// What the tracer saw of XDP.
+fn seen_of_xdp(entry: &Entry) -> &TracedCount {
+    match &entry.source_fact {
+        Some(Source::Xdp(TracedXdp::Generic { seen, .. })) => seen,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn lost(why: &str, frames: u64) -> LossesByReason {
+    let mut losses = LossesByReason::default();
     losses.add(why.into(), frames);
     losses
 }
@@ -122,12 +149,11 @@ fn beside_generic_xdp(dropped: u64, captured: u64) -> Evidence {
 fn seen_drops_of_generic_xdp_are_a_lower_bound() {
     let whole = beside_generic_xdp(100, 900).book();
     assert_eq!((whole.unexplained, whole.count(Place::Stack)), (0, Some(0)));
-    let ledger = beside_generic_xdp(88, 900).book();
-    let entry = |place| ledger.entries.iter().find(|entry| entry.place == place).unwrap();
-    assert_eq!((ledger.unexplained, entry(Place::Xdp).count), (12, Some(88)));
-    assert!(entry(Place::Xdp).source.starts_with("at least: "), "{:?}", entry(Place::Xdp));
-    assert!(entry(Place::Xdp).source.contains("12 frames ended"), "{:?}", entry(Place::Xdp));
-    assert_eq!(entry(Place::Stack).count, None, "they may have ended there as well");
+    let blind = beside_generic_xdp(88, 900);
+    let xdp = entry(&blind, Place::Xdp);
+    assert_eq!((blind.book().unexplained, xdp.count), (12, Some(88)));
+    assert_eq!(seen_of_xdp(&xdp).doubts, Doubts { unseen: 12, ..Doubts::default() });
+    assert_eq!(entry(&blind, Place::Stack).count, None, "they may have ended there as well");
     // What a backlog refused behind the poll did not end there, and has its own counter.
     let seen = beside_generic_xdp(100, 900);
     let traced = seen.traced.clone().map(|traced| TracedLosses { backlog: 30, ..traced });
@@ -149,16 +175,13 @@ fn drops_unseen_by_the_tracer_are_not_booked_to_the_filter_alone() {
     let filtered = |dropped| {
         let evidence = beside_generic_xdp(dropped, 900);
         let method = ring(Some(850), Some(0));
-        let ledger = Evidence { filter_drops: true, method, delivered: 850, read: 850, ..evidence }.book();
-        let entry = ledger.entries.iter().find(|entry| entry.place == Place::Filter).unwrap().clone();
-        (ledger.unexplained, entry.count, entry.source)
+        let evidence = Evidence { filter_drops: true, method, delivered: 850, read: 850, ..evidence };
+        assert_eq!(evidence.book().unexplained, 0);
+        entry(&evidence, Place::Filter)
     };
-    let (unexplained, count, source) = filtered(100);
-    assert_eq!((unexplained, count), (0, Some(50)));
-    assert!(!source.contains("did not see"), "{source}");
-    let (unexplained, count, source) = filtered(90);
-    assert_eq!((unexplained, count), (0, Some(60)));
-    assert!(source.ends_with("with what the tracer did not see those lose"), "{source}");
+    let booked = |count, source| Entry::new(Place::Filter, Some(count), Source::Filter(source));
+    assert_eq!(filtered(100), booked(50, FilterSource::Difference));
+    assert_eq!(filtered(90), booked(60, FilterSource::DifferenceInDoubt));
 }
 
 proptest! {
@@ -168,7 +191,7 @@ proptest! {
         let ledger = beside_generic_xdp(seen, captured).book();
         let xdp = ledger.entries.iter().find(|entry| entry.place == Place::Xdp).unwrap();
         let is_whole = seen == 100 && captured == 900;
-        prop_assert_eq!(xdp.source.contains("not seen to end"), !is_whole);
+        prop_assert_eq!(seen_of_xdp(xdp).doubts.unseen > 0, !is_whole);
         prop_assert_eq!(ledger.unexplained, (100 - seen) as i64);
         prop_assert_eq!(ledger.count(Place::Stack), is_whole.then_some(0));
     }
@@ -177,10 +200,7 @@ proptest! {
 /// 30 frames in rx_dropped, 20 of them the driver's own; the host's backlogs refused 25, 15 of them of other interfaces.
 #[test]
 fn driver_drops_are_not_booked_to_the_backlog_again() {
-    let nic = NicEvidence {
-        driver: Some(Counted { count: Some(20), source: "rx_drops".into() }),
-        ..NicEvidence::default()
-    };
+    let nic = NicEvidence { driver: Some(card_count(Some(20))), ..NicEvidence::default() };
     let on_card = Evidence {
         virtual_pair: false,
         receive_drops: Some(30),
@@ -201,22 +221,19 @@ fn driver_drops_are_not_booked_to_the_backlog_again() {
 
 #[test]
 fn an_unknown_backlog_names_the_counter_that_was_missing() {
-    let source = |evidence: Evidence| {
-        let ledger = evidence.book();
-        let entry = ledger.entries.into_iter().find(|entry| entry.place == Place::Backlog).unwrap();
-        assert_eq!(entry.count, None);
-        entry.source
+    let assert_unknown = |evidence: &Evidence, part| {
+        let source = Source::Backlog(BacklogSource { part, cpus: Vec::new() });
+        assert_eq!(entry(evidence, Place::Backlog), Entry::new(Place::Backlog, None, source));
     };
     for virtual_pair in [true, false] {
         let complete = Evidence { virtual_pair, receive_drops: Some(0), ..quiet(10, 10) };
-        assert!(
-            source(Evidence { backlog_drops: None, ..complete.clone() }).contains("softnet_stat could not")
-        );
+        let unread = Evidence { backlog_drops: None, ..complete.clone() };
+        assert_unknown(&unread, BacklogPart::Unreadable);
         let without_link = Evidence { transmit_drops: None, receive_drops: None, ..complete };
-        assert!(source(without_link).contains("link statistics are missing"));
+        assert_unknown(&without_link, BacklogPart::NoLinkStatistics);
     }
     let polled = Evidence { peer_queue: PeerQueue::OfBuffers, ..quiet(10, 10) };
-    assert!(source(polled).contains("link statistics are missing"));
+    assert_unknown(&polled, BacklogPart::NoLinkStatistics);
 }
 
 #[test]
@@ -255,8 +272,8 @@ fn unread_frames_have_their_place() {
     let evidence = Evidence { method: ring(Some(1000), Some(0)), cut_short: true, ..quiet(1000, 960) };
     let ledger = evidence.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Unread, 40)]));
-    let entry = ledger.entries.iter().find(|entry| entry.place == Place::Unread).unwrap();
-    assert!(entry.source.starts_with("computed: "), "{entry:?}");
+    let source = Source::Unread(UnreadSource::Difference);
+    assert_eq!(entry(&evidence, Place::Unread), Entry::new(Place::Unread, Some(40), source));
     let ledger = Evidence { cut_short: false, ..evidence.clone() }.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (40, vec![]), "nothing came any more: where are they?");
     let unread = |frames| Evidence { cut_short: false, unread: Some(frames), ..evidence.clone() }.book();
@@ -266,7 +283,7 @@ fn unread_frames_have_their_place() {
         (10, vec![(Place::Unread, 30)]),
         "10 are lost in the program"
     );
-    let ledger = unread(UnreadFrames::Unknown("no packet socket".into()));
+    let ledger = unread(UnreadFrames::Unknown(SocketsUnknown::NoPacketSocket));
     assert_eq!((ledger.unexplained, ledger.count(Place::Unread)), (40, None));
 }
 
@@ -324,13 +341,19 @@ fn drops_of_others_in_a_backlog_are_not_booked_where_no_frame_passes_one() {
 
 #[test]
 fn driver_counters_take_precedence_over_link_statistics() {
-    let counted = |count| Some(Counted { count, source: "pkts rx OOB".into() });
-    let nic =
-        NicEvidence { path: None, link: counted(Some(40)), driver: counted(Some(2)), xdp: counted(None) };
+    let card = card_count(Some(40));
+    let source = Source::Card(card.counters);
+    let link = Counted { count: card.count, source: source.clone() };
+    let nic = NicEvidence {
+        path: None,
+        link: Some(link),
+        driver: Some(card_count(Some(2))),
+        xdp: Some(card_count(None)),
+    };
     let ledger = Evidence { nic, ..quiet(1000, 958) }.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Link, 40), (Place::Driver, 2)]));
     assert_eq!(ledger.count(Place::Xdp), None, "a driver without the counter leaves it unknown");
-    assert!(ledger.entries.iter().any(|entry| entry.source == "pkts rx OOB"));
+    assert!(ledger.entries.contains(&Entry::new(Place::Link, Some(40), source)), "{ledger:?}");
 }
 
 proptest! {

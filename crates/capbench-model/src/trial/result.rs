@@ -3,6 +3,7 @@
 mod busy;
 mod emptying;
 mod guarding;
+mod kernel_time;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ use crate::running::CaptureFacts;
 use crate::thresholds::CPU_PARTS_EXCESS;
 pub use emptying::{Emptying, TICK};
 pub use guarding::{Guarding, Livelock, Recovery, Retried};
+pub use kernel_time::{KernelClock, KernelTimeSource};
 
 /// Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -133,6 +135,9 @@ pub struct CpuAccount {
     /// Source of `kernel_ns`: timing of the receive softirq at its beginning and end, or ticks of /proc/stat.
     #[serde(default)]
     pub kernel_source: String,
+    /// The same as a fact. Absent if nothing is known of it, and in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_source_fact: Option<KernelTimeSource>,
     /// Time of the tracer's own programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracer_ns: Option<u64>,

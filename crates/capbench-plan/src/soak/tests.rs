@@ -12,6 +12,7 @@ use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_judge::soak::record::{EVENTS, INTERVALS, Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
 use capbench_model::for_tests::setup;
+use capbench_model::places::Place;
 use capbench_model::trial::{Phase, Verdict};
 
 #[derive(Default)]
@@ -75,10 +76,9 @@ fn the_ledger_of_the_whole_is_the_sum_of_the_segments() {
     let whole = record.whole.as_ref().unwrap();
     // 50,000 of 950,000 are more than it holds.
     assert_eq!((record.segments, whole.lost(), whole.counts.unexplained), (4, 50_000 * 35, 0));
-    let ring = record.ledger.iter().find(|entry| entry.source == "simulated").unwrap();
-    assert_eq!(ring.count, Some(50_000 * 35));
-    let stack = record.ledger.iter().find(|entry| entry.source.starts_with("unknown")).unwrap();
-    assert_eq!(stack.count, None, "unknown stays unknown");
+    let count = |place| record.ledger.iter().find(|entry| entry.place == place).unwrap().count;
+    assert_eq!(count(Place::Ring), Some(50_000 * 35));
+    assert_eq!(count(Place::Stack), None, "unknown stays unknown");
     assert_eq!(whole.sending_s, 35.0, "the last segment is shorter");
     assert_eq!(record.worst.as_ref().map(Interval::lost), Some(500_000));
     assert!(record.kept.iter().all(|trial| trial.phase == Phase::Soak && trial.verdict == Verdict::Lossy));

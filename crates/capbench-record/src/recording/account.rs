@@ -118,7 +118,7 @@ impl InterfaceAccount {
     /// Why it is unknown how many frames an XDP program took. `None` if there was none, or the number is known.
     pub fn unknown_after_xdp(&self) -> Option<&str> {
         let loss = self.taken_by_xdp()?;
-        (loss.count.is_none() || self.may_be_more_by_xdp).then_some(&*loss.source)
+        (loss.count.is_none() || self.may_be_more_by_xdp).then_some(loss.source.counter())
     }
 
     /// Frames lost at the queues of workers; `None` without any.
@@ -177,7 +177,7 @@ impl InterfaceAccount {
     /// number is known.
     pub fn unknown_after_down(&self) -> Option<&str> {
         let loss = self.losses.iter().find(|loss| loss.place == Place::Stack && loss.count.is_none())?;
-        (self.went_down > 0).then_some(&*loss.source)
+        (self.went_down > 0).then_some(loss.source.counter())
     }
 
     /// Frames between the method and the file. At the end this is 0; a remainder is unexplained.

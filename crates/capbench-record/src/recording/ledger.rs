@@ -18,7 +18,7 @@ pub fn rows_of(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
         row("accepted", interface.accepted.and_then(number), "the method's counter; lost ones included"),
     ];
     let of_loss = |loss: &Loss| {
-        row(&format!("lost: {}", in_a_word(loss.place)), loss.count.and_then(number), &loss.source)
+        row(&format!("lost: {}", in_a_word(loss.place)), loss.count.and_then(number), loss.source.counter())
     };
     rows.extend(interface.losses.iter().map(of_loss));
     rows.push(row("read", number(interface.delivered), "packets that capbench read from the method"));

@@ -6,6 +6,7 @@ use capbench_judge::reproduction::Reproduction;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sweep::SweepOutcome;
 use capbench_judge::sweep::back_to_back::SweptBurst;
+use capbench_model::ledger::Entry;
 use capbench_model::noise::Noise;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -15,7 +16,7 @@ use super::cpu_tasks::load_depends_words;
 use super::reproduction::{claim_words, here_words, table_notes};
 use super::search::warnings;
 use super::sweep::buffers::invalid_trial;
-use super::{generator, noise, statements};
+use super::{generator, kernel_time, noise, sources, statements};
 
 /// Gives all facts of results their words.
 pub fn add_words(results: &mut Results) {
@@ -50,8 +51,12 @@ pub fn add_words_to_trial(trial: &mut TrialResult) {
     if let Some(because) = &trial.profile.load_depends {
         trial.profile.load_depends_because = Some(load_depends_words(because));
     }
+    add_words_to_ledger(&mut trial.ledger);
     if !trial.generator_facts.is_empty() {
         trial.generator = generator::line(&trial.generator_facts);
+    }
+    if let Some(source) = trial.cpu.kernel_source_fact {
+        trial.cpu.kernel_source = kernel_time::words(source);
     }
     let Some(guarding) = &mut trial.guarding else { return };
     for attempt in &mut guarding.discarded {
@@ -90,7 +95,14 @@ fn add_words_to_soak(record: &mut SoakRecord) {
     for noisy in &record.noise {
         record.noise_words.insert(noise::words(&noisy.noise), noisy.segments);
     }
+    add_words_to_ledger(&mut record.ledger);
     record.kept.iter_mut().for_each(add_words_to_trial);
+}
+
+fn add_words_to_ledger(ledger: &mut [Entry]) {
+    for entry in ledger {
+        entry.source = sources::words(entry);
+    }
 }
 
 fn all_words(reasons: &[Noise]) -> Vec<String> {

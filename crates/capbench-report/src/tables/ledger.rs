@@ -11,7 +11,7 @@ use super::rows::{Fields, Rows, set_up};
 use crate::groups::by_key;
 use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
-use crate::sentences::places;
+use crate::sentences::{places, sources};
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -176,6 +176,9 @@ fn sources(results: &Results) -> Option<Table> {
 
 /// The sources of these entries, each once.
 fn different_sources(entries: &[&Entry]) -> String {
-    let sources: BTreeSet<&str> = entries.iter().map(|entry| entry.source.as_str()).collect();
-    Vec::from_iter(sources).join("; ")
+    let mut different = BTreeSet::new();
+    for entry in entries {
+        different.insert(sources::words(entry));
+    }
+    Vec::from_iter(different).join("; ")
 }

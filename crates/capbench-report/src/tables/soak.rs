@@ -12,7 +12,7 @@ use super::columns::NOISE_KEY;
 use super::rows::{Fields, Rows};
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
-use crate::sentences::{noise, places};
+use crate::sentences::{noise, places, sources};
 
 /// Most rows of a long table.
 const MOST_ROWS: usize = 100;
@@ -71,7 +71,7 @@ fn ledger(record: &SoakRecord) -> Option<Table> {
             .words("place", "place", entry.place.key())
             .words("meaning", "frames counted here", places::about(entry.place).meaning)
             .count("lost", "lost", Cell::count_or_unknown(entry.count))
-            .words("source", "who counted", entry.source.as_str());
+            .words("source", "who counted", sources::words(entry));
         rows.add(fields, kept_trials(record));
     }
     rows.table("soak-ledger", "The ledger of the whole soak; unknown where one segment does not know it")

@@ -134,7 +134,11 @@ fn new_programs(session: &Session, named: &mut Vec<String>) -> Vec<String> {
         if let Some(loss) = interface.taken_by_xdp()
             && !named.contains(&interface.name)
         {
-            words.push(format!("{}: attached while it is recorded: {}", interface.name, loss.source));
+            words.push(format!(
+                "{}: attached while it is recorded: {}",
+                interface.name,
+                loss.source.counter()
+            ));
             named.push(interface.name);
         }
     }

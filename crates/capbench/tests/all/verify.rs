@@ -263,8 +263,8 @@ fn a_recording_with_an_unreadable_rest_is_neither_complete_nor_right() {
     let folder = Scratch::new();
     fs::write(folder.file("a"), &octets).unwrap();
     let output = verified(&folder, "a --json");
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.code, Some(1), "{}", output.errors);
+    let document: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(document["right"], false);
     assert_eq!(document["recording"]["completeness"], "unknown");
     assert_eq!(document["recording"]["findings"][0], "a cannot be read to its end");

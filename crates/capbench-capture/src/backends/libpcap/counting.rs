@@ -181,7 +181,7 @@ mod tests {
         let of_pf_ring = || Counting { others: None, direction: Direction::In, ..counting(Counted::PfRing) };
         let counters = of_pf_ring().counters(at(22_461, 13_210));
         assert_eq!((counters.accepted, counters.lost_at(Place::Ring)), (Some(22_461), Some(13_210)));
-        assert!(counters.losses[0].source.contains("pfring_stats"), "{counters:?}");
+        assert!(counters.losses[0].source.counter().contains("pfring_stats"), "{counters:?}");
         let own = Counting { filters_itself: true, ..of_pf_ring() }.counters(at(10, 4));
         assert_eq!((own.accepted, own.dropped()), (None, Some(4)));
     }
@@ -196,13 +196,13 @@ mod tests {
         assert_eq!((counters.raw("ps_recv"), counters.raw("ps_drop")), (Some(10), Some(4)));
         let mixed = Counting { others: None, ..counting(Counted::PacketSocket) }.counters(at(10, 4));
         assert_eq!((mixed.accepted, mixed.dropped()), (None, Some(4)));
-        assert!(mixed.losses[0].source.contains("the other one"), "{mixed:?}");
+        assert!(mixed.losses[0].source.counter().contains("the other one"), "{mixed:?}");
         let own = Counting { filters_itself: true, ..counting(Counted::PacketSocket) }.counters(at(10, 4));
         assert_eq!((own.accepted, own.dropped()), (None, Some(4)));
         let mut resetting = counting(Counted::PacketSocket);
         resetting.counters(at(10, 4));
         let counters = resetting.counters(at(2, 0));
         assert_eq!((counters.accepted, counters.dropped()), (None, None));
-        assert!(counters.losses[0].source.contains("backwards"));
+        assert!(counters.losses[0].source.counter().contains("backwards"));
     }
 }

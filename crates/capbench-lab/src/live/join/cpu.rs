@@ -3,7 +3,7 @@
 use capbench_host::accounts::kernel_work::{ApplicationTime, KernelReceive, application_time, foreign_ns};
 use capbench_model::noise::Noise;
 use capbench_model::thresholds::FOREIGN_WORK_IN_ACCOUNT;
-use capbench_model::trial::CpuAccount;
+use capbench_model::trial::{CpuAccount, KernelClock, KernelTimeSource};
 
 use super::Halves;
 use super::disturbance::wakeups;
@@ -60,12 +60,9 @@ impl Halves<'_> {
             // Softirqs also interrupt other work; the application was not charged for that part.
             split_is_sampled: is_foreign || !own.is_some_and(|time| time.exact),
             kernel_ns: known.map(KernelReceive::total_ns),
-            kernel_source: match is_in_step {
-                true => {
-                    "unknown: the timer tick samples it (/proc/stat), and the load is in step with the tick"
-                        .into()
-                }
-                false => kernel.map(KernelReceive::source).unwrap_or_default(),
+            kernel_source_fact: match is_in_step {
+                true => Some(KernelTimeSource { clock: KernelClock::TicksInStep, napi_threads: false }),
+                false => kernel.map(KernelReceive::source),
             },
             // The certain part of both together on a shared CPU comes in ticks, traced or not.
             kernel_resolution_ns: kernel.map(|kernel| match is_shared {

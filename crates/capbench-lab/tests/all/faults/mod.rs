@@ -16,6 +16,8 @@ use capbench_host::bed::Bed;
 use capbench_model::laboratory::Setup;
 use capbench_model::ledger::Entry;
 use capbench_model::places::Place;
+use capbench_model::sources::Source;
+use capbench_model::traced_losses::{Doubts, TracedXdp};
 use capbench_model::trial::TrialResult;
 use capbench_sys::bpf::XdpMode;
 
@@ -111,9 +113,17 @@ pub fn entry(trial: &TrialResult, place: Place) -> &Entry {
     trial.ledger.iter().find(|entry| entry.place == place).unwrap()
 }
 
-/// Whether an entry says that it knows no number, or that there may be more.
+/// What makes the count of an entry doubtful whose frames the tracer saw; `None` for other entries.
+pub fn doubts(entry: &Entry) -> Option<&Doubts> {
+    match &entry.source_fact {
+        Some(Source::Stack(seen) | Source::Xdp(TracedXdp::Generic { seen, .. })) => Some(&seen.doubts),
+        _ => None,
+    }
+}
+
+/// Whether an entry has no number, or there may be more.
 pub fn is_in_doubt(entry: &Entry) -> bool {
-    entry.count.is_none() || entry.source.contains("at least")
+    entry.count.is_none() || doubts(entry).is_some_and(|doubts| !doubts.is_empty())
 }
 
 /// A sum that the ledger does not keep: what was intended, by the place, recomputed from a stored result.

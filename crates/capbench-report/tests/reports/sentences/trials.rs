@@ -266,7 +266,7 @@ fn stalled_cpu(place: Place) -> Option<(StalledCpu, Vec<u32>)> {
     let facts = facts(&[TrialResult {
         disturbance: Disturbance { cpus: vec![cpu], ..Disturbance::default() },
         loss_pattern: Some(lost_in_bursts(&[(497, 700), (501, 200), (300, 100)])),
-        ledger: vec![Entry { place, count: Some(1000), source: String::new() }],
+        ledger: vec![Entry { place, count: Some(1000), source: String::new(), source_fact: None }],
         ..trial(1, "recv", 100_000, 99_000)
     }]);
     for (fact, trials) in facts {
