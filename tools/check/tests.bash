@@ -6,14 +6,27 @@
 
 cargo_test=(cargo test)
 
-# judged FILE [FLAG]...: runs `cargo test FLAG...` with its output kept in FILE. What it was is then in the arrays below.
+# judged FILE [FLAG]...: runs `cargo test FLAG...` with its output kept in FILE, and judges it.
 judged() {
-  local file=$1 code=0 line
+  local file=$1 code=0
+  shift
+  printed "$file" "$@" || code=$?
+  judge "$file" "$code"
+}
+
+# printed FILE [FLAG]...: runs `cargo test FLAG...` with its output kept in FILE.
+printed() {
+  local file=$1
   shift
   # Colours would be part of the lines that are looked for.
   # What tests print that pass is in FILE; on a terminal it would bury the rest.
   CARGO_TERM_COLOR=never "${cargo_test[@]}" "$@" 2>&1 | tee "$file" |
-    sed -u -E '/^successes:$/,/^(failures:$|test result: )/{ /^(failures:$|test result: )/!d }' || code=$?
+    sed -u -E '/^successes:$/,/^(failures:$|test result: )/{ /^(failures:$|test result: )/!d }'
+}
+
+# judge FILE CODE: what the run was whose output is in FILE and whose exit code is CODE, in the arrays below.
+judge() {
+  local file=$1 code=$2 line
   tests_failed=() wrong=() tests_passed=0
   while read -r line; do
     case $line in
@@ -51,6 +64,21 @@ compiled() { cargo build "${targets[@]}" --example bed_probe --quiet; }
 tests() {
   compiled || return
   judged "$work/run" "${workspace[@]}" -- "$@" --show-output || return
+  [ "$tests_passed" -gt 0 ] || complain "no test ran"
+}
+
+# The same for tests that measure nothing: those of the libraries run beside those of the folders `tests`. cargo starts one binary
+# when another has ended, so that a binary whose last test takes long leaves a CPU idle.
+tests_in_two_rows() {
+  local code=0 libraries
+  compiled || return
+  printed "$work/run-libraries" --no-fail-fast --workspace --locked --lib --bins -- "$@" --show-output >"$work/libraries" &
+  libraries=$!
+  printed "$work/run" --no-fail-fast --workspace --locked --test '*' -- "$@" --show-output || code=$?
+  wait "$libraries" || code=$?
+  cat "$work/libraries"
+  cat "$work/run-libraries" >>"$work/run"
+  judge "$work/run" "$code" || return
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
 }
 

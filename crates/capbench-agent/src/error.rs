@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use capbench_lab::LabError;
 use capbench_model::TrialError;
+use capbench_sys::host::CpuId;
 
 use crate::message::{PROTOCOL, Refusal};
 
@@ -96,6 +97,17 @@ fn is_loss(error: &LabError) -> bool {
 pub(crate) struct NoLocation<'t> {
     pub(crate) text: &'t str,
     pub(crate) why: &'t str,
+}
+
+/// Why a CPU of a placement cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RefusedCpu {
+    #[error(
+        "its kernel does the receive work on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
+    )]
+    KernelWorkElsewhere { kernel: CpuId, asked: CpuId },
+    #[error("is not among those that the agent may use ({usable})")]
+    NotUsable { usable: String },
 }
 
 /// What an agent refuses of a call.

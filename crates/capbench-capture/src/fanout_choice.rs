@@ -1,4 +1,4 @@
-//! How captures of one interface share its frames, as a user writes it.
+//! How captures of one interface share its frames: as a user writes it, and as the property of a capture that is one of them.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,6 +8,17 @@ use capbench_sys::packet::{FanoutMode, FanoutProgram};
 
 use crate::error::{CaptureError, Result};
 use crate::filter::fanout_program_of_file;
+
+/// The property of a capture in this group. It lacks the number of the group, which differs from run to run.
+pub(crate) fn property_of_member(fanout: &Fanout) -> String {
+    let program = match fanout.program() {
+        Some(FanoutProgram::Classic(_)) => ", the user's program",
+        Some(FanoutProgram::Loaded(_)) => ", the user's pinned program",
+        None => "",
+    };
+    let rollover = if fanout.rollover() { ", rollover" } else { "" };
+    format!("member of a fanout group ({}{program}{rollover})", fanout.mode())
+}
 
 /// A mode (`hash`), the program in a file (`bpf:FILE`), or a pinned program (`ebpf:PATH`).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,20 @@
 //! A chart as data, independent of its format. Each point has its trials.
 
-use capbench_model::statistics::interval::METHOD;
+use capbench_model::statistics::interval::IntervalMethod;
 use serde::Serialize;
 
 /// Numbers of the trials behind a statement: `trials[].number` of `results.json`.
 pub type Trials = Vec<u32>;
+
+/// What the interval around a median is, in words.
+pub fn interval_words(method: IntervalMethod) -> &'static str {
+    match method {
+        IntervalMethod::OrderStatistics => {
+            "median with the interval between two order statistics; its level is exact for any distribution the repeats have, and \
+             at least 0.95 from 6 repeats on"
+        }
+    }
+}
 
 /// The unit of a number. A writer may scale it (`kpps`) and then states the scaled unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
@@ -226,7 +236,10 @@ impl Chart {
                 "Points are medians of the repeats, whiskers their intervals"
             }
         };
-        let has_intervals = self.points().any(|point| point.interval.is_some());
-        self.noting(has_intervals.then(|| format!("{words} ({METHOD}).")))
+        if !self.points().any(|point| point.interval.is_some()) {
+            return self;
+        }
+        let method = interval_words(IntervalMethod::OrderStatistics);
+        self.noting([format!("{words} ({method}).")])
     }
 }

@@ -143,14 +143,18 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Whether a soak sustained its load: it lost up to `max_loss` of the sent frames, and sent and read its load. Unsent or buffered
-/// frames that matter leave it open, unless they could have been lost as well. So does a contradiction.
+/// Whether a soak sustained its load: it lost up to `max_loss` of the sent frames, and sent and read its load for the planned time.
+/// Unsent or buffered frames that matter leave it open, unless they could have been lost as well. So do a contradiction, and an end
+/// before the planned time.
 pub fn of_soak(record: &SoakRecord, max_loss: f64) -> Sustains {
     if record.loss_ratio() > max_loss {
         return Sustains::No;
     }
     let doubts = SoakDoubts::of_record(record);
     let doubtful = doubts.doubtful_share();
+    if record.is_cut_short() {
+        return Sustains::Unknown;
+    }
     if doubts.invalid_segments > 0 || doubtful > 0.0 && record.loss_ratio() + doubtful > max_loss {
         return Sustains::Unknown;
     }

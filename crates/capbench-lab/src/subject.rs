@@ -54,44 +54,37 @@ impl FromStr for ReceiveBy {
 }
 
 /// A way to receive on the bed's link that a user can append to any method's name.
-#[derive(Clone, Copy, Debug)]
-pub struct PathSetting {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does.
-    pub summary: &'static str,
-    receive_by: ReceiveBy,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathSetting {
+    /// A NAPI thread polls the link.
+    NapiThread,
+    /// The same by timer, with interrupts held off.
+    NapiDefer,
 }
 
-/// Path settings on which any method can be measured.
-pub const PATH_SETTINGS: [PathSetting; 2] = [
-    PathSetting {
-        name: "napi-thread",
-        summary: "the kernel polls the link by a NAPI thread instead of softirqs",
-        receive_by: ReceiveBy::NapiThread,
-    },
-    PathSetting {
-        name: "napi-defer",
-        summary: "the same by timer, with interrupts held off (napi_defer_hard_irqs, gro_flush_timeout)",
-        receive_by: ReceiveBy::NapiDeferred,
-    },
-];
+impl PathSetting {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::NapiThread, Self::NapiDefer];
 
-/// Settings of methods that can share the frames of an interface.
-const MEMBERS: [SettingInfo; 2] = [
-    SettingInfo {
-        name: Members::COUNT,
-        value: Some("N"),
-        optional: false,
-        summary: "N threads share the frames, each with a ring of its own (in measuring commands; others have --members)",
-    },
-    SettingInfo {
-        name: Members::FANOUT,
-        value: Some("MODE"),
-        optional: false,
-        summary: "which of them gets a frame: hash (by flow, the default), cpu, queue (af-xdp has only this), lb (in turn), rollover, bpf",
-    },
-];
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NapiThread => "napi-thread",
+            Self::NapiDefer => "napi-defer",
+        }
+    }
+
+    fn receive_by(self) -> ReceiveBy {
+        match self {
+            Self::NapiThread => ReceiveBy::NapiThread,
+            Self::NapiDefer => ReceiveBy::NapiDeferred,
+        }
+    }
+
+    fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
 
 /// Methods on a special path that `all` adds: compares interrupt-driven and polled reception.
 const PATH_VARIANTS: [&str; 2] = ["packet-v3+napi-thread", "packet-v3+napi-defer"];
@@ -111,13 +104,10 @@ pub struct Named {
 /// An unknown name, argument or setting.
 pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
     let mut spec = spec.clone();
-    let taken = spec.split_settings(|setting| {
-        setting.value.is_none() && PATH_SETTINGS.iter().any(|known| known.name == setting.name)
-    });
-    let asked = taken
-        .last()
-        .and_then(|setting| PATH_SETTINGS.iter().find(|known| known.name == setting.name))
-        .map(|known| known.receive_by);
+    let taken = spec
+        .split_settings(|setting| setting.value.is_none() && PathSetting::of_name(&setting.name).is_some());
+    let asked =
+        taken.last().and_then(|setting| PathSetting::of_name(&setting.name)).map(PathSetting::receive_by);
     if spec.name() == programs::METHOD {
         let program = Box::new(programs.find(&spec)?.clone());
         return Ok(Named { subject: Subject::Program(program), receive_by: asked });
@@ -146,7 +136,9 @@ pub struct Listed {
     /// The argument that may follow a colon after its name.
     pub argument: Option<Argument>,
     /// The settings that may follow a plus sign after its name.
-    pub settings: Vec<SettingInfo>,
+    pub settings: &'static [SettingInfo],
+    /// Whether several threads can share its frames: then it has the settings of [`MembersSetting`](capbench_model::members::MembersSetting), too.
+    pub can_have_members: bool,
     /// Variants that a table of all methods lists.
     pub variants: &'static [&'static str],
     /// Whether the main job runs it if the user names no method.
@@ -170,7 +162,8 @@ impl Listed {
             privilege: if program.only_root.is_some() { "root" } else { "CAP_NET_RAW" },
             options: program.options(),
             argument: None,
-            settings: Vec::new(),
+            settings: &[],
+            can_have_members: false,
             variants: &[],
             in_default: false,
             untested: program.untested.clone(),
@@ -188,12 +181,8 @@ pub fn list(programs: &Programs) -> Vec<Listed> {
         privilege: method.privilege,
         options: method.options.to_vec(),
         argument: method.argument,
-        settings: method
-            .settings
-            .iter()
-            .copied()
-            .chain(MEMBERS.into_iter().filter(|_| method.fanout.is_some()))
-            .collect(),
+        settings: method.settings,
+        can_have_members: method.fanout.is_some(),
         variants: method.variants,
         in_default: method.in_default,
         untested: method.untested.map(String::from),
@@ -259,7 +248,7 @@ impl Subject {
 
 #[cfg(test)]
 mod tests {
-    use super::{PATH_SETTINGS, ReceiveBy, Subject, all_methods, default_methods, find};
+    use super::{ReceiveBy, Subject, all_methods, default_methods, find};
     use crate::programs::Programs;
 
     #[test]
@@ -281,6 +270,5 @@ mod tests {
             find(&name.parse().unwrap(), &programs).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(all.iter().filter(|other| *other == name).count(), 1, "{name}");
         }
-        assert_eq!(PATH_SETTINGS.len(), 2);
     }
 }

@@ -1,7 +1,6 @@
 //! Several captures that share the frames of one interface, each frame going to one of them.
 
 use std::any::Any;
-use std::fmt;
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -136,17 +135,6 @@ impl Group {
             Self::Number(number) => Some(*number),
             Self::None | Self::Owned(_) => None,
         }
-    }
-}
-
-impl fmt::Display for Fanout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let program = match self.program() {
-            Some(FanoutProgram::Classic(_)) => ", the user's program",
-            Some(FanoutProgram::Loaded(_)) => ", the user's pinned program",
-            None => "",
-        };
-        write!(f, "{}{program}{}", self.mode, if self.rollover { ", rollover" } else { "" })
     }
 }
 

@@ -19,12 +19,29 @@ pub struct Members {
     pub mode: FanoutMode,
 }
 
-impl Members {
-    /// The setting with their number.
-    pub const COUNT: &'static str = MEMBERS;
-    /// The setting with the mode.
-    pub const FANOUT: &'static str = FANOUT;
+/// A setting of a method with members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MembersSetting {
+    /// Their number.
+    Count,
+    /// How the member for a frame is chosen.
+    Fanout,
+}
 
+impl MembersSetting {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Count, Self::Fanout];
+
+    /// Its name, after the plus sign.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Count => MEMBERS,
+            Self::Fanout => FANOUT,
+        }
+    }
+}
+
+impl Members {
     /// The group of a method. `None`: the method has one thread.
     ///
     /// # Errors
@@ -32,7 +49,7 @@ impl Members {
     pub fn of_method(spec: &MethodSpec) -> Result<Option<Self>, String> {
         match (spec.member_count(), spec.fanout()) {
             (None, None) => Ok(None),
-            (None, Some(_)) => Err(format!("+{} needs +{}=N", Self::FANOUT, Self::COUNT)),
+            (None, Some(_)) => Err(format!("+{FANOUT} needs +{MEMBERS}=N")),
             (Some(count), mode) => Ok(Some(Self { count, mode: mode.unwrap_or(spec.usual_fanout()) })),
         }
     }

@@ -1,4 +1,5 @@
-//! How an open capture runs: facts, from which all texts are printed.
+//! How an open capture runs: facts, and the one notation of its buffers. Files of older versions have only this notation, so that
+//! buffers are compared by it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -131,18 +132,53 @@ pub enum RingGeometry {
     },
     /// Those of a program, chosen by its command line. `{interface}` in it is the name of the interface.
     Program {
-        /// The command line.
+        /// The command line; in files of older versions also what follows.
         command: String,
         /// Name of the interface.
         interface: String,
+        /// The file that it wrote; absent if it only counts frames.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<VerifiedFile>,
+        /// A remark on its results, which its definition has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remark: Option<String>,
     },
 }
 
+/// A capture file whose frames were verified after the trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifiedFile {
+    /// The name of its format.
+    pub format: String,
+    /// Whether a disk had it, and not memory.
+    pub is_on_disk: bool,
+}
+
 impl RingGeometry {
+    /// The command line of a program with what is known of its results, for an interface of this name.
+    fn program_words(
+        command: &str,
+        interface: &str,
+        file: Option<&VerifiedFile>,
+        remark: Option<&str>,
+    ) -> String {
+        let mut words = command.replace("{interface}", interface);
+        if let Some(VerifiedFile { format, is_on_disk }) = file {
+            let place = if *is_on_disk { "on disk" } else { "in memory" };
+            words += &format!("; {format} file {place}, every frame verified afterwards");
+        }
+        if let Some(remark) = remark {
+            words += &format!("; {remark}");
+        }
+        words
+    }
+
     /// The geometry without the name of the interface, which is new in every run where capbench makes the interface.
     pub fn without_interface(&self) -> String {
         match self {
-            Self::Program { command, .. } => command.clone(),
+            Self::Program { command, file, remark, .. } => {
+                Self::program_words(command, "{interface}", file.as_ref(), remark.as_deref())
+            }
             other => other.to_string(),
         }
     }
@@ -181,7 +217,9 @@ impl fmt::Display for RingGeometry {
                 write!(f, "UMEM of {buffers} buffers of {each} ({all})")
             }
             Self::Described { sizes } => f.write_str(sizes),
-            Self::Program { command, interface } => f.write_str(&command.replace("{interface}", interface)),
+            Self::Program { command, interface, file, remark } => {
+                f.write_str(&Self::program_words(command, interface, file.as_ref(), remark.as_deref()))
+            }
         }
     }
 }
@@ -259,6 +297,8 @@ impl CaptureFacts {
             Some(interface) => RingGeometry::Program {
                 command: sizes.replace(interface, "{interface}"),
                 interface: interface.into(),
+                file: None,
+                remark: None,
             },
             None => RingGeometry::Described { sizes: sizes.into() },
         };
@@ -321,6 +361,22 @@ impl From<Running> for CaptureFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_of_an_older_file_compares_with_one_of_this_version() {
+        let geometry = |file, remark| {
+            let command = "tcpdump -i {interface} -w {file}".into();
+            RingGeometry::Program { command, interface: "cbr1f3cg".into(), file, remark }
+        };
+        let file = VerifiedFile { format: "pcap".into(), is_on_disk: false };
+        let ring = geometry(Some(file), Some("its ring cannot be set".into()));
+        let text = "tcpdump -i cbr1f3cg -w {file}; pcap file in memory, every frame verified afterwards; its ring cannot be set";
+        assert_eq!(ring.to_string(), text);
+        let older = CaptureFacts::from_texts("tcpdump", text);
+        assert_ne!(older.ring, ring);
+        assert_eq!(older.ring.without_interface(), ring.without_interface());
+        assert_eq!(geometry(None, None).to_string(), "tcpdump -i cbr1f3cg -w {file}");
+    }
 
     #[test]
     fn texts_of_older_versions_have_the_facts_that_are_compared() {

@@ -1,8 +1,5 @@
 //! A trial: one load for one duration. Searches and sweeps know only this of the network.
 
-mod busy;
-mod emptying;
-mod guarding;
 mod load;
 mod result;
 
@@ -20,11 +17,9 @@ use crate::ledger::Ledger;
 use crate::reasons::Invalid;
 use crate::saved::{SavedMethod, SavedPlacement, SavedTraffic, SavedTransmit, SavedWork};
 use crate::thresholds::UNSENT_ROUNDING;
-pub use emptying::Emptying;
-pub use emptying::TICK;
-pub use guarding::{Guarding, Livelock, Recovery, Retried};
 pub use load::{Load, LoadShape, Share};
 pub use result::{CpuAccount, Departed, Generator, ProgramReport, TrialResult};
+pub use result::{Emptying, Guarding, Livelock, Recovery, Retried, TICK};
 
 /// Runs trials of one set-up.
 pub trait Trial {

@@ -9,8 +9,10 @@ use capbench_model::units::ByteCount;
 /// The assumed maximum rate of the generator, frames per second, before it is known. The number of trials depends on its
 /// logarithm.
 pub(crate) const SUPPOSED_MAXIMUM: f64 = 1e6;
-/// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
-pub(crate) const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
+/// Bytes that a frame takes in the ring of a method with slots of one size. With the ring's size they give how many frames wait.
+pub(crate) const FIXED_SLOT: ByteCount = ByteCount(2048);
+/// Bytes that a frame takes in a ring at least: a small frame with its header, where frames have the room that they need.
+pub(crate) const SMALLEST_SLOT: ByteCount = ByteCount(128);
 
 /// The cost of plans of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use capbench_model::trial::{Load, TrialResult};
 
 use crate::Result;
 
-/// Follows a run, and can stop it. Every run reports its trials; each kind of run reports more. The observer saves what it keeps.
+/// Follows a run, and can stop it. Every run reports its trials; each kind of run reports more. The observer saves what it keeps. Where
+/// it must not lose what it is given, the method returns a result: an error ends the run.
 pub trait Observer {
     /// A trial begins.
     fn starts(&mut self, _what: &str) {}
@@ -36,7 +37,8 @@ pub trait Observer {
     fn searched(&mut self, _outcome: SearchOutcome) -> Result<()> {
         Ok(())
     }
-    /// A sweep began, visited a point, or ended: its outcome so far, marked as stopped until it ends, as a saved copy must be.
+    /// The outcome of a sweep so far: when it begins, after each point, and at its end. Before its end it is marked as stopped, so
+    /// that a copy that is saved now is right if nothing follows.
     fn swept(&mut self, _so_far: SweepOutcome) {}
     /// A segment of a soak ended, which `record` contains as this interval.
     fn segment(&mut self, _segment: &Segment, _interval: &Interval, _record: &SoakRecord) -> Result<()> {

@@ -42,6 +42,6 @@ mod sections;
 pub mod sentences;
 mod tables;
 
-pub use naming::{command_line, recommendation};
+pub use naming::{command_line, planned_load_words, recommendation};
 
 pub use error::{ReportError, Result};

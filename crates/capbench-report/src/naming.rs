@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use capbench_judge::finding::search::SetUp;
 use capbench_judge::recommendation::{Ranking, Recommendation};
 use capbench_judge::search::SearchOutcome;
+use capbench_model::figures::grouped;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
-use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
+use capbench_model::trial::{Load, LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
 use capbench_results::{Kind, Results};
 
@@ -179,6 +180,21 @@ pub fn load(trial: &TrialResult) -> String {
     }
 }
 
+/// A planned load in a sentence.
+pub fn planned_load_words(load: Load) -> String {
+    match load {
+        Load::Burst { frames, rate } => {
+            format!("a burst of {frames} frames at {} packets/s", grouped(rate.get()))
+        }
+        Load::Step(step) => {
+            let rate_before = grouped(step.before.get());
+            let rate_after = grouped(step.after.get());
+            format!("{rate_before} packets/s for {:?}, then {rate_after} packets/s", step.at)
+        }
+        Load::Rate(_) | Load::Maximum => load.to_string(),
+    }
+}
+
 /// The purpose of a trial in words.
 pub fn phase(phase: Phase) -> &'static str {
     match phase {
@@ -271,7 +287,23 @@ pub fn losses_by_place(losses: &[(Place, u64)], unexplained: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::command_line;
+    use std::num::NonZeroU64;
+    use std::time::Duration;
+
+    use capbench_frames::rates::Pps;
+    use capbench_frames::schedule::Step;
+
+    use super::{Load, command_line, planned_load_words};
+
+    #[test]
+    fn a_planned_load_is_said_in_a_sentence() {
+        let pps = |rate| Pps::new(rate).unwrap();
+        let burst = Load::Burst { frames: NonZeroU64::new(64).unwrap(), rate: pps(1000.0) };
+        assert_eq!(planned_load_words(burst), "a burst of 64 frames at 1,000 packets/s");
+        let step = Step { before: pps(2000.0), at: Duration::from_secs(1), after: pps(1000.0) };
+        assert_eq!(planned_load_words(Load::Step(step)), "2,000 packets/s for 1s, then 1,000 packets/s");
+        assert_eq!(planned_load_words(Load::Maximum), "maximum load");
+    }
 
     #[test]
     fn a_command_line_can_be_typed_again() {

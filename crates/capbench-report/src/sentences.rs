@@ -48,6 +48,8 @@ use capbench_results::{Finding, Results};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::many;
+pub use comparison::host_difference_words;
+pub use queues::queue_words;
 pub use reproduction::claim_words;
 pub use rfc2544::{not_measured, not_tested_words};
 pub use search::goal_help;

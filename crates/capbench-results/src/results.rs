@@ -42,8 +42,8 @@ pub struct Results {
     pub host_id: Option<String>,
     /// Whether the run completed.
     pub complete: bool,
-    /// The exit code of the command, once it ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was
-    /// killed, and for runs of earlier versions.
+    /// The exit code that follows from the results, once the run ended; 128 + N when signal N stopped it. Absent while it runs,
+    /// for a run that was killed, and for runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
     /// The host.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::facts::Facts;
 use crate::figures::{self, Figure};
-use crate::items::{Finding, ItemName, Stands};
+use crate::items::{Finding, ItemName, QueueWords, Stands};
 use crate::setting::{Proposal, Setting};
 
 /// The version of the document.
@@ -52,18 +52,25 @@ pub struct Item {
 
 impl Check {
     /// The document of these findings on this host.
-    pub fn new(facts: &Facts, findings: &[Finding]) -> Self {
-        Self::with(facts, findings, None, &figures::of)
+    pub fn new(facts: &Facts, findings: &[Finding], queue_words: QueueWords) -> Self {
+        Self::with(facts, findings, queue_words, None, &figures::of)
     }
 
     /// The document of these findings about a run, with its trials on this interface.
-    pub fn of_run(facts: &Facts, findings: &[Finding], run: &str, trials: &[&TrialResult]) -> Self {
-        Self::with(facts, findings, Some(run), &|item| figures::in_run(item, trials))
+    pub fn of_run(
+        facts: &Facts,
+        findings: &[Finding],
+        queue_words: QueueWords,
+        run: &str,
+        trials: &[&TrialResult],
+    ) -> Self {
+        Self::with(facts, findings, queue_words, Some(run), &|item| figures::in_run(item, trials))
     }
 
     fn with(
         facts: &Facts,
         findings: &[Finding],
+        queue_words: QueueWords,
         run: Option<&str>,
         cost: &dyn Fn(ItemName) -> Option<Figure>,
     ) -> Self {
@@ -72,7 +79,7 @@ impl Check {
             Item {
                 item: finding.item,
                 stands: judgement.stands,
-                is: judgement.is.clone(),
+                is: judgement.is.words(queue_words),
                 better: judgement.better.clone(),
                 why: Some(judgement.why).filter(|why| !why.is_empty()),
                 cost: cost(finding.item).filter(|_| judgement.stands == Stands::Against),

@@ -35,7 +35,7 @@ pub use changes::{HostRestored, Outcome, Settings, apply, restore, restore_host}
 pub use check::{Check, SCHEMA_VERSION};
 pub use error::{Result, TuneError};
 pub use facts::Facts;
-pub use items::{Finding, ItemName, Stands, Wishes, judge};
+pub use items::{Finding, Is, ItemName, QueueWords, Stands, Wishes, judge};
 pub use live::{Host, Live};
 pub use setting::{OffloadName, Proposal, Setting};
 pub use state::{Folder, Identity, Journal, Phase, Placed, Saved, State};

@@ -1,11 +1,9 @@
-//! Exit policy: what each command returns, which code an error has, and the only place that prints errors.
+//! Exit policy: what each command returns, and which code an error has. It prints nothing.
 
 mod errors;
 
-use std::io::{self, IsTerminal};
-use std::process::ExitCode;
+use std::io;
 
-use capbench_capture::CaptureError;
 use capbench_frames::SentFrames;
 use capbench_judge::comparison::Conclusion;
 use capbench_judge::conclusive::Measurements;
@@ -14,19 +12,14 @@ use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sustained::{self, Sustains};
 use capbench_lab::recorded::Completeness;
 use capbench_model::TrialError;
-use capbench_model::figures::{grouped, percent};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::requirement::Requirement;
-use capbench_record::RecordError;
 use capbench_record::recording::End;
 use capbench_results::Results;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use thiserror::Error;
 
 use self::errors::of_error;
 pub use self::errors::{kind_of, of_trial};
-use crate::output::{self, print_as_is};
-use crate::{command_line, suggestion};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +55,7 @@ impl Exit {
 }
 
 /// A run of trials: stopped by a signal; partly done if a method that the user named could not be measured; else by what it
-/// shows.
+/// shows. A run that did not complete does not answer its question.
 pub fn of_measurement(
     results: &Results,
     stopped: Option<u8>,
@@ -91,49 +84,28 @@ pub fn of_measurement(
         tests: &results.rfc2544,
         has_answer: results.recommended.is_some() || !results.reproductions.is_empty(),
     };
-    if measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
+    if results.complete && measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
 }
 
 /// A bench with requirements: 3 if a method does not sustain its load with up to this loss, 4 if the trials do not show it.
 pub fn of_requirements(results: &Results, requirements: &[Requirement], max_loss: f64) -> Exit {
     let mut exit = Exit::Done;
     for Requirement { method, rate } in requirements {
-        let loss = if max_loss > 0.0 {
-            format!("with up to {} loss", percent(max_loss))
-        } else {
-            "without loss".into()
-        };
-        let load = format!("{} packets/s {loss}", grouped(rate.get()));
         match sustains(&results.trials, &results.searches, method, rate.get(), max_loss) {
             Sustains::Yes => {}
-            Sustains::No => {
-                tell!("capbench: requirement not met: {method} does not sustain {load}");
-                exit = Exit::LossOverLimit;
-            }
-            Sustains::Unknown => {
-                tell!(
-                    "capbench: requirement not decided: the trials do not show whether {method} sustains {load}"
-                );
-                exit = if exit == Exit::Done { Exit::Inconclusive } else { exit };
-            }
+            Sustains::No => return Exit::LossOverLimit,
+            Sustains::Unknown => exit = Exit::Inconclusive,
         }
     }
     exit
 }
 
-/// A soak: by its loss, if the load was reached.
+/// A soak: by its loss, if the load was reached for the planned time.
 fn of_soak(record: &SoakRecord, max_loss: f64) -> Exit {
     match sustained::of_soak(record, max_loss) {
         Sustains::Yes => Exit::Done,
         Sustains::Unknown => Exit::Inconclusive,
-        Sustains::No => {
-            if let Some(whole) = &record.whole {
-                let lost = whole.lost();
-                let sent = whole.counts.sent;
-                tell!("capbench: --max-loss {max_loss}: {lost} of {sent} frames that were sent were lost");
-            }
-            Exit::LossOverLimit
-        }
+        Sustains::No => Exit::LossOverLimit,
     }
 }
 
@@ -169,9 +141,22 @@ pub fn is_inconclusive(code: u8) -> bool {
     code == INCONCLUSIVE
 }
 
-/// The exit code of results whose command was killed before it saved that. Which loss was allowed is not known.
+/// The exit code that results themselves show, without that of their command. Which loss its user allowed is not known: a soak that
+/// lost frames is inconclusive.
 pub fn of_saved(results: &Results) -> Exit {
-    of_measurement(results, None, &[], |_| false, 1.0)
+    let allowing_no_loss = of_measurement(results, None, &[], |_| false, 0.0);
+    let allowing_all_loss = of_measurement(results, None, &[], |_| false, 1.0);
+    if allowing_no_loss == allowing_all_loss { allowing_all_loss } else { Exit::Inconclusive }
+}
+
+/// The exit code of the command that saved results. It is not saved if the command was killed, and earlier versions saved 0 also
+/// for a run that did not complete.
+pub fn saved_code(results: &Results) -> u8 {
+    match results.exit_code {
+        Some(0) if !results.complete => of_saved(results).number(),
+        Some(code) => code,
+        None => of_saved(results).number(),
+    }
 }
 
 /// A campaign: stopped by a signal; else the worst exit code of its runs. A failure is worse than loss, which is worse than an
@@ -286,7 +271,8 @@ pub const KILLED: u8 = 128 + 9;
 const SIGPIPE: u8 = 13;
 /// Failed.
 pub const FAILED: u8 = 1;
-const USAGE: u8 = 2;
+/// The command line is refused.
+pub const USAGE: u8 = 2;
 const LOSS_OVER_LIMIT: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
 const UNSUPPORTED: u8 = 5;
@@ -294,135 +280,41 @@ const PRIVILEGE: u8 = 6;
 /// The disk or the user's quota is full. The files hold everything recorded until then.
 const DISK_FULL: u8 = 7;
 
-/// Prints the error, if any, and returns the exit code.
-pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
-    if let Err(error) = &done
-        && !reader_left(error)
-    {
-        output::tell(&format!("capbench: {}\n", message(error)));
-    }
-    ExitCode::from(number(&done))
-}
-
 /// The number of the exit code.
 pub fn number(done: &anyhow::Result<Exit>) -> u8 {
     match done {
         Ok(exit) => exit.number(),
-        Err(error) if reader_left(error) => 128 + SIGPIPE,
+        Err(error) if reader_left(error) => Exit::READER_LEFT.number(),
         Err(error) => of_error(error),
     }
 }
 
-/// The error and its causes, each once: many messages already contain their cause. All in one line, except the marked place of
-/// an error in a filter, which is printed below the filter.
-fn message(error: &anyhow::Error) -> String {
-    let mut line = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !line.contains(&cause) {
-            line.push_str(": ");
-            line.push_str(&cause);
-        }
-    }
-    let is_filter = |cause: &(dyn std::error::Error + 'static)| {
-        let error = match cause.downcast_ref() {
-            Some(RecordError::Capture(error)) => Some(error),
-            _ => cause.downcast_ref(),
-        };
-        matches!(error, Some(CaptureError::Filter { .. }))
-    };
-    if error.chain().any(is_filter) {
-        return line;
-    }
-    line.push_str(&command_line::origins_in(&line));
-    match suggestion::for_error(error) {
-        Some(meant) => format!("{line}; did you mean {meant}?"),
-        None => line,
-    }
-    .replace('\n', " ")
-}
-
-/// Reports a panic on standard error, with a backtrace if `RUST_BACKTRACE` asks for one. Escapes the message, which may contain
-/// foreign names.
-pub fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
-    let thread = std::thread::current();
-    output::tell(&format!("capbench: thread {}: {panic}\n", thread.name().unwrap_or("without name")));
-    let trace = std::backtrace::Backtrace::capture();
-    if trace.status() == std::backtrace::BacktraceStatus::Captured {
-        output::tell(&format!("{trace}"));
-    }
-}
-
 /// Whether the reader of standard output has gone, like `head`: there is nobody to report to.
-fn reader_left(error: &anyhow::Error) -> bool {
+pub fn reader_left(error: &anyhow::Error) -> bool {
     let of_pipe = |error: &std::io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref().is_some_and(of_pipe))
 }
 
-/// The exit code of a command line that clap refused, after one line about it; or its help, which is no error.
-pub fn refused(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        let help = error.render();
-        let styled = std::io::stdout().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|setting| setting.is_empty());
-        // The help names only capbench's flags and commands.
-        let help = if styled { help.ansi().to_string() } else { help.to_string() };
-        return match print_as_is(help.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(128 + SIGPIPE),
-        };
-    }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        output::tell(&error.render().to_string());
-        return ExitCode::from(USAGE);
-    }
-    let line = line_of(error);
-    let origins = command_line::origins_in(&line);
-    match meant(error) {
-        Some(_) => tell!("capbench: {line}{origins}"),
-        None => tell!("capbench: {line}{origins}; --help describes the flags"),
-    }
-    ExitCode::from(USAGE)
-}
-
-/// What clap refuses, in one line, with what the user may have meant.
-pub fn line_of(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let words: Vec<&str> = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
-    let line = words.join(" ");
-    let line = line.strip_prefix("error: ").unwrap_or(&line);
-    match meant(error) {
-        Some(meant) => format!("{line}; did you mean {meant}?"),
-        None => line.into(),
-    }
-}
-
-/// The command, flag or value that the user may have meant.
-fn meant(error: &clap::Error) -> Option<&str> {
-    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    kinds.into_iter().find_map(|kind| match error.get(kind)? {
-        ContextValue::String(one) => Some(one.as_str()),
-        // The last one is the most alike.
-        ContextValue::Strings(several) => several.last().map(String::as_str),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use capbench_model::trial::Verdict;
+    use std::time::Duration;
+
+    use capbench_frames::Pps;
+    use capbench_judge::soak::segment::Segment;
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, Verdict};
     use capbench_plan::bench::BenchPlan;
     use capbench_plan::for_tests::{Collected, bench_plan};
     use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
+    use capbench_record::RecordError;
     use capbench_results::for_tests;
 
     use super::*;
 
     /// A bench of two methods: one that keeps up with every load, and one that loses half of its frames at 400,000 packets/s.
     fn benched(rate: Option<f64>, disturbed: bool) -> Results {
-        let plan = BenchPlan {
-            rate: rate.map(|pps| capbench_frames::Pps::new(pps).unwrap()),
-            ..bench_plan(&["packet-v3", "recv"])
-        };
+        let plan =
+            BenchPlan { rate: rate.map(|pps| Pps::new(pps).unwrap()), ..bench_plan(&["packet-v3", "recv"]) };
         let methods = [("packet-v3", 1e7), ("recv", 2e5)];
         let methods = methods.map(|(name, capacity)| SimulatedMethod::new(name, capacity)).to_vec();
         let mut path = SimulatedLaboratory::new(1e6, methods);
@@ -462,6 +354,46 @@ mod tests {
         assert_eq!(exit(&bench, &["packet-v3:400k", "recv:400k", "packet-v3:5M"], 0.0), Exit::LossOverLimit);
         assert_eq!(exit(&bench, &["packet-v3:5M", "packet-v3:400k"], 0.0), Exit::Inconclusive);
         assert_eq!(exit(&bench, &[], 0.0), Exit::Done);
+    }
+
+    /// A soak of so many planned seconds that sent for one of them and lost so many of a million frames.
+    fn soak(planned: u32, lost: u64) -> Results {
+        let second = Duration::from_secs(1);
+        let measured = measured(1_000_000, 1_000_000, 1_000_000 - lost, lost);
+        let trial = measured.result(1, Phase::Soak, &profile("recv"), Load::Maximum, second);
+        let mut record = SoakRecord::new(Pps::new(1e6).unwrap(), planned * second, second);
+        record.add(Segment { number: 1, began_unix_s: 0.0, resident_bytes: None, trial });
+        Results {
+            complete: planned == 1,
+            trials: record.kept.clone(),
+            soak: Some(record),
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn a_soak_that_ended_early_is_no_success_whatever_loss_is_allowed() {
+        for allowed in [0.0, 1e-6, 1.0] {
+            assert_eq!(of_measurement(&soak(1, 0), None, &[], |_| false, allowed), Exit::Done);
+            let cut = of_measurement(&soak(2, 0), None, &[], |_| false, allowed);
+            assert_eq!(cut, Exit::Inconclusive, "{allowed}");
+        }
+        assert_eq!(of_saved(&soak(2, 0)), Exit::Inconclusive);
+        assert_eq!(of_saved(&soak(1, 0)), Exit::Done);
+        assert_eq!(of_saved(&soak(1, 5)), Exit::Inconclusive, "whether this loss is allowed is not known");
+    }
+
+    #[test]
+    fn a_run_that_did_not_complete_is_no_success_nor_is_the_zero_that_an_earlier_version_saved() {
+        let bench = benched(Some(4e5), false);
+        let unfinished = Results { complete: false, ..bench.clone() };
+        for (results, exit) in [(&bench, Exit::Done), (&unfinished, Exit::Inconclusive)] {
+            assert_eq!(of_measurement(results, None, &[], |_| true, 0.0), exit);
+            assert_eq!(of_measurement(results, Some(15), &[], |_| true, 0.0), Exit::Stopped(15));
+            let codes = [None, Some(0), Some(3), Some(143)]
+                .map(|exit_code| saved_code(&Results { exit_code, ..results.clone() }));
+            assert_eq!(codes, [exit.number(), exit.number(), 3, 143]);
+        }
     }
 
     #[test]

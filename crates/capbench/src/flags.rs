@@ -10,7 +10,7 @@ use capbench_capture::{CaptureError, Method};
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, TransmitSpec, Transport, VlanTag};
 use capbench_judge::comparison::Thresholds;
 use capbench_lab::programs::Programs;
-use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
+use capbench_lab::subject::{self, PathSetting, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::figures::shortest;
@@ -241,14 +241,15 @@ pub fn check_own_method(spec: &MethodSpec) -> anyhow::Result<()> {
     if matches!(subject::find(spec, &Programs::default())?.subject, Subject::Program(_)) {
         return refuse("this command captures by itself; bench measures programs".into());
     }
-    let is_of_path = |name: &str| PATH_SETTINGS.iter().any(|known| known.name == name);
     if spec.member_count().is_some() || spec.fanout().is_some() {
         return refuse("--members and --fanout are flags of this command".into());
     }
-    match spec.settings().iter().find(|given| is_of_path(given.name.as_ref())) {
-        Some(given) => refuse(format!("+{} changes the link, which only bench does, on its own", given.name)),
-        None => Ok(()),
+    for known in PathSetting::ALL {
+        if spec.has(known.name()) {
+            return refuse(format!("+{} changes the link, which only bench does, on its own", known.name()));
+        }
     }
+    Ok(())
 }
 
 /// Headers and flows.

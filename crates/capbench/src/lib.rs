@@ -18,6 +18,7 @@ mod capture_files;
 mod command_line;
 mod commands;
 mod configuration;
+mod error_output;
 pub mod exit;
 mod flag_values;
 mod flags;
@@ -149,22 +150,22 @@ impl Cli {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(exit::report_panic));
+    std::panic::set_hook(Box::new(error_output::report_panic));
     if let Err(error) = capbench_sys::host::identity::forget_environment() {
-        return exit::code(Err(error.into()));
+        return error_output::end(Err(error.into()));
     }
     // Parse the flags before looking at the host, so that --help never fails.
     let mut interface = help::equipped(Cli::command());
     let line = extcap::as_called(std::env::args_os().collect());
     let line = match configuration::complete(&mut interface, line) {
         Ok(line) => line,
-        Err(error) => return exit::code(Err(error)),
+        Err(error) => return error_output::end(Err(error)),
     };
     let cli = match Cli::read_with(interface, line) {
         Ok(cli) => cli,
-        Err(error) => return exit::refused(&error),
+        Err(error) => return error_output::refused(&error),
     };
-    exit::code(match cli.command {
+    error_output::end(match cli.command {
         Command::Bench(flags) => bench::run(&flags),
         Command::Search(flags) => search::run(&flags),
         Command::Rfc2544(flags) => rfc2544::run(&flags),

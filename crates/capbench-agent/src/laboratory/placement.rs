@@ -12,8 +12,9 @@ use capbench_sys::host::CpuId;
 use super::check::Checked;
 use super::generator::Generator;
 use super::{AgentLaboratory, EndFacts};
-use crate::Result;
+use crate::error::RefusedCpu;
 use crate::message::Hello;
+use crate::{AgentError, Result};
 
 /// The hosts' CPUs.
 struct Cpus<'h> {
@@ -40,22 +41,15 @@ impl AgentLaboratory {
         if cpus.is_one_kernel {
             return Ok(placement);
         }
-        let generate = |generator: &Generator| {
+        let mut generators = Vec::new();
+        for generator in &self.generators {
             let EndFacts { location, hello } = generator.host.facts();
-            match hello.cpus.is_empty() {
+            generators.push(match hello.cpus.is_empty() {
                 true => location.to_string(),
                 false => format!("CPU {} of {location}", self.cpu_of(generator, &placement)),
-            }
-        };
-        let generators: Vec<_> = self.generators.iter().map(generate).collect();
-        let verb = if generators.len() == 1 { "generates" } else { "generate" };
-        let statement = format!(
-            "{} {verb}, CPU {kernel} of {} does the kernel's receive work, CPU {application} there runs the application: \
-             the load does not depend on the receiver",
-            generators.join(", "),
-            self.route.receive
-        );
-        Ok(Placement { load_independent: true, statement, ..placement })
+            });
+        }
+        Ok(placement.between_hosts(&generators, &self.route.receive.to_string()))
     }
 
     /// The CPUs of the receiver's host, and of a generator's: one on the receiver's kernel, if there is one.
@@ -162,10 +156,7 @@ impl Cpus<'_> {
             }
             usable(application, self.receiving)?;
             if asked != kernel {
-                let reason = format!(
-                    "its kernel does the receive work on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
-                );
-                return Err(LabError::from(HostError::Cpu { cpu: asked.number(), reason }).into());
+                return Err(refused(asked, &RefusedCpu::KernelWorkElsewhere { kernel, asked }));
             }
             return Ok((generator, kernel, application));
         }
@@ -196,12 +187,12 @@ fn usable(cpu: CpuId, cpus: &[CpuId]) -> Result<()> {
     if cpus.contains(&cpu) {
         return Ok(());
     }
-    let list = cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",");
-    Err(LabError::from(HostError::Cpu {
-        cpu: cpu.number(),
-        reason: format!("is not among those that the agent may use ({list})"),
-    })
-    .into())
+    let usable = cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",");
+    Err(refused(cpu, &RefusedCpu::NotUsable { usable }))
+}
+
+fn refused(cpu: CpuId, why: &RefusedCpu) -> AgentError {
+    LabError::from(HostError::Cpu { cpu: cpu.number(), reason: why.to_string() }).into()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use capbench_sys::host::interface::LinkLayer;
 use capbench_sys::packet::{FanoutMode, FanoutProgram, FanoutRule, PacketSocket, Protocol, Version};
 
 use super::fanout_program::by_flow;
+use crate::fanout_choice::property_of_member;
 use crate::filter::Keep;
 use crate::method::Sharing;
 use crate::stats_socket::NOTHING;
@@ -189,8 +190,7 @@ pub(super) fn bind(
         Some(program) => socket.attach_filter(&program).map_err(fail)?,
         None => socket.detach_filter().map_err(fail)?,
     }
-    // Without the number of the group: it differs from run to run.
-    Ok(Some(format!("member of a fanout group ({fanout})")))
+    Ok(Some(property_of_member(fanout)))
 }
 
 /// A socket that receives nothing and keeps the interface accepting frames for other hosts.

@@ -229,7 +229,28 @@ fn unreported(asked: Ancillary) -> String {
         }
         _ => "; a method with a socket filter can",
     };
-    format!("it asks for {}, which this method does not report{next}", asked.name())
+    format!("it asks for {}, which this method does not report{next}", in_messages(asked))
+}
+
+/// Metadata of a frame, as messages name it.
+fn in_messages(asked: Ancillary) -> &'static str {
+    match asked {
+        Ancillary::Protocol => "the protocol",
+        Ancillary::PacketType => "the addressee of the frame (inbound, outbound)",
+        Ancillary::InterfaceIndex => "the number of the interface",
+        Ancillary::NetlinkAttribute | Ancillary::NestedNetlinkAttribute => "a netlink attribute",
+        Ancillary::Mark => "the mark",
+        Ancillary::Queue => "the receive queue",
+        Ancillary::HardwareType => "the type of the interface",
+        Ancillary::Hash => "the flow hash",
+        Ancillary::Cpu => "the CPU",
+        Ancillary::XorIndex => "nothing",
+        Ancillary::VlanTag => "the VLAN tag",
+        Ancillary::VlanTagPresent => "whether there is a VLAN tag",
+        Ancillary::PayloadOffset => "the offset of the payload",
+        Ancillary::Random => "a random number",
+        Ancillary::VlanProtocol => "the protocol of the VLAN tag",
+    }
 }
 
 /// `N` octets at an offset.

@@ -101,6 +101,19 @@ impl Placement {
         Ok(std::iter::once(self.generator).chain(free).chain(receiver).take(count).collect())
     }
 
+    /// The same with generators on other hosts than the receiver, which the arguments name.
+    pub fn between_hosts(self, generators: &[String], receiver: &str) -> Self {
+        let verb = if generators.len() == 1 { "generates" } else { "generate" };
+        let statement = format!(
+            "{} {verb}, CPU {} of {receiver} does the kernel's receive work, CPU {} there runs the application: the load does \
+             not depend on the receiver",
+            generators.join(", "),
+            self.kernel,
+            self.application
+        );
+        Self { load_independent: true, statement, ..self }
+    }
+
     /// The same with the CPUs of all generator threads, for the report.
     pub fn with_generators(self, generators: &[CpuId]) -> Self {
         let Some((_, others)) = generators.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -221,6 +234,21 @@ fn usable(cpu: CpuId, online: &[CpuId], allowed: &[CpuId]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn generators_on_other_hosts_have_cpus_of_their_own() {
+        let [zero, one] = cpus([0, 1]);
+        let placement = Placement::stated("other", zero, zero, one);
+        assert!(!placement.load_independent);
+        let generators = ["CPU 0 of ssh:a/eth1".to_string(), "otg:https://b,1".to_string()];
+        let placement = placement.between_hosts(&generators, "ssh:c/eth0");
+        assert!(placement.load_independent);
+        assert_eq!(
+            placement.statement,
+            "CPU 0 of ssh:a/eth1, otg:https://b,1 generate, CPU 0 of ssh:c/eth0 does the kernel's receive work, CPU 1 there runs \
+             the application: the load does not depend on the receiver"
+        );
+    }
 
     fn cpus<const N: usize>(numbers: [u32; N]) -> [CpuId; N] {
         numbers.map(CpuId::new)

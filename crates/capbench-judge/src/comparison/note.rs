@@ -1,5 +1,6 @@
 //! What to know before the figures of a comparison, and in what the compared runs differ besides them.
 
+use capbench_model::environment::HostFact;
 use capbench_model::saved::{SavedMethod, SavedWork};
 use serde::{Deserialize, Serialize};
 
@@ -87,8 +88,8 @@ impl ComparisonNote {
 pub enum RunsDifference {
     /// A fact about the host.
     Host {
-        /// Its name in words, or its path in the results file.
-        fact: String,
+        /// The fact.
+        fact: HostFact,
         /// The earlier value.
         then: String,
         /// The later value.

@@ -51,7 +51,7 @@ pub enum SearchWarning {
     UnsentFrames {
         /// The numbers of the trials.
         trials: Vec<u32>,
-        /// Trials of the search.
+        /// Trials of the search, without the self-test.
         all_trials: u64,
     },
     /// Trials do not show when the last frame was read.

@@ -85,6 +85,19 @@ mod tests {
     }
 
     #[test]
+    fn an_end_before_the_planned_time_leaves_it_open_unless_too_much_was_lost() {
+        for (planned_s, sustains) in [(1.0009, Sustains::Yes), (1.0011, Sustains::Unknown)] {
+            let cut = SoakRecord { planned_s, ..soak(0, 0, 0) };
+            assert_eq!(of_soak(&cut, 0.0), sustains, "{planned_s}");
+            assert_eq!(of_soak(&cut, 1.0), sustains, "{planned_s}: whatever loss is allowed");
+            let lossy = SoakRecord { planned_s, ..soak(0, 1, 0) };
+            assert_eq!(of_soak(&lossy, 0.0), Sustains::No, "{planned_s}");
+        }
+        let nothing_sent = SoakRecord { planned_s: 1.0, ..SoakRecord::default() };
+        assert_eq!(of_soak(&nothing_sent, 1.0), Sustains::Unknown);
+    }
+
+    #[test]
     fn a_contradiction_leaves_it_open_and_an_unexplained_loss_does_not() {
         let mut record = soak(0, 10, 0);
         record.whole.as_mut().unwrap().counts.unexplained = 10;

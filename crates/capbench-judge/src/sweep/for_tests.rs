@@ -39,6 +39,7 @@ pub(crate) fn outcome(places: &[f64], series: Vec<Series>) -> SweepOutcome {
         seed: 0,
         repeats: 1,
         quiet_s: 0.0,
+        interval_method: None,
         interval: String::new(),
         points,
         series,

@@ -13,7 +13,7 @@ use crate::thresholds::UNSATURATED_READ_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
-use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::interval::{Estimate, IntervalMethod};
 use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -31,7 +31,10 @@ pub struct SweepOutcome {
     pub repeats: u32,
     /// How long trials waited for missing frames, seconds.
     pub quiet_s: f64,
-    /// The kind of interval given with medians.
+    /// What the intervals around medians are; absent in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_method: Option<IntervalMethod>,
+    /// The same in words.
     pub interval: String,
     /// The points, in the order of the axis.
     pub points: Vec<PointRecord>,

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use capbench_host::bed::Side;
-use capbench_host::drivers::NicSnapshot;
+use capbench_host::drivers::{NicSnapshot, table};
 use capbench_host::links::{Link, LinkStats, PauseCounts, XdpAttachment, pause_counts};
 use capbench_host::tracer::InterfaceTrace;
 use serde::{Deserialize, Serialize};
 
-use super::nic;
 use super::tracing::{End, Tracing};
 use crate::Result;
 
@@ -47,7 +46,7 @@ impl InterfaceSnapshot {
     /// Reads the counters.
     pub(super) fn take(side: &Side, end: End, tracing: &Tracing) -> Result<Self> {
         // In this order: reading the driver's counters updates the link statistics of many drivers.
-        let nic = nic::look(side)?;
+        let nic = side.run(|| NicSnapshot::take(side.name()))??;
         let link = side.links().by_index(side.index())?;
         let pause = side.run(|| pause_counts(side.name()))??;
         Ok(Self { link, nic, pause, traced: tracing.counts(end)? })
@@ -65,7 +64,7 @@ impl InterfaceSnapshot {
 
     /// How long the driver needs until its counters are up to date.
     pub(super) fn settling(&self) -> Duration {
-        nic::settling(&self.nic)
+        self.nic.driver().unwrap_or(&table::UNKNOWN).settling()
     }
 
     /// The counts since `before`.

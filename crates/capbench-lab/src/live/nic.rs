@@ -1,14 +1,11 @@
 //! Evidence from the drivers of a trial's interfaces: their own counters, for the ledger and for readers who check it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use capbench_model::counters::Counters;
 use serde::{Deserialize, Serialize};
 
 use super::interface_counts::InterfaceCounts;
-use crate::Result;
-use capbench_host::bed::Side;
 use capbench_host::drivers::{
     CounterDelta, FrameCounts, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw,
     table,
@@ -17,16 +14,6 @@ use capbench_host::links::{LinkDeltas, LinkStats, PauseCounts};
 use capbench_model::evidence::{Counted, NicEvidence};
 use capbench_model::noise::Noise;
 use capbench_model::places::Place;
-
-/// Reads the driver's counters of a side. Call this before reading its link statistics, which many drivers update by this read.
-pub(super) fn look(side: &Side) -> Result<NicSnapshot> {
-    Ok(side.run(|| NicSnapshot::take(side.name()))??)
-}
-
-/// How long the driver needs until its counters are up to date.
-pub(super) fn settling(nic: &NicSnapshot) -> Duration {
-    nic.driver().unwrap_or(&table::UNKNOWN).settling()
-}
 
 /// The receiving driver's account of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

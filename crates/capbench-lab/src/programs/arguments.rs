@@ -5,16 +5,8 @@ use std::path::Path;
 use capbench_capture::Interface;
 use capbench_model::options::CaptureOptions;
 
-/// The names that may be between braces in an argument.
-pub const PLACEHOLDERS: [(&str, &str); 7] = [
-    ("interface", "the interface to capture on"),
-    ("file", "the capture file to write, pcap or pcapng"),
-    ("directory", "a directory of the trial's own, removed afterwards"),
-    ("snaplen", "octets to capture of each frame"),
-    ("ring", "memory for the ring or buffer in bytes"),
-    ("ring_kib", "the same in KiB"),
-    ("ring_mib", "the same in MiB"),
-];
+/// The names that may be between braces in an argument; `examples/programs.toml` says what replaces each.
+const PLACEHOLDERS: [&str; 7] = ["interface", "file", "directory", "snaplen", "ring", "ring_kib", "ring_mib"];
 
 /// Whether `argument` has this placeholder.
 pub(super) fn has(argument: &str, name: &str) -> bool {
@@ -29,16 +21,16 @@ pub(super) fn check(argument: &str) -> std::result::Result<(), String> {
         // Other text in braces belongs to the program, such as a shell's ${X} or an awk script.
         let closed = argument[start + 1 + name.len()..].starts_with('}');
         let shell = argument[..start].ends_with('$');
-        if !name.is_empty() && closed && !shell && !PLACEHOLDERS.iter().any(|(known, _)| *known == name) {
-            let known: Vec<_> = PLACEHOLDERS.iter().map(|(known, _)| format!("{{{known}}}")).collect();
-            return Err(format!("there is no placeholder {{{name}}}; known are {}", known.join(", ")));
+        if !name.is_empty() && closed && !shell && !PLACEHOLDERS.contains(&name.as_str()) {
+            let known = PLACEHOLDERS.join("}, {");
+            return Err(format!("there is no placeholder {{{name}}}; known are {{{known}}}"));
         }
     }
     Ok(())
 }
 
-/// The values of all placeholders for one trial.
-pub(super) struct Values([(&'static str, String); 7]);
+/// The values of all placeholders for one trial, in their order.
+pub(super) struct Values([String; PLACEHOLDERS.len()]);
 
 impl Values {
     pub(super) fn new(
@@ -49,20 +41,20 @@ impl Values {
     ) -> Self {
         let ring = options.ring.0;
         Self([
-            ("interface", interface.name.clone()),
-            ("file", file.display().to_string()),
-            ("directory", directory.display().to_string()),
-            ("snaplen", options.snap_length.octets().to_string()),
-            ("ring", ring.to_string()),
-            ("ring_kib", ring.div_ceil(1 << 10).to_string()),
-            ("ring_mib", ring.div_ceil(1 << 20).to_string()),
+            interface.name.clone(),
+            file.display().to_string(),
+            directory.display().to_string(),
+            options.snap_length.octets().to_string(),
+            ring.to_string(),
+            ring.div_ceil(1 << 10).to_string(),
+            ring.div_ceil(1 << 20).to_string(),
         ])
     }
 
     /// `argument` with its placeholders replaced.
     pub(super) fn fill(&self, argument: &str) -> String {
         let mut filled = argument.to_string();
-        for (name, value) in &self.0 {
+        for (name, value) in PLACEHOLDERS.iter().zip(&self.0) {
             filled = filled.replace(&format!("{{{name}}}"), value);
         }
         filled

@@ -4,19 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use capbench_model::places::Place;
 use capbench_sys::host::process::Signal;
 use capbench_sys::host::trust::{self, Trust};
 use regex_lite::Regex;
 use serde::Deserialize;
 
-use super::arguments;
-use super::program::{Count, Meaning, Program, Ready};
+use super::program::{Absent, Count, Meaning, PATIENCE, Program, Ready};
+use super::{arguments, presets};
 use crate::{LabError, Result};
 use capbench_host::HostError;
-
-/// Time limit for a program to become ready and to end, if the file sets none.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,26 +37,6 @@ struct Definition {
     without: Vec<Absent>,
 }
 
-/// A place that a program lacks, by its name in results.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Absent {
-    FillRing,
-    Ring,
-    MethodQueue,
-}
-
-impl Absent {
-    /// The place, and the meaning of a count that contradicts its absence.
-    pub(super) fn place(self) -> (Place, Option<Meaning>) {
-        match self {
-            Self::FillRing => (Place::FillRing, None),
-            Self::Ring => (Place::Ring, Some(Meaning::Dropped)),
-            Self::MethodQueue => (Place::MethodQueue, Some(Meaning::QueueDropped)),
-        }
-    }
-}
-
 /// The programs that the file at `path` defines.
 ///
 /// # Errors
@@ -71,13 +47,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
     let text = text.map_err(|source| HostError::reading(path, trust::advised(source)))?;
     parse(&text).map_err(|reason| LabError::Definition { path: path.into(), reason })
 }
-
-/// The counts of a program without a definition: tcpdump's closing lines, which many programs print.
-const USUAL_COUNTS: [(&str, &str); 3] = [
-    ("captured", r"(\d+) packets? captured"),
-    ("received", r"(\d+) packets? received by filter"),
-    ("dropped", r"(\d+) packets? dropped by kernel"),
-];
 
 /// A program by its command line alone, with the words between spaces as arguments. capbench verifies the frames of its `{file}`,
 /// else it prints the usual counts.
@@ -101,8 +70,7 @@ pub(super) fn of_command_line(line: &str) -> std::result::Result<Program, String
         *program = path.display().to_string();
     }
     let has_file = command.iter().any(|word| arguments::has(word, "file"));
-    let counts = if has_file { &[][..] } else { &USUAL_COUNTS };
-    let counts = counts.iter().map(|(name, pattern)| (name.to_string(), pattern.to_string())).collect();
+    let counts = if has_file { BTreeMap::new() } else { presets::usual_counts() };
     let definition = Definition { command, summary: Some(line.into()), counts, ..Definition::default() };
     Ok(Program { name: name.into(), ..program("command", definition)? })
 }

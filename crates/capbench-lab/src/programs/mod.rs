@@ -9,7 +9,7 @@
 //! | `scratch`, `output`, `process`, `version` | its directory, its output, its start and end, its version |
 //! | `tree`, `sockets` | the CPU time of all its processes; the packet sockets of a namespace |
 //! | `unread` | what its sockets and rings still had when it had ended |
-//! | `run`, `quiet`, `outcome` | runs a trial with it, detects when it has read everything, and makes the result |
+//! | `job`, `run`, `quiet`, `outcome` | the conditions of a trial; runs it, detects when it has read everything, and makes the result |
 //!
 //! A program starts in the receiving namespace, on the application's CPU. It does not take part in the trial's synchronisation:
 //! its socket shows that it receives, and its inactivity shows that it has read everything.
@@ -17,6 +17,7 @@
 mod arguments;
 mod capture_file;
 mod definitions;
+mod job;
 mod outcome;
 mod output;
 mod presets;
@@ -37,8 +38,9 @@ use capbench_capture::CaptureError;
 use capbench_model::method_spec::MethodSpec;
 
 use crate::{LabError, Result};
+pub use job::{Expected, Job};
 pub use program::{Count, Meaning, Program, Ready, Version};
-pub use run::{Expected, Job, run};
+pub use run::run;
 
 /// The method name of programs.
 pub const METHOD: &str = "cmd";

@@ -1,21 +1,24 @@
 //! Makes the result of a trial from what a program left when it ended.
 
 use std::path::Path;
+use std::time::Duration;
 
 use capbench_capture::Interface;
+use capbench_host::accounts::kernel_work::KernelWorkSnapshot;
+use capbench_host::accounts::threads::ThreadTimes;
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::evidence::UnreadFrames;
 use capbench_model::noise::{Noise, ProgramNote};
 use capbench_model::reasons::{NoDelays, Unverified};
-use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
+use capbench_model::running::{CaptureFacts, Engine, RingGeometry, VerifiedFile};
 
 use super::arguments::Values;
 use super::capture_file::{self, Summary};
+use super::job::Job;
 use super::output::Output;
 use super::process::{Ended, describe};
 use super::program::Program;
 use super::report::Report;
-use super::run::{Job, Window, stillness};
 use super::scratch::Scratch;
 use super::unread::OpenSockets;
 use crate::receiver::{self, Progress, Received, Verifier};
@@ -30,6 +33,19 @@ pub(super) struct Outcome<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) scratch: &'a Scratch,
     pub(super) output: &'a Output,
+}
+
+/// Measurements during its run.
+pub(super) struct Window {
+    pub(super) cpu_ns: u64,
+    pub(super) switches: ThreadTimes,
+    pub(super) kernel: KernelWorkSnapshot,
+    pub(super) drain: Duration,
+    /// Whether frames may still have waited for it when it was stopped.
+    pub(super) cut_short: bool,
+    /// Its sockets, open although it has ended.
+    pub(super) sockets: OpenSockets,
+    pub(super) notes: Vec<ProgramNote>,
 }
 
 /// Result of verifying every frame of its file.
@@ -210,7 +226,7 @@ impl Outcome<'_> {
             None => report.captured()?,
         };
         let missing = self.sent()?.checked_sub(reached + known).filter(|missing| *missing > 0)?;
-        let waited_ns = stillness(self.program, self.job, sockets).as_nanos() as u64;
+        let waited_ns = self.job.stillness(self.program, sockets).as_nanos() as u64;
         Some(ProgramNote::MissingAtEnd { frames: missing, in_file: verified.is_some(), waited_ns })
     }
 
@@ -225,13 +241,15 @@ impl Outcome<'_> {
         let further = if self.job.capture.promiscuous { &[][..] } else { &self.program.not_promiscuous };
         let words: Vec<_> =
             self.program.command.iter().chain(further).map(|word| values.fill(word)).collect();
-        let file = summary.map_or(String::new(), |summary| {
-            let where_to = if self.scratch.is_on_disk { "on disk" } else { "in memory" };
-            format!("; {} file {where_to}, every frame verified afterwards", summary.format)
-        });
-        let remark = self.program.remark.as_ref().map_or(String::new(), |remark| format!("; {remark}"));
-        let command = format!("{}{file}{remark}", words.join(" "));
-        RingGeometry::Program { command, interface: self.job.interface.name.clone() }
+        RingGeometry::Program {
+            command: words.join(" "),
+            interface: self.job.interface.name.clone(),
+            file: summary.map(|summary| VerifiedFile {
+                format: summary.format.into(),
+                is_on_disk: self.scratch.is_on_disk,
+            }),
+            remark: self.program.remark.clone(),
+        }
     }
 }
 

@@ -1,17 +1,19 @@
 //! The programs that capbench knows: `presets.toml`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_sys::host::process::Signal;
 use regex_lite::Regex;
 use serde::Deserialize;
 
-use super::definitions::Absent;
-use super::program::{Count, Meaning, Program, Ready, Version};
+use super::program::{Absent, Count, Meaning, PATIENCE, Program, Ready, Version};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// Patterns of counts, by the keys of a definition.
+    usual_counts: BTreeMap<String, String>,
     program: Vec<Row>,
 }
 
@@ -39,10 +41,18 @@ struct Row {
     remark: Option<String>,
 }
 
+fn read() -> File {
+    toml::from_str(include_str!("presets.toml")).expect("the table is tested")
+}
+
 /// All rows.
 pub(super) fn all() -> Vec<Program> {
-    let file: File = toml::from_str(include_str!("presets.toml")).expect("the table is tested");
-    file.program.into_iter().map(program).collect()
+    read().program.into_iter().map(program).collect()
+}
+
+/// The counts of a program without a definition, by the keys of one.
+pub(super) fn usual_counts() -> BTreeMap<String, String> {
+    read().usual_counts
 }
 
 fn program(row: Row) -> Program {
@@ -53,7 +63,7 @@ fn program(row: Row) -> Program {
         command: row.command,
         not_promiscuous: row.not_promiscuous,
         ready: row.says.map_or(Ready::Socket, |text| Ready::Says(pattern(text))),
-        patience: row.patience_s.map_or(super::definitions::PATIENCE, Duration::from_secs),
+        patience: row.patience_s.map_or(PATIENCE, Duration::from_secs),
         holds: Duration::from_millis(row.holds_ms),
         stop: Signal::Interrupt,
         version: Some(Version { arguments: vec![row.version.0], pattern: pattern(row.version.1) }),

@@ -203,21 +203,7 @@ impl Drop for Process {
 /// `read` ends when the other end of the pipe is closed: the kernel does that however this process ends. Without -s, dash parses
 /// "--" as a number. Processes that left the group are found by their mark, repeatedly: one may have started another in the
 /// meantime, and a killed one needs a moment to disappear.
-const GUARD: &str = r#"
-read -r _
-kill -s KILL -- "-$1"
-tries=0
-while [ "$tries" -lt 200 ]; do
-  tries=$((tries + 1))
-  marked=$(grep -lszxF -- "$3" /proc/[0-9]*/environ)
-  [ -n "$marked" ] || break
-  for file in $marked; do
-    id=${file#/proc/}
-    kill -s KILL -- "${id%/environ}"
-  done
-done
-rm -rf -- "$2"
-"#;
+const GUARD: &str = include_str!("guard.sh");
 
 /// A shell that waits for the end of this process, then kills the program with all processes that it started, and removes its
 /// directory. The kernel itself ends the program with the thread that started it, but not the program's own children.

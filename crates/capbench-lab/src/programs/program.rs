@@ -18,6 +18,9 @@ use super::arguments;
 /// Folders outside an ordinary user's PATH in which Debian and the packages of projects install programs.
 const FURTHER_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/zeek/bin"];
 
+/// Time limit for a program to become ready and to end, if its definition sets none.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
 /// A capture program: how to start it, when it is ready, how to stop it, and how to read its counts.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -97,6 +100,26 @@ pub enum Meaning {
     QueueDropped,
     /// Any other count: saved, not interpreted.
     Other,
+}
+
+/// A place that a program lacks, by its name in results.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Absent {
+    FillRing,
+    Ring,
+    MethodQueue,
+}
+
+impl Absent {
+    /// The place, and the meaning of a count that contradicts its absence.
+    pub(super) fn place(self) -> (Place, Option<Meaning>) {
+        match self {
+            Self::FillRing => (Place::FillRing, None),
+            Self::Ring => (Place::Ring, Some(Meaning::Dropped)),
+            Self::MethodQueue => (Place::MethodQueue, Some(Meaning::QueueDropped)),
+        }
+    }
 }
 
 impl Program {

@@ -1,18 +1,15 @@
 //! A trial with a program: start it, wait until it receives, release the sender, wait until it has read everything, and stop it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::Interface;
-use capbench_frames::classify::Classifier;
 use capbench_model::noise::ProgramNote;
-use capbench_model::options::CaptureOptions;
 
 use super::arguments::Values;
-use super::outcome::Outcome;
+use super::job::{FURTHER, Job};
+use super::outcome::{Outcome, Window};
 use super::output::Output;
 use super::process::{Process, TICK, describe};
 use super::program::{Program, Ready};
@@ -23,73 +20,14 @@ use super::tree::{Member, Usage};
 use super::unread::OpenSockets;
 use super::version;
 use crate::error::ProgramFault;
-use crate::receiver::{self, Progress, Streams};
+use crate::receiver;
 use crate::{LabError, Result};
-use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
-use capbench_host::accounts::threads::ThreadTimes;
-use capbench_model::latency::Recording;
-use capbench_model::trial::Load;
 
 /// Longest drain, even if it still makes progress.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 /// How long a program must be inactive to count as idle, and the time limit for that.
 const SETTLED: Duration = Duration::from_millis(40);
 const LONGEST_SETTLING: Duration = Duration::from_secs(1);
-/// Upper bound of the frames per second of a generator on a veth pair today; for the disk space at maximum load.
-const MOST_PPS: f64 = 3e6;
-/// Overhead of a capture file per frame: header of record or block, options, padding.
-const RECORD: u64 = 48;
-/// Octets that a program may print and write besides its frames.
-const FURTHER: u64 = 64 << 20;
-
-/// Expected traffic, for which there must be disk space.
-#[derive(Clone, Copy, Debug)]
-pub struct Expected {
-    /// Approximate upper bound of frames.
-    pub frames: u64,
-    /// Mean octets of a frame.
-    pub octets: f64,
-}
-
-impl Expected {
-    /// The expected traffic of a load in a duration, in frames of this mean size.
-    pub fn of(load: Load, duration: Duration, octets: f64) -> Self {
-        let most = || (MOST_PPS * duration.as_secs_f64()).ceil() as u64;
-        Self { frames: load.intended(duration).unwrap_or_else(most), octets }
-    }
-
-    fn bytes(self, options: &CaptureOptions) -> u64 {
-        let octets = self.octets.min(f64::from(options.snap_length.octets())).ceil() as u64;
-        self.frames.saturating_mul(octets + RECORD).saturating_add(FURTHER)
-    }
-}
-
-/// The conditions of a program's trial.
-#[derive(Debug)]
-pub struct Job<'a> {
-    /// The interface to capture on; the calling thread is in its namespace and on the application's CPU.
-    pub interface: &'a Interface,
-    /// Options of the capture.
-    pub capture: &'a CaptureOptions,
-    /// Recognises the trial's frames.
-    pub recogniser: Classifier,
-    /// Their streams.
-    pub streams: Streams,
-    /// The expected traffic.
-    pub expected: Expected,
-    /// State of the sender.
-    pub progress: &'a Progress,
-    /// Set when the user wants to stop.
-    pub stop: &'a AtomicBool,
-    /// Receives a message once the program can receive.
-    pub ready: SyncSender<()>,
-    /// Reads the kernel's account.
-    pub probe: KernelWorkProbe,
-    /// How long no frame may arrive before a trial that still misses frames ends.
-    pub quiet: Duration,
-    /// Whether and how to record the latency of frames.
-    pub latency: Option<Recording>,
-}
 
 /// Runs it for a trial. The calling thread must not end before this returns; nothing enforces that.
 ///
@@ -118,24 +56,6 @@ struct Running<'a> {
     process: Process,
     /// Sockets that were on the interface before.
     others: Sockets,
-}
-
-/// Measurements during its run.
-pub(super) struct Window {
-    pub(super) cpu_ns: u64,
-    pub(super) switches: ThreadTimes,
-    pub(super) kernel: KernelWorkSnapshot,
-    pub(super) drain: Duration,
-    /// Whether frames may still have waited for it when it was stopped.
-    pub(super) cut_short: bool,
-    /// Its sockets, open although it has ended.
-    pub(super) sockets: OpenSockets,
-    pub(super) notes: Vec<ProgramNote>,
-}
-
-/// How long it must be inactive before it counts as having read everything: it, or the ring of its sockets, may hold frames back.
-pub(super) fn stillness(program: &Program, job: &Job<'_>, sockets: &OpenSockets) -> Duration {
-    job.quiet.max(program.holds.max(sockets.holds()).mul_f64(1.1) + Duration::from_millis(50))
 }
 
 impl<'a> Running<'a> {
@@ -243,7 +163,7 @@ impl<'a> Running<'a> {
         let finished = Instant::now();
         let members = self.process.members();
         let sockets = OpenSockets::of(&members, &Sockets::on(self.job.interface.index)?.inodes(&self.others));
-        let quiet = stillness(self.program, self.job, &sockets);
+        let quiet = self.job.stillness(self.program, &sockets);
         let mut stillness = Stillness::new(idle, self.look(&members)?);
         let mut cut_short = true;
         while !self.is_stopped() {

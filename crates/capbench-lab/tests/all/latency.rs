@@ -26,7 +26,7 @@ fn setup(method: &str, retire_timeout: Duration) -> Setup {
 }
 
 /// Long enough for several blocks of the longest timeout here.
-const LONG: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_millis(500);
 const SHORT: Duration = Duration::from_millis(200);
 
 fn run(

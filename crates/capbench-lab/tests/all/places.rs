@@ -264,68 +264,71 @@ fn check_all(cases: impl IntoIterator<Item = Case>) {
     println!("{} of {} trials repeated", repeats.trials - cases.len(), repeats.trials);
 }
 
+/// A fault that picks frames by their numbers, at each intensity.
+fn picked_at_all(
+    fault: &'static str,
+    injected: fn(Every) -> Fault,
+    place: impl Into<Option<Place>> + Copy,
+) -> [Case; 3] {
+    Every::ALL.map(|every| Case::picked(fault, every, injected(every), place))
+}
+
+/// Drops of tc are lost on the way out, and lost to no packet socket behind it on the way in. Frames that come twice are counted beside
+/// the ledger.
 #[test]
-fn root_alone_tc_drop_at_egress_is_booked_to_the_transmit_side() {
-    check_all(
-        Every::ALL
-            .map(|every| Case::picked("tc drop, egress", every, Fault::DropAtEgress(every), Place::Transmit)),
-    );
+fn root_alone_frames_that_tc_drops_corrupts_or_duplicates_are_booked_where_it_did() {
+    let mut cases = Vec::new();
+    cases.extend(picked_at_all("tc drop, egress", Fault::DropAtEgress, Place::Transmit));
+    cases.extend(picked_at_all("tc drop, ingress", Fault::DropAtIngress, None));
+    cases.extend(picked_at_all("corrupted frames", Fault::Corrupt, Place::Corrupt));
+    cases.extend(picked_at_all("duplicated frames", Fault::Duplicate, None));
+    check_all(cases);
 }
 
 #[test]
-fn root_alone_tc_drop_at_ingress_is_no_loss_of_a_packet_socket() {
-    check_all(
-        Every::ALL.map(|every| Case::picked("tc drop, ingress", every, Fault::DropAtIngress(every), None)),
-    );
-}
-
-#[test]
-fn root_alone_frames_corrupted_on_the_way_are_booked_as_corrupt() {
-    check_all(
-        Every::ALL
-            .map(|every| Case::picked("corrupted frames", every, Fault::Corrupt(every), Place::Corrupt)),
-    );
-}
-
-#[test]
-fn root_alone_frames_duplicated_on_the_way_are_counted_beside_the_ledger() {
-    check_all(
-        Every::ALL.map(|every| Case::picked("duplicated frames", every, Fault::Duplicate(every), None)),
-    );
-}
-
-#[test]
-fn root_alone_what_an_xdp_program_drops_is_booked_to_xdp() {
-    let modes = [("XDP drop, generic", XdpMode::Generic), ("XDP drop, native", XdpMode::Driver)];
-    check_all(modes.into_iter().flat_map(|(name, mode)| {
-        Every::ALL.map(|every| Case::picked(name, every, Fault::DropInXdp(every, mode), Place::Xdp))
-    }));
+fn root_alone_what_a_program_drops_is_booked_to_xdp_or_to_the_filter() {
+    let mut cases = Vec::new();
+    for (name, mode) in [("XDP drop, generic", XdpMode::Generic), ("XDP drop, native", XdpMode::Driver)] {
+        for every in Every::ALL {
+            cases.push(Case::picked(name, every, Fault::DropInXdp(every, mode), Place::Xdp));
+        }
+    }
+    for method in ["packet-v2", "recv", "libpcap"] {
+        for mut case in picked_at_all("socket filter", Fault::SocketFilter, Place::Filter) {
+            case.setup.method = method.parse().unwrap();
+            cases.push(case);
+        }
+    }
+    check_all(cases);
 }
 
 /// The tracer's count of the kernel's reason, where the ledger takes softnet counter and link statistics.
-#[test]
-fn root_alone_what_a_full_backlog_refuses_is_booked_to_the_backlog() {
-    check_all([10_000, 20_000, 50_000].map(|take_ns| Case {
+fn full_backlog() -> [Case; 3] {
+    [10_000, 20_000, 50_000].map(|take_ns| Case {
         injected: Fault::SlowSoftirq(take_ns),
         load: pps(200_000.0),
         number: |_, seen| Ok(traced(&seen.trial, "CPU_BACKLOG")),
         witness: "CPU_BACKLOG by the tracer",
         ..Case::new("backlog limit", format!("{} us a frame", take_ns / 1000), Place::Backlog)
-    }));
+    })
 }
 
 /// NAPI thread and a busy application share a CPU; the ring holds everything. The ledger takes the sender's `tx_dropped`.
-#[test]
-fn root_alone_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it() {
+fn full_link_queue() -> [Case; 3] {
     let loads = [("150,000/s", pps(150_000.0)), ("300,000/s", pps(300_000.0)), ("maximum", Load::Maximum)];
-    check_all(loads.map(|(words, load)| {
+    loads.map(|(words, load)| {
         let mut case = Case::new("full veth queue", words, Place::LinkQueue);
         case.setup.method = "packet-v2+napi-thread".parse().unwrap();
         case.setup.work = WorkModel::Nanoseconds(20_000).into();
         case.setup.capture.ring = ByteCount(128 << 20);
         let number = |_: &Case, seen: &Seen| Ok(traced(&seen.trial, "no reason, in veth_xmit"));
         Case { load, number, witness: "drops in veth_xmit by the tracer", ..case }
-    }));
+    })
+}
+
+#[test]
+fn root_alone_what_a_full_backlog_or_link_queue_refuses_is_booked_to_it() {
+    check_all(full_backlog().into_iter().chain(full_link_queue()));
 }
 
 /// How long a reader is held over one frame. Until it is through with its first batch the sender is done.
@@ -354,61 +357,55 @@ fn all_but(room: u64, trial: &TrialResult) -> Result<u64, String> {
     Ok(expected)
 }
 
-#[test]
-fn root_alone_a_tiny_ring_loses_all_but_what_it_holds() {
-    check_all([8, 16, 32].map(|slots| {
+fn tiny_ring() -> [Case; 3] {
+    [4, 8, 16].map(|slots| {
         let mut case = held("tiny ring", Place::Ring, slots, "sent less the ring's slots");
         case.setup.capture.ring = ByteCount(u64::from(slots) * 2048);
         case.setup.capture.block = ByteCount(4096);
         case.setup.capture.frame = Some(ByteCount(2048));
         let number = |case: &Case, seen: &Seen| all_but(case.setup.capture.ring.0 / 2048, &seen.trial);
         Case { number, ..case }
-    }));
+    })
 }
 
 /// Receive rings as long as the fill ring, from which the reader takes one frame at a time: of all its buffers one has no
 /// room in the fill ring, and before the reader is held it puts that there, for those that the kernel has used. It wakes up
 /// before the next frame comes: a full receive ring would refuse that.
-#[test]
-fn root_alone_a_starved_fill_ring_loses_all_but_the_buffers_in_it() {
-    check_all([1, 2, 4].map(|fill| {
+fn starved_fill_ring() -> [Case; 3] {
+    [1, 2, 4].map(|fill| {
         let witness = "sent less all buffers";
         let mut case = held("starved fill ring", Place::FillRing, fill + 1, witness);
         case.setup.method = format!("af-xdp+generic+fill={fill}").parse().unwrap();
         case.setup.capture.ring = ByteCount(u64::from(fill) * 2048);
         let number = |case: &Case, seen: &Seen| all_but(case.setup.capture.ring.0 / 2048 + 1, &seen.trial);
         Case { load: pps(20_000.0), duration: Duration::from_millis(5), number, ..case }
-    }));
+    })
 }
 
 /// The ledger takes what the socket tells its owner.
-#[test]
-fn root_alone_a_slow_reader_loses_in_ring_or_socket() {
-    let readers = ["packet-v3", "packet-v1", "recv"];
-    check_all(readers.into_iter().flat_map(|method| {
-        [8, 16, 32].map(|kib| {
-            let mut case = held("slow reader", Place::Ring, 0, "its socket, read from outside by BPF");
-            case.intensity = format!("{kib} KiB");
-            case.setup.method = method.parse().unwrap();
-            // Its number is read from outside, so it need not be held until the sender is done: slow will do.
-            case.setup.work = WorkModel::Nanoseconds(1_000_000).into();
-            case.setup.quiet = Duration::from_millis(400);
-            case.setup.capture.ring = ByteCount(kib << 10);
-            case.setup.capture.block = ByteCount(4 << 10);
-            case.setup.capture.retire_timeout = Duration::from_millis(100);
-            let number = |_: &Case, seen: &Seen| {
-                seen.lost_by_sockets.ok_or_else(|| "the sockets were not read in time".to_string())
-            };
-            Case { number, is_watched: true, ..case }
-        })
-    }));
+fn slow_reader() -> [Case; 5] {
+    let readers = [("packet-v3", 8), ("packet-v3", 16), ("packet-v3", 32), ("packet-v1", 16), ("recv", 16)];
+    readers.map(|(method, kib)| {
+        let mut case = held("slow reader", Place::Ring, 0, "its socket, read from outside by BPF");
+        case.intensity = format!("{kib} KiB");
+        case.setup.method = method.parse().unwrap();
+        // Its number is read from outside, so it need not be held until the sender is done: slow will do.
+        case.setup.work = WorkModel::Nanoseconds(1_000_000).into();
+        case.setup.quiet = Duration::from_millis(250);
+        case.setup.capture.ring = ByteCount(kib << 10);
+        case.setup.capture.block = ByteCount(4 << 10);
+        case.setup.capture.retire_timeout = Duration::from_millis(100);
+        let number = |_: &Case, seen: &Seen| {
+            seen.lost_by_sockets.ok_or_else(|| "the sockets were not read in time".to_string())
+        };
+        Case { number, is_watched: true, ..case }
+    })
 }
 
 /// The second thread is held over its first frame until the first has handed over what it can: that is the queue's length,
 /// the frame that is worked on among them. The ledger takes what the first thread counted.
-#[test]
-fn root_alone_a_slow_application_loses_in_its_queue() {
-    check_all([8, 32, 128].map(|length| {
+fn slow_application() -> [Case; 3] {
+    [4, 8, 32].map(|length| {
         let witness = "sent less the queue's length";
         let mut case = held("slow application queue", Place::ApplicationQueue, length, witness);
         case.setup.method = "packet-v3".parse().unwrap();
@@ -418,17 +415,15 @@ fn root_alone_a_slow_application_loses_in_its_queue() {
             all_but(queue.frames().into(), &seen.trial)
         };
         Case { number, ..case }
-    }));
+    })
 }
 
 #[test]
-fn root_alone_what_a_socket_filter_drops_is_booked_to_the_filter() {
-    let cases = ["packet-v2", "recv", "libpcap"].into_iter().flat_map(|method| {
-        Every::ALL.map(|every| {
-            let mut case = Case::picked("socket filter", every, Fault::SocketFilter(every), Place::Filter);
-            case.setup.method = method.parse().unwrap();
-            case
-        })
-    });
+fn root_alone_a_held_reader_loses_what_has_no_room_in_its_ring_fill_ring_or_queue() {
+    let mut cases = Vec::new();
+    cases.extend(tiny_ring());
+    cases.extend(starved_fill_ring());
+    cases.extend(slow_reader());
+    cases.extend(slow_application());
     check_all(cases);
 }

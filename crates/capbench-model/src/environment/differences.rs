@@ -5,9 +5,8 @@
 //! earlier version wrote it, is not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Environment;
@@ -52,21 +51,51 @@ const PASSING: &[&[&str]] = &[
 /// Members that identify the elements of a list.
 const NAMING: &[&str] = &["name", "level", "kind", "queue", "node", "page_bytes", "discipline", "interface"];
 
+/// A fact about a host that is compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostFact {
+    /// The version of capbench.
+    CapbenchVersion,
+    /// The release of the kernel.
+    KernelRelease,
+    /// The build of the kernel.
+    KernelVersion,
+    /// The architecture.
+    Machine,
+    /// The model of the CPU.
+    CpuModel,
+    /// How many CPUs are online.
+    CpusOnline,
+    /// How many CPUs may be used.
+    CpusAllowed,
+    /// Whether it is a virtual machine.
+    VirtualMachine,
+    /// Whether the kernel accounts the time of interrupts.
+    IrqAccounting,
+    /// Its memory.
+    MemoryBytes,
+    /// Whether the run had a user namespace.
+    InUserNamespace,
+    /// The capabilities that the run lacked.
+    MissingCapabilities,
+    /// The sysctl net.core.netdev_max_backlog.
+    NetdevMaxBacklog,
+    /// The sysctl net.core.rmem_max.
+    RmemMaxBytes,
+    /// A fact of a group, by its path in the results file.
+    Path(String),
+}
+
 /// A fact that differs between two environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Its name in words, or its path in the results file.
-    pub fact: String,
+    /// The fact.
+    pub fact: HostFact,
     /// The earlier value.
     pub then: String,
     /// The current value.
     pub now: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} then, {} now", self.fact, self.then, self.now)
-    }
 }
 
 impl Environment {
@@ -77,39 +106,44 @@ impl Environment {
             self.memory_bytes.abs_diff(now.memory_bytes) as f64 <= self.memory_bytes as f64 * EQUAL_MEMORY;
         let memory = if is_same_memory { now.memory_bytes } else { self.memory_bytes };
         let first = [
-            difference("capbench version", &self.capbench_version, &now.capbench_version),
-            difference("kernel release", &self.kernel_release, &now.kernel_release),
-            difference("kernel build", &self.kernel_version, &now.kernel_version),
-            difference("architecture", &self.machine, &now.machine),
-            difference("CPU model", &self.cpu_model, &now.cpu_model),
-            difference("CPUs online", &self.cpus_online, &now.cpus_online),
-            difference("CPUs that may be used", &self.cpus_allowed, &now.cpus_allowed),
-            difference("virtual machine", &self.virtual_machine, &now.virtual_machine),
-            difference("accounting of interrupts", &self.irq_accounting, &now.irq_accounting),
-            difference("memory in bytes", &memory, &now.memory_bytes),
-            difference("own user namespace", &self.in_user_namespace, &now.in_user_namespace),
-            difference("missing capabilities", &self.missing_capabilities, &now.missing_capabilities),
-            difference("net.core.netdev_max_backlog", &self.netdev_max_backlog, &now.netdev_max_backlog),
-            difference("net.core.rmem_max", &self.rmem_max_bytes, &now.rmem_max_bytes),
+            difference(HostFact::CapbenchVersion, &self.capbench_version, &now.capbench_version),
+            difference(HostFact::KernelRelease, &self.kernel_release, &now.kernel_release),
+            difference(HostFact::KernelVersion, &self.kernel_version, &now.kernel_version),
+            difference(HostFact::Machine, &self.machine, &now.machine),
+            difference(HostFact::CpuModel, &self.cpu_model, &now.cpu_model),
+            difference(HostFact::CpusOnline, &self.cpus_online, &now.cpus_online),
+            difference(HostFact::CpusAllowed, &self.cpus_allowed, &now.cpus_allowed),
+            difference(HostFact::VirtualMachine, &self.virtual_machine, &now.virtual_machine),
+            difference(HostFact::IrqAccounting, &self.irq_accounting, &now.irq_accounting),
+            difference(HostFact::MemoryBytes, &memory, &now.memory_bytes),
+            difference(HostFact::InUserNamespace, &self.in_user_namespace, &now.in_user_namespace),
+            difference(HostFact::MissingCapabilities, &self.missing_capabilities, &now.missing_capabilities),
+            difference(HostFact::NetdevMaxBacklog, &self.netdev_max_backlog, &now.netdev_max_backlog),
+            difference(HostFact::RmemMaxBytes, &self.rmem_max_bytes, &now.rmem_max_bytes),
         ];
         first.into_iter().flatten().chain(of_groups(self, now)).collect()
     }
 }
 
 /// A difference of one fact, as the results file writes the values.
-fn difference<T: PartialEq + Serialize>(fact: &str, then: &T, now: &T) -> Option<Difference> {
-    let words =
-        |value: &T| serde_json::to_value(value).map_or_else(|_| "unknown".into(), |value| words(&value));
-    (then != now).then(|| Difference { fact: fact.into(), then: words(then), now: words(now) })
+fn difference<T: PartialEq + Serialize>(fact: HostFact, then: &T, now: &T) -> Option<Difference> {
+    if then == now {
+        return None;
+    }
+    Some(Difference { fact, then: saved_text(then), now: saved_text(now) })
 }
 
-fn words(value: &Value) -> String {
+fn saved_text<T: Serialize>(value: &T) -> String {
+    serde_json::to_value(value).map_or_else(|_| "unknown".into(), |value| text_of_value(&value))
+}
+
+fn text_of_value(value: &Value) -> String {
     match value {
         Value::Null => "unknown".into(),
         Value::String(text) if text.is_empty() => "none".into(),
         Value::String(text) => text.clone(),
         Value::Array(list) if list.is_empty() => "none".into(),
-        Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
+        Value::Array(list) => list.iter().map(text_of_value).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }
 }
@@ -149,7 +183,7 @@ fn of_groups(then: &Environment, now: &Environment) -> Vec<Difference> {
             let unknown = || "unknown".to_owned();
             if then != now {
                 differences.push(Difference {
-                    fact: path.clone(),
+                    fact: HostFact::Path(path.clone()),
                     then: then.cloned().unwrap_or_else(unknown),
                     now: now.cloned().unwrap_or_else(unknown),
                 });
@@ -200,7 +234,7 @@ impl Facts {
                 }
             }
             other => {
-                self.leaves.insert(path.to_owned(), words(other));
+                self.leaves.insert(path.to_owned(), text_of_value(other));
             }
         }
     }
@@ -212,21 +246,27 @@ fn labels(element: &Value) -> Vec<String> {
     if let Some(role) = element["role"].as_str() {
         let placements = element["placements"].as_array().filter(|_| element["made_by_capbench"] == true);
         return match placements {
-            Some(list) => list.iter().map(|placement| format!("{role} {}", words(placement))).collect(),
+            Some(list) => {
+                list.iter().map(|placement| format!("{role} {}", text_of_value(placement))).collect()
+            }
             None => vec![role.to_owned()],
         };
     }
-    let names: Vec<String> = NAMING.iter().filter_map(|name| element.get(*name)).map(words).collect();
+    let names: Vec<String> = NAMING.iter().filter_map(|name| element.get(*name)).map(text_of_value).collect();
     vec![names.join(" ")]
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::interface::{Interrupt, PacketSockets, PathInterface, Role};
-    use super::super::{Environment, hardware, others};
+    use super::super::{Difference, Environment, HostFact, hardware, others};
 
-    fn differences(then: &Environment, now: &Environment) -> Vec<String> {
-        then.differences(now).iter().map(ToString::to_string).collect()
+    fn difference(fact: HostFact, then: impl ToString, now: impl ToString) -> Difference {
+        Difference { fact, then: then.to_string(), now: now.to_string() }
+    }
+
+    fn at_path(path: &str, then: &str, now: &str) -> Difference {
+        difference(HostFact::Path(path.into()), then, now)
     }
 
     #[test]
@@ -252,14 +292,14 @@ mod tests {
             ..then
         };
         let expected = [
-            "kernel release: 6.1.0 then, 7.0.0 now".to_string(),
-            "CPU model: Xeon then, unknown now".into(),
-            format!("CPUs that may be used: {} then, {} now", then.cpus_allowed, now.cpus_allowed),
-            format!("memory in bytes: {} then, {} now", then.memory_bytes, now.memory_bytes),
-            "missing capabilities: none then, CAP_BPF CAP_PERFMON now".into(),
-            "net.core.netdev_max_backlog: 1000 then, 9 now".into(),
+            difference(HostFact::KernelRelease, "6.1.0", "7.0.0"),
+            difference(HostFact::CpuModel, "Xeon", "unknown"),
+            difference(HostFact::CpusAllowed, then.cpus_allowed, now.cpus_allowed),
+            difference(HostFact::MemoryBytes, then.memory_bytes, now.memory_bytes),
+            difference(HostFact::MissingCapabilities, "none", "CAP_BPF CAP_PERFMON"),
+            difference(HostFact::NetdevMaxBacklog, 1000, 9),
         ];
-        assert_eq!(differences(&then, &now), expected);
+        assert_eq!(then.differences(&now), expected);
     }
 
     #[test]
@@ -289,18 +329,15 @@ mod tests {
             ..base.clone()
         };
         let then = environment("performance", 3900, Some(8), Some("0x1"), "300");
-        assert_eq!(
-            differences(&then, &environment("performance", 1200, Some(2), Some("0x1"), "300")),
-            [""; 0]
-        );
+        assert_eq!(then.differences(&environment("performance", 1200, Some(2), Some("0x1"), "300")), []);
         let expected = [
-            "cpu.frequency.governors: performance then, powersave now",
-            "cpu.microcode: 0x1 then, unknown now",
-            "sysctls.net.core.netdev_budget: 300 then, 600 now",
+            at_path("cpu.frequency.governors", "performance", "powersave"),
+            at_path("cpu.microcode", "0x1", "unknown"),
+            at_path("sysctls.net.core.netdev_budget", "300", "600"),
         ];
-        assert_eq!(differences(&then, &environment("powersave", 3900, Some(8), None, "600")), expected);
+        assert_eq!(then.differences(&environment("powersave", 3900, Some(8), None, "600")), expected);
         let early = Environment { cpu: None, memory: None, sysctls: None, ..then.clone() };
-        assert_eq!(differences(&early, &then), [""; 0], "an earlier version did not look");
+        assert_eq!(early.differences(&then), [], "an earlier version did not look");
     }
 
     fn interface(role: Role, name: &str, made: bool, placements: &[&str], mtu: u32) -> PathInterface {
@@ -324,23 +361,19 @@ mod tests {
         };
         let receive = |name, mtu| on(&[interface(Role::Receive, name, false, &["same", "other"], mtu)]);
         assert_eq!(
-            differences(&receive("eth0", 1500), &receive("eth1", 9000)),
+            receive("eth0", 1500).differences(&receive("eth1", 9000)),
             [
-                "interfaces[receive].mtu_bytes: 1500 then, 9000 now",
-                "interfaces[receive].name: eth0 then, eth1 now"
+                at_path("interfaces[receive].mtu_bytes", "1500", "9000"),
+                at_path("interfaces[receive].name", "eth0", "eth1")
             ]
         );
         let made = |name, placements: &[&str]| on(&[interface(Role::Receive, name, true, placements, 1500)]);
         assert_eq!(
-            differences(&made("cb1", &["same"]), &made("cb2", &["same"])),
-            [""; 0],
+            made("cb1", &["same"]).differences(&made("cb2", &["same"])),
+            [],
             "names of generated interfaces do not matter"
         );
-        assert_eq!(
-            differences(&made("cb1", &["same"]), &made("cb2", &["other"])),
-            [""; 0],
-            "nothing in common"
-        );
+        assert_eq!(made("cb1", &["same"]).differences(&made("cb2", &["other"])), [], "nothing in common");
     }
 
     #[test]
@@ -354,10 +387,10 @@ mod tests {
             Environment { interfaces: Some(vec![card]), others: Some(others), ..base.clone() }
         };
         assert_eq!(
-            differences(&on(0), &on(1)),
-            ["interfaces[receive].packet_sockets.of_all_protocols: 0 then, 1 now"]
+            on(0).differences(&on(1)),
+            [at_path("interfaces[receive].packet_sockets.of_all_protocols", "0", "1")]
         );
-        assert_eq!(differences(&on(1), &on(1)), [""; 0]);
+        assert_eq!(on(1).differences(&on(1)), []);
     }
 
     #[test]
@@ -375,11 +408,11 @@ mod tests {
             let others = others::Others { irqbalance_running: Some(balanced), ..others::Others::default() };
             Environment { interfaces: Some(vec![card]), others: Some(others), ..base.clone() }
         };
-        assert_eq!(differences(&on(24, "0-3", false), &on(25, "0-3", false)), [""; 0]);
+        assert_eq!(on(24, "0-3", false).differences(&on(25, "0-3", false)), []);
         assert_eq!(
-            differences(&on(24, "0-3", false), &on(24, "2", false)),
-            ["interfaces[receive].interrupts[eth0-0].allowed_cpus: 0-3 then, 2 now"]
+            on(24, "0-3", false).differences(&on(24, "2", false)),
+            [at_path("interfaces[receive].interrupts[eth0-0].allowed_cpus", "0-3", "2")]
         );
-        assert_eq!(differences(&on(24, "0-3", true), &on(24, "2", true)), [""; 0]);
+        assert_eq!(on(24, "0-3", true).differences(&on(24, "2", true)), []);
     }
 }

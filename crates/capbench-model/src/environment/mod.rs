@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use differences::Difference;
+pub use differences::{Difference, HostFact};
 use hardware::{Cache, Cpu, Machine, Memory};
 use interface::PathInterface;
 use kernel::{IrqAccounting, Kernel};

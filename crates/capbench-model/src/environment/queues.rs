@@ -2,7 +2,6 @@
 //! of the facts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use capbench_sys::host::affinity::parse_cpu_list;
 use serde::{Deserialize, Serialize};
@@ -106,54 +105,6 @@ impl QueueFinding {
                 | Self::RemoteNode { .. }
                 | Self::UnknownInterrupts { .. }
         )
-    }
-}
-
-impl fmt::Display for QueueFinding {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SameCpu { cpu, queues, of } => write!(
-                formatter,
-                "{} of {of} queues interrupt the same CPU {cpu}: queues {}",
-                queues.len(),
-                listed(queues)
-            ),
-            Self::SameCore { cpus, queues, of } => write!(
-                formatter,
-                "{} of {of} queues interrupt the same core: CPUs {} are threads of one core",
-                queues.len(),
-                listed(cpus)
-            ),
-            Self::RemoteNode { queue, cpu, node, card_node } => write!(
-                formatter,
-                "queue {queue} interrupts CPU {cpu} on NUMA node {node}, and the card is on node {card_node}"
-            ),
-            Self::UnusedQueues { used, of } => {
-                write!(formatter, "the RSS table distributes frames to {used} of {of} queues")
-            }
-            Self::Preferred { queue, entries, of } => {
-                write!(formatter, "queue {queue} has {entries} of {of} entries of the RSS table")
-            }
-            Self::NoTable { queues } => write!(
-                formatter,
-                "the driver reports no RSS table: how it distributes frames to {queues} queues is unknown"
-            ),
-            Self::AsymmetricKey => formatter.write_str(
-                "the RSS key is not symmetric: the two directions of a connection can come to different queues",
-            ),
-            Self::UnknownInterrupts { queues } => {
-                write!(formatter, "the CPUs of the interrupts of queues {} are unknown", listed(queues))
-            }
-        }
-    }
-}
-
-/// `0, 1 and 3`.
-fn listed(numbers: &[u32]) -> String {
-    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    match &words[..] {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => words.concat(),
     }
 }
 
@@ -331,10 +282,6 @@ mod tests {
         Topology::new((0..16).collect(), Some(&cpu), Some(&memory))
     }
 
-    fn sentences(facts: &InterfaceFacts) -> Vec<String> {
-        judge(facts, &host()).iter().map(ToString::to_string).collect()
-    }
-
     #[test]
     fn a_file_with_billions_of_queues_costs_no_more_than_a_card_can_have() {
         let mut facts = card(["0", "1", "2", "4"]);
@@ -349,42 +296,39 @@ mod tests {
 
     #[test]
     fn each_queue_has_a_core_next_to_the_card_and_nothing_is_said() {
-        assert_eq!(sentences(&card(["0", "1", "2", "4"])), [""; 0]);
+        assert_eq!(judge(&card(["0", "1", "2", "4"]), &host()), []);
     }
 
     #[test]
     fn queues_that_share_a_cpu_or_a_core_or_are_far_away_are_named() {
         assert_eq!(
-            sentences(&card(["1", "1", "2", "3"])),
+            judge(&card(["1", "1", "2", "3"]), &host()),
             [
-                "2 of 4 queues interrupt the same CPU 1: queues 0 and 1",
-                "2 of 4 queues interrupt the same core: CPUs 2 and 3 are threads of one core"
+                QueueFinding::SameCpu { cpu: 1, queues: vec![0, 1], of: 4 },
+                QueueFinding::SameCore { cpus: vec![2, 3], queues: vec![2, 3], of: 4 }
             ]
         );
         assert_eq!(
-            sentences(&card(["0", "1", "2", "9"])),
-            ["queue 3 interrupts CPU 9 on NUMA node 1, and the card is on node 0"]
+            judge(&card(["0", "1", "2", "9"]), &host()),
+            [QueueFinding::RemoteNode { queue: 3, cpu: 9, node: 1, card_node: 0 }]
         );
         assert_eq!(
-            sentences(&card(["5", "5", "5", "0"]))[0],
-            "3 of 4 queues interrupt the same CPU 5: queues 0, 1 and 2"
+            judge(&card(["5", "5", "5", "0"]), &host())[0],
+            QueueFinding::SameCpu { cpu: 5, queues: vec![0, 1, 2], of: 4 }
         );
         let facts = InterfaceFacts { numa_node: None, ..card(["0", "1", "2", "9"]) };
-        assert_eq!(sentences(&facts), [""; 0], "a host with one node");
+        assert_eq!(judge(&facts, &host()), [], "a host with one node");
     }
 
     #[test]
     fn what_cannot_be_better_does_not_stand_against_capture() {
-        let against = |cpus, host: &Topology| -> Vec<String> {
-            against_capture(&card(cpus), host).iter().map(ToString::to_string).collect()
-        };
         assert_eq!(
-            against(["1", "1", "0", "4"], &host()),
-            ["2 of 4 queues interrupt the same CPU 1: queues 0 and 1"]
+            against_capture(&card(["1", "1", "0", "4"]), &host()),
+            [QueueFinding::SameCpu { cpu: 1, queues: vec![0, 1], of: 4 }]
         );
         let two_cpus = Topology::new(vec![0, 1], None, None);
-        assert_eq!(against(["0", "1", "0", "1"], &two_cpus), [""; 0]);
-        assert_eq!(against(["0", "1", "1", "1"], &two_cpus).len(), 1);
+        assert_eq!(against_capture(&card(["0", "1", "0", "1"]), &two_cpus), []);
+        assert_eq!(against_capture(&card(["0", "1", "1", "1"]), &two_cpus).len(), 1);
         // The table does not depend on CPUs.
         let facts = InterfaceFacts { sharing: Some(rss_table(vec![64, 64])), ..card(["0", "1", "0", "1"]) };
         assert_eq!(against_capture(&facts, &two_cpus), [QueueFinding::UnusedQueues { used: 2, of: 4 }]);
@@ -392,23 +336,17 @@ mod tests {
 
     #[test]
     fn the_table_is_judged_and_a_driver_without_one_says_so() {
-        let with = |sharing| sentences(&InterfaceFacts { sharing, ..card(["0", "1", "2", "4"]) });
-        assert_eq!(
-            with(Some(rss_table(vec![64, 64]))),
-            ["the RSS table distributes frames to 2 of 4 queues"]
-        );
+        let with = |sharing| judge(&InterfaceFacts { sharing, ..card(["0", "1", "2", "4"]) }, &host());
+        assert_eq!(with(Some(rss_table(vec![64, 64]))), [QueueFinding::UnusedQueues { used: 2, of: 4 }]);
         assert_eq!(
             with(Some(rss_table(vec![100, 10, 9, 9]))),
-            ["queue 0 has 100 of 128 entries of the RSS table"]
+            [QueueFinding::Preferred { queue: 0, entries: 100, of: 128 }]
         );
-        assert_eq!(with(Some(rss_table(vec![43, 43, 42, 42]))), [""; 0], "not divisible");
-        assert_eq!(
-            with(None),
-            ["the driver reports no RSS table: how it distributes frames to 4 queues is unknown"]
-        );
+        assert_eq!(with(Some(rss_table(vec![43, 43, 42, 42]))), [], "not divisible");
+        assert_eq!(with(None), [QueueFinding::NoTable { queues: 4 }]);
         let asymmetric =
             capbench_sys::host::ethtool::Sharing { symmetric_key: Some(false), ..rss_table(vec![32; 4]) };
-        assert!(with(Some(asymmetric))[0].starts_with("the RSS key is not symmetric"));
+        assert_eq!(with(Some(asymmetric)), [QueueFinding::AsymmetricKey]);
     }
 
     #[test]
@@ -424,7 +362,7 @@ mod tests {
             interrupts: Some(vec![interrupt("eth0-TxRx-0", "0-3", "")]),
             ..card(["0", "1", "2", "4"])
         };
-        assert_eq!(sentences(&facts), ["the CPUs of the interrupts of queues 0, 1, 2 and 3 are unknown"]);
+        assert_eq!(judge(&facts, &host()), [QueueFinding::UnknownInterrupts { queues: vec![0, 1, 2, 3] }]);
     }
 
     #[test]

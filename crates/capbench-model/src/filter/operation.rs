@@ -187,37 +187,34 @@ pub enum Ancillary {
 }
 
 impl Ancillary {
-    /// All of them with their names in messages, by their numbers divided by 4.
-    const ALL: [(Self, &str); 16] = [
-        (Self::Protocol, "the protocol"),
-        (Self::PacketType, "the addressee of the frame (inbound, outbound)"),
-        (Self::InterfaceIndex, "the number of the interface"),
-        (Self::NetlinkAttribute, "a netlink attribute"),
-        (Self::NestedNetlinkAttribute, "a netlink attribute"),
-        (Self::Mark, "the mark"),
-        (Self::Queue, "the receive queue"),
-        (Self::HardwareType, "the type of the interface"),
-        (Self::Hash, "the flow hash"),
-        (Self::Cpu, "the CPU"),
-        (Self::XorIndex, "nothing"),
-        (Self::VlanTag, "the VLAN tag"),
-        (Self::VlanTagPresent, "whether there is a VLAN tag"),
-        (Self::PayloadOffset, "the offset of the payload"),
-        (Self::Random, "a random number"),
-        (Self::VlanProtocol, "the protocol of the VLAN tag"),
+    /// All of them, by their numbers divided by 4.
+    const ALL: [Self; 16] = [
+        Self::Protocol,
+        Self::PacketType,
+        Self::InterfaceIndex,
+        Self::NetlinkAttribute,
+        Self::NestedNetlinkAttribute,
+        Self::Mark,
+        Self::Queue,
+        Self::HardwareType,
+        Self::Hash,
+        Self::Cpu,
+        Self::XorIndex,
+        Self::VlanTag,
+        Self::VlanTagPresent,
+        Self::PayloadOffset,
+        Self::Random,
+        Self::VlanProtocol,
     ];
 
     /// The source of an absolute load: `None` for octets of the frame, `Some(None)` for ancillary data that Linux does not
     /// know.
     pub fn of(offset: u32) -> Option<Option<Self>> {
         let number = offset.checked_sub(ANCILLARY)?;
-        let known = || Self::ALL.get(number as usize / 4).map(|(known, _)| *known);
-        Some(number.is_multiple_of(4).then(known).flatten())
-    }
-
-    /// Its name in messages.
-    pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].1
+        if !number.is_multiple_of(4) {
+            return Some(None);
+        }
+        Some(Self::ALL.get(number as usize / 4).copied())
     }
 }
 

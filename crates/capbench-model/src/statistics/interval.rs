@@ -4,9 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::LEVEL;
 
-/// Name of the method, for results and reports.
-pub const METHOD: &str = "median with the interval between two order statistics; its level is exact for any \
-                          distribution the repeats have, and at least 0.95 from 6 repeats on";
+/// What the interval around a median is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalMethod {
+    /// The interval between two order statistics, as [`Estimate::of`] has it.
+    OrderStatistics,
+}
 
 /// Repeats of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -168,17 +168,15 @@ pub enum LoadShape {
     },
 }
 
+/// Its figures with their units.
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rate(rate) => write!(f, "{} packets/s", grouped(rate.get())),
             Self::Maximum => f.write_str("maximum load"),
-            Self::Burst { frames, rate } => {
-                write!(f, "a burst of {frames} frames at {} packets/s", grouped(rate.get()))
-            }
+            Self::Burst { frames, rate } => write!(f, "{frames} frames at {} packets/s", grouped(rate.get())),
             Self::Step(Step { before, at, after }) => {
-                let (before, after) = (grouped(before.get()), grouped(after.get()));
-                write!(f, "{before} packets/s for {at:?}, then {after} packets/s")
+                write!(f, "{} to {} packets/s after {at:?}", grouped(before.get()), grouped(after.get()))
             }
         }
     }
@@ -202,6 +200,21 @@ mod tests {
         assert!([20_000.0, 20_500.0, 100_000.0, 3_000.0].into_iter().all(at));
         assert!(![20_011.0, 20_123.0, 99_983.0].into_iter().any(at));
         assert!(!Load::Maximum.is_in_step_with_a_tick(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_load_is_written_with_its_units() {
+        let pps = |rate| Pps::new(rate).unwrap();
+        let frames = NonZeroU64::new(64).unwrap();
+        let step = Step { before: pps(2000.0), at: Duration::from_secs(1), after: pps(1000.0) };
+        for (load, text) in [
+            (Load::Rate(pps(1000.0)), "1,000 packets/s"),
+            (Load::Maximum, "maximum load"),
+            (Load::Burst { frames, rate: pps(1000.0) }, "64 frames at 1,000 packets/s"),
+            (Load::Step(step), "2,000 to 1,000 packets/s after 1s"),
+        ] {
+            assert_eq!(load.to_string(), text);
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! One trial as stored, and its cost.
 
+mod busy;
+mod emptying;
+mod guarding;
+
 use std::collections::BTreeMap;
 
 use capbench_frames::LatenessSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Emptying, LoadShape, Phase, Profile, Verdict, shortfall};
-use super::{Guarding, Livelock};
+use super::{LoadShape, Phase, Profile, Verdict, shortfall};
 use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
 use crate::generator::GeneratorFacts;
@@ -19,6 +22,8 @@ use crate::places::Place;
 use crate::reasons::Invalid;
 use crate::running::CaptureFacts;
 use crate::thresholds::CPU_PARTS_EXCESS;
+pub use emptying::{Emptying, TICK};
+pub use guarding::{Guarding, Livelock, Recovery, Retried};
 
 /// Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -7,7 +7,9 @@ use std::time::Duration;
 use crate::bench::{BenchPlan, Searching};
 use crate::for_tests::{Collected, path, searching_bench_plan};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_judge::recommendation::{Because, Certainty, Conclusion, Question, SustainedStatus, recommend};
+use capbench_judge::recommendation::{
+    Because, Certainty, Conclusion, Question, Ranking, SustainedStatus, recommend,
+};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Phase, TrialResult};
 
@@ -47,32 +49,38 @@ fn the_named_method_is_confirmed_by_a_longer_trial_at_the_load_that_it_sustained
     }
 }
 
+const TWO_SLOW_AND_TWO_FAST: [&str; 4] = ["recv", "packet-v1", "packet-v2", "packet-v3"];
+
+/// The ranking of two slow and two fast methods by a bench of so many seconds.
+fn ranking_within(seconds: u64) -> Ranking {
+    let plan = searching_bench_plan(&TWO_SLOW_AND_TWO_FAST);
+    let budget = Duration::from_secs(seconds);
+    let searching = plan.searching.map(|searching| Searching { budget, ..searching });
+    let mut methods = Vec::new();
+    for (name, capacity_pps) in TWO_SLOW_AND_TWO_FAST.iter().zip([100e3, 150e3, 900e3, 940e3]) {
+        methods.push(SimulatedMethod::new(name, capacity_pps));
+    }
+    let mut path = SimulatedLaboratory::new(1e6, methods);
+    let plan = BenchPlan { searching, ..plan };
+    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
+    let spent: f64 = outcome.trials.iter().map(TrialResult::spent_s).sum();
+    assert!(spent <= budget.as_secs_f64(), "{spent} s");
+    recommend(&outcome.trials, &outcome.searches).unwrap().headline().unwrap().clone()
+}
+
+/// How precisely each of the four methods was searched.
+fn searched_to(ranking: &Ranking) -> [Option<f64>; 4] {
+    TWO_SLOW_AND_TWO_FAST.map(|name| ranking.find(&MethodSpec::plain(name)).unwrap().lossless.searched_to)
+}
+
 #[test]
 fn a_method_that_cannot_be_best_is_searched_coarsely_if_the_time_does_not_suffice_for_all() {
-    let searched_to = |seconds| {
-        let plan = searching_bench_plan(&["recv", "packet-v1", "packet-v2", "packet-v3"]);
-        let budget = Duration::from_secs(seconds);
-        let searching = plan.searching.map(|searching| Searching { budget, ..searching });
-        let methods = vec![
-            SimulatedMethod::new("recv", 100_000.0),
-            SimulatedMethod::new("packet-v1", 150_000.0),
-            SimulatedMethod::new("packet-v2", 900_000.0),
-            SimulatedMethod::new("packet-v3", 940_000.0),
-        ];
-        let mut path = SimulatedLaboratory::new(1_000_000.0, methods);
-        let plan = BenchPlan { searching, ..plan };
-        let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
-        let spent: f64 = outcome.trials.iter().map(TrialResult::spent_s).sum();
-        assert!(spent <= budget.as_secs_f64(), "{spent} s");
-        let recommended = recommend(&outcome.trials, &outcome.searches).unwrap();
-        let ranking = recommended.headline().unwrap().clone();
-        let searched_to_by =
-            |method: &str| ranking.find(&MethodSpec::plain(method)).unwrap().lossless.searched_to;
-        (["recv", "packet-v1", "packet-v2", "packet-v3"].map(searched_to_by), ranking.precision)
-    };
-    let (coarse, fine) = (Some(0.2), Some(0.05));
-    assert_eq!(searched_to(60), ([coarse, coarse, fine, fine], fine));
-    let (tight, precision) = searched_to(12);
-    assert_eq!(tight[..2], [coarse, coarse]);
-    assert!(tight[2..].contains(&precision), "{tight:?}");
+    let coarse = Some(0.2);
+    let fine = Some(0.05);
+    let ample = ranking_within(60);
+    assert_eq!((searched_to(&ample), ample.precision), ([coarse, coarse, fine, fine], fine));
+    let tight = ranking_within(12);
+    let precisions = searched_to(&tight);
+    assert_eq!(precisions[..2], [coarse, coarse]);
+    assert!(precisions[2..].contains(&tight.precision), "{precisions:?}");
 }

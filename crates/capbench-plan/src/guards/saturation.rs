@@ -12,7 +12,7 @@ use capbench_model::Result;
 use capbench_model::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
 /// Whether trials after this one need a clean probe first.
-pub(super) fn is_overload(trial: &TrialResult) -> bool {
+pub(crate) fn is_overload(trial: &TrialResult) -> bool {
     trial.lost() as f64 > trial.sent as f64 * OVERLOADED_PATH_LOSS
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use capbench_frames::rates::Pps;
 
 use super::suite::{Extent, Rates, Suite, Test, Throughput};
-use crate::cost::{Cost, SLOTS, Spread};
+use crate::cost::{Cost, FIXED_SLOT, SMALLEST_SLOT, Spread};
 use crate::rehearsal::Rehearsal;
 use crate::search::plan::{cost, supposed_maximum};
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
@@ -116,7 +116,7 @@ impl Extent {
     fn rooms(&self, setup: &Setup, capacity: Pps, maximum: Pps) -> Vec<Room> {
         let mut rooms = Vec::new();
         let mut most = 0;
-        for slot in SLOTS {
+        for slot in [FIXED_SLOT, SMALLEST_SLOT] {
             let room = Room::Slots(slot);
             most = most.max(room.frames(&setup.capture));
             rooms.push(room);

@@ -148,14 +148,15 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<SearchWarning> {
         doubts.push(SearchWarning::LoadDepends { because });
     }
     let of_search: Vec<&TrialResult> = trials.iter().filter(|trial| trial.phase == Phase::Search).collect();
+    let all_trials = of_search.len() as u64;
     let short: Vec<u32> =
         of_search.iter().filter(|trial| trial.shortfall() > 0).map(|trial| trial.number).collect();
     if !short.is_empty() {
-        doubts.push(SearchWarning::UnsentFrames { trials: short, all_trials: trials.len() as u64 });
+        doubts.push(SearchWarning::UnsentFrames { trials: short, all_trials });
     }
     let unseen = of_search.iter().filter(|trial| trial.emptying.is_none()).count() as u64;
     if unseen > 0 {
-        doubts.push(SearchWarning::LastReadUnknown { trials: unseen, all_trials: of_search.len() as u64 });
+        doubts.push(SearchWarning::LastReadUnknown { trials: unseen, all_trials });
     }
     doubts
 }

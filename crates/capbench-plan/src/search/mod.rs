@@ -28,6 +28,6 @@ mod strategist;
 mod tests;
 
 pub use conduct::{Finished, run, run_nth};
-pub use goals_file::read;
+pub use goals_file::read as read_goals_file;
 pub use plan::{Estimate, estimate, validate};
 pub use runner::Stored;

@@ -3,10 +3,10 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
-//! | [`method`] | a method with its capacity, its cost regimes and its room |
+//! | [`laboratory`] | the path, made of generator, backlog and methods; runs trials |
+//! | [`method`] | a method with its capacity, its cost regimes and its room: the frames that its buffer holds |
 //! | `group` | the members of a method: their parts of the frames, and what each reads |
-//! | `passage` | where the frames of one trial go, and when they are lost; noise, and bursts of loss |
+//! | `passage` | where the frames of one trial go, and when they are lost, by noise and bursts of loss, too |
 //! | `interrupts` | a card that interrupts |
 
 mod group;

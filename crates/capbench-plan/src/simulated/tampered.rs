@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use crate::guards::{Guarded, Policy};
+use crate::guards::{Guarded, Policy, is_overload};
 use crate::simulated::SimulatedLaboratory;
 use capbench_model::Result;
 use capbench_model::disturbance::ClockDrift;
@@ -17,7 +17,7 @@ use capbench_model::reasons::Invalid;
 use capbench_model::statement::Statement;
 use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 
-/// Changes the results of another path, depending on the number of earlier trials, and records its rests.
+/// Changes the results of another path, depending on the number of earlier trials. It takes no rests, and records them.
 pub(crate) struct Tampered<L, F> {
     pub(crate) path: L,
     pub(crate) change: F,
@@ -136,7 +136,7 @@ pub(crate) fn recovers_after(trials: u32) -> impl FnMut(u32, &mut TrialResult) {
         if left > 0 {
             left -= 1;
             lose_all(result);
-        } else if result.lost() as f64 > result.sent as f64 * 1e-3 {
+        } else if is_overload(result) {
             left = trials;
         }
     }
@@ -165,13 +165,17 @@ pub(crate) fn exceeds_the_line(line_pps: f64, at: impl Fn(u32) -> bool) -> impl 
 
 /// Counts of what guards did with the trials of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Guarding {
+pub(crate) struct GuardingCounts {
+    /// Trials that the plan got.
     pub(crate) accepted: usize,
+    /// Attempts that were repeated.
     pub(crate) discarded: usize,
     /// Overloads that were followed by probes.
     pub(crate) recoveries: usize,
     pub(crate) probes: usize,
+    /// Accepted trials that the host disturbed.
     pub(crate) marked: usize,
+    /// Why attempts were repeated.
     pub(crate) because: BTreeSet<Noise>,
 }
 
@@ -179,8 +183,8 @@ pub(crate) struct Guarding {
 pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     path: &Guarded<Tampered<L, F>>,
     results: &[TrialResult],
-) -> Guarding {
-    let mut guarding = Guarding { accepted: results.len(), ..Guarding::default() };
+) -> GuardingCounts {
+    let mut guarding = GuardingCounts { accepted: results.len(), ..GuardingCounts::default() };
     let mut numbers: Vec<u32> = results.iter().map(|result| result.number).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     for result in results {
@@ -212,56 +216,99 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
 /// A change of the results of a path.
 type Change = Box<dyn FnMut(u32, &mut TrialResult)>;
 
-/// A plan, which returns its trials and what it found.
-type Plan<'p> = &'p dyn Fn(&mut dyn Laboratory) -> (Vec<TrialResult>, String);
-
-/// What guards did with the trials of a plan on a changed path, after a check that the plan found the same as on the bare one.
-fn guarded_run(
-    path: SimulatedLaboratory,
-    plan: Plan<'_>,
-    change: Change,
-    bare: usize,
-    expected: &str,
-) -> Guarding {
-    let mut path = guarded(path, change);
-    let (trials, found) = plan(&mut path);
-    assert_eq!(found, expected);
-    assert_eq!(trials.len(), bare);
-    accounted(&path, &trials)
+/// What a plan gave on a path.
+pub(crate) struct Found {
+    pub(crate) trials: Vec<TrialResult>,
+    /// What it concluded, without the numbers of trials.
+    pub(crate) conclusion: String,
 }
 
-/// Guards change nothing of what a plan finds, where overloads spoil so many trials, where the host disturbs every `nth` trial, and
-/// where trials contradict themselves. `plan` returns its trials and what it found.
+/// How much of a path's trials is spoiled.
+pub(crate) struct Spoiling {
+    /// Trials after an overload that lose everything.
+    pub(crate) after_overload: u32,
+    /// Every so many trials, the host disturbs one.
+    pub(crate) disturbed_every: u32,
+}
+
+/// A plan, what it found on the bare path, and the path anew for each experiment.
+struct Experiment<'p> {
+    plan: &'p dyn Fn(&mut dyn Laboratory) -> Found,
+    path: fn() -> SimulatedLaboratory,
+    bare: Found,
+    /// Overloads that another trial follows, so that guards probe the path in between.
+    overloads: usize,
+}
+
+/// Guards change nothing of what a plan finds, where the path recovers slowly, where the host disturbs trials, and where trials
+/// contradict themselves.
 pub(crate) fn assert_guards_change_nothing(
     path: fn() -> SimulatedLaboratory,
-    spoiled: u32,
-    nth: u32,
-    plan: impl Fn(&mut dyn Laboratory) -> (Vec<TrialResult>, String),
+    spoiling: &Spoiling,
+    plan: impl Fn(&mut dyn Laboratory) -> Found,
 ) {
-    let (bare, found) = plan(&mut path());
-    let mut probes = 0;
-    for trial in &bare[..bare.len() - 1] {
-        probes += usize::from(trial.lost() as f64 > trial.sent as f64 * 1e-3);
+    let bare = plan(&mut path());
+    // Nothing follows the last trial.
+    let followed = &bare.trials[..bare.trials.len() - 1];
+    let overloads = followed.iter().filter(|trial| is_overload(trial)).count();
+    assert!(overloads > 5, "{overloads}");
+    let experiment = Experiment { plan: &plan, path, bare, overloads };
+    experiment.with_an_unchanged_path();
+    experiment.with_slow_recovery(spoiling.after_overload);
+    experiment.with_disturbed_trials(spoiling.disturbed_every);
+    experiment.with_contradictions(Box::new(contradicts_itself(is_ninth)), "negative loss");
+    experiment.with_contradictions(Box::new(exceeds_the_line(1e6, is_ninth)), "more than the link carries");
+}
+
+fn is_ninth(trial: u32) -> bool {
+    trial % 9 == 2
+}
+
+impl Experiment<'_> {
+    /// What guards did with the trials of the plan on a changed path, after a check that the plan found the same as on the bare one.
+    fn run(&self, change: Change) -> GuardingCounts {
+        let mut path = guarded((self.path)(), change);
+        let found = (self.plan)(&mut path);
+        assert_eq!(found.conclusion, self.bare.conclusion);
+        assert_eq!(found.trials.len(), self.bare.trials.len());
+        accounted(&path, &found.trials)
     }
-    assert!(probes > 5, "{probes}");
-    let usual = Guarding { accepted: bare.len(), recoveries: probes, probes, ..Guarding::default() };
-    assert_eq!(guarded_run(path(), &plan, Box::new(|_, _| {}), bare.len(), &found), usual);
-    let slow = guarded_run(path(), &plan, Box::new(recovers_after(spoiled)), bare.len(), &found);
-    assert_eq!(slow, Guarding { probes: (spoiled as usize + 1) * probes, ..usual });
-    let disturbed = guarded_run(path(), &plan, Box::new(disturbs_every(nth)), bare.len(), &found);
-    // Attempts are discarded until as many remain as were asked for.
-    let attempts = disturbed.accepted + disturbed.discarded;
-    assert_eq!((disturbed.marked, disturbed.discarded), (0, attempts / nth as usize));
-    let all: BTreeSet<Noise> = (0..5).flat_map(|which| disturbance(which).reasons()).collect();
-    assert_eq!((disturbed.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
-    let contradictions: [(Change, &str); 2] = [
-        (Box::new(contradicts_itself(|trial| trial % 9 == 2)), "negative loss"),
-        (Box::new(exceeds_the_line(1e6, |trial| trial % 9 == 2)), "more than the link carries"),
-    ];
-    for (change, because) in contradictions {
-        let repeated = guarded_run(path(), &plan, change, bare.len(), &found);
+
+    /// The counts if one probe after each overload is clean.
+    fn usual(&self) -> GuardingCounts {
+        GuardingCounts {
+            accepted: self.bare.trials.len(),
+            recoveries: self.overloads,
+            probes: self.overloads,
+            ..GuardingCounts::default()
+        }
+    }
+
+    fn with_an_unchanged_path(&self) {
+        assert_eq!(self.run(Box::new(|_, _| {})), self.usual());
+    }
+
+    fn with_slow_recovery(&self, after_overload: u32) {
+        let slow = self.run(Box::new(recovers_after(after_overload)));
+        let probes = (after_overload as usize + 1) * self.overloads;
+        assert_eq!(slow, GuardingCounts { probes, ..self.usual() });
+    }
+
+    fn with_disturbed_trials(&self, every: u32) {
+        let disturbed = self.run(Box::new(disturbs_every(every)));
+        // Attempts are discarded until as many remain as were asked for.
+        let attempts = disturbed.accepted + disturbed.discarded;
+        assert_eq!((disturbed.marked, disturbed.discarded), (0, attempts / every as usize));
+        let all: BTreeSet<Noise> = (0..5).flat_map(|which| disturbance(which).reasons()).collect();
+        assert_eq!(all.len(), 5, "steal, foreign load, and three of clocks");
+        assert_eq!(disturbed.because, all);
+    }
+
+    fn with_contradictions(&self, change: Change, because: &str) {
+        let repeated = self.run(change);
         assert!(repeated.discarded > 2, "{repeated:?}");
-        let names = |noise: &Noise| matches!(noise, Noise::Invalid { because: why } if why.contains(because));
-        assert!(repeated.because.iter().all(names), "{repeated:?}");
+        for noise in &repeated.because {
+            assert!(matches!(noise, Noise::Invalid { because: why } if why.contains(because)), "{noise:?}");
+        }
     }
 }

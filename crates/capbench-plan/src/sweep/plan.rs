@@ -9,7 +9,7 @@ use capbench_model::method_spec::MethodSpec;
 use super::axis::{Axis, Point, contradiction, method_of_series};
 use super::back_to_back::BackToBackTest;
 use crate::Result;
-use crate::cost::{Cost, SLOTS, SUPPOSED_MAXIMUM, Spread};
+use crate::cost::{Cost, FIXED_SLOT, SMALLEST_SLOT, SUPPOSED_MAXIMUM, Spread};
 use crate::rehearsal::Rehearsal;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::laboratory::Setup;
@@ -196,7 +196,7 @@ impl SweepPlan {
         let times = u32::try_from(times).unwrap_or(u32::MAX);
         let mut costs = Vec::new();
         for share in SHARES {
-            for room in [Room::Slots(SLOTS[0]), Room::Slots(SLOTS[1]), Room::None] {
+            for room in [Room::Slots(FIXED_SLOT), Room::Slots(SMALLEST_SLOT), Room::None] {
                 costs.push(part.rehearsed(share, room)?.times(times));
             }
         }

@@ -20,8 +20,6 @@ pub struct WorkPreset {
     pub name: &'static str,
     /// The name of the publication, which selects all of its sweeps.
     pub publication: &'static str,
-    /// Its description, in one line.
-    pub summary: &'static str,
     /// Frames per second.
     pub pps: f64,
     /// The first number of iterations.
@@ -31,24 +29,11 @@ pub struct WorkPreset {
 }
 
 /// The two sweeps of Dain (linux-kernel list, 26 April 2004), with his rates, frames and iterations. An iteration took 2.4 to 3
-/// ns on his Pentium III. `from` and `to` are his numbers: on a current CPU they take less time.
+/// ns on his Pentium III. `from` and `to` are his numbers: on a current CPU they take less time. The first asks why capture improves
+/// as the work per packet grows, the second why the ring hurts once packets are dropped.
 pub const WORK: [WorkPreset; 2] = [
-    WorkPreset {
-        name: "dain-2004-45kpps",
-        publication: "dain-2004",
-        summary: "45,000 packets/s: why does capture improve as the work per packet grows?",
-        pps: 45_000.0,
-        from: 1500,
-        to: 10_000,
-    },
-    WorkPreset {
-        name: "dain-2004-167kpps",
-        publication: "dain-2004",
-        summary: "167,000 packets/s: why does the ring hurt once packets are dropped?",
-        pps: 167_000.0,
-        from: 5,
-        to: 1700,
-    },
+    WorkPreset { name: "dain-2004-45kpps", publication: "dain-2004", pps: 45_000.0, from: 1500, to: 10_000 },
+    WorkPreset { name: "dain-2004-167kpps", publication: "dain-2004", pps: 167_000.0, from: 5, to: 1700 },
 ];
 
 impl WorkPreset {

@@ -11,6 +11,7 @@ use super::parts::{
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered};
+use crate::sentences::saved::interval_of_sweep;
 
 /// If a chart would have more lines than this, each placement and load has a chart.
 const MOST_LINES: usize = 8;
@@ -116,7 +117,8 @@ fn section(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Op
     let text = format!(
         "Points are medians of up to {} repeats, bars their intervals ({}). A point without a bar has one repeat; a place \
          without a point was not measured.",
-        sweep.repeats, sweep.interval
+        sweep.repeats,
+        interval_of_sweep(sweep)
     );
     let mut more = Vec::new();
     if sweep.stopped {

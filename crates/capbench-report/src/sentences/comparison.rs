@@ -5,6 +5,7 @@ use capbench_judge::finding::comparison::{
 };
 
 use capbench_judge::comparison::note::{ComparisonNote, RunsDifference, TrialFact};
+use capbench_model::environment::HostFact;
 use capbench_model::figures::grouped;
 
 use super::capitalised;
@@ -70,7 +71,7 @@ pub(crate) fn note_words(note: &ComparisonNote) -> String {
 /// In what two runs differ.
 pub(crate) fn difference_words(difference: &RunsDifference) -> String {
     match difference {
-        RunsDifference::Host { fact, then, now } => format!("{fact}: {then} then, {now} now"),
+        RunsDifference::Host { fact, then, now } => host_difference_words(fact, then, now),
         RunsDifference::Trials { fact, methods, then, now } => {
             let fact = match fact {
                 TrialFact::Engine => "what ran",
@@ -86,6 +87,31 @@ pub(crate) fn difference_words(difference: &RunsDifference) -> String {
             }
             format!("{fact} of {}: {} then, {} now", names.join(", "), values_words(then), values_words(now))
         }
+    }
+}
+
+/// In what two hosts differ.
+pub fn host_difference_words(fact: &HostFact, then: &str, now: &str) -> String {
+    format!("{}: {then} then, {now} now", host_fact_words(fact))
+}
+
+fn host_fact_words(fact: &HostFact) -> &str {
+    match fact {
+        HostFact::CapbenchVersion => "capbench version",
+        HostFact::KernelRelease => "kernel release",
+        HostFact::KernelVersion => "kernel build",
+        HostFact::Machine => "architecture",
+        HostFact::CpuModel => "CPU model",
+        HostFact::CpusOnline => "CPUs online",
+        HostFact::CpusAllowed => "CPUs that may be used",
+        HostFact::VirtualMachine => "virtual machine",
+        HostFact::IrqAccounting => "accounting of interrupts",
+        HostFact::MemoryBytes => "memory in bytes",
+        HostFact::InUserNamespace => "own user namespace",
+        HostFact::MissingCapabilities => "missing capabilities",
+        HostFact::NetdevMaxBacklog => "net.core.netdev_max_backlog",
+        HostFact::RmemMaxBytes => "net.core.rmem_max",
+        HostFact::Path(path) => path,
     }
 }
 
@@ -172,8 +198,8 @@ fn counts_words(counts: &FigureCounts) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureCounts, RunsDifference,
-        TrialFact, counts_words, difference_words, words,
+        ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureCounts, HostFact,
+        RunsDifference, TrialFact, counts_words, difference_words, words,
     };
     use capbench_judge::comparison::note::RunSide;
 
@@ -246,11 +272,15 @@ mod tests {
 
     #[test]
     fn notes_and_differences_name_the_runs() {
-        let host = RunsDifference::Host { fact: "kernel".into(), then: "6.1".into(), now: "6.12".into() };
+        let fact = HostFact::CpusAllowed;
+        let host = RunsDifference::Host { fact, then: "4".into(), now: "8".into() };
         assert_eq!(
             words(&ComparisonFinding::RunsDiffer { difference: host }),
-            "The runs differ: kernel: 6.1 then, 6.12 now."
+            "The runs differ: CPUs that may be used: 4 then, 8 now."
         );
+        let fact = HostFact::Path("cpu.microcode".into());
+        let host = RunsDifference::Host { fact, then: "0x1".into(), now: "unknown".into() };
+        assert_eq!(difference_words(&host), "cpu.microcode: 0x1 then, unknown now");
         let trials = RunsDifference::Trials {
             fact: TrialFact::Length,
             methods: vec![Some("recv".into()), None],

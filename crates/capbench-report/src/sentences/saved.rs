@@ -1,7 +1,9 @@
 //! The words next to facts in results files, for readers that do not know the facts.
 
+use capbench_chart::chart::interval_words;
 use capbench_judge::comparison::Comparison;
 use capbench_judge::soak::record::SoakRecord;
+use capbench_judge::sweep::SweepOutcome;
 use capbench_model::noise::Noise;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
@@ -15,6 +17,9 @@ use super::{generator, noise, statements};
 pub fn add_words(results: &mut Results) {
     results.statements = statements::all(results);
     results.trials.iter_mut().for_each(add_words_to_trial);
+    for sweep in &mut results.sweeps {
+        sweep.interval = interval_of_sweep(sweep).to_string();
+    }
     for search in &mut results.searches {
         search.warnings = warnings::all(search);
     }
@@ -47,6 +52,14 @@ pub fn add_words_to_trial(trial: &mut TrialResult) {
     }
     if let Some(recovery) = &mut guarding.recovery {
         recovery.probes.iter_mut().for_each(add_words_to_trial);
+    }
+}
+
+/// What the intervals of a sweep are; in older files the words are all.
+pub(crate) fn interval_of_sweep(sweep: &SweepOutcome) -> &str {
+    match sweep.interval_method {
+        Some(method) => interval_words(method),
+        None => &sweep.interval,
     }
 }
 

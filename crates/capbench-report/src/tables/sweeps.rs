@@ -16,6 +16,7 @@ use super::rows::{Fields, Rows};
 use crate::figures::{count, significant};
 use crate::model::{Cell, Column, Table, Unit};
 use crate::sentences::limits;
+use crate::sentences::saved::interval_of_sweep;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
@@ -87,8 +88,10 @@ fn readings_table(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     let caption =
         format!("Sweep of {}: medians of up to {} visits with their intervals", sweep.axis, sweep.repeats);
     let table = rows.table(&format!("sweep{mark}-readings"), &caption)?;
-    let notes =
-        [format!("Intervals: {}. Seed of the order {}.", sweep.interval, sweep.seed), confidence(sweep)];
+    let notes = [
+        format!("Intervals: {}. Seed of the order {}.", interval_of_sweep(sweep), sweep.seed),
+        confidence(sweep),
+    ];
     Some(table.without_empty_columns().with_notes(notes).with_notes(stopped(sweep)))
 }
 
@@ -310,6 +313,7 @@ mod tests {
             seed: 7,
             repeats: 6,
             quiet_s: 0.5,
+            interval_method: None,
             interval: String::new(),
             points: Vec::new(),
             series: vec![series],

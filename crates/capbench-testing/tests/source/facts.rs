@@ -1,9 +1,10 @@
-//! Facts travel as types, words are made where they are printed. Four lists of what is left are committed, in `tests/facts_not_words`.
+//! Facts travel as types, words are made where they are printed. Five lists of what is left are committed, in `tests/facts_not_words`.
 //! They only become shorter: what is new fails the test, and what is gone has to leave its list.
 //!
 //! | list | what |
 //! |---|---|
 //! | `sentences.txt` | texts of four words or more in crates below the reports, outside error types, by file |
+//! | `notations.txt` | those of them that are data, with the reason of each file |
 //! | `texts.txt` | members of saved types that are text, with the reason of each |
 //! | `taken_apart.txt` | functions that take a method's or set-up's text apart: those that read flags and files |
 //! | `numbers.txt` | numbers in model, judge and plan outside the tables of thresholds, with the reason of each |
@@ -43,8 +44,18 @@ pub fn differences<V>(
 #[test]
 fn sentences_are_made_by_reports() {
     let found = sentences::by_file();
-    let listed = listed("sentences.txt");
+    let mut listed = listed("sentences.txt");
     let mut wrong = Vec::new();
+    for (file, count_and_reason) in self::listed("notations.txt") {
+        let Some((count, reason)) = count_and_reason.split_once(' ') else {
+            wrong.push(format!("{file}: a notation without a reason"));
+            continue;
+        };
+        if reason.split(' ').count() < 2 {
+            wrong.push(format!("{file}: a notation with the reason {reason}"));
+        }
+        listed.insert(file, count.to_string());
+    }
     for (file, texts) in &found {
         let allowed: usize = listed.get(file).map_or(0, |count| count.parse().unwrap());
         if texts.len() != allowed {
@@ -61,7 +72,7 @@ fn sentences_are_made_by_reports() {
     assert!(found.len() > 10 || wrong.is_empty(), "the source is read wrongly");
     assert!(
         wrong.is_empty(),
-        "crates below the reports make facts, and capbench-report their words; sentences.txt only becomes shorter:\n{}",
+        "crates below the reports make facts, and capbench-report their words; sentences.txt only becomes shorter, and a notation of files needs its reason in notations.txt:\n{}",
         wrong.join("\n")
     );
 }

@@ -13,6 +13,7 @@ mod queues;
 use std::fmt;
 use std::str::FromStr;
 
+use capbench_model::environment::queues::QueueFinding;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -134,13 +135,47 @@ pub struct Finding {
     pub judgement: Judgement,
 }
 
+/// What is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Is {
+    /// In words.
+    Words(String),
+    /// Facts about queues. The reports of runs have them, too, and so their words.
+    Queues(Vec<QueueFinding>),
+}
+
+/// The words of a fact about queues.
+pub type QueueWords = fn(&QueueFinding) -> String;
+
+impl Is {
+    /// It in words.
+    pub fn words(&self, queue_words: QueueWords) -> String {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Queues(findings) => findings.iter().map(queue_words).collect::<Vec<_>>().join("; "),
+        }
+    }
+}
+
+impl From<&str> for Is {
+    fn from(words: &str) -> Self {
+        Self::Words(words.into())
+    }
+}
+
+impl From<String> for Is {
+    fn from(words: String) -> Self {
+        Self::Words(words)
+    }
+}
+
 /// What is, what would be better, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// How it stands.
     pub stands: Stands,
     /// What is.
-    pub is: String,
+    pub is: Is,
     /// What would be better.
     pub better: Option<String>,
     /// Why.
@@ -150,22 +185,22 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    fn new(stands: Stands, is: impl Into<String>, why: &'static str) -> Self {
+    fn new(stands: Stands, is: impl Into<Is>, why: &'static str) -> Self {
         Self { stands, is: is.into(), better: None, why, proposals: Vec::new() }
     }
 
     /// Nothing is against it.
-    fn fine(is: impl Into<String>) -> Self {
+    fn fine(is: impl Into<Is>) -> Self {
         Self::new(Stands::Fine, is, "")
     }
 
     /// The driver or the host does not have it.
-    fn absent(is: impl Into<String>) -> Self {
+    fn absent(is: impl Into<Is>) -> Self {
         Self::new(Stands::Absent, is, "")
     }
 
     /// It is not known how it stands.
-    fn unknown(is: impl Into<String>) -> Self {
+    fn unknown(is: impl Into<Is>) -> Self {
         Self::new(Stands::Unknown, is, "")
     }
 

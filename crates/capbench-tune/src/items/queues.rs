@@ -2,7 +2,7 @@
 
 use capbench_model::environment::queues::{self, QueueFinding, QueueInterrupt};
 
-use super::{Judgement, Stands, Wishes, with_number};
+use super::{Is, Judgement, Stands, Wishes, with_number};
 use crate::facts::Facts;
 use crate::setting::{Proposal, Setting, numbers, value_of};
 
@@ -57,8 +57,8 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
             "no interrupt has the name of a receive queue; an interface that is down has none",
         );
     }
-    let found = queues::judge(&facts.card, &facts.topology);
-    let found: Vec<&QueueFinding> = found.iter().filter(|finding| finding.is_about_interrupts()).collect();
+    let mut found = queues::judge(&facts.card, &facts.topology);
+    found.retain(QueueFinding::is_about_interrupts);
     let cpus = facts.capture_cpus(&wishes.cpus);
     let elsewhere: Vec<String> = interrupts
         .iter()
@@ -67,21 +67,15 @@ pub(super) fn interrupts(facts: &Facts, wishes: &Wishes) -> Judgement {
         .collect();
     let better = queues::spread(&interrupts, &cpus);
     let is_against = !elsewhere.is_empty()
-        || found.iter().any(|finding| finding.is_against_capture())
+        || found.iter().any(QueueFinding::is_against_capture)
             && queues::is_better(&facts.card, &facts.topology, &interrupts, &better);
     let all: Vec<String> =
         interrupts.iter().map(|one| format!("queue {} {}", one.queue, words(one))).collect();
     if !is_against {
-        let is = match &found[..] {
-            [] => all.join(", "),
-            found => sentences(found),
-        };
+        let is = if found.is_empty() { Is::Words(all.join(", ")) } else { Is::Queues(found) };
         return Judgement::fine(is);
     }
-    let is = match (&found[..], &elsewhere[..]) {
-        ([], elsewhere) => elsewhere.join("; "),
-        (found, _) => sentences(found),
-    };
+    let is = if found.is_empty() { Is::Words(elsewhere.join("; ")) } else { Is::Queues(found) };
     let proposals = better.iter().filter_map(|(queue, cpu)| {
         let interrupt = interrupts.iter().find(|one| one.queue == *queue)?;
         let setting = Setting::Interrupt(interrupt.name.clone());
@@ -102,19 +96,15 @@ fn words(interrupt: &QueueInterrupt) -> String {
     }
 }
 
-fn sentences(findings: &[&QueueFinding]) -> String {
-    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
 pub(super) fn rss(facts: &Facts, _: &Wishes) -> Judgement {
     let Some(sharing) = &facts.card.sharing else {
         return Judgement::absent("the driver reports no RSS table");
     };
-    let found = queues::judge(&facts.card, &facts.topology);
-    let found: Vec<&QueueFinding> = found.iter().filter(|finding| !finding.is_about_interrupts()).collect();
-    let against: Vec<&QueueFinding> =
-        found.iter().copied().filter(|finding| finding.is_against_capture()).collect();
-    if let [_, ..] = against[..] {
+    let mut found = queues::judge(&facts.card, &facts.topology);
+    found.retain(|finding| !finding.is_about_interrupts());
+    let mut against = found.clone();
+    against.retain(QueueFinding::is_against_capture);
+    if !against.is_empty() {
         let queues = queues::receive_queues(&facts.card).unwrap_or(1);
         let before = facts.settings.get(&Setting::Sharing).and_then(|value| numbers(value));
         let even = before.and_then(|mut numbers| {
@@ -125,7 +115,7 @@ pub(super) fn rss(facts: &Facts, _: &Wishes) -> Judgement {
         });
         let why =
             "a queue without entries gets no frame, and one with more entries than others is full first";
-        return Judgement::new(Stands::Against, sentences(&against), why)
+        return Judgement::new(Stands::Against, Is::Queues(against), why)
             .better(format!("as many entries for each of {queues} queues"))
             .by(even.into_iter().collect());
     }
@@ -133,7 +123,7 @@ pub(super) fn rss(facts: &Facts, _: &Wishes) -> Judgement {
         let why = "programs that follow connections, such as an IDS, need both directions in one thread";
         let better =
             format!("ethtool -X {} hkey 6d:5a:6d:5a:…, where the driver supports it", facts.interface);
-        return Judgement::new(Stands::Note, sentences(&found), why).better(better);
+        return Judgement::new(Stands::Note, Is::Queues(found), why).better(better);
     }
     Judgement::fine(format!(
         "{}: {} entries for {} queues",

@@ -100,6 +100,11 @@ fn untuned() -> Facts {
     facts
 }
 
+/// The reports have the words of these facts.
+fn queue_words(finding: &queues::QueueFinding) -> String {
+    format!("{finding:?}")
+}
+
 fn with_cpus(cpus: &[u32]) -> Wishes {
     Wishes { cpus: cpus.to_vec(), only: Vec::new() }
 }
@@ -149,23 +154,25 @@ fn changed(mut facts: Facts, wishes: &Wishes) -> Facts {
 fn an_untuned_card_is_judged_item_by_item() {
     let facts = untuned();
     let none = Wishes::default();
-    let check = Check::new(&facts, &judge(&facts, &none));
+    let check = Check::new(&facts, &judge(&facts, &none), queue_words);
     assert_eq!(
         check.verdict,
         "11 settings stand against capture on eth0: rings, interrupts, rss, rps, offloads, backlog, budget, buffers, \
          governor, idle, irqbalance"
     );
     let said = |item| of(&facts, &none, item).is;
-    assert_eq!(said(ItemName::Rings), "the receive ring has 512 of 8192 descriptors");
-    // As the report of a run says it.
-    let against = queues::against_capture(&facts.card, &facts.topology).into_iter();
-    let against: Vec<String> = against.map(|finding| finding.to_string()).collect();
-    assert_eq!(format!("{}; {}", said(ItemName::Interrupts), said(ItemName::Rss)), against.join("; "));
+    assert_eq!(said(ItemName::Rings), Is::from("the receive ring has 512 of 8192 descriptors"));
+    // The report of a run has the same facts.
+    let mut against = queues::against_capture(&facts.card, &facts.topology);
     assert_eq!(against.len(), 4, "{against:?}");
-    assert_eq!(said(ItemName::Rps), "RPS is on for 4 of 4 queues");
-    assert_eq!(said(ItemName::Offloads), "gro join received segments");
-    assert_eq!(said(ItemName::Governor), "powersave on 4 of 4 capture CPUs");
-    assert_eq!(said(ItemName::Idle), "capture CPUs sleep as deep as C6, 133 µs to leave");
+    let first_of_rss = against.iter().position(|finding| !finding.is_about_interrupts()).unwrap();
+    let rss = against.split_off(first_of_rss);
+    assert_eq!(said(ItemName::Interrupts), Is::Queues(against));
+    assert_eq!(said(ItemName::Rss), Is::Queues(rss));
+    assert_eq!(said(ItemName::Rps), Is::from("RPS is on for 4 of 4 queues"));
+    assert_eq!(said(ItemName::Offloads), Is::from("gro join received segments"));
+    assert_eq!(said(ItemName::Governor), Is::from("powersave on 4 of 4 capture CPUs"));
+    assert_eq!(said(ItemName::Idle), Is::from("capture CPUs sleep as deep as C6, 133 µs to leave"));
     let plan = Check::plan(&facts, &judge(&facts, &none));
     let lines: Vec<&str> = plan.lines().collect();
     assert_eq!(lines[0], "ethtool -G eth0 rx 4096");
@@ -211,8 +218,8 @@ fn capture_cpus_decide_the_number_of_queues_and_their_interrupts() {
     let facts = untuned();
     let channels = of(&facts, &with_cpus(&[0, 2]), ItemName::Queues);
     assert_eq!(
-        (channels.is.as_str(), channels.better.as_deref()),
-        ("4 of 8 receive queues", Some("2, one for each capture CPU"))
+        (channels.is, channels.better.as_deref()),
+        (Is::from("4 of 8 receive queues"), Some("2, one for each capture CPU"))
     );
     assert_eq!(channels.proposals, [Proposal { setting: Setting::Channels, value: "0 0 1 2".into() }]);
     let interrupts = of(&facts, &with_cpus(&[6, 7]), ItemName::Interrupts);
@@ -221,7 +228,8 @@ fn capture_cpus_decide_the_number_of_queues_and_their_interrupts() {
         Some("queue 0 CPU 6, queue 1 CPU 7"),
         "of the queues that remain"
     );
-    assert_eq!(of(&facts, &with_cpus(&[0, 1]), ItemName::Threads).is, "CPU 0 and 1 are threads of one core");
+    let threads = of(&facts, &with_cpus(&[0, 1]), ItemName::Threads);
+    assert_eq!(threads.is, Is::from("CPU 0 and 1 are threads of one core"));
     let several = |rps: Option<&str>, cpus: &[u32]| {
         let mut facts = untuned();
         let rps_cpus = Some(rps.unwrap_or_default().into());
@@ -239,7 +247,7 @@ fn what_the_host_does_not_have_is_absent_and_what_it_hides_is_unknown() {
     let all = judge(&bare, &Wishes::default());
     let is_open = |stands| matches!(stands, Stands::Absent | Stands::Unknown);
     assert!(all.iter().all(|finding| is_open(finding.judgement.stands)), "{all:?}");
-    let check = Check::new(&bare, &all);
+    let check = Check::new(&bare, &all, queue_words);
     assert_eq!(
         check.verdict,
         "Nothing known stands against capture on veth0; unknown: queues, rps, backlog, budget, buffers, governor, idle, \
@@ -256,7 +264,7 @@ fn what_the_host_does_not_have_is_absent_and_what_it_hides_is_unknown() {
 fn only_the_named_items_are_judged_and_a_cost_has_a_source() {
     let only = Wishes { only: vec![ItemName::Backlog, ItemName::Rings], ..Wishes::default() };
     let facts = untuned();
-    let check = Check::new(&facts, &judge(&facts, &only));
+    let check = Check::new(&facts, &judge(&facts, &only), queue_words);
     assert_eq!(
         check.items.iter().map(|item| item.item).collect::<Vec<_>>(),
         [ItemName::Rings, ItemName::Backlog]
@@ -330,7 +338,7 @@ fn a_run_is_judged_as_its_host_was_and_has_the_figures_of_its_trials() {
             "{then:?}"
         );
     }
-    let check = Check::of_run(&facts, &findings, "run1", &[&trial]);
+    let check = Check::of_run(&facts, &findings, queue_words, "run1", &[&trial]);
     assert!(
         check.verdict.starts_with("11 settings stood against capture on eth0 in run1: "),
         "{}",
@@ -355,7 +363,7 @@ fn what_a_run_did_not_record_is_not_fine() {
     let early = Environment { netdev_max_backlog: Some(1000), ..Environment::default() };
     let check = |environment: &Environment| {
         let facts = Facts::of_run(environment, &interface, &[]);
-        Check::of_run(&facts, &judge(&facts, &Wishes::default()), "run1", &[])
+        Check::of_run(&facts, &judge(&facts, &Wishes::default()), queue_words, "run1", &[])
     };
     assert_eq!(
         check(&early).verdict,
@@ -374,6 +382,6 @@ fn what_a_run_did_not_record_is_not_fine() {
         (ItemName::Idle, "the host has C6, 133 µs to leave; whether the capture CPUs used it is unknown"),
     ] {
         let found = of(&facts, &Wishes::default(), item);
-        assert_eq!((found.stands, found.is.as_str()), (Stands::Unknown, is));
+        assert_eq!((found.stands, found.is), (Stands::Unknown, Is::from(is)));
     }
 }

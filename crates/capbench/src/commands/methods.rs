@@ -1,18 +1,20 @@
 //! `capbench methods`: every method, whether it runs here or why not, and its options.
 
 pub mod document;
+pub mod settings;
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use capbench_capture::VlanTags;
 use capbench_lab::programs::Programs;
-use capbench_lab::subject::{self, Listed, PATH_SETTINGS};
+use capbench_lab::subject::{self, Listed, PathSetting};
 use capbench_report::formats::text::{columns, wrapped};
 use capbench_traffic::transmit;
 use clap::Args;
 
 use self::document::Document;
+use self::settings::{path_setting_words, settings};
 use crate::exit::Exit;
 use crate::output::{print, print_json};
 
@@ -50,8 +52,8 @@ fn as_text(methods: &[Listed]) -> String {
     text.push('\n');
     methods.iter().for_each(|method| details(&mut text, method));
     text.push_str("Behind any method's name, on bench's own link:\n");
-    for known in PATH_SETTINGS {
-        wrapped(&mut text, "  ", "      ", &format!("+{}: {}", known.name, known.summary));
+    for known in PathSetting::ALL {
+        wrapped(&mut text, "  ", "      ", &format!("+{}: {}", known.name(), path_setting_words(known)));
     }
     text.push_str("\ntransmit   how\n");
     for method in transmit::METHODS {
@@ -81,7 +83,7 @@ fn details(text: &mut String, method: &Listed) {
     if let Some(argument) = method.argument {
         wrapped(text, &format!("  {}: ", argument.placeholder), "      ", argument.summary);
     }
-    for known in &method.settings {
+    for known in settings(method) {
         let value = match (known.value, known.optional) {
             (None, _) => String::new(),
             (Some(value), true) => format!("[={value}]"),

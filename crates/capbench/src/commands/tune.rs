@@ -10,6 +10,7 @@ use anyhow::Result;
 use capbench_host::bed::{PortLock, Side};
 use capbench_host::environment;
 use capbench_model::environment::interface::{PathInterface, Role};
+use capbench_report::sentences::queue_words;
 use capbench_results::read::read;
 use capbench_sys::host::affinity::online_cpus;
 use capbench_tune::{Check, Facts, Folder, Identity, Journal, Live, Outcome, State, TuneError, apply, judge};
@@ -53,7 +54,7 @@ fn look(flags: &TuneFlags) -> Result<Exit> {
         print(&Check::plan(&facts, &findings))?;
         return Ok(Exit::Done);
     }
-    show(flags, &Check::new(&facts, &findings))
+    show(flags, &Check::new(&facts, &findings, queue_words))
 }
 
 fn show(flags: &TuneFlags, check: &Check) -> Result<Exit> {
@@ -82,7 +83,7 @@ fn look_at_run(flags: &TuneFlags, path: &Path) -> Result<Exit> {
             1 => path.display().to_string(),
             _ => format!("{}, {}", path.display(), placement_of(interface)),
         };
-        let check = Check::of_run(&facts, &judge(&facts, &flags.wishes()), &name, &trials);
+        let check = Check::of_run(&facts, &judge(&facts, &flags.wishes()), queue_words, &name, &trials);
         if let Exit::Untuned = show(flags, &check)? {
             exit = Exit::Untuned;
         }

@@ -27,7 +27,8 @@ pub use self::settable::{find, shown, why_no_command};
 pub use self::sources::Sources;
 use self::value::Value;
 use crate::command_line::{Line, Origin};
-use crate::exit::{self, Usage};
+use crate::error_output;
+use crate::exit::Usage;
 use crate::suggestion::nearest;
 
 /// A value for a flag.
@@ -302,6 +303,6 @@ fn needs(command: &Command, words: &[OsString]) -> Result<Vec<String>, String> {
     };
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing))) => Ok(missing.clone()),
-        _ => Err(exit::line_of(&error)),
+        _ => Err(error_output::line_of(&error)),
     }
 }

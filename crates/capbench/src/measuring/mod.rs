@@ -9,6 +9,7 @@ pub mod reproduce;
 pub mod rfc2544;
 mod scene;
 pub mod search;
+mod shortfall;
 pub mod soak;
 mod soak_progress;
 pub mod sweep;
@@ -24,7 +25,7 @@ use capbench_judge::livelock;
 use capbench_judge::rfc2544::Ended as TestEnded;
 use capbench_judge::search::End;
 use capbench_model::TrialError;
-use capbench_model::environment::Environment;
+use capbench_model::environment::{Difference, Environment};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
@@ -35,6 +36,7 @@ use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 use capbench_plan::guards::{Guarded, Policy};
 use capbench_report::formats::text;
+use capbench_report::sentences::host_difference_words;
 use capbench_report::{report, save, sentences};
 use capbench_results::read;
 use capbench_results::{Kind, Results, RunDirectory, SCHEMA_VERSION};
@@ -42,7 +44,7 @@ use capbench_results::{Kind, Results, RunDirectory, SCHEMA_VERSION};
 use self::path::{Path, Site, Trace};
 use self::recorder::{Recorder, save_with_words};
 use self::scene::Scene;
-use crate::exit::{self, Exit, Unsupported, Usage};
+use crate::exit::{self, Exit, Failure, Unsupported, Usage};
 use crate::metrics::{Exporter, MetricsOutput, Run as Monitor};
 use crate::output::print;
 use crate::{command_line, recommended};
@@ -163,8 +165,12 @@ fn measure<P: Plan>(
         return Err(failure.clone().into());
     }
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
-    results.exit_code = failure.as_ref().map(exit::of_trial);
     conclude(&mut results, laboratory.statements());
+    let signal = stopped.then(|| stop.signal());
+    let exit = exit_of(&scene, &plan, &results, signal, &failures);
+    let code = failure.as_ref().map_or(exit.number(), exit::of_trial);
+    // Saved together: a run that is killed from now on has an exit code.
+    results.exit_code = Some(code);
     save_with_words(&mut directory, &mut results)?;
     *saved = Some(results.clone());
     if scene.path.receives_here() {
@@ -183,18 +189,28 @@ fn measure<P: Plan>(
     if let Some(failure) = failure {
         return Err(failure.into());
     }
-    let stopped = stopped.then(|| stop.signal());
+    for line in shortfall::lines(exit, &results, plan.requirements(), plan.max_loss()) {
+        tell!("capbench: {line}");
+    }
+    Ok(exit)
+}
+
+/// The exit code of a run that no failure of a trial ended.
+fn exit_of<P: Plan>(
+    scene: &Scene,
+    plan: &P,
+    results: &Results,
+    signal: Option<u8>,
+    failures: &[(MethodSpec, Failure)],
+) -> Exit {
     let is_named = |method: &MethodSpec| scene.is_named(method);
-    let exit = match exit::of_measurement(&results, stopped, &failures, is_named, plan.max_loss()) {
-        // They ask a question of their own.
+    match exit::of_measurement(results, signal, failures, is_named, plan.max_loss()) {
+        // The requirements are the question of the run.
         Exit::Done | Exit::Inconclusive if !plan.requirements().is_empty() => {
-            exit::of_requirements(&results, plan.requirements(), plan.max_loss())
+            exit::of_requirements(results, plan.requirements(), plan.max_loss())
         }
         exit => exit,
-    };
-    results.exit_code = Some(exit.number());
-    save_with_words(&mut directory, &mut results)?;
-    Ok(exit)
+    }
 }
 
 /// The last rows of a plan: what the agents of its path say of themselves.
@@ -273,7 +289,10 @@ fn resumed(
 ) -> Result<Results> {
     let differences = earlier.environment.differences(environment);
     if !differences.is_empty() {
-        let list: Vec<_> = differences.iter().map(ToString::to_string).collect();
+        let mut list = Vec::new();
+        for Difference { fact, then, now } in &differences {
+            list.push(host_difference_words(fact, then, now));
+        }
         return Err(Usage(format!(
             "--resume {}: its trials were measured elsewhere ({}); begin a new search, or go on where they were",
             directory.path().display(),

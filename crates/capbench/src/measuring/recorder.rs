@@ -15,8 +15,8 @@ use capbench_model::saved::Saved;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_plan::Observer;
 use capbench_plan::{PlanError, Result};
-use capbench_report::ReportError;
 use capbench_report::sentences::saved;
+use capbench_report::{ReportError, planned_load_words};
 use capbench_report::{printable, sentences};
 use capbench_results::{Results, ResultsError, RunDirectory};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -132,6 +132,7 @@ impl Observer for Recorder {
 
     fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         let (Setup { method, placement, .. }, label) = (setup, setup.label());
+        let load = planned_load_words(load);
         self.failures.push((method.clone(), Failure::of(why)));
         let missing =
             NotMeasured::new(Saved::Known(method.clone()), Some(*placement), format!("at {load}: {why}"));

@@ -170,7 +170,7 @@ fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {
         goals.extend(parse(text)?);
     }
     if let Some(path) = &flags.goals {
-        goals.extend(search::read(path)?);
+        goals.extend(search::read_goals_file(path)?);
     }
     if goals.is_empty() {
         goals = parse(DEFAULT_GOALS)?;

@@ -229,7 +229,7 @@ fn rates(scene: &Scene, flags: &SweepFlags) -> Result<Vec<Load>> {
 }
 
 fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup, loads: &[Load]) -> Result<Axis> {
-    let load = |flag: &str, text: &str| {
+    let read_load = |flag: &str, text: &str| {
         let stated = stated(text).map_err(|error| format!("{flag}: {error}"))?;
         stated.of_frames(scene, flag).map_err(|error| error.to_string())
     };
@@ -246,7 +246,7 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup, loads: &[Load]) -> Resu
             loads,
             // The host behind a network has CPUs of its own.
             cpus: scene.path.receives_here().then(affinity::allowed_cpus).transpose()?.map(|cpus| cpus.len()),
-            load: &load,
+            read_load: &read_load,
         },
     )?;
     for point in axis.points() {

@@ -533,7 +533,7 @@ fn root_alone_a_receiver_that_is_cut_off_while_frames_are_sent_leaves_a_whole_ac
     let report = json!({"trial": 9, "interface": hosts.interface("dut"), "patience": Duration::from_secs(5)});
     for (sent, expected) in [(500, true), (400, false)] {
         let mut receiver = start(&hosts, "dut", "");
-        receiver.call("prepare", receiving(&hosts, 1, Duration::from_secs(5))).unwrap();
+        receiver.call("prepare", receiving(&hosts, 1, Duration::from_secs(2))).unwrap();
         let load = |frames: u64| json!({"burst": {"frames": frames, "rate": 1000.0}});
         sender.call("arm", arm(9, load(sent), sent)).unwrap();
         receiver.call("arm", arm(9, load(500), 500)).unwrap();

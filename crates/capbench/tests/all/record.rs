@@ -88,6 +88,7 @@ fn root_every_method_records_every_frame_once() {
 
 #[test]
 fn root_alone_several_ports_become_one_stream_in_order() {
+    const SENT: u64 = 5_000;
     let Some((folder, spaces)) = test_bed() else { return };
     spaces.add_pairs(2);
     let load = HostLoad::watch();
@@ -102,7 +103,7 @@ fn root_alone_several_ports_become_one_stream_in_order() {
             .map(|(number, interface)| {
                 Running::start(
                     &spaces.left,
-                    capbench(&format!("send -i {interface} --json --rate 10000 -c 10000"))
+                    capbench(&format!("send -i {interface} --json --rate 10000 -c {SENT}"))
                         .args(["--trial", &(7 + number).to_string()]),
                 )
             })
@@ -115,7 +116,7 @@ fn root_alone_several_ports_become_one_stream_in_order() {
                 read.packets.iter().filter(|packet| packet.interface == u32::from(trial) - 7).collect();
             let found: Vec<_> = of_port.iter().filter_map(|packet| packet.sequence).collect();
             assert!(
-                found.iter().copied().eq(0..10_000) && of_port.len() == 10_000,
+                found.iter().copied().eq(0..SENT) && of_port.len() as u64 == SENT,
                 "{method}: {} of {}: {ended:#?}",
                 found.len(),
                 of_port.len()
@@ -130,7 +131,7 @@ fn root_alone_several_ports_become_one_stream_in_order() {
                 "{method}: {document:#}"
             );
         }
-        assert_eq!(counted_by_others(&file), [30_000; 3], "{method}");
+        assert_eq!(counted_by_others(&file), [3 * SENT; 3], "{method}");
         // A reader that is kept from its CPU for longer than the others wait for it comes late, which the account says.
         let late: u64 = ports.iter().map(|port| port["late"].as_u64().unwrap()).sum();
         let read = File::read(&file, 7, None, None);

@@ -139,13 +139,13 @@ fn root_alone_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_not
     // The ring of a port with few packets holds as many times 10 ms as it has blocks.
     let arguments = "--method packet-v3 --ring 16MiB --block 64KiB --cpu 0,1,0,0";
     let recording = Recording::start_on(&spaces.right, ports, &file, arguments);
-    let senders = [sender(&spaces, "left", 7, 4_000, 12_000), sender(&spaces, "left1", 8, 4_000, 12_000)];
+    let senders = [sender(&spaces, "left", 7, 4_000, 8_000), sender(&spaces, "left1", 8, 4_000, 8_000)];
     eventually("some frames have come", || spaces.right.received() > 500);
     let hogged = Running::start(HOST, &mut hog(1)).end();
     assert!(hogged.signal.is_some(), "the kernel ended it: {hogged:#?}");
     senders.into_iter().for_each(|sender| drop(sender.end().success()));
     let (_, document) = recording.interrupt();
-    assert_merged(&file, &document, &[12_000, 12_000, 0], 16 << 20);
+    assert_merged(&file, &document, &[8_000, 8_000, 0], 16 << 20);
     let late = |port: usize| document["interfaces"][port]["late"].as_u64().unwrap();
     assert!(late(1) > 0, "those of the port that stalled: {document:#}");
 }

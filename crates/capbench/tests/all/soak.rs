@@ -4,7 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{HOST, Running, capbench, results, scratch_of_root};
+use crate::support::{HOST, Running, Tmpfs, capbench, privileges, results, scratch_of_root};
+use capbench::exit;
 use serde_json::Value;
 
 fn soak(out: &Path, arguments: &str) -> Command {
@@ -71,7 +72,7 @@ fn root_a_soak_that_is_stopped_keeps_every_segment() {
     let ended = running.end();
     assert_eq!(ended.code, Some(130), "{ended:#?}");
     let (results, record) = saved(&out);
-    assert_eq!(results["complete"], false);
+    assert_eq!((&results["complete"], &results["exit_code"]), (&Value::Bool(false), &Value::from(130)));
     assert!(record["segments"].as_u64() >= Some(2), "{record:#}");
 }
 
@@ -93,6 +94,12 @@ fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
     );
     let run = capbench_results::read::read(&out).unwrap();
     assert_eq!(run.warnings, [""; 0]);
+    assert_eq!(run.results.exit_code, None);
+    assert_eq!(
+        exit::saved_code(&run.results),
+        4,
+        "what it lost is known, and not whether it sustains the load for 3 days"
+    );
     let soak = run.results.soak.unwrap();
     assert!((6..=soak.segments).contains(&printed), "{printed} of {}", soak.segments);
     let whole = soak.whole.unwrap();
@@ -101,6 +108,18 @@ fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
         soak.intervals.iter().map(|interval| interval.counts.delivered).sum::<u64>(),
         whole.counts.delivered
     );
+}
+
+#[test]
+fn root_a_soak_that_fills_the_disk_fails_and_is_no_success_when_it_is_read() {
+    let Some(_) = privileges() else { return };
+    let disk = Tmpfs::new("60k");
+    let out = disk.0.file("out");
+    let ended = Running::start(HOST, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms")).end();
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.errors.contains("No space left on device"), "{ended:#?}");
+    let results = capbench_results::read::read(&out).unwrap().results;
+    assert!(!results.complete && exit::saved_code(&results) != 0);
 }
 
 #[test]

@@ -122,6 +122,23 @@ fn root_signals_that_ask_end_a_bench_with_its_results() {
     }
 }
 
+/// A campaign takes the exit code from the results. They have it before anything is printed that can fail.
+#[test]
+fn root_a_finished_bench_has_its_exit_code_when_nobody_reads_its_report() {
+    let Some(folder) = scratch_of_root() else { return };
+    let out = folder.file("results");
+    let flags =
+        "--method recv --rate 1k --duration 100ms --quiet 50ms --visits 1 --require recv:1k --max-loss 50%";
+    let script = format!("\"$1\" bench {flags} --out \"$2\" | true; exit ${{PIPESTATUS[0]}}");
+    let mut command = program("bash");
+    command.args(["-c", &script, "bash", env!("CARGO_BIN_EXE_capbench")]).arg(&out);
+    let ended = Running::start(HOST, &mut command).end();
+    assert_eq!(ended.code, Some(141), "{ended:#?}");
+    let results = results(&out).unwrap();
+    assert_eq!(results["complete"], true);
+    assert!(matches!(results["exit_code"].as_u64(), Some(0 | 3 | 4)), "{}", results["exit_code"]);
+}
+
 /// As timeout(1) does: one to the command, and one to the group that it is in.
 #[test]
 fn root_a_request_that_comes_twice_is_one() {

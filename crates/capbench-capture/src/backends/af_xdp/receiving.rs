@@ -20,6 +20,7 @@ use super::plan::Plan;
 use super::polling::Polling;
 use super::redirecting::Redirecting;
 use super::refusal::Refusal;
+use crate::fanout_choice::property_of_member;
 use crate::{Batch, Capture, Context, Interface, Occupancy, Packing, Result, Waiter};
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::fanout::Fanout;
@@ -126,7 +127,7 @@ impl AfXdp {
             redirecting,
             receiver,
             mode,
-            shared: options.fanout.as_ref().map(|fanout| format!("member of a fanout group ({fanout})")),
+            shared: options.fanout.as_ref().map(property_of_member),
             passing,
             _promiscuous: promiscuous,
             queues,

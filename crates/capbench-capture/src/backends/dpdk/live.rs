@@ -22,6 +22,7 @@ use super::super::presence::Presence;
 use super::losses::{of_hardware, of_queues, of_xdp};
 use super::shared::Shared;
 use super::{METHOD, Request, check, cut_unseen, ring};
+use crate::fanout_choice::property_of_member;
 use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result};
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::fanout::Fanout;
@@ -188,7 +189,7 @@ fn running(port: &Port, shared: &Shared, fanout: Option<&Fanout>) -> std::result
     let found = !(matches!(port.sockets(), DriverSockets::None) && device.name.is_virtual());
     let properties = [
         Some(format!("driver {}{mode}", port.driver())),
-        fanout.map(|fanout| format!("member of a fanout group ({fanout})")),
+        fanout.map(property_of_member),
         port.has_rss().then(|| "RSS by addresses and ports".into()),
         // Its sockets have PACKET_FANOUT_FLAG_ROLLOVER.
         (port.driver() == "net_af_packet" && port.queues() > 1)

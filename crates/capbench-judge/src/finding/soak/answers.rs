@@ -11,7 +11,6 @@ use super::kept_trials;
 use crate::finding::{Finding, Found};
 use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::{Interval, LossEvent, SoakRecord};
-use crate::thresholds::NOTED_SOAK_SHARE;
 
 /// An answer to the question of a soak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -103,7 +102,6 @@ pub fn answers(record: &SoakRecord) -> Vec<Found> {
 
 pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     let Some(whole) = &record.whole else { return Vec::new() };
-    let is_cut = whole.sending_s < record.planned_s * (1.0 - NOTED_SOAK_SHARE);
     let mut answers = vec![SoakAnswer::Loss {
         set_up: record.kept.first().map(SoakSetUp::of_trial),
         lost: whole.lost(),
@@ -111,7 +109,7 @@ pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
         loss_ratio: whole.lost() as f64 / whole.counts.sent.max(1) as f64,
         intended_pps: record.intended_pps,
         sending_s: whole.sending_s,
-        cut_from_s: is_cut.then_some(record.planned_s),
+        cut_from_s: record.is_cut_short().then_some(record.planned_s),
     }];
     if whole.lost() > 0 {
         answers.push(when_lost(record, whole));

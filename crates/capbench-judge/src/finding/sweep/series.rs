@@ -216,6 +216,7 @@ mod tests {
             seed: 0,
             repeats: 1,
             quiet_s: 0.0,
+            interval_method: None,
             interval: String::new(),
             points: points.collect(),
             series: vec![series.clone()],

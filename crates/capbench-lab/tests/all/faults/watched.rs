@@ -10,7 +10,7 @@ use capbench_host::bed::Side;
 use capbench_why::{Socket, Tracing, Watch};
 
 /// Between two looks: many of them fit into the time in which a trial waits for late frames.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Watches the capture sockets of this process on an interface until `done`, and says how many frames they lost. The method
 /// reads their counters, which resets them, when nothing has come for a while: what was seen until then is all, if the last look

@@ -16,6 +16,7 @@ use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, reco
 use capbench_judge::search::{GoalResult, Ratio, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 
 const HOSTS: u64 = 200;
@@ -43,6 +44,20 @@ struct Host {
     seed: u64,
 }
 
+/// The methods that may be named at a precision.
+struct RightAnswer {
+    names: Vec<&'static str>,
+    /// Whether no other answer is right: their limits are equal, and those of all others are further away than twice the precision.
+    is_decidable: bool,
+}
+
+impl RightAnswer {
+    fn has(&self, method: &SavedMethod) -> bool {
+        self.names.iter().any(|name| *method == *name)
+    }
+}
+
+/// Random constants from a seed.
 struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
@@ -141,9 +156,7 @@ impl Host {
         known.capacity.min(self.generator)
     }
 
-    /// The methods that may be named at this precision, and whether they are the only right answer: their limits are equal, and
-    /// those of all others are further away than twice the precision.
-    fn right(&self, precision: f64) -> (Vec<&'static str>, bool) {
+    fn right(&self, precision: f64) -> RightAnswer {
         let best = self.methods.iter().map(|known| self.sustains(known.name)).fold(0.0, f64::max);
         let near: Vec<&Known> = self
             .methods
@@ -152,12 +165,12 @@ impl Host {
             .collect();
         let are_equal = near.iter().all(|known| self.sustains(known.name) >= best * 0.999);
         if !are_equal {
-            return (near.iter().map(|known| known.name).collect(), false);
+            return RightAnswer { names: near.iter().map(|known| known.name).collect(), is_decidable: false };
         }
         let least = near.iter().map(|known| known.app_ns).min().unwrap() as f64;
         // A single trial is taken to be 5 % precise.
         let cheap = near.iter().filter(|known| known.app_ns as f64 <= least * 1.11 + 1.0);
-        (cheap.map(|known| known.name).collect(), true)
+        RightAnswer { names: cheap.map(|known| known.name).collect(), is_decidable: true }
     }
 }
 
@@ -176,28 +189,27 @@ fn the_right_method_is_named_and_no_wrong_one_is_certain() {
             );
             continue;
         }
-        let (right, is_decidable) = host.right(ranking.precision.unwrap_or(0.05));
-        decidable += u32::from(is_decidable);
+        let right = host.right(ranking.precision.unwrap_or(0.05));
+        decidable += u32::from(right.is_decidable);
         let Conclusion::Use { method, certainty, equal, .. } = &ranking.conclusion else {
             let known = |ranked: &capbench_judge::recommendation::Ranked| {
                 format!("{} {:?}", ranked.method, ranked.lossless)
             };
             let limits: Vec<String> =
                 ranking.methods.iter().filter(|ranked| ranked.rank == 1).map(known).collect();
-            wrong.push((seed, is_decidable, format!("{limits:#?}")));
+            wrong.push(format!("seed {seed}, decidable: {}; {limits:#?}", right.is_decidable));
             continue;
         };
-        let is_right = right.iter().any(|right| *method == *right);
-        named += u32::from(is_decidable && is_right);
+        let is_right = right.has(method);
+        named += u32::from(right.is_decidable && is_right);
         certain += u32::from(*certainty == Certainty::Certain);
         if !is_right {
-            wrong.push((
-                seed,
-                is_decidable,
-                format!("{method} {certainty:?}, equal {equal:?}, right {right:?}"),
+            let RightAnswer { names, is_decidable } = &right;
+            wrong.push(format!(
+                "seed {seed}, decidable: {is_decidable}; {method} {certainty:?}, equal {equal:?}, right {names:?}"
             ));
         }
-        let may_be = is_right || right.iter().any(|right| equal.iter().any(|equal| *equal == *right));
+        let may_be = is_right || equal.iter().any(|equal| right.has(equal));
         assert!(may_be || *certainty != Certainty::Certain, "seed {seed}: {ranking:#?} of {host:#?}");
     }
     println!("seeds from {SEED}: {named} of {decidable} named, {certain} as certain; others {wrong:#?}");
@@ -294,13 +306,13 @@ fn a_short_time_goes_to_the_methods_that_may_be_best() {
         plan.duration = Duration::from_millis(300);
         plan.searching = Some(Searching { precision, budget, trial, quiet });
         let (recommended, _) = host.measure(&plan);
-        let (right, _) = host.right(precision.get());
+        let right = host.right(precision.get());
         hosts += 1;
         match &recommended.headline().unwrap().conclusion {
-            Conclusion::Use { method, .. } if right.iter().any(|right| *method == *right) => named += 1,
+            Conclusion::Use { method, .. } if right.has(method) => named += 1,
             // The method to use meanwhile.
-            Conclusion::OneOf { best, .. } if right.iter().any(|right| *best == Some((*right).into())) => {}
-            other => wrong.push((host.seed, format!("{other:?}, right {right:?}"))),
+            Conclusion::OneOf { best: Some(best), .. } if right.has(best) => {}
+            other => wrong.push((host.seed, format!("{other:?}, right {:?}", right.names))),
         }
     }
     println!("seeds from {SEED}: {named} of {hosts} named; wrong {wrong:#?}");

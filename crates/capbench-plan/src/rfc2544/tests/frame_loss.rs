@@ -8,7 +8,7 @@ use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::Ended;
 use capbench_judge::rfc2544::frame_loss::FrameLossOutcome;
-use capbench_model::trial::Phase;
+use capbench_model::trial::{Phase, TrialResult};
 
 fn test(step: f64) -> FrameLossTest {
     FrameLossTest {
@@ -44,15 +44,14 @@ fn a_method_that_loses_at_every_load_has_a_curve_all_the_same() {
 
 #[test]
 fn one_trial_without_loss_between_two_with_is_not_the_end() {
-    // At 80 % nothing is lost, by chance.
+    // 100 %, 90 % and 80 % of the maximum are more than the path takes.
     let mut path =
-        Tampered::new(path(730_000.0), |trial, result: &mut capbench_model::trial::TrialResult| {
-            if trial == 2 {
-                result.delivered = result.sent;
-            }
-            if trial == 3 {
-                result.delivered -= 1;
-            }
+        Tampered::new(path(730_000.0), |earlier_trials, result: &mut TrialResult| match earlier_trials {
+            // 80 %: nothing is lost, by chance.
+            2 => result.delivered = result.sent,
+            // 70 %: a frame is lost, so that the pair without loss begins at 60 %.
+            3 => result.delivered -= 1,
+            _ => {}
         });
     let points = test(10.0).run(&setup(), &mut path, &mut ()).unwrap().outcome.points;
     let loads: Vec<_> = points.iter().map(|point| point.load_percent).collect();
@@ -67,6 +66,10 @@ fn steps_are_exact_and_none_is_coarser_than_the_standard_allows() {
     assert_eq!(tenths.len(), 1000);
     let text = test(10.1).loads().unwrap_err().to_string();
     assert!(text.contains("steps of 10.1 %") && text.contains("up to 10 %"), "{text}");
+}
+
+#[test]
+fn a_step_is_above_0() {
     assert!(Percent::new(0.0).is_err() && Percent::new(f64::NAN).is_err());
 }
 

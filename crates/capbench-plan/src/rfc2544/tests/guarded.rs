@@ -7,10 +7,11 @@ use crate::for_tests::{Collected, conclusion};
 use crate::guards::Guarded;
 use crate::rfc2544::{Extent, Test};
 use crate::simulated::tampered::{
-    Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, guarded, recovers_after,
+    Found, GuardingCounts, Spoiling, Tampered, accounted, assert_guards_change_nothing, contradicts_itself,
+    guarded, recovers_after,
 };
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
-use capbench_judge::rfc2544::{Ended, Found};
+use capbench_judge::rfc2544::{Ended, Found as TestFound};
 use capbench_judge::search::End;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::TrialResult;
@@ -25,15 +26,15 @@ fn kept(path: &mut dyn Laboratory) -> Collected {
     assert!(!suite(&ALL, Extent::quick()).run(&setup(), path, &mut kept).unwrap());
     let searched = kept.searches.iter().flat_map(|search| &search.trials);
     let tested = kept.tested.iter().flat_map(|tested| &tested.trials);
-    let told: Vec<u32> = searched.chain(tested).copied().collect();
+    let of_tests: Vec<u32> = searched.chain(tested).copied().collect();
     let numbers: Vec<u32> = kept.trials.iter().map(|trial| trial.number).collect();
-    assert_eq!(told, numbers, "every trial that stands is part of one test");
+    assert_eq!(of_tests, numbers, "every trial that stands is part of one test");
     kept
 }
 
 fn run<F: FnMut(u32, &mut TrialResult)>(
     path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
-) -> (Collected, Guarding) {
+) -> (Collected, GuardingCounts) {
     let kept = kept(path);
     let guarding = accounted(path, &kept.trials);
     (kept, guarding)
@@ -43,7 +44,7 @@ fn run<F: FnMut(u32, &mut TrialResult)>(
 fn essence(kept: &Collected) -> Vec<String> {
     let goals = kept.searches.iter().flat_map(|search| &search.goals).map(conclusion);
     let tests = kept.tested.iter().map(|tested| match &tested.found {
-        Found::Latency(latency) => {
+        TestFound::Latency(latency) => {
             format!(
                 "{:.3} {} {:?} {:?}",
                 latency.rate_pps.get(),
@@ -52,16 +53,16 @@ fn essence(kept: &Collected) -> Vec<String> {
                 latency.ended
             )
         }
-        Found::FrameLoss(loss) => {
+        TestFound::FrameLoss(loss) => {
             let points: Vec<_> =
                 loss.points.iter().map(|point| (point.load_percent, point.delivered)).collect();
             format!("{points:?} {} {:?}", loss.ends_without_loss, loss.ended)
         }
-        Found::BackToBack(burst) => {
+        TestFound::BackToBack(burst) => {
             let lengths: Vec<_> = burst.searches.iter().map(|one| (one.frames, one.step_frames)).collect();
             format!("{lengths:?} {:?} {:?} {:?}", burst.benchmark, burst.invalid_because, burst.ended)
         }
-        Found::Recovery(recovery) => {
+        TestFound::Recovery(recovery) => {
             let all: Vec<_> = recovery.repetitions.iter().map(|one| &one.recovery).collect();
             format!("{:.3} {all:?} {:?}", recovery.overload_pps.get(), recovery.ended)
         }
@@ -69,21 +70,21 @@ fn essence(kept: &Collected) -> Vec<String> {
     goals.chain(tests).collect()
 }
 
-fn undisturbed() -> (Collected, Guarding) {
+fn undisturbed() -> (Collected, GuardingCounts) {
     run(&mut guarded(path(), |_, _| {}))
 }
 
 #[test]
 fn what_guards_repeat_or_wait_for_changes_nothing_that_is_found() {
-    assert_guards_change_nothing(path, 4, 11, |path| {
+    assert_guards_change_nothing(path, &Spoiling { after_overload: 4, disturbed_every: 11 }, |path| {
         let kept = kept(path);
         assert_eq!((kept.tested.len(), kept.untested.len()), (4, 0));
-        let essence = essence(&kept).join("\n");
-        (kept.trials, essence)
+        let conclusion = essence(&kept).join("\n");
+        Found { trials: kept.trials, conclusion }
     });
     // The throughput of a trial of a second is a little above what is taken: what the ring holds at its end counts.
     let kept = undisturbed().0;
-    let Found::BackToBack(burst) = &kept.tested[2].found else { panic!("{:?}", kept.tested) };
+    let TestFound::BackToBack(burst) = &kept.tested[2].found else { panic!("{:?}", kept.tested) };
     let mean = burst.benchmark.unwrap().average_frames;
     assert!((mean / (1000.0 / 0.6) - 1.0).abs() <= 0.011, "{mean}");
 }

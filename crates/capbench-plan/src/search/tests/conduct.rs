@@ -47,6 +47,27 @@ fn unsent_frames_count_as_lost_and_never_as_the_methods_limit() {
 }
 
 #[test]
+fn unsent_frames_are_counted_among_the_trials_of_the_question() {
+    // After its self-test of three trials the generator sends 99 % of each load.
+    let falls_short = |path: &mut Path, load: Load| {
+        path.generator = match load {
+            Load::Rate(rate) if path.trials >= 3 => 0.99 * rate.get(),
+            _ => 8e5,
+        };
+        Ok(())
+    };
+    let plan = SearchPlan { maximum_pps: None, ..plan("ndr") };
+    let finished = search(&plan, &mut Changing(Path::new(5e5), falls_short));
+    let of_question = finished.trials.iter().filter(|trial| trial.phase == Phase::Search).count();
+    assert_eq!(of_question + 3, finished.trials.len());
+    let unsent = finished.outcome.warning_facts.iter().find_map(|fact| match fact {
+        SearchWarning::UnsentFrames { trials, all_trials } => Some((trials.len(), *all_trials as usize)),
+        _ => None,
+    });
+    assert_eq!(unsent, Some((of_question, of_question)));
+}
+
+#[test]
 fn a_lower_bound_is_given_at_the_load_that_was_sent() {
     // A few frames are left unsent, within the tolerance.
     let rounding = |path: &mut Path, load: Load| {
@@ -78,9 +99,10 @@ fn a_generator_that_is_slower_by_plan_is_found_out() {
 fn a_host_that_stalls_is_told_from_a_generator_that_reaches_no_more() {
     // A generator that reaches a million, on a host that takes a part of some trials from it.
     let plan = SearchPlan { maximum_pps: None, ..plan("quick") };
-    let tested = |stalls: fn(u32) -> f64| {
+    // The part that is left to it depends on the number of the trial.
+    let tested = |left: fn(u32) -> f64| {
         let stalling = |path: &mut Path, _| {
-            path.generator = 1e6 * stalls(path.trials + 1);
+            path.generator = 1e6 * left(path.trials + 1);
             Ok(())
         };
         search(&plan, &mut Changing(Path::new(2e5), stalling)).outcome

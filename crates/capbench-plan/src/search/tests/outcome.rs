@@ -36,7 +36,8 @@ fn a_search_that_ends_early_says_what_coarser_targets_decided() {
             let has_both = goal.lower.is_some() && goal.upper.is_some();
             let Some(so_far) = &goal.so_far else { continue };
             assert!(!has_both && goal.status == Status::Irregular, "{goal:?}");
-            let (low, high) = (so_far.lower.intended_pps, so_far.upper.intended_pps);
+            let low = so_far.lower.intended_pps;
+            let high = so_far.upper.intended_pps;
             let forwarded = 1.0 - goal.goal.loss_ratio.get();
             assert!(low * forwarded < 1_000_001.0 && high * forwarded > 1e6, "{low} {high}");
             assert!((so_far.relative_width - (high - low) / high).abs() < 1e-12);
@@ -51,17 +52,16 @@ fn a_search_that_ends_early_says_what_coarser_targets_decided() {
 fn the_traffic_allowed_counts_neither_drains_nor_anything_else() {
     let second = Duration::from_secs(1);
     let plan = SearchPlan { traffic_allowed: Some(30 * second), ..plan("ndr,pdr") };
-    let drained = |trial: &capbench_model::trial::TrialResult| capbench_model::trial::TrialResult {
-        drain_s: 2.0,
-        ..trial.clone()
-    };
     let first = run(&plan, &Path::new(1e6));
     assert_eq!((first.outcome.ended.clone(), first.trials.len()), (End::TrafficUp, 30));
     // Stored trials that drained for long count for what they sent.
-    let stored: Vec<_> = first.trials.iter().map(drained).collect();
+    let mut drained = first.trials.clone();
+    for trial in &mut drained {
+        trial.drain_s = 2.0;
+    }
     let more = SearchPlan { traffic_allowed: Some(32 * second), ..plan.clone() };
     let mut path = Path { trials: 30, ..Path::new(1e6) };
-    let stored = Stored::new(&stored, |_| true).unwrap();
+    let stored = Stored::new(&drained, |_| true).unwrap();
     let second_run = search::run(&more, "a path", &mut path, stored, &mut ()).unwrap();
     assert_eq!((second_run.outcome.ended, second_run.trials.len()), (End::TrafficUp, 32));
     assert!(second_run.outcome.spent_s > 90.0);
@@ -80,7 +80,8 @@ fn what_is_held_far_below_what_the_generator_could_not_send_is_no_result_that_sa
         let finished =
             search::run(&plan(goal), "a path", &mut path.clone(), Stored::default(), &mut record).unwrap();
         let goal = &finished.outcome.goals[0];
-        let (is_over, width) = (finished.outcome.ended == End::Complete, goal.relative_width);
+        let is_over = finished.outcome.ended == End::Complete;
+        let width = goal.relative_width;
         let is_near = width.is_some_and(|width| width <= 0.005 + 1e-9);
         assert_eq!(goal.status == Status::AtLeast, is_over || is_near, "{goal:?}");
         assert_eq!(goal.reason == Some(Reason::GeneratorFellShort), is_over || is_near, "{goal:?}");
@@ -144,15 +145,15 @@ fn where_frames_were_lost_and_what_limits_stand_with_the_upper_bound() {
     assert_eq!((goal.limit, goal.apart, goal.upper.as_ref().unwrap().losses.as_ref()), (None, None, None));
 }
 
-/// A load with so many trials of a second, of which some lost something.
-fn nth(nth: u32, seed: u64) -> Finished {
+/// The `nth` search of a set-up, on a path whose capacity varies by a hundredth.
+fn nth_search(nth: u32, seed: u64) -> Finished {
     let mut path = Path { noise: 0.01, seed, ..Path::new(1e6) };
     search::run_nth(&plan("ndr"), Some(nth), "a path", &mut path, Stored::default(), &mut ()).unwrap()
 }
 
 #[test]
 fn searches_of_a_set_up_are_said_together_with_their_spread() {
-    let finished: Vec<_> = (1..=7).map(|of| nth(of, u64::from(of))).collect();
+    let finished: Vec<_> = (1..=7).map(|number| nth_search(number, u64::from(number))).collect();
     assert!(finished[2].trials.iter().all(|trial| trial.search == Some(3)));
     let outcomes: Vec<_> = finished.iter().map(|finished| read_back(&finished.outcome)).collect();
     let lower = |result: &GoalResult| result.lower.as_ref().unwrap().achieved_pps;
@@ -170,22 +171,29 @@ fn searches_of_a_set_up_are_said_together_with_their_spread() {
     assert!(ranking::repeated(&outcomes[..1]).is_empty(), "one alone has no spread");
 }
 
-/// By which goals NDR and PDR are told where these are searched for.
-fn by(goals: &str) -> (String, String) {
+/// The goals that give a search its NDR and its PDR.
+#[derive(Debug, PartialEq)]
+struct Givers {
+    ndr: String,
+    pdr: String,
+}
+
+/// Which goals give NDR and PDR where these goals are searched for.
+fn givers(goals: &str) -> Givers {
     let numbers = run(&plan(goals), &Path::new(1e6)).outcome.numbers;
-    (numbers.ndr.by, numbers.pdr.by)
+    Givers { ndr: numbers.ndr.by, pdr: numbers.pdr.by }
 }
 
 #[test]
 fn ndr_and_pdr_are_those_of_the_goals_that_are_called_so_or_ask_for_the_same() {
-    let both = |ndr: &str, pdr: &str| (ndr.to_string(), pdr.to_string());
-    assert_eq!(by("ndr,pdr"), both("ndr", "pdr"));
+    let expected = |ndr: &str, pdr: &str| Givers { ndr: ndr.into(), pdr: pdr.into() };
+    assert_eq!(givers("ndr,pdr"), expected("ndr", "pdr"));
     // What others call so, or what allows for some loss, is another thing.
     for goals in ["nfvbench-ndr,nfvbench-pdr", "trex-like,pdr", "tst009,ndr", "quick", "strict-capture"] {
-        assert_eq!(by(goals), both("ndr", "pdr"), "{goals}");
+        assert_eq!(givers(goals), expected("ndr", "pdr"), "{goals}");
     }
-    assert_eq!(by("mine:from=pdr,width=1%;tst009"), both("ndr", "mine"));
-    assert_eq!(by("ndr:loss=0,duration=2s,sum=10s;other:from=ndr"), both("ndr", "pdr"));
+    assert_eq!(givers("mine:from=pdr,width=1%;tst009"), expected("ndr", "mine"));
+    assert_eq!(givers("ndr:loss=0,duration=2s,sum=10s;other:from=ndr"), expected("ndr", "pdr"));
 }
 
 #[test]

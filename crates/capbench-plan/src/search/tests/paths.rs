@@ -60,7 +60,17 @@ impl Path {
         }
     }
 
-    /// Intended, sent, delivered and the number of loss events.
+    /// The path as it is after these trials, which ran on a copy of it: the next one has the next number, and a load that was tried
+    /// is a repeat.
+    pub(super) fn after(mut self, trials: &[TrialResult]) -> Self {
+        for trial in trials {
+            self.counts(trial.intended_pps, Duration::from_secs_f64(trial.duration_s));
+        }
+        self.trials = trials.len() as u32;
+        self
+    }
+
+    /// Intended, sent, delivered and the number of loss events of the next trial.
     pub(super) fn counts(&mut self, load: Option<f64>, duration: Duration) -> (u64, u64, u64, u64) {
         let seconds = duration.as_secs_f64();
         let rate = load.unwrap_or(self.generator);

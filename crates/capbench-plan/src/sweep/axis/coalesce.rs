@@ -13,7 +13,7 @@ impl Setting for Moderation {
     }
 
     fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
-        request.no_range("settings", None)?;
+        request.refuse_range("settings")?;
         if request.points.is_empty() {
             return Err(contradiction("--points: name settings, for example 0us,10us,50us,200us,adaptive"));
         }

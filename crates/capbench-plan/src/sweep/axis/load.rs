@@ -9,7 +9,7 @@ use crate::Result;
 
 /// An end of a range, frames per second.
 fn end_pps(request: &Request<'_>, flag: &str, text: &str) -> Result<f64> {
-    let load = (request.load)(flag, text).map_err(contradiction)?;
+    let load = (request.read_load)(flag, text).map_err(contradiction)?;
     load.pps().ok_or_else(|| contradiction(format!("{flag}: {text} is no end of a range; name a rate")))
 }
 
@@ -22,7 +22,7 @@ impl Setting for Load {
         let Some((from, to)) = request.ends else {
             let mut points = Vec::new();
             for text in request.points {
-                points.push((request.load)("--points", text).map_err(contradiction)?);
+                points.push((request.read_load)("--points", text).map_err(contradiction)?);
             }
             points.extend(request.loads);
             if points.is_empty() {

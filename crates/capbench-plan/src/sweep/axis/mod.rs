@@ -8,6 +8,7 @@ mod ring;
 mod size;
 mod work;
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use capbench_frames::sizes::Sizes;
@@ -22,6 +23,9 @@ use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
+
+/// Reads a load from the name of a flag and the text behind it.
+pub type ReadLoad = dyn Fn(&str, &str) -> std::result::Result<Load, String>;
 
 /// The points that a user asks for, as written.
 pub struct Request<'r> {
@@ -43,8 +47,8 @@ pub struct Request<'r> {
     pub loads: &'r [Load],
     /// Number of CPUs that the capture may use; `None` if it is on another host.
     pub cpus: Option<usize>,
-    /// Reads a load that this flag states. An error names the flag.
-    pub load: &'r dyn Fn(&str, &str) -> std::result::Result<Load, String>,
+    /// Reads a load from the name of a flag and the text behind it. An error names the flag.
+    pub read_load: &'r ReadLoad,
 }
 
 impl Request<'_> {
@@ -57,14 +61,19 @@ impl Request<'_> {
         Ok(points)
     }
 
-    /// Refuses a range, and a list if a flag of their own names the points.
-    fn no_range(&self, what: &str, named_by: Option<&str>) -> Result<()> {
-        match (self.ends, named_by) {
-            (Some(_), _) => Err(contradiction(format!("--from: {what} are no range; name points"))),
-            (None, Some(flag)) if !self.points.is_empty() => {
-                Err(contradiction(format!("--points: name them by {flag}")))
-            }
-            _ => Ok(()),
+    /// Refuses a range of points that have no order, called `what`.
+    fn refuse_range(&self, what: &str) -> Result<()> {
+        match self.ends {
+            Some(_) => Err(contradiction(format!("--from: {what} are no range; name points"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a list of points that another flag names.
+    fn refuse_list(&self, flag: &str) -> Result<()> {
+        match self.points {
+            [] => Ok(()),
+            [..] => Err(contradiction(format!("--points: name them by {flag}"))),
         }
     }
 }
@@ -86,10 +95,10 @@ impl Spacing {
                 "{count} points from {from} to {to} are no range; choose a --from below --to"
             )));
         }
-        // A ratio needs a start above 0.
+        // Ratios begin at 1 where the range begins at 0; the range has its 0 all the same.
         let low = if self == Self::Geometric { from.max(1.0) } else { from };
-        let mut steps = Vec::new();
-        for nth in 0..count {
+        let mut steps = vec![from.round()];
+        for nth in 1..count {
             let part = nth as f64 / (count - 1) as f64;
             let step = match self {
                 Self::Linear => low + (to - low) * part,
@@ -97,7 +106,6 @@ impl Spacing {
             };
             steps.push(step.round());
         }
-        steps[0] = from.round();
         steps.dedup();
         Ok(steps)
     }
@@ -219,9 +227,9 @@ impl Point {
         self.coordinate().map(|(_, unit)| unit)
     }
 
-    /// Its coordinate; 0 of names, which all have the same position.
-    fn position(&self) -> f64 {
-        self.coordinate().map_or(0.0, |(at, _)| at)
+    /// Its coordinate, if it has this unit.
+    fn position(&self, unit: &str) -> Option<f64> {
+        self.coordinate().filter(|(_, of_point)| *of_point == unit).map(|(at, _)| at)
     }
 }
 
@@ -233,7 +241,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis of these points, in ascending order unless they are names. Fails for none, repeated ones, and different kinds.
+    /// An axis of these points, in ascending order if all have a coordinate in one unit, else as they are given. Fails for none, repeated
+    /// ones, and different kinds.
     pub fn new(mut points: Vec<Point>) -> Result<Self> {
         let Some(first) = points.first() else { return Err(contradiction("no point was given; name one")) };
         let kind = first.kind();
@@ -246,8 +255,12 @@ impl Axis {
                 return Err(contradiction(format!("{point} was named twice; name it once")));
             }
         }
-        if points.iter().all(|point| point.unit() == unit) {
-            points.sort_by(|a, b| a.position().total_cmp(&b.position()));
+        if let Some(unit) = unit
+            && points.iter().all(|point| point.unit() == Some(unit))
+        {
+            points.sort_by(|one, other| {
+                one.position(unit).partial_cmp(&other.position(unit)).unwrap_or(Ordering::Equal)
+            });
         }
         Ok(Self { kind, points })
     }

@@ -13,7 +13,8 @@ impl Setting for PlacementChoice {
     }
 
     fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
-        request.no_range("placements", Some("--placement"))?;
+        request.refuse_range("placements")?;
+        request.refuse_list("--placement")?;
         Ok(request.placements.to_vec())
     }
 

@@ -14,7 +14,8 @@ impl Setting for Sizes {
     }
 
     fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
-        request.no_range("frame sizes", Some("--size"))?;
+        request.refuse_range("frame sizes")?;
+        request.refuse_list("--size")?;
         Ok(request.sizes.clone())
     }
 

@@ -6,7 +6,7 @@ use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome};
 use capbench_judge::sweep::scaling::{Scaling, Step};
 use capbench_model::saved::Saved;
-use capbench_model::statistics::interval::{self, median};
+use capbench_model::statistics::interval::{IntervalMethod, median};
 use capbench_model::trial::{TrialResult, Verdict};
 
 impl Course<'_, '_> {
@@ -31,7 +31,8 @@ impl Course<'_, '_> {
             seed: plan.seed,
             repeats: plan.repeats,
             quiet_s: plan.base.quiet.as_secs_f64(),
-            interval: interval::METHOD.into(),
+            interval_method: Some(IntervalMethod::OrderStatistics),
+            interval: String::new(),
             points,
             series,
             stopped,

@@ -4,7 +4,8 @@
 use super::*;
 use crate::guards::Guarded;
 use crate::simulated::tampered::{
-    Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, guarded, recovers_after,
+    Found, GuardingCounts, Spoiling, Tampered, accounted, assert_guards_change_nothing, contradicts_itself,
+    guarded, recovers_after,
 };
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::trial::Verdict;
@@ -34,7 +35,7 @@ fn swept(plan: &SweepPlan, path: &mut dyn Laboratory) -> SweepRun {
 fn sweep<F: FnMut(u32, &mut TrialResult)>(
     plan: &SweepPlan,
     path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
-) -> (SweepRun, Guarding) {
+) -> (SweepRun, GuardingCounts) {
     let run = swept(plan, path);
     let guarding = accounted(path, &run.trials);
     (run, guarding)
@@ -54,11 +55,11 @@ fn essence(run: &SweepRun) -> Vec<Read> {
 
 #[test]
 fn what_guards_repeat_or_wait_for_changes_no_reading() {
-    assert_guards_change_nothing(path, 2, 7, |path| {
+    assert_guards_change_nothing(path, &Spoiling { after_overload: 2, disturbed_every: 7 }, |path| {
         let run = swept(&works_plan(), path);
         assert_eq!(run.trials.len(), works_plan().trials());
-        let essence = format!("{:?}", essence(&run));
-        (run.trials, essence)
+        let conclusion = format!("{:?}", essence(&run));
+        Found { trials: run.trials, conclusion }
     });
 }
 

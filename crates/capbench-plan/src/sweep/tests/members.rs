@@ -168,7 +168,7 @@ fn numbers_of_members_are_requested_as_other_points_are() {
             placements: &[],
             loads: &[],
             cpus,
-            load: &|_, _| Err("no load".into()),
+            read_load: &|_, _| Err("no load".into()),
         };
         let axis = Axis::requested(AxisKind::Members, &request).map_err(|error| error.to_string())?;
         Ok::<_, String>(

@@ -29,7 +29,10 @@ impl Captured {
     /// tcpdump on this interface.
     fn with_tcpdump(interface: &str) -> Self {
         let command = "tcpdump -i {interface} -w {file}".into();
-        Self { ring: RingGeometry::Program { command, interface: interface.into() }, times: "a" }
+        Self {
+            ring: RingGeometry::Program { command, interface: interface.into(), file: None, remark: None },
+            times: "a",
+        }
     }
 }
 

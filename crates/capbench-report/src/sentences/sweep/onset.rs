@@ -113,7 +113,7 @@ fn hidden_by_buffers(hidden: Option<&HiddenByBuffers>) -> String {
     };
     let at_first = if points.len() > 1 { format!("; at {} ", first.point.label) } else { ": ".into() };
     format!(
-        " {where_hidden} that is due to its buffers{at_first}{}. Longer trials or a smaller --ring show where loss begins.",
+        " {where_hidden} only buffers prevent loss{at_first}{}. Longer trials or a smaller --ring show where loss begins.",
         reads_and_buffers(first)
     )
 }
@@ -283,8 +283,8 @@ mod tests {
         let none = "recv: no frame is lost at any point. The limit is the generator.";
         let reads = "it reads 900 of 1,000 frames per second, and buffers hold the rest. Longer trials or a smaller --ring show \
                      where loss begins.";
-        let from = format!("{none} From p1 on that is due to its buffers; at p1 {reads}");
+        let from = format!("{none} From p1 on only buffers prevent loss; at p1 {reads}");
         assert_eq!(hidden(vec![1, 2], true), from);
-        assert_eq!(hidden(vec![1], false), format!("{none} At p1 that is due to its buffers: {reads}"));
+        assert_eq!(hidden(vec![1], false), format!("{none} At p1 only buffers prevent loss: {reads}"));
     }
 }

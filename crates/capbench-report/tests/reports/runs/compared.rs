@@ -4,6 +4,7 @@ use capbench_judge::comparison::note::{ComparisonNote, RunSide, RunsDifference};
 use capbench_judge::comparison::{
     Change, Comparison, Contrast, Judgement, LeftOut, Measure, NotCompared, Setup, Side, Thresholds,
 };
+use capbench_model::environment::HostFact;
 
 fn setup(method: &str, load: &str) -> Setup {
     Setup {
@@ -138,7 +139,7 @@ pub fn example() -> Comparison {
         false_alarms: 0.05,
         differences: Vec::new(),
         difference_facts: vec![RunsDifference::Host {
-            fact: "kernel release".into(),
+            fact: HostFact::KernelRelease,
             then: "6.1.0".into(),
             now: "6.12.1".into(),
         }],

@@ -14,7 +14,8 @@ use toml::de::{DeTable, DeValue};
 use super::EARLIER;
 use crate::configuration::value::{Entries, Value, entries, line_of, parse, word};
 use crate::configuration::{self, Configuration};
-use crate::exit::{self, Usage};
+use crate::error_output;
+use crate::exit::Usage;
 use crate::suggestion::nearest;
 use crate::{Cli, help};
 
@@ -91,7 +92,7 @@ impl Campaign {
             let line = configuration.complete(cli, line.map(OsString::from).collect())?;
             Cli::read_with(cli.clone(), line.words).map_err(|error| {
                 let (path, place, name) = (&self.path, run.line, &run.name);
-                Usage(format!("{path}:{place}: run {name}: {}", exit::line_of(&error)))
+                Usage(format!("{path}:{place}: run {name}: {}", error_output::line_of(&error)))
             })?;
         }
         Ok(())

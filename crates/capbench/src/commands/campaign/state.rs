@@ -55,8 +55,7 @@ impl State {
         let end = results.exit_code.map(RunEnd::of);
         match end {
             _ if results.complete || end == Some(RunEnd::Measured) => {
-                let code = results.exit_code.unwrap_or_else(|| exit::of_saved(results).number());
-                Self::Done { code, verdict: report::verdict(results).text }
+                Self::Done { code: exit::saved_code(results), verdict: report::verdict(results).text }
             }
             Some(RunEnd::Failed) => Self::Failed,
             _ => Self::Interrupted { can_resume: run.command == "search" && can_resume(directory, results) },

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use capbench_judge::search;
 use capbench_lab::programs::Programs;
-use capbench_lab::subject::{self, Listed, PATH_SETTINGS};
+use capbench_lab::subject::{self, Listed, PathSetting};
 use capbench_model::places::ALL;
 use capbench_report::sentences::goal_help::{self, KeyHelp};
 use capbench_report::sentences::places::{About, about};
 use capbench_traffic::transmit;
 use serde_json::Value;
+
+use crate::commands::methods::settings::{path_setting_words, settings};
 
 /// A page: what `render` writes below its name.
 pub struct Page {
@@ -257,7 +259,9 @@ fn methods(page: &mut Roff) {
         of_method(page, &method);
     }
     page.subheading("Settings of any method, on bench's own link");
-    PATH_SETTINGS.iter().for_each(|known| page.term(&format!("+{}", known.name), known.summary));
+    for known in PathSetting::ALL {
+        page.term(&format!("+{}", known.name()), path_setting_words(known));
+    }
     page.heading("WAYS TO TRANSMIT");
     transmit::METHODS.iter().for_each(|method| page.term(method.name, method.summary));
 }
@@ -271,7 +275,7 @@ fn of_method(page: &mut Roff, method: &Listed) {
     if let Some(argument) = method.argument {
         page.term(&format!(":{}", argument.placeholder), argument.summary);
     }
-    for known in &method.settings {
+    for known in settings(method) {
         let value = known.value.map_or_else(String::new, |value| format!("={value}"));
         page.term(&format!("+{}{value}", known.name), known.summary);
     }

@@ -1,10 +1,13 @@
 //! What `methods --json` prints. `docs/methods.schema.json` is its schema.
 
 use capbench_capture::VlanTags;
-use capbench_lab::subject::{Listed, PATH_SETTINGS};
+use capbench_capture::method::SettingInfo;
+use capbench_lab::subject::{Listed, PathSetting};
 use capbench_traffic::transmit::{self, TransmitMethod};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use super::settings::{path_setting_words, settings};
 
 /// Version of [`Document`].
 pub const SCHEMA_VERSION: u32 = 2;
@@ -91,16 +94,16 @@ struct Transmit<'l> {
 impl<'l> Document<'l> {
     /// These methods, and every way to transmit.
     pub fn new(methods: &'l [Listed]) -> Self {
-        let of_path = PATH_SETTINGS.iter().map(|known| Setting {
-            setting: known.name,
+        let of_path = PathSetting::ALL.map(|known| Setting {
+            setting: known.name(),
             value: None,
             value_is_optional: true,
-            summary: known.summary,
+            summary: path_setting_words(known),
         });
         Self {
             schema_version: SCHEMA_VERSION,
             methods: methods.iter().map(Capture::of).collect(),
-            path_settings: of_path.collect(),
+            path_settings: of_path.into(),
             transmit: transmit::METHODS.iter().map(Transmit::of).collect(),
         }
     }
@@ -108,12 +111,10 @@ impl<'l> Document<'l> {
 
 impl<'l> Capture<'l> {
     fn of(method: &'l Listed) -> Self {
-        let settings = method.settings.iter().map(|known| Setting {
-            setting: known.name,
-            value: known.value,
-            value_is_optional: known.optional,
-            summary: known.summary,
-        });
+        let mut all = Vec::new();
+        for SettingInfo { name, value, optional, summary } in settings(method) {
+            all.push(Setting { setting: name, value, value_is_optional: optional, summary });
+        }
         Self {
             method: &method.name,
             summary: &method.summary,
@@ -128,7 +129,7 @@ impl<'l> Capture<'l> {
                 required: false,
                 summary: argument.summary,
             }),
-            settings: settings.collect(),
+            settings: all,
             variants: method.variants,
             in_default: method.in_default,
         }
