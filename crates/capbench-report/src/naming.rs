@@ -106,11 +106,13 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// The set-up of a trial without its method.
     pub fn from_trial(trial: &TrialResult) -> Self {
         let Profile { frame_size, placement, work, .. } = &trial.profile;
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
 
+    /// The set-up of a ranking.
     pub fn of_ranking(Ranking { frame_size, placement, work, .. }: &Ranking) -> Self {
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }

@@ -13,7 +13,7 @@ use super::reproduction::claim_words;
 use super::search::warnings;
 use super::{generator, noise, statements};
 
-/// Gives all facts of results their words.
+/// Adds the words of all facts to results.
 pub fn add_words(results: &mut Results) {
     results.statements = statements::all(results);
     results.trials.iter_mut().for_each(add_words_to_trial);
@@ -33,13 +33,13 @@ pub fn add_words(results: &mut Results) {
     }
 }
 
-/// Gives the facts of a comparison their words.
+/// Adds the words of a comparison's facts to it.
 pub fn add_words_to_comparison(comparison: &mut Comparison) {
     comparison.notes = comparison.note_facts.iter().map(note_words).collect();
     comparison.differences = comparison.difference_facts.iter().map(difference_words).collect();
 }
 
-/// Gives the facts of a trial and of all that it keeps their words.
+/// Adds the words of a trial's facts to it, and to its discarded attempts and probes.
 pub fn add_words_to_trial(trial: &mut TrialResult) {
     trial.noise.words = all_words(&trial.noise.reasons);
     if !trial.generator_facts.is_empty() {

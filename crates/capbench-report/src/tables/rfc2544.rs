@@ -62,6 +62,7 @@ fn note_of_unfinished(tested: &Tested) -> Option<String> {
     Some(format!("{}: not complete, {}.", tested.method, unfinished(&tested.found)?))
 }
 
+/// A row per test of latency and leg.
 fn latency(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut unfinished_notes = Vec::new();
@@ -139,6 +140,7 @@ fn latency_notes(tested: &Tested, outcome: &LatencyOutcome) -> Vec<String> {
     notes
 }
 
+/// A row per test of frame loss and load.
 fn frame_loss(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut unfinished_notes = Vec::new();
@@ -180,6 +182,7 @@ fn loss_fields(outcome: &FrameLossOutcome, point: &LossPoint) -> Fields {
         .words("verdict", "verdict", key(point.verdict))
 }
 
+/// A row per test of back-to-back frames.
 fn back_to_back(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut notes = vec!["The corrected time leaves out the frames that were read meanwhile.".to_string()];
@@ -227,6 +230,7 @@ fn burst_fields(outcome: &BackToBackOutcome) -> Fields {
         )
 }
 
+/// A row per test of recovery and overload.
 fn recovery(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut unfinished_notes = Vec::new();

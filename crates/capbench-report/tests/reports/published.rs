@@ -188,6 +188,7 @@ impl Data {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-reproduce/src/published")
     }
 
+    /// The data file with this name.
     fn read(name: &str) -> Self {
         let text = std::fs::read_to_string(Self::folder().join(format!("{name}.csv"))).unwrap();
         assert!(!text.contains('"'), "{name} has quoted fields");

@@ -6,6 +6,8 @@ use super::charts::charts;
 use super::table::table;
 use crate::model::{Cell, Kind, Mark, Place, Role, Scale};
 
+/// A table of a publication with two frame sizes, the larger one first: the line rate, a published rate, and a measured rate and
+/// load.
 fn comparison() -> Comparison {
     let column = |side, method: &str, quantity| SavedColumn {
         side,

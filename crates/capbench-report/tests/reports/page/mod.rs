@@ -63,6 +63,7 @@ struct Entry {
     evidence: String,
 }
 
+/// What a chart shows at its cursor.
 fn reading(tab: &mut Tab, chart: &str) -> Reading {
     let value = tab.value(&format!(
         "(() => {{
