@@ -1,3 +1,5 @@
+//! The table and the charts of the comparison of a publication with what was measured here.
+
 use capbench_judge::reproduction::{
     Cell as SavedCell, Column as SavedColumn, Comparison, Quantity, Row as SavedRow, RowHeader, Side,
 };
@@ -99,12 +101,12 @@ fn tables_without_curves_have_bars_of_what_was_published_and_measured() {
     }
     let all = charts(&table);
     let [chart] = all.as_slice() else { panic!("the load was not published: {all:?}") };
-    assert_eq!((chart.id.as_str(), chart.kind), ("a-table-pps", Kind::Bars));
+    assert_eq!(chart.id, "a-table-pps");
+    assert_eq!(chart.kind, Kind::Bars);
     assert_eq!(chart.x.scale, Scale::Names(vec!["large".into(), "small".into()]));
     let [published, here] = chart.series.as_slice() else { panic!("{chart:?}") };
-    assert_eq!((published.role, published.points[0].y), (Role::Published, Some(81_279.0)));
-    assert_eq!(
-        (here.points[0].interval, here.points[0].trials.as_slice()),
-        (Some([70_000.0, 80_000.0]), &[3, 9][..])
-    );
+    assert_eq!(published.role, Role::Published);
+    assert_eq!(published.points[0].y, Some(81_279.0));
+    assert_eq!(here.points[0].interval, Some([70_000.0, 80_000.0]));
+    assert_eq!(here.points[0].trials, [3, 9]);
 }
